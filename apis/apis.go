@@ -1,0 +1,34 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package apis holds the API of the provider: the kinds of both API groups and
+// the types that they share.
+package apis
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+)
+
+// AddToScheme adds all kinds of the provider to a scheme.
+func AddToScheme(s *runtime.Scheme) error {
+	if err := cluster.AddToScheme(s); err != nil {
+		return err
+	}
+	return namespaced.AddToScheme(s)
+}

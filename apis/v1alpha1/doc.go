@@ -1,0 +1,23 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package v1alpha1 holds what a user may ask of Proxmox VE and what they get to
+// see of it: parameters, observations and provider configuration. The kinds
+// that wrap them live in the packages of the two API groups, one cluster
+// scoped and one namespaced, so that both scopes share every field.
+//
+// +kubebuilder:object:generate=true
+package v1alpha1

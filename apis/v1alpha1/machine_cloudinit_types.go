@@ -1,0 +1,134 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+// MachineCloudInit configures the guest at its first boot, through PVE's
+// cloud-init drive. The template must have such a drive (or storage names
+// where to create one) and cloud-init must be installed in the guest.
+type MachineCloudInit struct {
+	// Storage for a cloud-init drive, created when the VM has none. Without
+	// it, the drive of the template is used.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
+	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.storage is not served yet by this version of the provider: use a template with a cloud-init drive"
+	Storage *string `json:"storage,omitempty"`
+
+	// User that is created or configured, 1 to 64 characters. PVE: ciuser.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._@-]+$`
+	User *string `json:"user,omitempty"`
+
+	// PasswordSecretRef is the key of a Secret with the user's password. PVE:
+	// cipassword.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.passwordSecretRef is not served yet by this version of the provider"
+	PasswordSecretRef *SecretKeyReference `json:"passwordSecretRef,omitempty"`
+
+	// SSHKeys are public keys of the user, one each. PVE: sshkeys.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=16
+	// +kubebuilder:validation:items:MaxLength=8192
+	// +kubebuilder:validation:items:Pattern=`^(sk-)?(ssh|ecdsa)-[^\r\n]+$`
+	SSHKeys []string `json:"sshKeys,omitempty"`
+
+	// Nameservers of the guest, IP addresses. PVE: nameserver.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=45
+	// +kubebuilder:validation:XValidation:rule="self.all(a, isIP(a))",message="cloudInit.nameservers are IP addresses"
+	Nameservers []string `json:"nameservers,omitempty"`
+
+	// SearchDomains of the guest. PVE: searchdomain.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$`
+	SearchDomains []string `json:"searchDomains,omitempty"`
+
+	// Upgrade packages at the first boot. PVE: ciupgrade, default on.
+	// +optional
+	Upgrade *bool `json:"upgrade,omitempty"`
+
+	// UserData replaces what PVE generates from the fields above.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.userData is not served yet by this version of the provider: use user, sshKeys and networks[].ipConfig"
+	UserData *CloudInitData `json:"userData,omitempty"`
+
+	// VendorData is merged with user-data in the guest.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.vendorData is not served yet by this version of the provider"
+	VendorData *CloudInitData `json:"vendorData,omitempty"`
+
+	// NetworkConfig replaces what PVE generates from networks[].ipConfig.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.networkConfig is not served yet by this version of the provider: use networks[].ipConfig"
+	NetworkConfig *CloudInitData `json:"networkConfig,omitempty"`
+
+	// ChangePolicy says what a change of the data does to an existing VM:
+	// Ignore, Regenerate (the drive, read at the next boot) or RerunOnReboot.
+	// Default: Regenerate.
+	// +optional
+	// +kubebuilder:validation:Enum=Ignore;Regenerate;RerunOnReboot
+	// +kubebuilder:validation:XValidation:rule="self == 'Regenerate'",message="of the change policies only Regenerate is served yet by this version of the provider"
+	ChangePolicy *string `json:"changePolicy,omitempty"`
+}
+
+// CloudInitData is given inline or taken from a Secret or ConfigMap.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.secretRef), has(self.configMapRef)].filter(s, s).size() == 1",message="set one of inline, secretRef and configMapRef"
+type CloudInitData struct {
+	// Inline data.
+	// +optional
+	// +kubebuilder:validation:MaxLength=65536
+	Inline *string `json:"inline,omitempty"`
+
+	// SecretRef is the key of a Secret that holds the data.
+	// +optional
+	SecretRef *SecretKeyReference `json:"secretRef,omitempty"`
+
+	// ConfigMapRef is the key of a ConfigMap that holds the data.
+	// +optional
+	ConfigMapRef *SecretKeyReference `json:"configMapRef,omitempty"`
+}
+
+// SecretKeyReference is a key of a Secret or ConfigMap. The namespace is that
+// of the referring resource where it has one.
+type SecretKeyReference struct {
+	// Namespace of the object. Required for cluster-scoped resources; of no
+	// meaning for namespaced ones, which read their own namespace only.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace *string `json:"namespace,omitempty"`
+
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Key in the object's data.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key"`
+}

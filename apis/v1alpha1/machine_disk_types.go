@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// MachineDisk is a disk of a VM. Options that are left out are not managed.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.device) || self.device.matches('^' + self.type + '[0-9]+$')",message="type and device disagree: device scsi0 is of type scsi"
+// +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || !has(self.type) || self.type in ['scsi', 'virtio']",message="readOnly needs type scsi or virtio"
+// +kubebuilder:validation:XValidation:rule="!has(self.ioThread) || !has(self.type) || self.type in ['scsi', 'virtio']",message="ioThread needs type scsi or virtio"
+// +kubebuilder:validation:XValidation:rule="!has(self.ssd) || !has(self.type) || self.type != 'virtio'",message="ssd needs type ide, sata or scsi"
+// +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",message="the device of a disk cannot change"
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",message="the type of a disk cannot change"
+type MachineDisk struct {
+	// Name of the disk in this list, up to 63 characters. It stands for one
+	// disk of the VM for as long as it is listed, whatever its position.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
+	Name string `json:"name"`
+
+	// Size of the disk: a number with K, M, G or T (or Ki, Mi, Gi, Ti). Units
+	// are binary, as in PVE: 20G and 20Gi are both 20 GiB. 1M to 100T. A disk
+	// grows when size does and never shrinks: a smaller size is refused.
+	// Required for a new disk; for a disk of the source, its default is the
+	// size that it has.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(K|M|G|T)i?$`
+	// +kubebuilder:validation:XValidation:rule="quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('1Mi')) >= 0 && quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('100Ti')) <= 0",messageExpression="'disk size ' + self + ' is out of range: 1M to 100T'"
+	Size *string `json:"size,omitempty"`
+
+	// Storage that holds the disk. Default: the provider config's default
+	// storage; for a disk of the source, where it is. A change of storage is
+	// refused with a condition until moving is served.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
+	Storage *string `json:"storage,omitempty"`
+
+	// Type is the bus of the disk: ide, sata, scsi or virtio. Default: scsi;
+	// for a disk of the source, the one it has. Cannot change.
+	// +optional
+	// +kubebuilder:validation:Enum=ide;sata;scsi;virtio
+	Type *string `json:"type,omitempty"`
+
+	// Device of PVE that the disk is, such as scsi0. Default: for the first
+	// disks of a clone those of the source, boot disk first; otherwise the
+	// lowest free one of its type. Cannot change.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:Pattern=`^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$`
+	Device *string `json:"device,omitempty"`
+
+	// Format of a new disk on file storage: raw, qcow2 or vmdk. Default: that
+	// of the storage. Cannot change.
+	// +optional
+	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
+	Format *string `json:"format,omitempty"`
+
+	// Cache mode: none, writethrough, writeback, unsafe or directsync. PVE:
+	// cache=, default none.
+	// +optional
+	// +kubebuilder:validation:Enum=none;writethrough;writeback;unsafe;directsync
+	Cache *string `json:"cache,omitempty"`
+
+	// AIO is the asynchronous I/O mode: native, threads or io_uring. PVE:
+	// aio=.
+	// +optional
+	// +kubebuilder:validation:Enum=native;threads;io_uring
+	AIO *string `json:"aio,omitempty"`
+
+	// Discard hands the guest's trim requests to the storage. PVE:
+	// discard=on.
+	// +optional
+	Discard *bool `json:"discard,omitempty"`
+
+	// SSD shows the disk as a solid-state drive; not for virtio. PVE: ssd=.
+	// +optional
+	SSD *bool `json:"ssd,omitempty"`
+
+	// IOThread gives the disk an I/O thread of its own; scsi (with
+	// scsiController virtio-scsi-single) and virtio only. PVE: iothread=.
+	// +optional
+	IOThread *bool `json:"ioThread,omitempty"`
+
+	// Backup includes the disk in backups. PVE: backup=, default on.
+	// +optional
+	Backup *bool `json:"backup,omitempty"`
+
+	// Replicate includes the disk in storage replication. PVE: replicate=,
+	// default on.
+	// +optional
+	Replicate *bool `json:"replicate,omitempty"`
+
+	// ReadOnly disk; scsi and virtio only. PVE: ro=.
+	// +optional
+	ReadOnly *bool `json:"readOnly,omitempty"`
+
+	// Serial number shown to the guest, 1 to 20 characters. PVE: serial=.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+$`
+	Serial *string `json:"serial,omitempty"`
+
+	// WWN of the disk, 0x and 16 hexadecimal digits. PVE: wwn=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=18
+	// +kubebuilder:validation:Pattern=`^0x[0-9a-fA-F]{16}$`
+	// +kubebuilder:validation:XValidation:rule="false",message="disks[].wwn is not served yet by this version of the provider"
+	WWN *string `json:"wwn,omitempty"`
+
+	// Limits of the disk's throughput.
+	// +optional
+	Limits *MachineDiskLimits `json:"limits,omitempty"`
+
+	// ImportFrom is the volume ID of an image that a new disk is filled from,
+	// such as local:import/ubuntu.qcow2. PVE: import-from=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="false",message="disks[].importFrom is not served yet by this version of the provider"
+	ImportFrom *string `json:"importFrom,omitempty"`
+
+	// Volume is the volume ID of an existing disk to attach instead of a new
+	// one, such as local-lvm:vm-100-disk-0.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="false",message="disks[].volume is not served yet by this version of the provider"
+	Volume *string `json:"volume,omitempty"`
+
+	// RemovalPolicy says what happens to a disk that is taken off the list:
+	// Detach keeps it as an unused disk of the VM, Destroy removes it for
+	// good. Default: Detach.
+	// +optional
+	// +kubebuilder:validation:Enum=Detach;Destroy
+	// +kubebuilder:validation:XValidation:rule="self == 'Detach'",message="disks[].removalPolicy Destroy is not served yet by this version of the provider: Detach"
+	RemovalPolicy *string `json:"removalPolicy,omitempty"`
+}
+
+// MachineDiskLimits limit the throughput of a disk.
+type MachineDiskLimits struct {
+	// ReadMBps is the limit of reading in megabytes per second, with decimals:
+	// "12.5". PVE: mbps_rd=.
+	// +optional
+	ReadMBps *resource.Quantity `json:"readMBps,omitempty"`
+
+	// WriteMBps is the limit of writing in megabytes per second. PVE: mbps_wr=.
+	// +optional
+	WriteMBps *resource.Quantity `json:"writeMBps,omitempty"`
+
+	// ReadIOPS is the limit of read operations per second, 10 or more. PVE:
+	// iops_rd=.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	ReadIOPS *int32 `json:"readIOPS,omitempty"`
+
+	// WriteIOPS is the limit of write operations per second, 10 or more. PVE:
+	// iops_wr=.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	WriteIOPS *int32 `json:"writeIOPS,omitempty"`
+}

@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// MachineObservation is what is seen of a VM.
+type MachineObservation struct {
+	// Phase of the VM: Pending (nothing was created), Creating, Running,
+	// Stopped or Error (see the conditions).
+	// +optional
+	Phase MachinePhase `json:"phase,omitempty"`
+
+	// VMID of the VM.
+	// +optional
+	VMID *int32 `json:"vmid,omitempty"`
+
+	// Node that the VM is on.
+	// +optional
+	Node string `json:"node,omitempty"`
+
+	// Name of the VM.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// UUID of the VM (SMBIOS), which proves that it is this resource's.
+	// +optional
+	UUID string `json:"uuid,omitempty"`
+
+	// PowerState as PVE reports it: running, stopped, paused or suspended.
+	// +optional
+	PowerState string `json:"powerState,omitempty"`
+
+	// UptimeSeconds of the running VM when it was last looked at.
+	// +optional
+	UptimeSeconds *int64 `json:"uptimeSeconds,omitempty"`
+
+	// Lock of PVE on the VM, such as clone, backup or migrate.
+	// +optional
+	Lock string `json:"lock,omitempty"`
+
+	// IPAddresses of the guest as its agent reports them: IPv4 first, without
+	// loopback and link-local ones.
+	// +optional
+	// +listType=atomic
+	IPAddresses []string `json:"ipAddresses,omitempty"`
+
+	// CPU cores and sockets in force.
+	// +optional
+	CPU *MachineCPUObservation `json:"cpu,omitempty"`
+
+	// MemoryBytes of the VM.
+	// +optional
+	MemoryBytes *int64 `json:"memoryBytes,omitempty"`
+
+	// Disks of the VM as they are, declared or not.
+	// +optional
+	// +listType=map
+	// +listMapKey=device
+	Disks []MachineDiskObservation `json:"disks,omitempty"`
+
+	// Networks of the VM as they are, declared or not.
+	// +optional
+	// +listType=map
+	// +listMapKey=device
+	Networks []MachineNetworkObservation `json:"networks,omitempty"`
+
+	// PendingChanges are options that PVE applies at the next restart, by
+	// their PVE name.
+	// +optional
+	// +listType=map
+	// +listMapKey=option
+	PendingChanges []MachinePendingChange `json:"pendingChanges,omitempty"`
+
+	// Difference between the spec and the VM, by PVE option: what the next
+	// update would send, or with managementPolicies ["Observe"] what it would
+	// if it were allowed to.
+	// +optional
+	// +listType=map
+	// +listMapKey=option
+	Difference []MachinePendingChange `json:"difference,omitempty"`
+
+	// LastTask of PVE that this provider started for the VM and saw ending.
+	// +optional
+	LastTask *MachineTask `json:"lastTask,omitempty"`
+
+	// LastUpdated is when one of these values, the uptime apart, last changed.
+	// +optional
+	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
+}
+
+// MachinePhase is a phase of a Machine.
+// +kubebuilder:validation:Enum=Pending;Creating;Running;Stopped;Error
+type MachinePhase string
+
+// The phases of a Machine.
+const (
+	// MachinePending means that nothing was created yet.
+	MachinePending MachinePhase = "Pending"
+	// MachineCreating means that the VM is being created or configured for the
+	// first time.
+	MachineCreating MachinePhase = "Creating"
+	// MachineRunning means that the VM runs.
+	MachineRunning MachinePhase = "Running"
+	// MachineStopped means that the VM does not run.
+	MachineStopped MachinePhase = "Stopped"
+	// MachineError means that the VM cannot be brought to the desired state;
+	// the conditions say why.
+	MachineError MachinePhase = "Error"
+)
+
+// MachineCPUObservation is the CPU topology of a VM.
+type MachineCPUObservation struct {
+	// Cores per socket.
+	Cores int32 `json:"cores"`
+
+	// Sockets of the VM.
+	Sockets int32 `json:"sockets"`
+}
+
+// MachineDiskObservation is a disk of a VM as it is.
+type MachineDiskObservation struct {
+	// Device of PVE, such as scsi0.
+	Device string `json:"device"`
+
+	// Name of the disk in the spec, if it is declared there.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Volume ID, such as local-lvm:vm-100-disk-0.
+	// +optional
+	Volume string `json:"volume,omitempty"`
+
+	// Size as PVE writes it, such as 20G (GiB).
+	// +optional
+	Size string `json:"size,omitempty"`
+}
+
+// MachineNetworkObservation is a network interface of a VM as it is.
+type MachineNetworkObservation struct {
+	// Device of PVE, such as net0.
+	Device string `json:"device"`
+
+	// Name of the interface in the spec, if it is declared there.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// MACAddress of the interface.
+	// +optional
+	MACAddress string `json:"macAddress,omitempty"`
+
+	// Bridge that the interface is plugged into.
+	// +optional
+	Bridge string `json:"bridge,omitempty"`
+
+	// Model of the interface.
+	// +optional
+	Model string `json:"model,omitempty"`
+
+	// VLAN tag, if any.
+	// +optional
+	VLAN *int32 `json:"vlan,omitempty"`
+
+	// Interface name in the guest, as its agent reports it.
+	// +optional
+	Interface string `json:"interface,omitempty"`
+
+	// IPAddresses of the interface, as the agent reports them.
+	// +optional
+	// +listType=atomic
+	IPAddresses []string `json:"ipAddresses,omitempty"`
+}
+
+// MachinePendingChange is the change of one option.
+type MachinePendingChange struct {
+	// Option of the VM's configuration by its PVE name.
+	Option string `json:"option"`
+
+	// Current value; empty when the option is not set.
+	// +optional
+	Current string `json:"current,omitempty"`
+
+	// Desired value; empty when the option is removed.
+	// +optional
+	Desired string `json:"desired,omitempty"`
+}
+
+// MachineTask is a task of PVE.
+type MachineTask struct {
+	// UPID of the task.
+	UPID string `json:"upid"`
+
+	// Type of the task, such as qmclone.
+	Type string `json:"type"`
+
+	// Result of the task: OK, a warning count, or the error.
+	Result string `json:"result"`
+}

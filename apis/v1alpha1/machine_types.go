@@ -1,0 +1,609 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// MachineParameters describe a QEMU virtual machine. Only the fields that are
+// set are managed: a field that is left out keeps whatever value Proxmox VE,
+// the template or a person gave it.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.image), has(self.iso), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector))].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, image, iso and clone.machine (or machineRef, machineSelector)"
+// +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, or clone.machine, clone.machineRef or clone.machineSelector"
+// +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(self.clone) || !has(self.clone.snapshot) || !has(self.clone.full) || self.clone.full",message="a clone of a snapshot is always a full clone: set clone.full to true or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01]))$'))",message="bootOrder entries are disk, network, cdrom, the name of a disk or network of this Machine, or a PVE device such as scsi0"
+// +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",message="memoryOptions.minimum must not exceed memory"
+type MachineParameters struct {
+	// Name of the VM in Proxmox VE: a DNS name of letters, digits, hyphens and
+	// dots, 1 to 100 characters. It need not be unique there. Default: the name
+	// of this resource. PVE: name.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$`
+	Name *string `json:"name,omitempty"`
+
+	// VMID to create the VM with, 100 to 999999999. Default: the lowest free
+	// one of the provider config's vmidRange. A VM that already has this VMID
+	// and was not created by this resource is never touched: to take over an
+	// existing VM, set the annotation crossplane.io/external-name to its VMID
+	// instead. Cannot change. PVE: vmid.
+	// +optional
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999999999
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'vmid cannot change: it is ' + string(oldSelf) + ', not ' + string(self)"
+	VMID *int32 `json:"vmid,omitempty"`
+
+	// Node of the Proxmox VE cluster to create the VM on. Default: the node of
+	// the template when its storage is local, otherwise the provider config's
+	// default node, otherwise the online node with the most free memory. Where
+	// the VM runs later (high availability, migration) is in
+	// status.atProvider.node. A change of node after creation is refused with a
+	// condition until migration is served.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
+	Node *string `json:"node,omitempty"`
+
+	// Placement chooses the node when node is left out.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="placement is not served yet by this version of the provider: leave it out and set node"
+	Placement *MachinePlacement `json:"placement,omitempty"`
+
+	// Pool of Proxmox VE that the VM is created in. A change of pool after
+	// creation is refused with a condition until it is served. PVE: pool.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`
+	Pool *string `json:"pool,omitempty"`
+
+	// Template to clone: its name, or its VMID as a number or string. Linked
+	// clone unless clone.full is true. A name must be unique among the
+	// templates of the cluster. Cannot change.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="string(self) == string(oldSelf)",messageExpression="'template cannot change: the VM was cloned from ' + string(oldSelf)"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 100 && self <= 999999999) : (size(self) >= 1 && size(self) <= 100)",message="template is the name of a template (1 to 100 characters) or its VMID (100 to 999999999)"
+	Template *intstr.IntOrString `json:"template,omitempty"`
+
+	// Clone says how the source is cloned, or names another Machine as source.
+	// +optional
+	Clone *MachineClone `json:"clone,omitempty"`
+
+	// Image is a cloud image that becomes the content of a new disk.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="image is not served yet by this version of the provider: use template"
+	Image *MachineImage `json:"image,omitempty"`
+
+	// ISO is the volume ID of an ISO image to install from, such as
+	// local:iso/debian-13.iso. It is attached as a CD-ROM drive.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="false",message="iso is not served yet by this version of the provider: use template, or leave the Machine without a source"
+	ISO *string `json:"iso,omitempty"`
+
+	// CPU topology, model and limits.
+	// +optional
+	CPU *MachineCPU `json:"cpu,omitempty"`
+
+	// Memory in bytes, as a Kubernetes quantity: 2Gi and 2147483648 are the
+	// same. 64Mi to 16Ti, in whole MiB. PVE: memory (MiB); without it a new VM
+	// gets PVE's default of 512 MiB.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('64Mi')) >= 0 && quantity(string(self)).compareTo(quantity('16Ti')) <= 0",messageExpression="'memory ' + string(self) + ' is out of range: 64Mi to 16Ti'"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() % 1048576 == 0",messageExpression="'memory ' + string(self) + ' is not a whole number of MiB'"
+	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// MemoryOptions are ballooning, shares and huge pages.
+	// +optional
+	MemoryOptions *MachineMemoryOptions `json:"memoryOptions,omitempty"`
+
+	// Balloon turns the balloon device on or off. Default: PVE's (on), or the
+	// template's. PVE: balloon.
+	// +optional
+	Balloon *bool `json:"balloon,omitempty"`
+
+	// Disks of the VM by name. A disk that is taken off this list is detached
+	// and kept as an unused disk of the VM; nothing is destroyed. Disks that
+	// are not declared (those of a template, say) are left alone.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=57
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",message="two disks have the same device"
+	Disks []MachineDisk `json:"disks,omitempty"`
+
+	// EFIDisk holds the variables of the UEFI firmware (bios: ovmf).
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="efiDisk is not served yet by this version of the provider"
+	EFIDisk *MachineEFIDisk `json:"efiDisk,omitempty"`
+
+	// TPM is the state of a virtual trusted platform module.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="tpm is not served yet by this version of the provider"
+	TPM *MachineTPM `json:"tpm,omitempty"`
+
+	// Networks are the network interfaces of the VM by name. The MAC address
+	// of an interface never changes unless macAddress says so. Interfaces that
+	// are not declared are left alone.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",message="two networks have the same device"
+	Networks []MachineNetwork `json:"networks,omitempty"`
+
+	// CloudInit configures the guest at its first boot.
+	// +optional
+	CloudInit *MachineCloudInit `json:"cloudInit,omitempty"`
+
+	// OSType lets PVE tune the VM for its guest system: linux, windows,
+	// solaris, other, or one of PVE's own values. linux means l26, windows
+	// means win11. PVE: ostype; without it a new VM gets PVE's default, other.
+	// +optional
+	// +kubebuilder:validation:Enum=linux;windows;solaris;other;wxp;w2k;w2k3;w2k8;wvista;win7;win8;win10;win11;l24;l26
+	OSType *string `json:"osType,omitempty"`
+
+	// BootOrder lists what the VM boots from, first to last: disk, network or
+	// cdrom for all devices of that sort, names of disks or networks, or PVE
+	// device names such as scsi0. 1 to 16 entries. PVE: boot order=.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	BootOrder []string `json:"bootOrder,omitempty"`
+
+	// Agent tells PVE that the QEMU guest agent runs in the guest. It is what
+	// reports IP addresses. Default: the template's; off for a new VM. PVE:
+	// agent.
+	// +optional
+	Agent *bool `json:"agent,omitempty"`
+
+	// AgentOptions refine how PVE talks to the guest agent.
+	// +optional
+	AgentOptions *MachineAgentOptions `json:"agentOptions,omitempty"`
+
+	// Protection makes PVE refuse to remove the VM or its disks. While it is
+	// set, deleting this resource waits with a condition that says so. PVE:
+	// protection.
+	// +optional
+	Protection *bool `json:"protection,omitempty"`
+
+	// Description is the VM's note in PVE, up to 8192 characters of Markdown.
+	// PVE: description.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8000
+	Description *string `json:"description,omitempty"`
+
+	// Tags of the VM, each of lower-case letters, digits, _, -, + and dots, up
+	// to 124 characters. They replace all tags the VM has. The labels
+	// tenant-id and tenant.vitistack.io/id add the tag tenant_<id>. PVE: tags,
+	// sorted and without duplicates.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=124
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9_][a-z0-9_+.-]*$`
+	Tags []string `json:"tags,omitempty"`
+
+	// OnBoot starts the VM when its node boots. PVE: onboot.
+	// +optional
+	OnBoot *bool `json:"onBoot,omitempty"`
+
+	// Startup orders the start and stop of VMs when a node boots or shuts
+	// down. PVE: startup.
+	// +optional
+	Startup *MachineStartup `json:"startup,omitempty"`
+
+	// BIOS is the firmware: seabios or ovmf (UEFI). Applied at the next
+	// restart. PVE: bios, default seabios.
+	// +optional
+	// +kubebuilder:validation:Enum=seabios;ovmf
+	BIOS *string `json:"bios,omitempty"`
+
+	// MachineType is the QEMU machine: pc, q35, or a version of them such as
+	// pc-q35-9.0. Applied at the next restart. PVE: machine.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^(pc|pc(-i440fx)?-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|q35|pc-q35-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|virt(-\d+(\.\d+)+)?(\+pve\d+)?)$`
+	MachineType *string `json:"machineType,omitempty"`
+
+	// SCSIController is the model of the controller of scsi disks. Applied at
+	// the next restart. PVE: scsihw, default lsi; this provider gives a VM that
+	// it creates with scsi disks and without a source virtio-scsi-single.
+	// +optional
+	// +kubebuilder:validation:Enum=lsi;lsi53c810;virtio-scsi-pci;virtio-scsi-single;megasas;pvscsi
+	SCSIController *string `json:"scsiController,omitempty"`
+
+	// VGA is the display. Applied at the next restart. PVE: vga.
+	// +optional
+	VGA *MachineVGA `json:"vga,omitempty"`
+
+	// SerialPorts are the serial ports 0 to 3, in order, each socket or the
+	// path of a host device such as /dev/ttyS0. PVE: serial0 to serial3.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Pattern=`^(socket|/dev/[^,]+)$`
+	// +kubebuilder:validation:items:MaxLength=128
+	SerialPorts []string `json:"serialPorts,omitempty"`
+
+	// Audio is a sound device. PVE: audio0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="audio is not served yet by this version of the provider"
+	Audio *MachineAudio `json:"audio,omitempty"`
+
+	// RNG is a random number generator fed by the host. PVE: rng0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="rng is not served yet by this version of the provider"
+	RNG *MachineRNG `json:"rng,omitempty"`
+
+	// Watchdog is a virtual hardware watchdog. PVE: watchdog.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="watchdog is not served yet by this version of the provider"
+	Watchdog *MachineWatchdog `json:"watchdog,omitempty"`
+
+	// SMBIOS are the type 1 fields that the guest sees. The UUID among them is
+	// the identity of this VM and is managed by the provider. PVE: smbios1.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="smbios is not served yet by this version of the provider"
+	SMBIOS *MachineSMBIOS `json:"smbios,omitempty"`
+
+	// PCIDevices are host devices handed to the guest. PVE: hostpci0 to 15.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="false",message="pciDevices is not served yet by this version of the provider"
+	PCIDevices []MachinePCIDevice `json:"pciDevices,omitempty"`
+
+	// USBDevices are host devices handed to the guest. PVE: usb0 to usb13.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=14
+	// +kubebuilder:validation:XValidation:rule="false",message="usbDevices is not served yet by this version of the provider"
+	USBDevices []MachineUSBDevice `json:"usbDevices,omitempty"`
+
+	// VirtioFS are directories of the host shared with the guest, by resource
+	// mapping. PVE: virtiofs0 to 9.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:XValidation:rule="false",message="virtiofs is not served yet by this version of the provider"
+	VirtioFS []MachineVirtioFS `json:"virtiofs,omitempty"`
+
+	// Hotplug lists what may change while the VM runs: network, disk, cpu,
+	// memory, usb, cloudinit; an empty list turns hotplug off. PVE: hotplug,
+	// default network,disk,usb.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=6
+	// +kubebuilder:validation:items:Enum=network;disk;cpu;memory;usb;cloudinit
+	Hotplug []string `json:"hotplug,omitempty"`
+
+	// Hookscript is the volume ID of a script that PVE runs at the VM's
+	// lifecycle events. Only root@pam may set it. PVE: hookscript.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="false",message="hookscript is not served yet by this version of the provider"
+	Hookscript *string `json:"hookscript,omitempty"`
+
+	// ACPI can be turned off for guests that cannot handle it. Applied at the
+	// next restart. PVE: acpi, default on.
+	// +optional
+	ACPI *bool `json:"acpi,omitempty"`
+
+	// KVM hardware virtualization can be turned off. Applied at the next
+	// restart. PVE: kvm, default on.
+	// +optional
+	KVM *bool `json:"kvm,omitempty"`
+
+	// Tablet is the USB pointing device of the console. PVE: tablet, default
+	// on.
+	// +optional
+	Tablet *bool `json:"tablet,omitempty"`
+
+	// LocalTime sets the VM's clock to local time instead of UTC. PVE:
+	// localtime.
+	// +optional
+	LocalTime *bool `json:"localTime,omitempty"`
+
+	// HighAvailability hands the VM to PVE's HA manager.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="highAvailability is not served yet by this version of the provider"
+	HighAvailability *MachineHighAvailability `json:"highAvailability,omitempty"`
+
+	// ExtraConfig are further options of the VM's configuration, by their PVE
+	// name, for what has no field here.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="false",message="extraConfig is not served yet by this version of the provider"
+	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
+
+	// PowerState that the VM is kept in: Running, Stopped or Suspended.
+	// Default: Running.
+	// +optional
+	// +kubebuilder:default=Running
+	// +kubebuilder:validation:Enum=Running;Stopped;Suspended
+	// +kubebuilder:validation:XValidation:rule="self != 'Suspended'",message="powerState Suspended is not served yet by this version of the provider: Running or Stopped"
+	PowerState *PowerState `json:"powerState,omitempty"`
+
+	// PowerAction is done once for each new token.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="powerAction is not served yet by this version of the provider"
+	PowerAction *MachinePowerAction `json:"powerAction,omitempty"`
+
+	// RunStrategy says what happens when the guest stops itself: Always starts
+	// it again, RerunOnFailure only after a crash, Manual leaves it. Default:
+	// Always, which is what powerState Running means today.
+	// +optional
+	// +kubebuilder:validation:Enum=Always;RerunOnFailure;Manual;Halted
+	// +kubebuilder:validation:XValidation:rule="self == 'Always'",message="of the run strategies only Always is served yet by this version of the provider"
+	RunStrategy *string `json:"runStrategy,omitempty"`
+
+	// ShutdownTimeoutSeconds is how long a guest may take to shut down before
+	// it is stopped hard, 1 to 3600 seconds. Default: 180. PVE: shutdown
+	// timeout.
+	// +optional
+	// +kubebuilder:default=180
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
+	ShutdownTimeoutSeconds *int32 `json:"shutdownTimeoutSeconds,omitempty"`
+
+	// RestartPolicy says when the VM may be restarted to apply changes that
+	// need it: Never (the condition RestartRequired lists them) or
+	// WhenRequired. Default: Never.
+	// +optional
+	// +kubebuilder:default=Never
+	// +kubebuilder:validation:Enum=Never;WhenRequired
+	// +kubebuilder:validation:XValidation:rule="self == 'Never'",message="restartPolicy WhenRequired is not served yet by this version of the provider: Never"
+	RestartPolicy *string `json:"restartPolicy,omitempty"`
+
+	// MaintenanceWindow limits when restartPolicy WhenRequired may act.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="maintenanceWindow is not served yet by this version of the provider"
+	MaintenanceWindow *MaintenanceWindow `json:"maintenanceWindow,omitempty"`
+}
+
+// PowerState is the power state that a Machine is kept in.
+type PowerState string
+
+// The power states.
+const (
+	// PowerStateRunning keeps the VM running.
+	PowerStateRunning PowerState = "Running"
+	// PowerStateStopped keeps the VM shut down.
+	PowerStateStopped PowerState = "Stopped"
+	// PowerStateSuspended keeps the VM's state on disk.
+	PowerStateSuspended PowerState = "Suspended"
+)
+
+// MachineClone says how a source is cloned. Everything here counts at creation
+// only.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.storage) || has(self.format)) ? (has(self.full) && self.full) : true",message="clone.storage and clone.format need clone.full: a linked clone stays on the storage of its template"
+type MachineClone struct {
+	// Full copies the disks; otherwise the clone is linked: it shares the
+	// template's disks, takes seconds and needs little space. Default: false.
+	// +optional
+	Full *bool `json:"full,omitempty"`
+
+	// Storage for the disks of a full clone. Default: that of the source.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
+	Storage *string `json:"storage,omitempty"`
+
+	// Format of the disks of a full clone on file storage: raw, qcow2 or vmdk.
+	// Default: that of the source.
+	// +optional
+	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
+	Format *string `json:"format,omitempty"`
+
+	// Snapshot of the source to clone instead of its present state; always a
+	// full clone.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
+	Snapshot *string `json:"snapshot,omitempty"`
+
+	// Machine is the name of another Machine (of the same namespace, where
+	// there is one) to clone.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="clone.machine is not served yet by this version of the provider: use template"
+	Machine *string `json:"machine,omitempty"`
+
+	// MachineRef references the Machine to clone.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="clone.machineRef is not served yet by this version of the provider: use template"
+	MachineRef *Reference `json:"machineRef,omitempty"`
+
+	// MachineSelector selects the Machine to clone.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="clone.machineSelector is not served yet by this version of the provider: use template"
+	MachineSelector *Selector `json:"machineSelector,omitempty"`
+}
+
+// MachineImage is a cloud image to import.
+type MachineImage struct {
+	// Volume ID of the image, on a storage with content type import, such as
+	// local:import/ubuntu-24.04.qcow2.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	Volume string `json:"volume"`
+
+	// Disk that receives the image. Default: the first of disks.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Disk *string `json:"disk,omitempty"`
+}
+
+// MachinePlacement chooses a node.
+type MachinePlacement struct {
+	// Nodes are the candidates. Default: all nodes of the cluster.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Nodes []string `json:"nodes,omitempty"`
+
+	// NodeSelector matches the labels of ProxmoxNode resources.
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// Strategy among the nodes that fit: Balanced, Pack or Spread. Default:
+	// Balanced.
+	// +optional
+	// +kubebuilder:validation:Enum=Balanced;Pack;Spread
+	Strategy *string `json:"strategy,omitempty"`
+
+	// Group spreads the Machines that name the same group over nodes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Group *string `json:"group,omitempty"`
+
+	// Affinity keeps this Machine together with others.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Affinity []MachineAffinityTerm `json:"affinity,omitempty"`
+
+	// AntiAffinity keeps this Machine apart from others.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	AntiAffinity []MachineAffinityTerm `json:"antiAffinity,omitempty"`
+
+	// MaxVMsPerNode excludes nodes that have this many VMs, 1 to 10000.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	MaxVMsPerNode *int32 `json:"maxVMsPerNode,omitempty"`
+
+	// MinFreeMemory that a node must keep, as a quantity of bytes.
+	// +optional
+	MinFreeMemory *resource.Quantity `json:"minFreeMemory,omitempty"`
+}
+
+// MachineAffinityTerm names other Machines by their labels.
+type MachineAffinityTerm struct {
+	// MatchLabels of the other Machines.
+	// +kubebuilder:validation:MinProperties=1
+	MatchLabels map[string]string `json:"matchLabels"`
+
+	// Required terms exclude nodes; the others only weigh. Default: true.
+	// +optional
+	Required *bool `json:"required,omitempty"`
+}
+
+// MachineStartup orders the start of VMs. At least one field must be set.
+//
+// +kubebuilder:validation:MinProperties=1
+type MachineStartup struct {
+	// Order of start, lowest first; shutdown is in reverse. 0 or more.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Order *int32 `json:"order,omitempty"`
+
+	// UpSeconds to wait before the next VM is started.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	UpSeconds *int32 `json:"upSeconds,omitempty"`
+
+	// DownSeconds to wait for this VM to shut down before it is stopped.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	DownSeconds *int32 `json:"downSeconds,omitempty"`
+}
+
+// MachineHighAvailability is the VM's place in PVE's HA manager.
+type MachineHighAvailability struct {
+	// State requested of the HA manager: started, stopped, disabled, ignored.
+	// +optional
+	// +kubebuilder:validation:Enum=started;stopped;disabled;ignored
+	State *string `json:"state,omitempty"`
+
+	// MaxRestart attempts on one node, 0 to 10.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	MaxRestart *int32 `json:"maxRestart,omitempty"`
+
+	// MaxRelocate attempts to other nodes, 0 to 10.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	MaxRelocate *int32 `json:"maxRelocate,omitempty"`
+}
+
+// MachinePowerAction is something to do once.
+type MachinePowerAction struct {
+	// Action to do: Reboot (by the guest), Reset (hard), Shutdown or Stop.
+	// +kubebuilder:validation:Enum=Reboot;Reset;Shutdown;Stop
+	Action string `json:"action"`
+
+	// Token makes the request unique: the action is done once for each new
+	// token, for example a time or a counter.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Token string `json:"token"`
+}
+
+// MaintenanceWindow is a recurring time span.
+type MaintenanceWindow struct {
+	// Schedule of the window's start, a cron expression of five fields in UTC.
+	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:MaxLength=100
+	Schedule string `json:"schedule"`
+
+	// DurationMinutes of the window, 1 to 1440.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1440
+	DurationMinutes int32 `json:"durationMinutes"`
+}
+
+// Reference names another object of the same scope.
+type Reference struct {
+	// Name of the referenced object.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+}
+
+// Selector selects another object of the same scope.
+type Selector struct {
+	// MatchLabels that the object must have.
+	// +optional
+	MatchLabels map[string]string `json:"matchLabels,omitempty"`
+
+	// MatchControllerRef selects only objects with the same controller as this
+	// one, such as those of one composite resource.
+	// +optional
+	MatchControllerRef *bool `json:"matchControllerRef,omitempty"`
+}

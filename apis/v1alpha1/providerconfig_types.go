@@ -1,0 +1,249 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// ProviderConfigSpec says how one Proxmox VE cluster is reached, and what
+// holds for the resources there.
+type ProviderConfigSpec struct {
+	// Endpoints of the cluster's API, https only, with or without /api2/json:
+	// https://pve1.example.com:8006. The port defaults to 8006. With several,
+	// of the nodes of one cluster, the next one is used when one cannot be
+	// reached. 1 to 32.
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=255
+	// +kubebuilder:validation:items:Pattern=`^https://[A-Za-z0-9.\[\]:-]+(/|/api2/?|/api2/json/?)?$`
+	Endpoints []string `json:"endpoints"`
+
+	// TLS says which server certificate is trusted and which client
+	// certificate is shown. Default: the certificate authorities of the system.
+	// +optional
+	TLS *ProviderTLS `json:"tls,omitempty"`
+
+	// Credentials to log in with.
+	Credentials ProviderCredentials `json:"credentials"`
+
+	// DefaultNode for new VMs whose spec names none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
+	DefaultNode *string `json:"defaultNode,omitempty"`
+
+	// DefaultStorage for new disks whose spec names none.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
+	DefaultStorage *string `json:"defaultStorage,omitempty"`
+
+	// DefaultBridge for new network interfaces whose spec names none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]*$`
+	DefaultBridge *string `json:"defaultBridge,omitempty"`
+
+	// VMIDRange that VMIDs are taken from, lowest free first. Default: 10000
+	// to 99999.
+	// +optional
+	VMIDRange *VMIDRange `json:"vmidRange,omitempty"`
+
+	// Limits on what is asked of the cluster.
+	// +optional
+	Limits *ProviderLimits `json:"limits,omitempty"`
+
+	// RequestTimeoutSeconds is how long one API call may take, 1 to 300
+	// seconds. Default: 30.
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=300
+	RequestTimeoutSeconds *int32 `json:"requestTimeoutSeconds,omitempty"`
+}
+
+// ProviderTLS says which server certificate is trusted and which client
+// certificate is shown. TLS 1.2 is the least that is spoken.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.caCertificate), has(self.caCertificateSecretRef), has(self.caCertificateConfigMapRef)].filter(s, s).size() <= 1",message="set at most one of caCertificate, caCertificateSecretRef and caCertificateConfigMapRef"
+type ProviderTLS struct {
+	// InsecureSkipTLSVerify accepts any server certificate. Whoever sits
+	// between can then read the credentials: for trials only. Default: false.
+	// +optional
+	InsecureSkipTLSVerify *bool `json:"insecureSkipTLSVerify,omitempty"`
+
+	// CACertificate is one or more PEM certificates to trust instead of those
+	// of the system; of PVE, /etc/pve/pve-root-ca.pem.
+	// +optional
+	// +kubebuilder:validation:MaxLength=131072
+	CACertificate *string `json:"caCertificate,omitempty"`
+
+	// CACertificateSecretRef is the key of a Secret that holds them.
+	// +optional
+	CACertificateSecretRef *SecretKeyReference `json:"caCertificateSecretRef,omitempty"`
+
+	// CACertificateConfigMapRef is the key of a ConfigMap that holds them.
+	// +optional
+	CACertificateConfigMapRef *SecretKeyReference `json:"caCertificateConfigMapRef,omitempty"`
+
+	// ClientCertificateSecretRef is a Secret of type kubernetes.io/tls with
+	// the certificate to show (tls.crt) and its key (tls.key).
+	// +optional
+	ClientCertificateSecretRef *SecretReference `json:"clientCertificateSecretRef,omitempty"`
+
+	// ServerName that the server's certificate must be for. Default: the host
+	// of the endpoint.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServerName *string `json:"serverName,omitempty"`
+}
+
+// ProviderCredentials are an API token (recommended) or a user and password.
+//
+// They come from one Secret (secretRef), or each part from where it is named
+// (username, password, tokenID, tokenSecret).
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != (has(self.password) || has(self.tokenSecret))",message="set either secretRef, or username with password or tokenSecret"
+// +kubebuilder:validation:XValidation:rule="!(has(self.password) && has(self.tokenSecret))",message="set either password or tokenSecret"
+// +kubebuilder:validation:XValidation:rule="!has(self.tokenSecret) || has(self.tokenID)",message="tokenSecret needs tokenID"
+// +kubebuilder:validation:XValidation:rule="!has(self.password) || has(self.username)",message="password needs username"
+// +kubebuilder:validation:XValidation:rule="!has(self.tokenID) || self.tokenID.contains('!') || has(self.username)",message="tokenID needs username, or is written whole: user@realm!id"
+type ProviderCredentials struct {
+	// Source of the credentials. Only Secret.
+	// +optional
+	// +kubebuilder:default=Secret
+	// +kubebuilder:validation:Enum=Secret
+	Source xpv2.CredentialsSource `json:"source,omitempty"`
+
+	// SecretRef is a Secret with all that is needed. With a key, that key
+	// holds a JSON document ({"username": "user@realm", "tokenID": "id",
+	// "tokenSecret": "…"} or {"username": …, "password": …}) or a token as PVE
+	// writes it (user@realm!id=…). Without, the Secret's own keys are read:
+	// username, password, tokenID, tokenSecret; also token-id, token-secret,
+	// token_id, token_secret and the PVE_ variables.
+	// +optional
+	SecretRef *SecretOptionalKeyReference `json:"secretRef,omitempty"`
+
+	// Username with realm, such as crossplane@pve.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[^\s:/@]+@[A-Za-z][A-Za-z0-9._-]+$`
+	Username *string `json:"username,omitempty"`
+
+	// Password of the user.
+	// +optional
+	Password *SecretValue `json:"password,omitempty"`
+
+	// TokenID of an API token: its name, or whole as user@realm!name.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=128
+	TokenID *string `json:"tokenID,omitempty"`
+
+	// TokenSecret of the API token.
+	// +optional
+	TokenSecret *SecretValue `json:"tokenSecret,omitempty"`
+}
+
+// SecretValue is a value held by a Secret.
+type SecretValue struct {
+	// SecretRef is the key of the Secret.
+	SecretRef SecretKeyReference `json:"secretRef"`
+}
+
+// SecretReference names a Secret.
+type SecretReference struct {
+	// Namespace of the Secret. Required for cluster-scoped resources; of no
+	// meaning for namespaced ones, which read their own namespace only.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace *string `json:"namespace,omitempty"`
+
+	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// SecretOptionalKeyReference names a Secret, or one key of it.
+type SecretOptionalKeyReference struct {
+	SecretReference `json:",inline"`
+
+	// Key in the Secret's data.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key *string `json:"key,omitempty"`
+}
+
+// VMIDRange is a range of VMIDs, both ends included.
+//
+// +kubebuilder:validation:XValidation:rule="self.min <= self.max",message="vmidRange.min must not exceed vmidRange.max"
+type VMIDRange struct {
+	// Min is the lowest VMID to use, 100 to 999999999.
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999999999
+	Min int32 `json:"min"`
+
+	// Max is the highest VMID to use, 100 to 999999999.
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999999999
+	Max int32 `json:"max"`
+}
+
+// ProviderLimits limit what is asked of the cluster.
+type ProviderLimits struct {
+	// RequestsPerSecond, 1 to 1000. Default: 50.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty"`
+
+	// ConcurrentTasks in all that this provider keeps running.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +kubebuilder:validation:XValidation:rule="false",message="limits.concurrentTasks is not served yet by this version of the provider"
+	ConcurrentTasks *int32 `json:"concurrentTasks,omitempty"`
+
+	// ConcurrentTasksPerNode that this provider keeps running on one node.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +kubebuilder:validation:XValidation:rule="false",message="limits.concurrentTasksPerNode is not served yet by this version of the provider"
+	ConcurrentTasksPerNode *int32 `json:"concurrentTasksPerNode,omitempty"`
+
+	// ConcurrentClonesPerSource that this provider keeps running for one
+	// template or VM.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +kubebuilder:validation:XValidation:rule="false",message="limits.concurrentClonesPerSource is not served yet by this version of the provider"
+	ConcurrentClonesPerSource *int32 `json:"concurrentClonesPerSource,omitempty"`
+}
+
+// ProviderConfigStatus is what is seen of a provider configuration.
+type ProviderConfigStatus struct {
+	xpv2.ProviderConfigStatus `json:",inline"`
+}
