@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package assets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+)
+
+// program is one program of the control plane and how long its first build takes on two cores.
+type program struct {
+	name string
+	pkg  string
+	cold time.Duration
+}
+
+func programs() []program {
+	return []program{
+		{name: Etcd, pkg: "go.etcd.io/etcd/server/v3", cold: 80 * time.Second},
+		{name: APIServer, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", cold: 260 * time.Second},
+		controllerManager(),
+		{name: Kubectl, pkg: "k8s.io/kubernetes/cmd/kubectl", cold: 30 * time.Second},
+	}
+}
+
+func controllerManager() program {
+	return program{name: ControllerManager, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", cold: 70 * time.Second}
+}
+
+// pins is what decides the content of the programs.
+type pins struct {
+	module     string
+	goVersion  string
+	kubernetes string
+}
+
+func readPins(module string) (pins, error) {
+	path := filepath.Join(module, "go.mod")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return pins{}, err
+	}
+	f, err := modfile.Parse(path, b, nil)
+	if err != nil {
+		return pins{}, err
+	}
+	for _, r := range f.Require {
+		if r.Mod.Path == "k8s.io/kubernetes" {
+			return pins{module: module, goVersion: runtime.Version(), kubernetes: r.Mod.Version}, nil
+		}
+	}
+	return pins{}, fmt.Errorf("cannot find k8s.io/kubernetes among the requirements of %q", path)
+}
+
+// flags are the arguments of go build, the same for every program, so that they share the build cache.
+func (p pins) flags() []string {
+	return []string{"-buildvcs=false", "-trimpath", "-ldflags=-s -w " + strings.Join(p.stamps(), " ")}
+}
+
+// stamps make the programs say their version, which Kubernetes' own release sets in the same way.
+func (p pins) stamps() []string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(p.kubernetes, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	var out []string
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		out = append(out,
+			"-X "+pkg+".gitVersion="+p.kubernetes,
+			"-X "+pkg+".gitMajor="+major,
+			"-X "+pkg+".gitMinor="+minor,
+			"-X "+pkg+".gitTreeState=clean",
+		)
+	}
+	return out
+}
+
+// key names the folder of the programs that these pins give. It reads two files and runs nothing, so
+// that a cached start costs no time.
+func (p pins) key() (string, error) {
+	h := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(filepath.Join(p.module, name))
+		if err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprintf(h, "%s %d\n%s", name, len(b), b)
+	}
+	_, _ = io.WriteString(h, strings.Join(append(p.flags(), p.goVersion, runtime.GOOS, runtime.GOARCH), "\n"))
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}

@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guard
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience is how long a program that was left behind may take to end before it is killed.
+const patience = 5 * time.Second
+
+// adopt makes this process the parent of whatever the worker leaves behind, and has it told by SIGUSR1
+// when its own parent dies.
+func adopt() {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGUSR1), 0, 0, 0)
+}
+
+// workerAttributes give the worker a process group of its own, since the guard hands on the terminal's
+// signals, and have it stop when the guard dies.
+func workerAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+// sweep ends every descendant that is left and returns when there is none.
+func sweep() {
+	deadline := time.Now().Add(patience)
+	for {
+		pids := children(os.Getpid())
+		if len(pids) == 0 {
+			return
+		}
+		s := unix.SIGTERM
+		if time.Now().After(deadline) {
+			s = unix.SIGKILL
+		}
+		for _, pid := range pids {
+			_ = unix.Kill(pid, s)
+		}
+		reap()
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// reap collects the children that have ended.
+func reap() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err != nil || pid <= 0 {
+			return
+		}
+	}
+}
+
+// children lists the direct children of a process.
+func children(parent int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err == nil && parentOf(stat) == parent {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// parentOf reads the parent's process id from the content of /proc/PID/stat, or returns -1. The second
+// field, the program's name in parentheses, may hold spaces and parentheses itself.
+func parentOf(stat []byte) int {
+	end := bytes.LastIndexByte(stat, ')')
+	if end < 0 {
+		return -1
+	}
+	fields := bytes.Fields(stat[end+1:])
+	if len(fields) < 2 {
+		return -1
+	}
+	ppid, err := strconv.Atoi(string(fields[1]))
+	if err != nil {
+		return -1
+	}
+	return ppid
+}

@@ -1,0 +1,33 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+//go:build !linux
+
+package guard
+
+import "syscall"
+
+// adopt does nothing: only Linux lets a process adopt the descendants of its children.
+func adopt() {}
+
+// workerAttributes give the worker a process group of its own, since the guard hands on the terminal's
+// signals.
+func workerAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}
+
+// sweep does nothing: here the worker alone stops what it started.
+func sweep() {}

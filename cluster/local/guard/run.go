@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guard
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// run is the folder of one launch. Its guard holds a lock in it, so that another launch can tell it from
+// one that was left behind.
+type run struct {
+	path string
+	lock *os.File
+}
+
+// lockName is the file that the guard of a run holds locked.
+const lockName = "lock"
+
+// newRun creates a run folder and removes those whose guard is gone.
+func newRun(runs, name string) (*run, error) {
+	if err := os.MkdirAll(runs, 0o750); err != nil {
+		return nil, err
+	}
+	// Launches that start together must not take each other's new folder for a stale one.
+	turn, err := os.OpenFile(filepath.Join(runs, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.Close() //nolint:errcheck // Closing gives the turn to the next.
+	if err := unix.Flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
+		return nil, err
+	}
+
+	removeStale(runs)
+	path, err := os.MkdirTemp(runs, name+"-")
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(filepath.Join(path, lockName))
+	if err != nil {
+		return nil, err
+	}
+	return &run{path: path, lock: lock}, nil
+}
+
+func removeStale(runs string) {
+	stale, _ := filepath.Glob(filepath.Join(runs, "*", lockName))
+	for _, path := range stale {
+		lock, err := lockFile(path)
+		if err != nil {
+			continue
+		}
+		_ = os.RemoveAll(filepath.Dir(path))
+		_ = lock.Close()
+	}
+}
+
+// lockFile creates and locks a file, or fails at once when another process holds it.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// remove removes the folder.
+func (r *run) remove() {
+	_ = os.RemoveAll(r.path)
+	_ = r.lock.Close()
+}
+
+// keepLogs removes everything but the logs, which explain the failure, and the lock, which makes the
+// next launch remove the rest.
+func (r *run) keepLogs() {
+	entries, _ := os.ReadDir(r.path)
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".log" && e.Name() != lockName {
+			_ = os.RemoveAll(filepath.Join(r.path, e.Name()))
+		}
+	}
+	_ = r.lock.Close()
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package repository knows where things lie in a checkout of provider-proxmox.
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Repository is a checkout of provider-proxmox. All paths are absolute.
+type Repository struct {
+	root string
+}
+
+// Find returns the checkout that holds dir, which may be any folder inside it.
+// It fails when neither dir nor a folder above it holds cluster/go.mod.
+func Find(dir string) (Repository, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Repository{}, fmt.Errorf("cannot resolve %q: %w", dir, err)
+	}
+	for d := abs; ; d = filepath.Dir(d) {
+		if isRoot(d) {
+			return Repository{root: d}, nil
+		}
+		if d == filepath.Dir(d) {
+			return Repository{}, fmt.Errorf("cannot find a checkout of provider-proxmox at or above %q", abs)
+		}
+	}
+}
+
+func isRoot(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "cluster", "go.mod"))
+	return err == nil
+}
+
+// Root is the top folder of the checkout.
+func (r Repository) Root() string { return r.root }
+
+// Module is the folder of the Go module that pins the control plane.
+func (r Repository) Module() string { return filepath.Join(r.root, "cluster") }
+
+// Cache is the folder, ignored by git, that holds everything the launcher writes.
+func (r Repository) Cache() string { return filepath.Join(r.root, ".cache") }
+
+// ControlPlaneCache is the folder of the control plane's binaries, one folder per set of pins.
+func (r Repository) ControlPlaneCache() string { return filepath.Join(r.Cache(), "controlplane") }
+
+// Runs is the folder that holds one folder for each running launcher.
+func (r Repository) Runs() string { return filepath.Join(r.Cache(), "run") }
+
+// CRDs is the folder of the generated CustomResourceDefinitions.
+func (r Repository) CRDs() string { return filepath.Join(r.root, "package", "crds") }
+
+// QuickStart is the folder of the manifests that the demo applies.
+func (r Repository) QuickStart() string { return filepath.Join(r.root, "examples", "quickstart") }
+
+// Scenario is the file that describes what the demo's simulated PVE holds.
+func (r Repository) Scenario() string {
+	return filepath.Join(r.root, "examples", "scenarios", "quickstart.yaml")
+}
+
+// Binary returns the path of a program that `make build` leaves in bin/.
+// It fails, saying so, when the program has not been built.
+func (r Repository) Binary(name string) (string, error) {
+	path := filepath.Join(r.root, "bin", name)
+	_, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("cannot find bin/%s: run \"make build\" first", name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot look at bin/%s: %w", name, err)
+	}
+	return path, nil
+}

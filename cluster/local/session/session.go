@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package session holds what the launcher's commands share: the control plane with the definitions of
+// the provider's kinds, and the programs that run beside it.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/console"
+	"github.com/vitistack/provider-proxmox/cluster/local/controlplane"
+	"github.com/vitistack/provider-proxmox/cluster/local/kube"
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+)
+
+// SystemNamespace holds the Secrets of cluster-scoped provider configurations.
+const SystemNamespace = "crossplane-system"
+
+// Session is one launch. Whatever it starts it stops, in the opposite order, in Close.
+type Session struct {
+	Repo    repository.Repository
+	Console *console.Console
+	// Dir is the folder for everything that the launch writes.
+	Dir string
+	// Kube talks to the API server once one is there.
+	Kube kube.Client
+	// Kubeconfig is the file that lets programs reach the same server.
+	Kubeconfig string
+	// Kubectl is the path of kubectl; empty unless the control plane is our own.
+	Kubectl string
+
+	assets assets.Provider
+	cancel context.CancelCauseFunc
+	stops  []stop
+}
+
+type stop struct {
+	name string
+	do   func() error
+}
+
+// New returns a session that writes into dir, and a context that ends when ctx does or, with the reason
+// as its cause, when a program of the session ends by itself.
+func New(ctx context.Context, repo repository.Repository, dir string, out *os.File) (*Session, context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &Session{
+		Repo:    repo,
+		Console: console.New(out),
+		Dir:     dir,
+		assets:  Assets(repo),
+		cancel:  cancel,
+	}, ctx
+}
+
+// Assets returns the provider of the control plane's programs, which reports on standard error.
+func Assets(repo repository.Repository) assets.Provider {
+	return assets.Provider{
+		Module: repo.Module(),
+		Cache:  repo.ControlPlaneCache(),
+		Given:  os.Getenv("KUBEBUILDER_ASSETS"),
+		Report: assets.Reporter{Out: os.Stderr, Terminal: console.IsTerminal(os.Stderr)},
+	}
+}
+
+// StartControlPlane builds the control plane if need be, starts it and connects the session to it.
+func (s *Session) StartControlPlane(ctx context.Context) error {
+	s.Console.Step("control plane: starting etcd, kube-apiserver and kube-controller-manager on 127.0.0.1")
+	paths, err := s.assets.Paths(ctx)
+	if err != nil {
+		return err
+	}
+	plane, err := controlplane.Start(ctx, paths, s.Dir)
+	if err != nil {
+		return err
+	}
+	s.OnClose("control plane", plane.Stop)
+	s.Watch(plane.Manager())
+	s.Kubeconfig, s.Kubectl = plane.Kubeconfig(), paths.Kubectl
+	s.Kube, err = kube.NewClient(plane.Config())
+	if err != nil {
+		return err
+	}
+	s.Console.Step("control plane: ready at %s", strings.TrimSuffix(plane.Config().Host, "/"))
+	return nil
+}
+
+// InstallCRDs applies the definitions of the provider's kinds and waits until they are served.
+func (s *Session) InstallCRDs(ctx context.Context) error {
+	n, err := s.Kube.InstallCRDs(ctx, s.Repo.CRDs())
+	if err != nil {
+		return err
+	}
+	s.Console.Step("definitions: %d kinds of the provider are served", n)
+	return nil
+}
+
+// Run starts a program, whose output goes to NAME.log in the session's folder, and has the session end
+// when the program ends by itself.
+func (s *Session) Run(ctx context.Context, spec process.Spec) (*process.Process, error) {
+	spec.Log = filepath.Join(s.Dir, spec.Name+".log")
+	p, err := process.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	s.OnClose(spec.Name, p.Stop)
+	s.Watch(p)
+	return p, nil
+}
+
+// Watch ends the session's context when a program ends.
+func (s *Session) Watch(p *process.Process) {
+	go func() {
+		<-p.Exited()
+		s.cancel(fmt.Errorf("%s ended unexpectedly (%w), its last lines:\n%s", p.Name(), p.Err(), process.LogTail(p.Log(), 30)))
+	}()
+}
+
+// OnClose has Close call a function before those that it was told of earlier.
+func (s *Session) OnClose(name string, do func() error) {
+	s.stops = append(s.stops, stop{name: name, do: do})
+}
+
+// Close stops everything that the session started, the latest first.
+func (s *Session) Close() error {
+	// From here on it is expected that programs end.
+	s.cancel(context.Canceled)
+	var errs []error
+	for i := len(s.stops) - 1; i >= 0; i-- {
+		s.Console.Step("stopping: %s", s.stops[i].name)
+		if err := s.stops[i].do(); err != nil {
+			errs = append(errs, fmt.Errorf("cannot stop %s: %w", s.stops[i].name, err))
+		}
+	}
+	s.stops = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/guard"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+)
+
+// Up returns the task that runs a control plane with the provider's kinds, and nothing else, until it is
+// interrupted.
+func Up(repo repository.Repository) guard.Task {
+	return func(ctx context.Context, dir string) (err error) {
+		s, ctx := New(ctx, repo, dir, os.Stdout)
+		defer func() { err = errors.Join(err, s.Close()) }()
+		if err := s.StartControlPlane(ctx); err != nil {
+			return err
+		}
+		if err := s.InstallCRDs(ctx); err != nil {
+			return err
+		}
+		s.Console.Text("\n" + s.Usage() + "\nCtrl-C stops it.")
+		return s.Wait(ctx)
+	}
+}
+
+// Usage tells how to reach the session's control plane with kubectl.
+func (s *Session) Usage() string {
+	return fmt.Sprintf("  export KUBECONFIG=%s\n  alias kubectl=%s", s.Kubeconfig, s.Kubectl)
+}
+
+// Wait returns nil when the session is interrupted, and the reason when it ends otherwise.
+func (s *Session) Wait(ctx context.Context) error {
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, guard.ErrInterrupted) {
+		return err
+	}
+	return nil
+}
