@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+
+	telmate "github.com/Telmate/proxmox-api-go/proxmox"
+)
+
+// An Interface is a network interface as the guest agent sees it.
+type Interface struct {
+	// Name of the interface in the guest, such as eth0.
+	Name string
+
+	// MAC address in lower case, or empty if it has none.
+	MAC string
+
+	// Addresses of the interface, with loopback and link-local ones.
+	Addresses []netip.Addr
+}
+
+// Interfaces asks the guest agent for the guest's network interfaces. If nobody
+// answers there, IsAgentUnavailable holds for the error. Each node does this for
+// few VMs at a time.
+func (c *Client) Interfaces(ctx context.Context, ref Ref) ([]Interface, error) {
+	r := machine("ask the guest agent of", http.MethodGet, ref, "/agent/network-get-interfaces")
+	if why := ref.validate(); why != "" {
+		return nil, r.refuse(why)
+	}
+	vm := telmate.NewVmRef(telmate.GuestID(ref.VMID)) //nolint:gosec // Within 100 and 999999999.
+	vm.SetNode(ref.Node)
+	vm.SetVmType(telmate.GuestQemu)
+	var found []Interface
+	err := c.exchange(ctx, r, func(ctx context.Context) error {
+		raw, _, err := vm.GetAgentInformation(ctx, c.library)
+		if err != nil || raw == nil {
+			return err
+		}
+		for _, i := range raw.Get() {
+			found = append(found, Interface{Name: i.Name, MAC: i.MacAddress.String(), Addresses: addresses(i.IpAddresses)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// addresses leaves out what the library could not parse.
+func addresses(ips []net.IP) []netip.Addr {
+	var out []netip.Addr
+	for _, ip := range ips {
+		if a, ok := netip.AddrFromSlice(ip); ok {
+			out = append(out, a.Unmap())
+		}
+	}
+	return out
+}

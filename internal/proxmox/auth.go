@@ -1,0 +1,231 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	// ticketLife is how long PVE accepts a ticket.
+	ticketLife = 2 * time.Hour
+
+	// ticketRenew is the age at which a ticket is replaced.
+	ticketRenew = ticketLife / 2
+
+	// refusalHold is how long a refused login is not tried again. PVE delays
+	// the answer to a wrong password, and what watches its log locks us out.
+	refusalHold = 10 * time.Second
+
+	loginPath = "/access/ticket"
+)
+
+// newAuthenticate authenticates requests with a token or else with tickets.
+func newAuthenticate(c Credentials, timeout time.Duration, clock func() time.Time, next http.RoundTripper) http.RoundTripper {
+	if c.TokenID != "" {
+		return &tokenAuth{header: "PVEAPIToken=" + c.token() + "=" + c.TokenSecret, next: next}
+	}
+	return &ticketAuth{credentials: c, timeout: timeout, clock: clock, next: next}
+}
+
+// tokenAuth adds an API token, which needs neither a login nor CSRF prevention.
+type tokenAuth struct {
+	header string
+	next   http.RoundTripper
+}
+
+func (a *tokenAuth) RoundTrip(r *http.Request) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	out.Header.Set("Authorization", a.header)
+	return a.next.RoundTrip(out)
+}
+
+// ticketAuth adds a ticket. Any number of requests share one login.
+type ticketAuth struct {
+	credentials Credentials
+	timeout     time.Duration
+	clock       func() time.Time
+	next        http.RoundTripper
+	logins      singleflight.Group
+
+	mu      sync.Mutex
+	ticket  *ticket
+	refused *failure
+	until   time.Time // when refused may be forgotten
+}
+
+type ticket struct {
+	cookie, csrf string
+	since        time.Time
+}
+
+func (a *ticketAuth) RoundTrip(r *http.Request) (*http.Response, error) {
+	t, err := a.valid(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.send(r, t)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	// A 401 is given before anything runs, so that even a write may be sent
+	// again, once.
+	if _, err := readAll(resp.Body); err != nil {
+		return nil, err
+	}
+	a.drop(t)
+	if t, err = a.valid(r.Context()); err != nil {
+		return nil, err
+	}
+	return a.send(r, t)
+}
+
+func (a *ticketAuth) send(r *http.Request, t *ticket) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	if r.GetBody != nil {
+		body, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		out.Body = body
+	}
+	out.Header.Set("Cookie", "PVEAuthCookie="+url.QueryEscape(t.cookie))
+	if r.Method != http.MethodGet {
+		out.Header.Set("CSRFPreventionToken", t.csrf)
+	}
+	return a.next.RoundTrip(out)
+}
+
+// valid is a ticket that PVE should accept, from a login if need be.
+func (a *ticketAuth) valid(ctx context.Context) (*ticket, error) {
+	t, refused := a.known()
+	if refused != nil {
+		return nil, refused
+	}
+	if t != nil && a.clock().Sub(t.since) < ticketRenew {
+		return t, nil
+	}
+	fresh, err := a.login(ctx)
+	if err != nil && t != nil && a.clock().Sub(t.since) < ticketLife {
+		return t, nil // An old ticket is as good until it ends.
+	}
+	return fresh, err
+}
+
+func (a *ticketAuth) known() (*ticket, *failure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.refused != nil && a.clock().Before(a.until) {
+		return nil, a.refused
+	}
+	return a.ticket, nil
+}
+
+// drop forgets a ticket that was not accepted, unless there is a newer one.
+func (a *ticketAuth) drop(t *ticket) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ticket == t {
+		a.ticket = nil
+	}
+}
+
+// login obtains a ticket. Whoever comes while one is under way waits for it; the
+// login does not end with the context of the first.
+func (a *ticketAuth) login(ctx context.Context) (*ticket, error) {
+	done := a.logins.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
+		defer cancel()
+		t, f := a.ask(ctx)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if f != nil {
+			if f.status == http.StatusUnauthorized {
+				a.refused, a.until = f, a.clock().Add(refusalHold)
+			}
+			return nil, f
+		}
+		a.ticket, a.refused = t, nil
+		return t, nil
+	})
+	select {
+	case <-ctx.Done():
+		return nil, &failure{message: "no login in time", cause: ctx.Err()}
+	case r := <-done:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.(*ticket), nil //nolint:forcetypeassert // What the function above returns.
+	}
+}
+
+// ask makes one request for a ticket. What fails here was not the call itself:
+// that was not sent.
+func (a *ticketAuth) ask(ctx context.Context) (*ticket, *failure) {
+	form := url.Values{"username": {a.credentials.Username}, "password": {a.credentials.Password}}
+	ctx = context.WithValue(ctx, templateKey{}, loginPath)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, root.String()+loginPath, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, &failure{message: "login cannot be made into a request"}
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	since := a.clock()
+	resp, err := a.next.RoundTrip(r)
+	if err != nil {
+		return nil, loginFailure(asFailure(err, false))
+	}
+	body, err := readAll(resp.Body)
+	if err != nil {
+		return nil, loginFailure(asFailure(err, false))
+	}
+	if f := judge(resp, body); f != nil {
+		return nil, loginFailure(f)
+	}
+	return readTicket(body, since)
+}
+
+func loginFailure(f *failure) *failure {
+	out := *f
+	out.message, out.sent = "login failed: "+f.message, false
+	return &out
+}
+
+func readTicket(body []byte, since time.Time) (*ticket, *failure) {
+	var answer struct {
+		Data struct {
+			Ticket  string `json:"ticket"`
+			CSRF    string `json:"CSRFPreventionToken"`
+			NeedTFA flag   `json:"NeedTFA"`
+		} `json:"data"`
+	}
+	err := json.Unmarshal(body, &answer)
+	switch {
+	case err == nil && bool(answer.Data.NeedTFA):
+		return nil, &failure{status: http.StatusUnauthorized, message: "login failed: user needs a second factor; use an API token"}
+	case err != nil || answer.Data.Ticket == "":
+		return nil, &failure{status: http.StatusUnauthorized, message: "login failed: answer has no ticket"}
+	}
+	return &ticket{cookie: answer.Data.Ticket, csrf: answer.Data.CSRF, since: since}, nil
+}

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	telmate "github.com/Telmate/proxmox-api-go/proxmox"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Client talks to one PVE cluster. It is safe for concurrent use and meant to
+// live long: it keeps connections, its ticket and what it knows of endpoints.
+type Client struct {
+	session *telmate.Session // makes requests for everything that has no safe function
+	library *telmate.Client  // for the functions that are
+	http    *http.Client
+
+	transport *http.Transport
+	timeout   time.Duration
+	userAgent string
+	secrets   []string
+}
+
+// New makes a Client. It checks the configuration and does no I/O.
+func New(cfg Config) (*Client, error) {
+	urls, err := cfg.endpoints()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot use endpoints")
+	}
+	if err := cfg.Credentials.validate(); err != nil {
+		return nil, errors.Wrap(err, "cannot use credentials")
+	}
+	tlsConfig, err := cfg.TLS.config()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot use TLS settings")
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	c := &Client{timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.secrets()}
+	c.transport = newTransport(cfg.Timeout, len(urls))
+	c.transport.TLSClientConfig = tlsConfig
+	c.http = &http.Client{
+		Transport:     cfg.chain(urls, c.transport),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, c.connect(cfg.Credentials)
+}
+
+// connect gives the library our http.Client.
+func (c *Client) connect(credentials Credentials) error {
+	var err error
+	if c.session, err = telmate.NewSession(root.String(), c.http, "", nil); err != nil {
+		return errors.Wrap(err, "cannot make a session")
+	}
+	if c.library, err = telmate.NewClient(root.String(), c.http, "", nil, "", 0, false); err != nil {
+		return errors.Wrap(err, "cannot make a client")
+	}
+	// The library cuts the user's name into pieces although it does not log in.
+	c.library.Username, _, _ = strings.Cut(credentials.token(), "!")
+	return nil
+}
+
+// chain is the transport of the package's documentation.
+func (c Config) chain(urls []*url.URL, transport http.RoundTripper) http.RoundTripper {
+	next := http.RoundTripper(newFailover(urls, c.Clock, transport))
+	next = newObserve(c.Observe, c.Clock, next)
+	next = newLimit(c.Limits, next)
+	next = newAuthenticate(c.Credentials, c.Timeout, c.Clock, next)
+	return normalise{next: next}
+}
+
+// newTransport leaves each of n endpoints a share of the timeout to connect.
+func newTransport(timeout time.Duration, n int) *http.Transport {
+	share := min(10*time.Second, timeout/time.Duration(n+1))
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: share, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: share,
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     idleTimeout,
+	}
+}
+
+// idleTimeout ends idle connections before pveproxy does: a request that meets
+// a connection just closed by the other side may or may not have run.
+const idleTimeout = 4 * time.Second
+
+// Close ends idle connections. The Client must not be used afterwards.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// do makes a request and decodes the answer's data into data, if not nil.
+func (c *Client) do(ctx context.Context, r request, data any) error {
+	return c.exchange(ctx, r, func(ctx context.Context) error {
+		body, err := c.send(ctx, r)
+		if err != nil || data == nil {
+			return err
+		}
+		return json.Unmarshal(body, &struct {
+			Data any `json:"data"`
+		}{Data: data})
+	})
+}
+
+// envelope makes a request and decodes the whole answer.
+func (c *Client) envelope(ctx context.Context, r request, answer any) error {
+	return c.exchange(ctx, r, func(ctx context.Context) error {
+		body, err := c.send(ctx, r)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, answer)
+	})
+}
+
+// send makes the request with the library's session. GET and DELETE have no
+// body, which PVE refuses; the others have a form of known length.
+func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
+	header := http.Header{"Accept": {"application/json"}}
+	var body io.Reader
+	if r.method == http.MethodPost || r.method == http.MethodPut {
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+		body = strings.NewReader(encode(r.form))
+	}
+	if c.userAgent != "" {
+		header.Set("User-Agent", c.userAgent)
+	}
+	req, err := c.session.NewRequest(ctx, r.method, c.session.ApiUrl+r.url(), &header, body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(resp.Body)
+}
+
+func encode(form map[string]string) string {
+	v := make(url.Values, len(form))
+	for k, s := range form {
+		v.Set(k, s)
+	}
+	return v.Encode()
+}
+
+// exchange runs fn, which makes one call, with a deadline. What the chain noted
+// of it counts, not what the library made of that; a panic of the library is an
+// unexpected answer.
+func (c *Client) exchange(ctx context.Context, r request, fn func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	x := &exchange{request: r, secrets: append(r.secrets(), c.secrets...)}
+	defer func() {
+		if p := recover(); p != nil {
+			err = x.unexpected()
+		}
+	}()
+	err = fn(withExchange(ctx, x))
+	if f := x.failed(); f != nil {
+		return f
+	}
+	if err != nil {
+		return x.unexpected()
+	}
+	return nil
+}
+
+// unexpected is the error of an answer that could not be understood. A write has
+// run, or may have.
+func (x *exchange) unexpected() *Error {
+	if f := x.failed(); f != nil {
+		return f
+	}
+	return x.fail(&failure{message: "unexpected answer", sent: true})
+}

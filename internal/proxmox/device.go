@@ -1,0 +1,151 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Disk is the value of a disk option, such as scsi0, efidisk0 or unused0.
+type Disk struct {
+	// Volume of the disk, such as local:100/vm-100-disk-0.raw. In requests also
+	// local:32 for a new disk of 32 GiB; for drives of removable media also none
+	// and cdrom.
+	Volume string
+
+	// Options of the disk besides its volume.
+	Options Properties
+}
+
+const volumeKey = "file"
+
+// ParseDisk reads the value of a disk option.
+func ParseDisk(s string) (Disk, error) {
+	p, err := ParseProperties(s, volumeKey)
+	if err != nil {
+		return Disk{}, errors.Wrap(err, "cannot read disk")
+	}
+	if p.Get(volumeKey) == "" {
+		return Disk{}, errors.New("cannot read disk: it has no volume")
+	}
+	d := Disk{Volume: p.Get(volumeKey), Options: p}
+	d.Options.Delete(volumeKey)
+	return d, nil
+}
+
+// String is the value of the option.
+func (d Disk) String() string {
+	p := d.Options
+	p.SetDefault(volumeKey, d.Volume)
+	return p.String()
+}
+
+// Storage is the name of the volume's storage, or empty if it is on none.
+func (d Disk) Storage() string {
+	storage, _, ok := strings.Cut(d.Volume, ":")
+	if !ok || strings.HasPrefix(d.Volume, "/") {
+		return ""
+	}
+	return storage
+}
+
+// Size of the disk as its options say, and whether they do.
+func (d Disk) Size() (Size, bool) {
+	s, err := ParseSize(d.Options.Get("size"))
+	return s, err == nil
+}
+
+// CDROM says whether this is a drive of removable media.
+func (d Disk) CDROM() bool { return d.Options.Get("media") == "cdrom" }
+
+// Equal says whether both are the same volume with the same options.
+func (d Disk) Equal(o Disk) bool { return d.Volume == o.Volume && d.Options.Equal(o.Options) }
+
+// A NIC is the value of a network option, such as net0.
+type NIC struct {
+	// Model of the NIC, such as virtio.
+	Model string
+
+	// MAC address. If empty, PVE makes one up.
+	MAC string
+
+	// Options of the NIC besides those, such as bridge, tag and firewall.
+	Options Properties
+}
+
+const (
+	modelKey = "model"
+	macKey   = "macaddr"
+)
+
+// nicModel says whether a key is the short form of model and macaddr.
+func nicModel(key string) bool {
+	switch key {
+	case "e1000", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "e1000e", "i82551", "i82557b", "i82559er",
+		"ne2k_isa", "ne2k_pci", "pcnet", "rtl8139", "virtio", "vmxnet3":
+		return true
+	}
+	return false
+}
+
+// ParseNIC reads the value of a network option in any of the forms
+// virtio=BC:24:11:00:00:01, virtio, and model=virtio,macaddr=BC:24:11:00:00:01.
+func ParseNIC(s string) (NIC, error) {
+	p, err := ParseProperties(s, modelKey)
+	if err != nil {
+		return NIC{}, errors.Wrap(err, "cannot read NIC")
+	}
+	n := NIC{Model: p.Get(modelKey), MAC: p.Get(macKey)}
+	for _, key := range p.Keys() {
+		if !nicModel(key) {
+			continue
+		}
+		if n.Model != "" {
+			return NIC{}, errors.New("cannot read NIC: it has more than one model")
+		}
+		n.Model, n.MAC = key, p.Get(key)
+		p.Delete(key)
+	}
+	if n.Model == "" {
+		return NIC{}, errors.New("cannot read NIC: it has no model")
+	}
+	p.Delete(modelKey)
+	p.Delete(macKey)
+	n.Options = p
+	return n, nil
+}
+
+// String is the value of the option as PVE writes it.
+func (n NIC) String() string {
+	p := n.Options
+	if n.MAC == "" {
+		p.SetDefault(modelKey, n.Model)
+		return p.String()
+	}
+	return strings.TrimSuffix(n.Model+"="+n.MAC+","+p.String(), ",")
+}
+
+// Bridge that the NIC is attached to, or empty.
+func (n NIC) Bridge() string { return n.Options.Get("bridge") }
+
+// Equal says whether both are the same NIC. The case of MAC addresses, which PVE
+// keeps as it was given, does not count.
+func (n NIC) Equal(o NIC) bool {
+	return n.Model == o.Model && strings.EqualFold(n.MAC, o.MAC) && n.Options.Equal(o.Options)
+}

@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	telmate "github.com/Telmate/proxmox-api-go/proxmox"
+)
+
+// A Ref says where a VM is.
+type Ref struct {
+	// Node on which the VM is now.
+	Node string
+
+	// VMID of the VM, from 100 to 999999999.
+	VMID int
+}
+
+// String is the VM and its node.
+func (r Ref) String() string {
+	return "VM " + strconv.Itoa(r.VMID) + " on node " + strconv.Quote(r.Node)
+}
+
+func (r Ref) args() []string { return []string{r.Node, strconv.Itoa(r.VMID)} }
+
+// validate refuses what cannot be part of a path.
+func (r Ref) validate() string {
+	if !validNode(r.Node) {
+		return "node name is not valid"
+	}
+	return validVMID(r.VMID)
+}
+
+func validVMID(id int) string {
+	if id < 0 || telmate.GuestID(id).Validate() != nil {
+		return "vmid " + strconv.Itoa(id) + " is not within 100 and 999999999"
+	}
+	return ""
+}
+
+// refuse is the error of a request that is not sent.
+func (r request) refuse(why string) *Error {
+	return &Error{Op: r.op, Method: r.method, Path: r.path, Message: why, local: true}
+}
+
+// machine is a request about one VM.
+func machine(op, method string, ref Ref, path string) request {
+	return request{op: op + " " + ref.String(), method: method, path: "/nodes/{node}/qemu/{vmid}" + path, args: ref.args()}
+}
+
+// A Guest is a VM or container as lists show it.
+type Guest struct {
+	// VMID of the guest.
+	VMID int
+
+	// Node on which the guest is.
+	Node string
+
+	// Name of the guest. Empty for one that was just created.
+	Name string
+
+	// Type is qemu or lxc.
+	Type string
+
+	// Status is running, stopped, or unknown for a guest that was just created or
+	// whose node is offline.
+	Status string
+
+	// Template says whether the guest is a template.
+	Template bool
+
+	// Tags of the guest.
+	Tags []string
+
+	// Pool that the guest is a member of. Only the cluster's list has it.
+	Pool string
+
+	// Lock that the guest's configuration is under, such as clone or backup.
+	Lock string
+
+	// HAState is the state that HA wants, if HA manages the guest. Only the
+	// cluster's list has it.
+	HAState string
+
+	// Uptime since the guest's start, to the second.
+	Uptime time.Duration
+
+	// CPU in use, from 0 to 1 of MaxCPU.
+	CPU float64
+
+	// MaxCPU is the number of virtual CPUs.
+	MaxCPU int
+
+	// Memory used and MaxMemory assigned, in bytes.
+	Memory, MaxMemory int64
+
+	// MaxDisk is the size of the boot disk in bytes.
+	MaxDisk int64
+}
+
+// Ref says where the guest is.
+func (g Guest) Ref() Ref { return Ref{Node: g.Node, VMID: g.VMID} }
+
+func (d resource) guest() Guest {
+	return Guest{
+		VMID: int(d.VMID), Node: string(d.Node), Name: string(d.Name), Type: string(d.Type), Status: string(d.Status),
+		Template: bool(d.Template), Tags: splitList(string(d.Tags)), Pool: string(d.Pool), Lock: string(d.Lock),
+		HAState: string(d.HAState), Uptime: seconds(d.Uptime), CPU: float64(d.CPU),
+		MaxCPU: max(int(d.MaxCPU), int(d.CPUs)),
+		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), MaxDisk: int64(d.MaxDisk),
+	}
+}
+
+// Guests are the VMs and containers of the cluster. The list is up to 10 seconds
+// old and has only what the user may see: a guest that is missing here need not
+// be absent.
+func (c *Client) Guests(ctx context.Context) ([]Guest, error) {
+	all, err := c.resources(ctx, "list guests", "vm")
+	if err != nil {
+		return nil, err
+	}
+	guests := make([]Guest, 0, len(all))
+	for _, d := range all {
+		guests = append(guests, d.guest())
+	}
+	return guests, nil
+}
+
+// NodeGuests are the VMs of one node as they are now. The node must be online.
+func (c *Client) NodeGuests(ctx context.Context, node string) ([]Guest, error) {
+	r := request{
+		op: "list VMs of node " + strconv.Quote(node), method: http.MethodGet,
+		path: "/nodes/{node}/qemu", args: []string{node},
+	}
+	if !validNode(node) {
+		return nil, r.refuse("node name is not valid")
+	}
+	var all list[resource]
+	if err := c.do(ctx, r, &all); err != nil {
+		return nil, err
+	}
+	guests := make([]Guest, 0, len(all))
+	for _, d := range all {
+		d.Node, d.Type = text(node), "qemu"
+		guests = append(guests, d.guest())
+	}
+	return guests, nil
+}

@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// VMConfig is the configuration of a VM.
+type VMConfig struct {
+	// Digest of the configuration's content. Sent along with a change, PVE
+	// refuses the change if the configuration is another one by then. A digest
+	// comes back when the content does.
+	Digest string
+
+	// Values by option. Numbers and booleans are in their shortest decimal form,
+	// booleans 1 and 0. What PVE stores as a blank is empty.
+	Values map[string]string
+}
+
+// Lock is what locks the VM, such as create or clone, or empty.
+func (c VMConfig) Lock() string { return c.Values["lock"] }
+
+const digest = "digest"
+
+func newVMConfig(data map[string]text) VMConfig {
+	c := VMConfig{Digest: string(data[digest]), Values: make(map[string]string, len(data))}
+	for k, v := range data {
+		if k != digest {
+			c.Values[k] = unblank(v)
+		}
+	}
+	return c
+}
+
+// unblank makes the single space empty that PVE puts for empty tags and for a
+// boot order without devices.
+func unblank(v text) string {
+	if strings.TrimSpace(string(v)) == "" {
+		return ""
+	}
+	return string(v)
+}
+
+// Config is the configuration of a VM with its pending changes applied.
+func (c *Client) Config(ctx context.Context, ref Ref) (VMConfig, error) {
+	return c.config(ctx, ref, nil)
+}
+
+// ActiveConfig is the configuration that the running VM was started with, and
+// hot-plugged since: without the pending changes.
+func (c *Client) ActiveConfig(ctx context.Context, ref Ref) (VMConfig, error) {
+	return c.config(ctx, ref, url.Values{"current": {"1"}})
+}
+
+func (c *Client) config(ctx context.Context, ref Ref, query url.Values) (VMConfig, error) {
+	r := machine("read the configuration of", http.MethodGet, ref, "/config")
+	r.query = query
+	var data map[string]text
+	if err := c.vm(ctx, ref, r, &data); err != nil {
+		return VMConfig{}, err
+	}
+	return newVMConfig(data), nil
+}
+
+// vm makes a request about a VM, unless the reference is not valid.
+func (c *Client) vm(ctx context.Context, ref Ref, r request, data any) error {
+	if why := ref.validate(); why != "" {
+		return r.refuse(why)
+	}
+	return c.do(ctx, r, data)
+}
+
+// A PendingValue is an option with what is in force and what is to come.
+type PendingValue struct {
+	// Key is the option's name.
+	Key string
+
+	// Value in force, or nil if there is none.
+	Value *string
+
+	// Pending is the value from the next start on, or nil if that does not change
+	// it.
+	Pending *string
+
+	// Delete is 1 if the option is removed at the next start, 2 if that is
+	// forced, otherwise 0.
+	Delete int
+}
+
+// Changes says whether the next start changes the option.
+func (p PendingValue) Changes() bool { return p.Pending != nil || p.Delete != 0 }
+
+// Pending are all options of a VM with their pending changes. The digest is one
+// of them.
+func (c *Client) Pending(ctx context.Context, ref Ref) ([]PendingValue, error) {
+	var data list[struct {
+		Key     text    `json:"key"`
+		Value   *text   `json:"value"`
+		Pending *text   `json:"pending"`
+		Delete  integer `json:"delete"`
+	}]
+	r := machine("read pending changes of", http.MethodGet, ref, "/pending")
+	if err := c.vm(ctx, ref, r, &data); err != nil {
+		return nil, err
+	}
+	values := make([]PendingValue, 0, len(data))
+	for _, d := range data {
+		values = append(values, PendingValue{
+			Key: string(d.Key), Value: unblankPtr(d.Value), Pending: unblankPtr(d.Pending), Delete: int(d.Delete),
+		})
+	}
+	return values, nil
+}
+
+func unblankPtr(v *text) *string {
+	if v == nil {
+		return nil
+	}
+	s := unblank(*v)
+	return &s
+}
+
+// Status is what a VM does now.
+type Status struct {
+	// Status is running or stopped.
+	Status string
+
+	// QMPStatus is QEMU's own state, such as running, paused, prelaunch or
+	// stopped.
+	QMPStatus string
+
+	// Uptime since the VM's start, to the second.
+	Uptime time.Duration
+
+	// Lock that the VM's configuration is under.
+	Lock string
+
+	// Agent says whether the guest agent is configured, not whether it runs.
+	Agent bool
+
+	// PID of the VM's process on its node, or 0.
+	PID int
+
+	// HAManaged says whether HA manages the VM.
+	HAManaged bool
+
+	// HAState is the state that HA wants.
+	HAState string
+
+	// Name of the VM.
+	Name string
+
+	// Template says whether the VM is a template.
+	Template bool
+
+	// CPUs is the number of virtual CPUs in use.
+	CPUs int
+
+	// Memory used and MaxMemory assigned, in bytes.
+	Memory, MaxMemory int64
+
+	// RunningMachine and RunningQEMU are the machine type and the QEMU version
+	// that the VM was started with.
+	RunningMachine, RunningQEMU string
+}
+
+// Running says whether the VM has a process, paused or not.
+func (s Status) Running() bool { return s.Status == "running" }
+
+// Status of a VM now. Each node answers this for few VMs at a time: for all VMs
+// ask for a list.
+func (c *Client) Status(ctx context.Context, ref Ref) (Status, error) {
+	var d struct {
+		Status    text     `json:"status"`
+		QMPStatus text     `json:"qmpstatus"`
+		Uptime    integer  `json:"uptime"`
+		Lock      text     `json:"lock"`
+		Agent     flag     `json:"agent"`
+		PID       integer  `json:"pid"`
+		HA        haStatus `json:"ha"`
+		Name      text     `json:"name"`
+		Template  flag     `json:"template"`
+		CPUs      float    `json:"cpus"`
+		Memory    integer  `json:"mem"`
+		MaxMemory integer  `json:"maxmem"`
+		Machine   text     `json:"running-machine"`
+		QEMU      text     `json:"running-qemu"`
+	}
+	r := machine("read the status of", http.MethodGet, ref, "/status/current")
+	if err := c.vm(ctx, ref, r, &d); err != nil {
+		return Status{}, err
+	}
+	return Status{
+		Status: string(d.Status), QMPStatus: string(d.QMPStatus), Uptime: seconds(d.Uptime), Lock: string(d.Lock),
+		Agent: bool(d.Agent), PID: int(d.PID), HAManaged: bool(d.HA.Managed), HAState: string(d.HA.State),
+		Name: string(d.Name), Template: bool(d.Template), CPUs: int(d.CPUs),
+		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory),
+		RunningMachine: string(d.Machine), RunningQEMU: string(d.QEMU),
+	}, nil
+}
+
+type haStatus struct {
+	Managed flag `json:"managed"`
+	State   text `json:"state"`
+}
+
+// UnmarshalJSON takes what is not an object for unmanaged.
+func (h *haStatus) UnmarshalJSON(b []byte) error {
+	type plain haStatus
+	*h = haStatus{}
+	if !isObject(b) {
+		return nil
+	}
+	return json.Unmarshal(b, (*plain)(h))
+}

@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// This file alone knows the texts of PVE's messages, of 8.x and 9.x.
+//
+//nolint:gochecknoglobals // Compiled once; never changed.
+var (
+	// An absent VM is not told by a bare "does not exist", which PVE says of
+	// storages, volumes, pools, disks and snapshots too.
+	reNotFound = regexp.MustCompile(`[Cc]onfiguration file '[^']*' does not exist|unable to find configuration file for (VM|CT) \d+`)
+
+	reAlreadyExists  = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists`)
+	reLocked         = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error|got lock (request )?timeout`)
+	reDigest         = regexp.MustCompile(`checksum mismatch \(|detected modified configuration`)
+	reRunning        = regexp.MustCompile(`\b(VM|CT) \d+ (is|already) running|if (VM|CT) is running`)
+	reNotRunning     = regexp.MustCompile(`\b(VM|CT) \d+ (is )?not running`)
+	reProtected      = regexp.MustCompile(`protection mode enabled`)
+	reHotplug        = regexp.MustCompile(`^hotplug problem\b`)
+	reNoSuchTask     = regexp.MustCompile(`^no such task$`)
+	reAgent          = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed`)
+	reRootOnly       = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
+	rePrivilege      = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
+	reReference      = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|no such cluster node|No such storage`)
+	reUnavailable    = regexp.MustCompile(`no quorum|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
+	reInvalidRequest = regexp.MustCompile(strings.Join([]string{
+		`does not support '`, `not allowed for linked clones`, `Linked clone feature is not supported`,
+		`no sdn vnet ID specified`, `^unable to parse `, `SSH public key validation error`,
+		`cloud-init drive is already attached`, `^you can't `, `because VM contains snapshots`,
+		`\(reserved name\)`, `no options specified`, `missing value for required option`, `purge parameter not set`,
+	}, "|"))
+
+	reUPID = regexp.MustCompile(`UPID:[^\s'"]+`)
+	reTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*`)
+)
+
+// IsNotFound says whether the VM does not exist on the node that was asked. It
+// may still exist on another one.
+func IsNotFound(err error) bool { return says(err, reNotFound) }
+
+// IsAlreadyExists says whether the VMID is taken.
+func IsAlreadyExists(err error) bool { return says(err, reAlreadyExists) }
+
+// IsLocked says whether the VM, its configuration file or a file of the cluster
+// is locked by something else that runs.
+func IsLocked(err error) bool { return says(err, reLocked) }
+
+// IsDigestMismatch says whether the configuration changed since its digest was
+// read.
+func IsDigestMismatch(err error) bool { return says(err, reDigest) }
+
+// IsRunning says whether the call was refused because the VM runs.
+func IsRunning(err error) bool { return says(err, reRunning) }
+
+// IsNotRunning says whether the call was refused because the VM does not run.
+func IsNotRunning(err error) bool { return says(err, reNotRunning) }
+
+// IsProtected says whether the VM's protection forbids the call.
+func IsProtected(err error) bool { return says(err, reProtected) }
+
+// IsHotplugRefused says whether a running VM did not take a change at once. PVE
+// has stored the change nevertheless; it is pending.
+func IsHotplugRefused(err error) bool { return says(err, reHotplug) }
+
+// IsNoSuchTask says whether PVE does not know the task, or not yet.
+func IsNoSuchTask(err error) bool { return says(err, reNoSuchTask) }
+
+// IsAgentUnavailable says whether the guest agent is not configured, not running
+// or not answering, or the VM is not running.
+func IsAgentUnavailable(err error) bool { return says(err, reAgent) || IsNotRunning(err) }
+
+// IsRootOnly says whether the call has an option that only root@pam, and no API
+// token, may use.
+func IsRootOnly(err error) bool { return says(err, reRootOnly) }
+
+// IsUnknownReference says whether the call names a storage, node, pool, volume,
+// disk or snapshot that does not exist or is disabled.
+func IsUnknownReference(err error) bool { return says(err, reReference) }
+
+// A Privilege that is missing: one of Names on Path.
+type Privilege struct {
+	// Path of the object in PVE's permission tree, such as /vms/100.
+	Path string
+
+	// Names of privileges, such as VM.Audit, any of which is enough.
+	Names []string
+}
+
+// MissingPrivilege is the privilege that a 403 names. PVE does not always name
+// one.
+func MissingPrivilege(err error) (Privilege, bool) {
+	var e *Error
+	if !errors.As(err, &e) {
+		return Privilege{}, false
+	}
+	m := rePrivilege.FindStringSubmatch(e.Message)
+	if m == nil {
+		return Privilege{}, false
+	}
+	return Privilege{Path: m[1], Names: strings.Split(m[2], "|")}, true
+}
+
+// says whether any text of PVE in the error matches.
+func says(err error, re *regexp.Regexp) bool {
+	var task *TaskError
+	if errors.As(err, &task) {
+		return re.MatchString(task.Task.ExitStatus)
+	}
+	var e *Error
+	return errors.As(err, &e) && !e.local && e.says(re)
+}
+
+func (e *Error) says(re *regexp.Regexp) bool {
+	if re.MatchString(e.Message) {
+		return true
+	}
+	for _, f := range e.Fields {
+		if re.MatchString(f) {
+			return true
+		}
+	}
+	return false
+}
+
+func unknownReference(e *Error) bool { return e.says(reReference) }
+
+func unavailable(e *Error) bool { return e.says(reUnavailable) }
+
+func invalid(e *Error) bool { return e.says(reRootOnly) || e.says(reInvalidRequest) }
+
+func conflict(e *Error) bool {
+	for _, re := range []*regexp.Regexp{
+		reNotFound, reAlreadyExists, reLocked, reDigest, reRunning, reNotRunning, reProtected, reHotplug, reNoSuchTask,
+	} {
+		if e.says(re) {
+			return true
+		}
+	}
+	return false
+}
+
+// scrub makes a text of PVE fit for a condition: one line, without the given
+// secrets, and without tasks and times, which differ from one try to the next.
+func scrub(s string, secrets []string) string {
+	for _, secret := range secrets {
+		s = redact(s, secret)
+	}
+	s = reUPID.ReplaceAllString(s, "task")
+	s = reTime.ReplaceAllString(s, "(time)")
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// redact hides a secret. PVE repeats a parameter's value in quotes; of a short
+// one nothing else is hidden, since that would hit any word.
+func redact(s, secret string) string {
+	switch {
+	case secret == "":
+		return s
+	case len(secret) < 4:
+		return strings.ReplaceAll(s, "'"+secret+"'", "'"+redacted+"'")
+	}
+	return strings.ReplaceAll(s, secret, redacted)
+}

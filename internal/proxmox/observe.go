@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"net/http"
+	"time"
+)
+
+// observe reports every request that it lets pass.
+type observe struct {
+	next   http.RoundTripper
+	report func(Call)
+	clock  func() time.Time
+}
+
+func newObserve(report func(Call), clock func() time.Time, next http.RoundTripper) http.RoundTripper {
+	if report == nil {
+		return next
+	}
+	return &observe{next: next, report: report, clock: clock}
+}
+
+func (o *observe) RoundTrip(r *http.Request) (*http.Response, error) {
+	start := o.clock()
+	resp, err := o.next.RoundTrip(r)
+	call := Call{Method: r.Method, Path: template(r), Duration: o.clock().Sub(start)}
+	if err == nil {
+		call.Status = resp.StatusCode
+	}
+	o.report(call)
+	return resp, err
+}
+
+// template is the path of the request without its values.
+func template(r *http.Request) string {
+	if t, ok := r.Context().Value(templateKey{}).(string); ok {
+		return t
+	}
+	return exchangeFrom(r).request.path
+}
+
+// templateKey overrides the exchange's template, for logins.
+type templateKey struct{}

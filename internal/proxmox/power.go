@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// power starts a task that changes what a VM does. PVE starts most of these
+// without looking: that a VM is missing or locked shows in the task.
+func (c *Client) power(ctx context.Context, ref Ref, action string, form map[string]string) (UPID, error) {
+	r := machine(action, http.MethodPost, ref, "/status/"+action)
+	r.form = form
+	return c.start(ctx, ref, r)
+}
+
+// Start starts a VM. If HA manages the VM, the task ends before the VM runs.
+func (c *Client) Start(ctx context.Context, ref Ref) (UPID, error) {
+	return c.power(ctx, ref, "start", nil)
+}
+
+// StopOptions say how to stop a VM.
+type StopOptions struct {
+	// OverruleShutdown ends a shutdown of the VM that is under way and would
+	// otherwise keep the stop from running. It needs PVE 8.
+	OverruleShutdown bool
+}
+
+// Stop stops a VM at once, as pulling the plug does.
+func (c *Client) Stop(ctx context.Context, ref Ref, o StopOptions) (UPID, error) {
+	form := map[string]string{}
+	if o.OverruleShutdown {
+		form["overrule-shutdown"] = "1"
+	}
+	return c.power(ctx, ref, "stop", form)
+}
+
+// ShutdownOptions say how to shut a VM down.
+type ShutdownOptions struct {
+	// Timeout to wait for the guest, in whole seconds. Zero is PVE's default.
+	Timeout time.Duration
+
+	// ForceStop stops the VM after the timeout. Otherwise the task fails.
+	ForceStop bool
+}
+
+// Shutdown asks the guest to shut down. A guest that still boots does not hear
+// it; the task then fails by its timeout.
+func (c *Client) Shutdown(ctx context.Context, ref Ref, o ShutdownOptions) (UPID, error) {
+	form := timeoutForm(o.Timeout)
+	if o.ForceStop {
+		form["forceStop"] = "1"
+	}
+	return c.power(ctx, ref, "shutdown", form)
+}
+
+// RebootOptions say how to reboot a VM.
+type RebootOptions struct {
+	// Timeout to wait for the guest, in whole seconds. Zero is PVE's default.
+	Timeout time.Duration
+}
+
+// Reboot shuts a VM down and starts it again, which applies pending changes. The
+// task ends before the VM is back.
+func (c *Client) Reboot(ctx context.Context, ref Ref, o RebootOptions) (UPID, error) {
+	return c.power(ctx, ref, "reboot", timeoutForm(o.Timeout))
+}
+
+func timeoutForm(d time.Duration) map[string]string {
+	if d <= 0 {
+		return map[string]string{}
+	}
+	return map[string]string{"timeout": strconv.Itoa(int(d.Round(time.Second) / time.Second))}
+}
+
+// Reset resets a running VM, as the button does. Pending changes stay pending.
+func (c *Client) Reset(ctx context.Context, ref Ref) (UPID, error) {
+	return c.power(ctx, ref, "reset", nil)
+}
+
+// SuspendOptions say how to suspend a VM.
+type SuspendOptions struct {
+	// ToDisk saves the VM's memory and stops it. Otherwise it is paused.
+	ToDisk bool
+}
+
+// Suspend suspends a running VM.
+func (c *Client) Suspend(ctx context.Context, ref Ref, o SuspendOptions) (UPID, error) {
+	form := map[string]string{}
+	if o.ToDisk {
+		form["todisk"] = "1"
+	}
+	return c.power(ctx, ref, "suspend", form)
+}
+
+// Resume lets a paused VM run on. One that was suspended to disk is started.
+func (c *Client) Resume(ctx context.Context, ref Ref) (UPID, error) {
+	return c.power(ctx, ref, "resume", nil)
+}

@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Properties are the value of an option that has parts, such as
+// local:100/vm-100-disk-0.raw,size=32G. They keep their order, so that what was
+// read is written back the same. The zero value is empty and usable.
+type Properties struct {
+	items []property
+}
+
+type property struct {
+	key, value string
+	bare       bool // written without its key
+}
+
+// ParseProperties reads a property string. One part may be written without a
+// key; it is that of defaultKey. If defaultKey is empty, it has the empty key.
+func ParseProperties(s, defaultKey string) (Properties, error) {
+	var p Properties
+	if s == "" {
+		return p, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		if !ok {
+			key, value = defaultKey, part
+		}
+		switch {
+		case part == "", ok && key == "":
+			return Properties{}, errors.New("cannot read properties: a part is empty or has no key")
+		case p.Has(key):
+			return Properties{}, errors.Errorf("cannot read properties: more than one %q", key)
+		}
+		p.items = append(p.items, property{key: key, value: value, bare: !ok})
+	}
+	return p, nil
+}
+
+// String is the property string.
+func (p Properties) String() string {
+	parts := make([]string, 0, len(p.items))
+	for _, i := range p.items {
+		if i.bare {
+			parts = append(parts, i.value)
+			continue
+		}
+		parts = append(parts, i.key+"="+i.value)
+	}
+	return strings.Join(parts, ",")
+}
+
+// Len is the number of properties.
+func (p Properties) Len() int { return len(p.items) }
+
+// Keys of the properties, in their order.
+func (p Properties) Keys() []string {
+	keys := make([]string, 0, len(p.items))
+	for _, i := range p.items {
+		keys = append(keys, i.key)
+	}
+	return keys
+}
+
+func (p Properties) index(key string) int {
+	return slices.IndexFunc(p.items, func(i property) bool { return i.key == key })
+}
+
+// Has says whether there is a property of that key.
+func (p Properties) Has(key string) bool { return p.index(key) >= 0 }
+
+// Get is the value of a property, or empty.
+func (p Properties) Get(key string) string {
+	if i := p.index(key); i >= 0 {
+		return p.items[i].value
+	}
+	return ""
+}
+
+// Set sets a property where it is, or adds it at the end.
+func (p *Properties) Set(key, value string) {
+	p.items = slices.Clone(p.items)
+	if i := p.index(key); i >= 0 {
+		p.items[i].value = value
+		return
+	}
+	p.items = append(p.items, property{key: key, value: value, bare: key == ""})
+}
+
+// SetDefault sets the property that is written first and without its key.
+func (p *Properties) SetDefault(key, value string) {
+	p.Delete(key)
+	p.items = slices.Insert(p.items, 0, property{key: key, value: value, bare: true})
+}
+
+// Delete removes a property, if there is one.
+func (p *Properties) Delete(key string) {
+	p.items = slices.DeleteFunc(slices.Clone(p.items), func(i property) bool { return i.key == key })
+}
+
+// Map is the properties without their order.
+func (p Properties) Map() map[string]string {
+	m := make(map[string]string, len(p.items))
+	for _, i := range p.items {
+		m[i.key] = i.value
+	}
+	return m
+}
+
+// Equal says whether the properties are the same in any order.
+func (p Properties) Equal(o Properties) bool { return maps.Equal(p.Map(), o.Map()) }

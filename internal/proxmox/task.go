@@ -1,0 +1,204 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Task of PVE, running or ended.
+type Task struct {
+	// UPID names the task.
+	UPID UPID
+
+	// Node that runs the task.
+	Node string
+
+	// Type of the task, such as qmclone.
+	Type string
+
+	// ID of what the task works on: the VMID for tasks of VMs.
+	ID string
+
+	// User who started the task. The name of the API token is not part of it.
+	User string
+
+	// Start is when the task started.
+	Start time.Time
+
+	// End is when the task ended. Zero if it runs, and in answers that do not
+	// have it.
+	End time.Time
+
+	// Running says whether the task has not ended yet.
+	Running bool
+
+	// ExitStatus is OK, WARNINGS: n, or why the task failed. Empty while it runs.
+	ExitStatus string
+}
+
+const warnings = "WARNINGS:"
+
+// OK says whether the task ended with success, which includes warnings.
+func (t Task) OK() bool {
+	return !t.Running && (t.ExitStatus == "OK" || strings.HasPrefix(t.ExitStatus, warnings))
+}
+
+// Warnings is how many warnings a successful task gave.
+func (t Task) Warnings() int {
+	rest, ok := strings.CutPrefix(t.ExitStatus, warnings)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(rest))
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// Err is a *TaskError if the task ended without success, with the log's lines if
+// there are any. It is nil for a running task.
+func (t Task) Err(log ...string) error {
+	if t.Running || t.OK() {
+		return nil
+	}
+	return &TaskError{Task: t, Log: log}
+}
+
+type taskData struct {
+	UPID       text    `json:"upid"`
+	Node       text    `json:"node"`
+	Type       text    `json:"type"`
+	ID         text    `json:"id"`
+	User       text    `json:"user"`
+	Status     text    `json:"status"`
+	ExitStatus text    `json:"exitstatus"`
+	Start      integer `json:"starttime"`
+	End        integer `json:"endtime"`
+}
+
+func (d taskData) task(running bool, exit text) Task {
+	u := UPID(d.UPID)
+	t := Task{
+		UPID: u, Node: string(d.Node), Type: string(d.Type), ID: string(d.ID), User: string(d.User),
+		Start: unix(d.Start), Running: running,
+	}
+	if t.Node == "" {
+		t.Node = u.Node()
+	}
+	if !running {
+		t.End, t.ExitStatus = unix(d.End), string(exit)
+	}
+	return t
+}
+
+func unix(seconds integer) time.Time {
+	if seconds <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds), 0)
+}
+
+// Task is one look at a task; it does not wait. A task that was just started may
+// not be visible yet: IsNoSuchTask. The log of a task is on its own node, which
+// must be online.
+func (c *Client) Task(ctx context.Context, u UPID) (Task, error) {
+	r := request{
+		op: "read a task", method: http.MethodGet,
+		path: "/nodes/{node}/tasks/{upid}/status", args: []string{u.Node(), string(u)},
+	}
+	if !u.Valid() {
+		return Task{}, r.refuse("task id is not valid")
+	}
+	var d taskData
+	if err := c.do(ctx, r, &d); err != nil {
+		return Task{}, err
+	}
+	if d.UPID == "" {
+		d.UPID = text(u)
+	}
+	return d.task(d.Status == "running", d.ExitStatus), nil
+}
+
+// Tasks are the running and the recent tasks of all nodes, newest first, as far
+// as the user may see them. Here a missing status means that the task runs.
+func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
+	var data list[taskData]
+	r := request{op: "list tasks", method: http.MethodGet, path: "/cluster/tasks"}
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	tasks := make([]Task, 0, len(data))
+	for _, d := range data {
+		running := d.Status == "" || strings.EqualFold(string(d.Status), "running")
+		tasks = append(tasks, d.task(running, d.Status))
+	}
+	return tasks, nil
+}
+
+// noLog is what PVE answers, with success, for the log of a task it has not.
+const noLog = "unable to open file"
+
+// TaskLog is the last lines of a task's log, oldest first. It is empty if PVE has
+// no log of the task.
+func (c *Client) TaskLog(ctx context.Context, u UPID, lastLines int) ([]string, error) {
+	lines, total, err := c.taskLog(ctx, u, 0, lastLines)
+	if err != nil || total <= lastLines {
+		return lines, err
+	}
+	lines, _, err = c.taskLog(ctx, u, total-lastLines, lastLines)
+	return lines, err
+}
+
+func (c *Client) taskLog(ctx context.Context, u UPID, start, limit int) ([]string, int, error) {
+	r := request{
+		op: "read the log of a task", method: http.MethodGet,
+		path: "/nodes/{node}/tasks/{upid}/log", args: []string{u.Node(), string(u)},
+		query: url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(limit)}},
+	}
+	if !u.Valid() || limit <= 0 {
+		return nil, 0, r.refuse("task id or number of lines is not valid")
+	}
+	var answer struct {
+		Data  list[logLine] `json:"data"`
+		Total integer       `json:"total"`
+	}
+	if err := c.envelope(ctx, r, &answer); err != nil {
+		return nil, 0, err
+	}
+	if answer.Total == 1 && len(answer.Data) == 1 && strings.HasPrefix(string(answer.Data[0].Text), noLog) {
+		return nil, 0, nil
+	}
+	slices.SortStableFunc(answer.Data, func(a, b logLine) int { return int(a.Number - b.Number) })
+	lines := make([]string, 0, len(answer.Data))
+	for _, l := range answer.Data {
+		lines = append(lines, string(l.Text))
+	}
+	return lines, int(answer.Total), nil
+}
+
+type logLine struct {
+	Number integer `json:"n"`
+	Text   text    `json:"t"`
+}
