@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// missesBeforeLook is how many polls may not list a followed task before it is
+// asked for by itself: a task may not be visible at once, and the list of recent
+// tasks is short.
+const missesBeforeLook = 3
+
+// giveUpAfter ends the following of a task that nothing can be learned about,
+// because its node is gone, say.
+const giveUpAfter = 24 * time.Hour
+
+// A follower waits for the end of one task.
+type follower struct {
+	done   func(proxmox.Task)
+	begun  time.Time
+	misses int
+}
+
+// Follow calls done once the task has ended. It returns at once; done must not
+// block.
+func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.followed[u] = &follower{done: done, begun: c.now()}
+	if !c.running {
+		c.running = true
+		go c.follow()
+	}
+}
+
+// follow polls until no task is left.
+func (c *Cluster) follow() {
+	ticker := time.NewTicker(c.poll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.life.Done():
+			return
+		case <-ticker.C:
+		}
+		if tasks, err := c.Tasks(c.life); err == nil {
+			c.settle(tasks)
+		}
+		if c.idle() {
+			return
+		}
+	}
+}
+
+// idle ends the loop when nothing is followed.
+func (c *Cluster) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = len(c.followed) > 0
+	return !c.running
+}
+
+// settle tells followers about the tasks that have ended.
+func (c *Cluster) settle(tasks []proxmox.Task) {
+	listed := make(map[proxmox.UPID]proxmox.Task, len(tasks))
+	for _, t := range tasks {
+		listed[t.UPID] = t
+	}
+	for _, u := range c.unsettled(listed) {
+		if t, err := c.look(u); err == nil {
+			listed[u] = t
+		}
+	}
+	for _, end := range c.ended(listed) {
+		end()
+	}
+}
+
+// unsettled are the followed tasks that the list has not had for a while.
+func (c *Cluster) unsettled(listed map[proxmox.UPID]proxmox.Task) []proxmox.UPID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var missing []proxmox.UPID
+	for u, f := range c.followed {
+		if _, ok := listed[u]; ok {
+			f.misses = 0
+			continue
+		}
+		if f.misses++; f.misses >= missesBeforeLook {
+			missing = append(missing, u)
+		}
+	}
+	return missing
+}
+
+func (c *Cluster) look(u proxmox.UPID) (proxmox.Task, error) {
+	ctx, cancel := context.WithTimeout(c.life, readTimeout)
+	defer cancel()
+	return c.client.Task(ctx, u)
+}
+
+// ended are the calls to make for tasks that have ended, which are followed no
+// longer.
+func (c *Cluster) ended(listed map[proxmox.UPID]proxmox.Task) []func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var calls []func()
+	for u, f := range c.followed {
+		t, ok := listed[u]
+		if ok && !t.Running {
+			calls = append(calls, func() { f.done(t) })
+		}
+		if ok && !t.Running || c.now().Sub(f.begun) > giveUpAfter {
+			delete(c.followed, u)
+		}
+	}
+	return calls
+}
