@@ -50,7 +50,7 @@ type MachineParameters struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=999999999
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'vmid cannot change: it is ' + string(oldSelf) + ', not ' + string(self)"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'vmid cannot change: it is %d, not %d'.format([oldSelf, self])"
 	VMID *int32 `json:"vmid,omitempty"`
 
 	// Node of the Proxmox VE cluster to create the VM on. Default: the node of
