@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package connect turns a managed resource into a connection to the Proxmox VE
+// cluster that its provider configuration describes.
+//
+// Resources whose configurations come to the same share one client and one
+// inventory. Secrets and ConfigMaps are read again after a few seconds, so that
+// rotated ones are picked up without a restart.
+package connect
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Defaults of the options.
+const (
+	// DefaultMaxAge is how old the content of a Secret or ConfigMap may be.
+	DefaultMaxAge = 10 * time.Second
+
+	// DefaultGrace is how long a connection outlives its last configuration. It
+	// is longer than a reconcile may take.
+	DefaultGrace = 3 * time.Minute
+)
+
+// DefaultName is the name of the provider configuration of a resource that names
+// none. It is also the default in the resources' schemas.
+const DefaultName = "default"
+
+// A Connection to a PVE cluster. The client and the inventory are shared and are
+// good for one reconcile: ask for a connection again in the next.
+type Connection struct {
+	// Client of the cluster's API.
+	Client *proxmox.Client
+
+	// Inventory is the shared view of the cluster.
+	Inventory *inventory.Cluster
+
+	// Config is what the provider configuration says. It is the caller's own.
+	Config *v1alpha1.ProviderConfigSpec
+
+	// Name of the provider configuration with its kind and, if it has one, its
+	// namespace: ProviderConfig/default or ProviderConfig/team-a/default.
+	Name string
+}
+
+// A Connector makes connections. It is safe for concurrent use.
+type Connector struct {
+	kube    client.Client
+	track   tracker
+	objects *objects
+	pool    *pool
+
+	defaultName string
+	userAgent   string
+	observe     func(proxmox.Call)
+	sweepEvery  time.Duration
+}
+
+// An Option changes a Connector.
+type Option func(*Connector)
+
+// WithDefault sets the name of the provider configuration that is used instead
+// of one named default where that does not exist, for resources that name none
+// or that name default. Its kind and namespace are those of the one it replaces.
+func WithDefault(name string) Option {
+	return func(c *Connector) { c.defaultName = name }
+}
+
+// WithUserAgent sets the User-Agent header of the requests to PVE.
+func WithUserAgent(s string) Option {
+	return func(c *Connector) { c.userAgent = s }
+}
+
+// WithObserver sets what is told about every HTTP request to PVE. It must be
+// safe for concurrent use and must not block.
+func WithObserver(fn func(proxmox.Call)) Option {
+	return func(c *Connector) { c.observe = fn }
+}
+
+// WithInventory sets the options of the inventories.
+func WithInventory(o ...inventory.Option) Option {
+	return func(c *Connector) { c.pool.options = o }
+}
+
+// WithMaxAge sets how old the content of a Secret or ConfigMap may be.
+func WithMaxAge(d time.Duration) Option {
+	return func(c *Connector) { c.objects.maxAge = d }
+}
+
+// WithGrace sets how long a connection outlives its last configuration.
+func WithGrace(d time.Duration) Option {
+	return func(c *Connector) { c.pool.grace = d }
+}
+
+// WithClock sets what tells the time.
+func WithClock(now func() time.Time) Option {
+	return func(c *Connector) { c.objects.now, c.pool.now = now, now }
+}
+
+// New makes a Connector that reads provider configurations, Secrets and
+// ConfigMaps with the client, which had better not cache the latter two.
+func New(kube client.Client, opts ...Option) *Connector {
+	c := &Connector{
+		kube:       kube,
+		track:      newTracker(kube),
+		objects:    newObjects(kube),
+		pool:       newPool(),
+		sweepEvery: time.Minute,
+	}
+	for _, o := range opts {
+		o(c)
+	}
+	return c
+}
+
+// Connect to the cluster of the resource's provider configuration and record
+// that the resource uses that. It does not reach out to PVE. Errors say what is
+// wrong and where, and have no secrets in them.
+func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connection, error) {
+	named, err := referenceOf(mg)
+	if err != nil {
+		return nil, err
+	}
+	ref, spec, missing := c.resolve(ctx, named)
+	// The use of a configuration that does not work counts too: otherwise it
+	// could be deleted between two attempts to repair it.
+	if err := c.track.track(ctx, mg, ref); err != nil {
+		return nil, errors.Wrapf(err, "cannot record the use of %s", ref)
+	}
+	if missing != nil {
+		return nil, missing
+	}
+	cfg, err := c.settings(ctx, ref, spec)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot use %s", ref)
+	}
+	s, err := c.pool.get(ref, cfg)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot use %s", ref)
+	}
+	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, nil
+}
+
+// resolve gets the configuration, or the one that stands in for a missing one
+// named default.
+func (c *Connector) resolve(ctx context.Context, r reference) (reference, *v1alpha1.ProviderConfigSpec, error) {
+	spec, err := r.get(ctx, c.kube)
+	if !kerrors.IsNotFound(err) || r.name != DefaultName || c.defaultName == "" || c.defaultName == DefaultName {
+		return r, spec, r.explain(err)
+	}
+	r.name = c.defaultName
+	spec, err = r.get(ctx, c.kube)
+	return r, spec, r.explain(err)
+}
+
+// Start closes what is no longer used, until the context ends, then everything.
+func (c *Connector) Start(ctx context.Context) error {
+	defer c.pool.close()
+	t := time.NewTicker(c.sweepEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+			c.sweep(ctx)
+		}
+	}
+}
+
+// sweep closes connections that no configuration has come to for the time of
+// grace, and forgets old contents of Secrets.
+func (c *Connector) sweep(ctx context.Context) {
+	for _, r := range c.pool.references() {
+		if _, err := r.get(ctx, c.kube); kerrors.IsNotFound(err) {
+			c.pool.release(r)
+		}
+	}
+	c.pool.sweep()
+	c.objects.sweep()
+}

@@ -1,0 +1,134 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// objects reads the data of Secrets and ConfigMaps and remembers it for a while,
+// so that thousands of reconciles do not read one Secret each.
+type objects struct {
+	kube   client.Reader
+	maxAge time.Duration
+	now    func() time.Time
+
+	mu   sync.Mutex
+	read map[object]reading
+}
+
+// An object with data.
+type object struct {
+	kind string // "secret" or "config map", as error messages have it
+	key  client.ObjectKey
+}
+
+const (
+	secret    = "secret"
+	configMap = "config map"
+)
+
+// String is the object for sentences: secret "team-a/pve".
+func (o object) String() string { return o.kind + " " + quoted(o.key.Namespace, o.key.Name) }
+
+type reading struct {
+	at   time.Time
+	data map[string][]byte
+}
+
+func newObjects(kube client.Reader) *objects {
+	return &objects{kube: kube, maxAge: DefaultMaxAge, now: time.Now, read: map[object]reading{}}
+}
+
+// data of the object, at most maxAge old. It must not be changed.
+func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error) {
+	if d, ok := o.known(of); ok {
+		return d, nil
+	}
+	at := o.now()
+	d, err := o.fetch(ctx, of)
+	if kerrors.IsNotFound(err) {
+		return nil, errors.Errorf("cannot read %s: it does not exist", of)
+	}
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read %s", of)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.read[of] = reading{at: at, data: d}
+	return d, nil
+}
+
+// value of one key of the object.
+func (o *objects) value(ctx context.Context, of object, key string) ([]byte, error) {
+	d, err := o.data(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	v, ok := d[key]
+	if !ok {
+		return nil, errors.Errorf("%s has no key %q", of, key)
+	}
+	if len(v) == 0 {
+		return nil, errors.Errorf("key %q of %s is empty", key, of)
+	}
+	return v, nil
+}
+
+func (o *objects) known(of object) (map[string][]byte, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r, ok := o.read[of]
+	return r.data, ok && !o.old(r)
+}
+
+func (o *objects) old(r reading) bool { return o.now().Sub(r.at) >= o.maxAge }
+
+func (o *objects) fetch(ctx context.Context, of object) (map[string][]byte, error) {
+	if of.kind == secret {
+		s := &corev1.Secret{}
+		err := o.kube.Get(ctx, of.key, s)
+		return s.Data, err
+	}
+	m := &corev1.ConfigMap{}
+	if err := o.kube.Get(ctx, of.key, m); err != nil {
+		return nil, err
+	}
+	d := maps.Clone(m.BinaryData)
+	if d == nil {
+		d = make(map[string][]byte, len(m.Data))
+	}
+	for k, v := range m.Data {
+		d[k] = []byte(v)
+	}
+	return d, nil
+}
+
+// sweep forgets what is too old to be used.
+func (o *objects) sweep() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.read, func(_ object, r reading) bool { return o.old(r) })
+}

@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A pool has one client and one inventory for all configurations that come to
+// the same.
+type pool struct {
+	grace   time.Duration
+	now     func() time.Time
+	options []inventory.Option
+
+	mu     sync.Mutex
+	shared map[fingerprint]*shared
+	users  map[reference]fingerprint
+}
+
+// shared is what users of one configuration share.
+type shared struct {
+	client    *proxmox.Client
+	inventory *inventory.Cluster
+	unused    time.Time // since when no configuration comes to it; zero if one does
+}
+
+func (s *shared) close() {
+	s.inventory.Close()
+	s.client.Close()
+}
+
+func newPool() *pool {
+	return &pool{
+		grace:  DefaultGrace,
+		now:    time.Now,
+		shared: map[fingerprint]*shared{},
+		users:  map[reference]fingerprint{},
+	}
+}
+
+// get what the configuration shares with its equals, made if need be. Whatever it
+// came to before is left to its other users.
+func (p *pool) get(r reference, cfg proxmox.Config) (*shared, error) {
+	f := fingerprintOf(cfg)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok := p.shared[f]
+	if !ok {
+		c, err := proxmox.New(cfg)
+		if err != nil {
+			return nil, err
+		}
+		s = &shared{client: c, inventory: inventory.New(c, p.options...)}
+		p.shared[f] = s
+	}
+	if p.users[r] != f {
+		p.leave(r)
+		p.users[r] = f
+	}
+	s.unused = time.Time{}
+	return s, nil
+}
+
+// references of all configurations that came to something.
+func (p *pool) references() []reference {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.users))
+}
+
+// release what a configuration came to that no longer exists.
+func (p *pool) release(r reference) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leave(r)
+}
+
+func (p *pool) leave(r reference) {
+	f, ok := p.users[r]
+	if !ok {
+		return
+	}
+	delete(p.users, r)
+	for _, other := range p.users {
+		if other == f {
+			return
+		}
+	}
+	p.shared[f].unused = p.now()
+}
+
+// sweep closes what has been unused for the time of grace.
+func (p *pool) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.shared, func(_ fingerprint, s *shared) bool {
+		if s.unused.IsZero() || p.now().Sub(s.unused) < p.grace {
+			return false
+		}
+		s.close()
+		return true
+	})
+}
+
+// close everything.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.shared {
+		s.close()
+	}
+	clear(p.shared)
+	clear(p.users)
+}
+
+// A fingerprint is equal for configurations that come to the same.
+type fingerprint [sha256.Size]byte
+
+func fingerprintOf(c proxmox.Config) fingerprint {
+	h := sha256.New()
+	write(h, c.Endpoints...)
+	// Field by field, since credentials print themselves without their secrets.
+	write(h, c.Credentials.Username, c.Credentials.Password, c.Credentials.TokenID, c.Credentials.TokenSecret)
+	write(h, string(c.TLS.CA), string(c.TLS.Certificate), string(c.TLS.Key), c.TLS.ServerName)
+	write(h, fmt.Sprint(c.TLS.InsecureSkipVerify, c.Timeout, c.Limits))
+	return fingerprint(h.Sum(nil))
+}
+
+// write the values so that no two different lists read the same.
+func write(w io.Writer, values ...string) {
+	for _, v := range values {
+		fmt.Fprintf(w, "%d:%s,", len(v), v) //nolint:errcheck // A hash does not fail.
+	}
+	fmt.Fprint(w, ";") //nolint:errcheck // A hash does not fail.
+}

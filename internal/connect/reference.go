@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"context"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// A reference names a provider configuration.
+type reference struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// referenceOf is the configuration that the resource names: of a cluster-scoped
+// resource a ProviderConfig of its group; of a namespaced one a ProviderConfig of
+// its own namespace or a ClusterProviderConfig.
+func referenceOf(mg resource.Managed) (reference, error) {
+	switch mg := mg.(type) {
+	case resource.ModernManaged:
+		return namespacedReference(mg)
+	case resource.LegacyManaged:
+		r := reference{kind: cluster.ProviderConfigGroupVersionKind.GroupKind(), name: DefaultName}
+		if ref := mg.GetProviderConfigReference(); ref != nil {
+			r.name = ref.Name
+		}
+		return r, nil
+	default:
+		return reference{}, errors.Errorf("cannot find the provider configuration of a %T", mg)
+	}
+}
+
+func namespacedReference(mg resource.ModernManaged) (reference, error) {
+	ref := mg.GetProviderConfigReference()
+	if ref == nil {
+		ref = &xpv2.ProviderConfigReference{Kind: namespaced.ClusterProviderConfigKind, Name: DefaultName}
+	}
+	r := reference{kind: namespaced.SchemeGroupVersion.WithKind(ref.Kind).GroupKind(), name: ref.Name}
+	switch ref.Kind {
+	case namespaced.ProviderConfigKind:
+		r.namespace = mg.GetNamespace()
+	case namespaced.ClusterProviderConfigKind:
+	default:
+		return reference{}, errors.Errorf("spec.providerConfigRef.kind is %q: only %s and %s are known",
+			ref.Kind, namespaced.ProviderConfigKind, namespaced.ClusterProviderConfigKind)
+	}
+	return r, nil
+}
+
+// get reads the configuration that is named.
+func (r reference) get(ctx context.Context, kube client.Reader) (*v1alpha1.ProviderConfigSpec, error) {
+	key := client.ObjectKey{Namespace: r.namespace, Name: r.name}
+	switch r.kind {
+	case cluster.ProviderConfigGroupVersionKind.GroupKind():
+		pc := &cluster.ProviderConfig{}
+		return &pc.Spec, kube.Get(ctx, key, pc)
+	case namespaced.ProviderConfigGroupVersionKind.GroupKind():
+		pc := &namespaced.ProviderConfig{}
+		return &pc.Spec, kube.Get(ctx, key, pc)
+	default:
+		pc := &namespaced.ClusterProviderConfig{}
+		return &pc.Spec, kube.Get(ctx, key, pc)
+	}
+}
+
+// explain an error of get.
+func (r reference) explain(err error) error {
+	if kerrors.IsNotFound(err) {
+		return errors.Errorf("%s does not exist", r)
+	}
+	return errors.Wrapf(err, "cannot get %s", r)
+}
+
+// String is the reference for sentences: ProviderConfig "team-a/default".
+func (r reference) String() string { return r.kind.Kind + " " + quoted(r.namespace, r.name) }
+
+// path is the reference for logs and labels: ProviderConfig/team-a/default.
+func (r reference) path() string { return r.kind.Kind + "/" + join(r.namespace, r.name) }
+
+func join(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+func quoted(namespace, name string) string { return `"` + join(namespace, name) + `"` }
