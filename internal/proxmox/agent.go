@@ -50,8 +50,8 @@ func (c *Client) Interfaces(ctx context.Context, ref Ref) ([]Interface, error) {
 	vm.SetVmType(telmate.GuestQemu)
 	var found []Interface
 	err := c.exchange(ctx, r, func(ctx context.Context) error {
-		raw, _, err := vm.GetAgentInformation(ctx, c.library)
-		if err != nil || raw == nil {
+		raw, state, err := vm.GetAgentInformation(ctx, c.library)
+		if err != nil || state != telmate.GuestAgentStateRunning {
 			return err
 		}
 		for _, i := range raw.Get() {

@@ -120,27 +120,38 @@ func (a *ticketAuth) send(r *http.Request, t *ticket) (*http.Response, error) {
 
 // valid is a ticket that PVE should accept, from a login if need be.
 func (a *ticketAuth) valid(ctx context.Context) (*ticket, error) {
-	t, refused := a.known()
-	if refused != nil {
-		return nil, refused
-	}
-	if t != nil && a.clock().Sub(t.since) < ticketRenew {
+	t, err := a.known()
+	if a.age(t) < ticketRenew {
 		return t, nil
 	}
-	fresh, err := a.login(ctx)
-	if err != nil && t != nil && a.clock().Sub(t.since) < ticketLife {
+	if err == nil {
+		var fresh *ticket
+		if fresh, err = a.login(ctx); err == nil {
+			return fresh, nil
+		}
+	}
+	if a.age(t) < ticketLife {
 		return t, nil // An old ticket is as good until it ends.
 	}
-	return fresh, err
+	return nil, err
 }
 
-func (a *ticketAuth) known() (*ticket, *failure) {
+// known is the latest ticket, if any, and the refusal that still holds, if any.
+func (a *ticketAuth) known() (*ticket, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.refused != nil && a.clock().Before(a.until) {
-		return nil, a.refused
+		return a.ticket, a.refused
 	}
 	return a.ticket, nil
+}
+
+// age is how old a ticket is. None is as good as one that ended.
+func (a *ticketAuth) age(t *ticket) time.Duration {
+	if t == nil {
+		return ticketLife
+	}
+	return a.clock().Sub(t.since)
 }
 
 // drop forgets a ticket that was not accepted, unless there is a newer one.
@@ -158,17 +169,7 @@ func (a *ticketAuth) login(ctx context.Context) (*ticket, error) {
 	done := a.logins.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 		defer cancel()
-		t, f := a.ask(ctx)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if f != nil {
-			if f.status == http.StatusUnauthorized {
-				a.refused, a.until = f, a.clock().Add(refusalHold)
-			}
-			return nil, f
-		}
-		a.ticket, a.refused = t, nil
-		return t, nil
+		return a.renew(ctx)
 	})
 	select {
 	case <-ctx.Done():
@@ -177,8 +178,26 @@ func (a *ticketAuth) login(ctx context.Context) (*ticket, error) {
 		if r.Err != nil {
 			return nil, r.Err
 		}
-		return r.Val.(*ticket), nil //nolint:forcetypeassert // What the function above returns.
+		return r.Val.(*ticket), nil //nolint:forcetypeassert // What renew returns.
 	}
+}
+
+// renew logs in, unless another login has ended since its caller looked.
+func (a *ticketAuth) renew(ctx context.Context) (*ticket, error) {
+	if t, err := a.known(); err != nil || a.age(t) < ticketRenew {
+		return t, err
+	}
+	t, f := a.ask(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if f == nil {
+		a.ticket, a.refused = t, nil
+		return t, nil
+	}
+	if f.status == http.StatusUnauthorized {
+		a.refused, a.until = f, a.clock().Add(refusalHold)
+	}
+	return nil, f
 }
 
 // ask makes one request for a ticket. What fails here was not the call itself:

@@ -107,8 +107,8 @@ func newTransport(timeout time.Duration, n int) *http.Transport {
 	}
 }
 
-// idleTimeout ends idle connections before pveproxy does: a request that meets
-// a connection just closed by the other side may or may not have run.
+// idleTimeout ends idle connections before pveproxy does, after 5 seconds: what
+// becomes of a write that meets a connection just being closed is unknown.
 const idleTimeout = 4 * time.Second
 
 // Close ends idle connections. The Client must not be used afterwards.
@@ -116,15 +116,34 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // do makes a request and decodes the answer's data into data, if not nil.
 func (c *Client) do(ctx context.Context, r request, data any) error {
+	if data == nil {
+		return c.envelope(ctx, r, &struct{}{})
+	}
 	return c.exchange(ctx, r, func(ctx context.Context) error {
 		body, err := c.send(ctx, r)
-		if err != nil || data == nil {
+		if err != nil {
 			return err
 		}
-		return json.Unmarshal(body, &struct {
-			Data any `json:"data"`
-		}{Data: data})
+		return decodeData(body, data, r.writes())
 	})
+}
+
+// decodeData decodes an answer's data. Writes may have none; a read that brings
+// nothing must not pass for one of an empty thing.
+func decodeData(body []byte, data any, optional bool) error {
+	var answer struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return err
+	}
+	if len(answer.Data) > 0 && string(answer.Data) != "null" {
+		return json.Unmarshal(answer.Data, data)
+	}
+	if optional {
+		return nil
+	}
+	return errors.New("answer has no data")
 }
 
 // envelope makes a request and decodes the whole answer.
@@ -197,5 +216,5 @@ func (x *exchange) unexpected() *Error {
 	if f := x.failed(); f != nil {
 		return f
 	}
-	return x.fail(&failure{message: "unexpected answer", sent: true})
+	return x.fail(&failure{status: http.StatusOK, message: "unexpected answer", sent: true})
 }

@@ -19,6 +19,7 @@ package proxmox
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -134,7 +135,7 @@ func (c Credentials) Format(s fmt.State, _ rune) {
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // MarshalJSON writes String, so that a dump shows no secret.
-func (c Credentials) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, "%q", c.String()), nil }
+func (c Credentials) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
 func (c Credentials) token() string {
 	if strings.Contains(c.TokenID, "!") {

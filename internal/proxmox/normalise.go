@@ -101,15 +101,19 @@ func reason(resp *http.Response) string {
 	return strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(resp.StatusCode)))
 }
 
-// readAll reads a body of bounded size and closes it.
+// readAll reads a body of at most maxBody bytes and closes it.
 func readAll(body io.ReadCloser) ([]byte, error) {
 	defer body.Close() //nolint:errcheck // Nothing depends on it after reading.
-	b, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	return readBounded(body, maxBody)
+}
+
+func readBounded(r io.Reader, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > maxBody {
-		return nil, &failure{message: "answer is larger than " + strconv.Itoa(maxBody>>20) + " MiB", sent: true}
+	if int64(len(b)) > limit {
+		return nil, &failure{message: "answer is larger than " + Size(limit).String(), sent: true}
 	}
 	return b, nil
 }
