@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package kind has what all controllers of managed resources have in common.
+package kind
+
+import (
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
+)
+
+const (
+	// minPollInterval is the shortest that a resource may ask for by annotation.
+	minPollInterval = 10 * time.Second
+
+	// timeout of a reconcile. Nothing in one waits for a task of PVE, so it is
+	// only reached when PVE answers slowly.
+	timeout = 2 * time.Minute
+
+	// creationGracePeriod is how long a resource that was just created may be
+	// invisible: PVE's shared view is about ten seconds behind.
+	creationGracePeriod = 10 * time.Second
+)
+
+// Options of all controllers.
+type Options struct {
+	controller.Options
+
+	// Connections to PVE clusters.
+	Connections *connect.Connector
+
+	// Metrics of the provider. Defaults to ones that nobody sees.
+	Metrics *metrics.Metrics
+}
+
+// An Identity of a kind of managed resources.
+type Identity struct {
+	// GroupVersionKind of the resources.
+	GroupVersionKind schema.GroupVersionKind
+
+	// Object of the kind, and List of them, both empty.
+	Object client.Object
+	List   resource.ManagedList
+}
+
+// ControllerName is the name of the kind's controller in logs, events and
+// metrics.
+func (id Identity) ControllerName() string {
+	return managed.ControllerName(id.GroupVersionKind.GroupKind().String())
+}
+
+// A Kind of managed resources and what tells it from others.
+type Kind[T resource.Managed] struct {
+	Identity
+
+	// External connects to what the resources stand for.
+	External managed.TypedExternalConnector[T]
+
+	// Initializers run in this order before External connects. There are no
+	// others: without any, a resource has no external name of its own accord.
+	Initializers []managed.Initializer
+
+	// PollInterval says when to look at a resource again, given the configured
+	// interval; zero means that interval. Up to a tenth is added or taken away
+	// from what it says. May be nil.
+	PollInterval managed.PollIntervalHook
+
+	// Wake has objects to reconcile at once, whatever changed on them, and with
+	// the back-off of their past failures forgotten. Only their names and
+	// namespaces matter. May be nil. Once the controller's buffer of about a
+	// thousand is full, or before it is started, sending blocks.
+	Wake <-chan ctrlevent.TypedGenericEvent[client.Object]
+}
+
+// Setup adds a controller of the kind to the manager.
+func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
+	}
+	if err := recordState(mgr, o, k.Identity); err != nil {
+		return err
+	}
+	name := k.ControllerName()
+	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(controllerOptions(o)).
+		For(k.Object, builder.WithPredicates(resource.DesiredStateChanged()))
+	if k.Wake != nil {
+		b = b.WatchesRawSource(source.Channel(k.Wake, wake()))
+	}
+	limited := ratelimiter.NewReconciler(name, timed{next: r, metrics: o.Metrics, controller: name}, o.GlobalRateLimiter)
+	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
+}
+
+func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) []managed.ReconcilerOption {
+	name := k.ControllerName()
+	c := counter{metrics: o.Metrics, controller: name}
+	opts := []managed.ReconcilerOption{
+		managed.WithTypedExternalConnector(countingConnector[T]{next: k.External, counter: c}),
+		managed.WithInitializers(counting(k.Initializers, c)...),
+		managed.WithDeterministicExternalName(true),
+		managed.WithPollInterval(o.PollInterval),
+		managed.WithPollIntervalHook(jittered(k.PollInterval, random)),
+		managed.WithMinPollInterval(minPollInterval),
+		managed.WithTimeout(timeout),
+		managed.WithCreationGracePeriod(creationGracePeriod),
+		managed.WithLogger(o.Logger.WithValues("controller", name)),
+		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...)), //nolint:staticcheck // crossplane-runtime records with the old events API.
+	}
+	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
+		opts = append(opts, managed.WithManagementPolicies())
+	}
+	if o.MetricOptions != nil && o.MetricOptions.MRMetrics != nil {
+		opts = append(opts, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
+	}
+	return opts
+}
+
+// recordState counts the resources by their state, for crossplane-runtime's
+// metrics.
+func recordState(mgr ctrl.Manager, o Options, id Identity) error {
+	m := o.MetricOptions
+	if m == nil || m.MRStateMetrics == nil {
+		return nil
+	}
+	r := statemetrics.NewMRStateRecorder(mgr.GetClient(), o.Logger, m.MRStateMetrics, id.List, m.PollStateMetricInterval)
+	return errors.Wrapf(mgr.Add(r), "cannot record the state of %s", id.GroupVersionKind.Kind)
+}

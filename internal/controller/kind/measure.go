@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/vitistack/provider-proxmox/internal/metrics"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Types of errors beside the classes of package proxmox.
+const (
+	// typeKubernetes is an error of the Kubernetes API.
+	typeKubernetes = "Kubernetes"
+
+	// typeConfiguration is a provider configuration that cannot be used.
+	typeConfiguration = "Configuration"
+)
+
+// timed measures how long reconciles take.
+type timed struct {
+	next       reconcile.Reconciler
+	metrics    *metrics.Metrics
+	controller string
+}
+
+// Reconcile the request and measure how long it takes.
+func (t timed) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	defer t.metrics.Reconcile(t.controller)()
+	return t.next.Reconcile(ctx, r)
+}
+
+// A counter counts the errors of one controller, which the managed reconciler
+// turns into conditions and does not return.
+type counter struct {
+	metrics    *metrics.Metrics
+	controller string
+}
+
+// count the error, if it is one, and return it.
+func (c counter) count(err error) error { return c.countOr(err, string(proxmox.ClassUnknown)) }
+
+// countOr counts the error, with the given type if it is of no known one.
+func (c counter) countOr(err error, otherwise string) error {
+	if err == nil {
+		return nil
+	}
+	c.metrics.Error(typeOf(err, otherwise), c.controller)
+	return err
+}
+
+func typeOf(err error, otherwise string) string {
+	if class := proxmox.ClassOf(err); class != proxmox.ClassUnknown {
+		return string(class)
+	}
+	if kerrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+		return typeKubernetes
+	}
+	// Deadlines of whatever was asked last.
+	if errors.Is(err, context.DeadlineExceeded) {
+		return string(proxmox.ClassUnavailable)
+	}
+	return otherwise
+}
+
+func counting(in []managed.Initializer, c counter) []managed.Initializer {
+	out := make([]managed.Initializer, 0, len(in))
+	for _, i := range in {
+		out = append(out, managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
+			return c.count(i.Initialize(ctx, mg))
+		}))
+	}
+	return out
+}
+
+// countingConnector counts the errors of a connector and its clients.
+type countingConnector[T resource.Managed] struct {
+	next    managed.TypedExternalConnector[T]
+	counter counter
+}
+
+// Connect with the next connector.
+func (c countingConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
+	client, err := c.next.Connect(ctx, mg)
+	if err != nil {
+		return nil, c.counter.countOr(err, typeConfiguration)
+	}
+	return countingClient[T]{next: client, counter: c.counter}, nil
+}
+
+type countingClient[T resource.Managed] struct {
+	next    managed.TypedExternalClient[T]
+	counter counter
+}
+
+// Observe with the next client.
+func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
+	o, err := c.next.Observe(ctx, mg)
+	return o, c.counter.count(err)
+}
+
+// Create with the next client.
+func (c countingClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCreation, error) {
+	o, err := c.next.Create(ctx, mg)
+	return o, c.counter.count(err)
+}
+
+// Update with the next client.
+func (c countingClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUpdate, error) {
+	o, err := c.next.Update(ctx, mg)
+	return o, c.counter.count(err)
+}
+
+// Delete with the next client.
+func (c countingClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
+	o, err := c.next.Delete(ctx, mg)
+	return o, c.counter.count(err)
+}
+
+// Disconnect the next client.
+func (c countingClient[T]) Disconnect(ctx context.Context) error {
+	return c.counter.count(c.next.Disconnect(ctx))
+}

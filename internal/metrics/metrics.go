@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package metrics has the provider's own Prometheus metrics. Those of
+// crossplane-runtime and controller-runtime stand beside them.
+package metrics
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// NoAnswer is the status label of requests to PVE that got no answer.
+const NoAnswer = "none"
+
+// Metrics of the provider. They are safe for concurrent use.
+type Metrics struct {
+	machines *machines
+	duration *prometheus.HistogramVec
+	requests *prometheus.CounterVec
+	errors   *prometheus.CounterVec
+
+	now func() time.Time
+}
+
+// An Option changes Metrics.
+type Option func(*Metrics)
+
+// WithClock sets what tells the time.
+func WithClock(now func() time.Time) Option {
+	return func(m *Metrics) { m.now = now }
+}
+
+// New makes metrics, which count without being registered too.
+func New(opts ...Option) *Metrics {
+	m := &Metrics{
+		machines: newMachines(),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "proxmox_operator_reconciliation_duration_seconds",
+			Help:    "How long reconciling a resource took, in seconds.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
+		}, []string{"controller"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "proxmox_operator_api_requests_total",
+			Help: "Requests to the Proxmox VE API by method, path template and HTTP status.",
+		}, []string{"method", "endpoint", "status"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "proxmox_operator_errors_total",
+			Help: "Errors by their class and the controller that met them.",
+		}, []string{"error_type", "controller"}),
+		now: time.Now,
+	}
+	for _, o := range opts {
+		o(m)
+	}
+	return m
+}
+
+// Register all metrics.
+func (m *Metrics) Register(r prometheus.Registerer) error {
+	for _, c := range []prometheus.Collector{m.machines, m.duration, m.requests, m.errors} {
+		if err := r.Register(c); err != nil {
+			return errors.Wrap(err, "cannot register metrics")
+		}
+	}
+	return nil
+}
+
+// Request counts a request to PVE.
+func (m *Metrics) Request(c proxmox.Call) {
+	status := NoAnswer
+	if c.Status != 0 {
+		status = strconv.Itoa(c.Status)
+	}
+	m.requests.WithLabelValues(c.Method, c.Path, status).Inc()
+}
+
+// Error counts an error of the given type that a controller met.
+func (m *Metrics) Error(errorType, controller string) {
+	m.errors.WithLabelValues(errorType, controller).Inc()
+}
+
+// Reconcile times a reconcile of the controller, from now until the returned
+// function is called.
+func (m *Metrics) Reconcile(controller string) func() {
+	start := m.now()
+	return func() {
+		m.duration.WithLabelValues(controller).Observe(m.now().Sub(start).Seconds())
+	}
+}
