@@ -66,17 +66,13 @@ func Run(runs, name string, task Task) int {
 func work(dir string, task Task) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		<-signals
-		cancel(ErrInterrupted)
-		// Whoever asks twice does not want to wait: the guard cleans up.
-		<-signals
-		os.Exit(codeInterrupted)
-	}()
+	go watchSignals(cancel)
 
+	guard := os.Getppid()
 	err := task(ctx, dir)
+	if os.Getppid() != guard {
+		_ = os.RemoveAll(dir)
+	}
 	switch {
 	case err == nil:
 		return 0
@@ -85,6 +81,21 @@ func work(dir string, task Task) int {
 	default:
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
+	}
+}
+
+// watchSignals interrupts the task when the first signal comes. Whoever types Ctrl-C once more does not
+// want to wait: the process ends, and the guard cleans up. No other signal counts as a second one, since
+// Linux may report the death of a guard with several threads several times.
+func watchSignals(interrupt context.CancelCauseFunc) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	<-signals
+	interrupt(ErrInterrupted)
+	for s := range signals {
+		if s == syscall.SIGINT {
+			os.Exit(codeInterrupted)
+		}
 	}
 }
 
