@@ -56,7 +56,7 @@ type MachineCloudInit struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=45
-	// +kubebuilder:validation:XValidation:rule="self.all(a, isIP(a))",message="cloudInit.nameservers are IP addresses"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, isIP(a))",messageExpression="'cloudInit.nameservers: %s is not an IP address'.format([self.filter(a, !isIP(a))[0]])"
 	Nameservers []string `json:"nameservers,omitempty"`
 
 	// SearchDomains of the guest. PVE: searchdomain.

@@ -20,12 +20,12 @@ import "k8s.io/apimachinery/pkg/api/resource"
 
 // MachineDisk is a disk of a VM. Options that are left out are not managed.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.device) || self.device.matches('^' + self.type + '[0-9]+$')",message="type and device disagree: device scsi0 is of type scsi"
-// +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || !has(self.type) || self.type in ['scsi', 'virtio']",message="readOnly needs type scsi or virtio"
-// +kubebuilder:validation:XValidation:rule="!has(self.ioThread) || !has(self.type) || self.type in ['scsi', 'virtio']",message="ioThread needs type scsi or virtio"
-// +kubebuilder:validation:XValidation:rule="!has(self.ssd) || !has(self.type) || self.type != 'virtio'",message="ssd needs type ide, sata or scsi"
-// +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",message="the device of a disk cannot change"
-// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",message="the type of a disk cannot change"
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.device) || self.device.matches('^' + self.type + '[0-9]+$')",messageExpression="'type %s and device %s disagree'.format([self.type, self.device])"
+// +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || (has(self.type) ? self.type in ['scsi', 'virtio'] : !has(self.device) || self.device.matches('^(scsi|virtio)'))",messageExpression="'readOnly needs type scsi or virtio, not ' + (has(self.type) ? self.type : self.device)"
+// +kubebuilder:validation:XValidation:rule="!has(self.ioThread) || (has(self.type) ? self.type in ['scsi', 'virtio'] : !has(self.device) || self.device.matches('^(scsi|virtio)'))",messageExpression="'ioThread needs type scsi or virtio, not ' + (has(self.type) ? self.type : self.device)"
+// +kubebuilder:validation:XValidation:rule="!has(self.ssd) || (has(self.type) ? self.type != 'virtio' : !has(self.device) || !self.device.startsWith('virtio'))",message="ssd needs type ide, sata or scsi, not virtio"
+// +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
 type MachineDisk struct {
 	// Name of the disk in this list, up to 63 characters. It stands for one
 	// disk of the VM for as long as it is listed, whatever its position.
@@ -42,7 +42,7 @@ type MachineDisk struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(K|M|G|T)i?$`
-	// +kubebuilder:validation:XValidation:rule="quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('1Mi')) >= 0 && quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('100Ti')) <= 0",messageExpression="'disk size ' + self + ' is out of range: 1M to 100T'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]*(K|M|G|T)i?$') && quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('1Mi')) >= 0 && quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('100Ti')) <= 0",messageExpression="'disk size ' + self + ' is out of range: a number with K, M, G or T, 1M to 100T'"
 	Size *string `json:"size,omitempty"`
 
 	// Storage that holds the disk. Default: the provider config's default
@@ -159,10 +159,12 @@ type MachineDiskLimits struct {
 	// ReadMBps is the limit of reading in megabytes per second, with decimals:
 	// "12.5". PVE: mbps_rd=.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.readMBps is 0 or more"
 	ReadMBps *resource.Quantity `json:"readMBps,omitempty"`
 
 	// WriteMBps is the limit of writing in megabytes per second. PVE: mbps_wr=.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.writeMBps is 0 or more"
 	WriteMBps *resource.Quantity `json:"writeMBps,omitempty"`
 
 	// ReadIOPS is the limit of read operations per second, 10 or more. PVE:

@@ -20,8 +20,9 @@ import "k8s.io/apimachinery/pkg/api/resource"
 
 // MachineCPU is the CPU topology, model and limits of a VM.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.threadsPerCore) || (has(self.cores) && self.cores % ((has(self.sockets) ? self.sockets : 1) * self.threadsPerCore) == 0)",message="threadsPerCore needs cores to be a multiple of sockets * threadsPerCore"
-// +kubebuilder:validation:XValidation:rule="!has(self.vcpus) || (has(self.cores) && self.vcpus <= self.cores * (has(self.sockets) ? self.sockets : 1))",message="vcpus must not exceed cores * sockets"
+// +kubebuilder:validation:XValidation:rule="!has(self.threadsPerCore) || (has(self.cores) && self.cores % ((has(self.sockets) ? self.sockets : 1) * self.threadsPerCore) == 0)",messageExpression="has(self.cores) ? 'threadsPerCore %d needs cores to be a multiple of sockets * threadsPerCore: cores %d, sockets %d'.format([self.threadsPerCore, self.cores, has(self.sockets) ? self.sockets : 1]) : 'threadsPerCore %d needs cores'.format([self.threadsPerCore])"
+// +kubebuilder:validation:XValidation:rule="!has(self.vcpus) || (has(self.cores) && self.vcpus <= self.cores * (has(self.sockets) ? self.sockets : 1))",messageExpression="has(self.cores) ? 'vcpus %d is out of range: 1 to cores * sockets, which is %d'.format([self.vcpus, self.cores * (has(self.sockets) ? self.sockets : 1)]) : 'vcpus %d needs cores'.format([self.vcpus])"
+// +kubebuilder:validation:XValidation:rule="!has(self.flags) || has(self.type)",messageExpression="'flags %s need type'.format([self.flags])"
 type MachineCPU struct {
 	// Cores per socket, 1 to 1024. Needs a restart of a running VM unless cpu
 	// hotplug and vcpus are used. PVE: cores, default 1.

@@ -21,9 +21,9 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // MachineNetwork is a network interface of a VM. Options that are left out are
 // not managed.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.vlan) || !has(self.trunks)",message="set vlan or trunks, not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.mtu) || !has(self.model) || self.model == 'virtio'",message="mtu needs model virtio"
-// +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",message="the device of a network cannot change"
+// +kubebuilder:validation:XValidation:rule="!has(self.vlan) || !has(self.trunks)",messageExpression="'set vlan %d or trunks %s, not both'.format([self.vlan, self.trunks])"
+// +kubebuilder:validation:XValidation:rule="!has(self.mtu) || !has(self.model) || self.model == 'virtio'",messageExpression="'mtu %d needs model virtio, not %s'.format([self.mtu, self.model])"
+// +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of network %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 type MachineNetwork struct {
 	// Name of the interface in this list, up to 63 characters. It stands for
 	// one interface of the VM for as long as it is listed.
@@ -93,6 +93,7 @@ type MachineNetwork struct {
 	// RateMBps is the limit of the interface in megabytes per second, with
 	// decimals: "12.5". PVE: rate=.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="networks[].rateMBps is 0 or more"
 	RateMBps *resource.Quantity `json:"rateMBps,omitempty"`
 
 	// LinkDown unplugs the virtual cable. PVE: link_down=.
@@ -106,8 +107,8 @@ type MachineNetwork struct {
 
 // MachineIPConfig is the IP configuration of an interface by cloud-init.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || (has(self.address) && self.address != 'dhcp')",message="gateway needs a static address"
-// +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || (has(self.address6) && !(self.address6 in ['dhcp', 'auto']))",message="gateway6 needs a static address6"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || (has(self.address) && self.address != 'dhcp')",messageExpression="'gateway %s needs a static address'.format([self.gateway])"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || (has(self.address6) && !(self.address6 in ['dhcp', 'auto']))",messageExpression="'gateway6 %s needs a static address6'.format([self.gateway6])"
 // +kubebuilder:validation:MinProperties=1
 type MachineIPConfig struct {
 	// Address is dhcp or an IPv4 address with prefix length, such as

@@ -29,9 +29,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, or clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.clone) || !has(self.clone.snapshot) || !has(self.clone.full) || self.clone.full",message="a clone of a snapshot is always a full clone: set clone.full to true or leave it out"
-// +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01]))$'))",message="bootOrder entries are disk, network, cdrom, the name of a disk or network of this Machine, or a PVE device such as scsi0"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk or network of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
 // +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
-// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",message="memoryOptions.minimum must not exceed memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",messageExpression="'memoryOptions.minimum %s must not exceed memory %s'.format([self.memoryOptions.minimum, self.memory])"
 type MachineParameters struct {
 	// Name of the VM in Proxmox VE: a DNS name of letters, digits, hyphens and
 	// dots, 1 to 100 characters. It need not be unique there. Default: the name
@@ -111,8 +111,7 @@ type MachineParameters struct {
 	// same. 64Mi to 16Ti, in whole MiB. PVE: memory (MiB); without it a new VM
 	// gets PVE's default of 512 MiB.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('64Mi')) >= 0 && quantity(string(self)).compareTo(quantity('16Ti')) <= 0",messageExpression="'memory ' + string(self) + ' is out of range: 64Mi to 16Ti'"
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() % 1048576 == 0",messageExpression="'memory ' + string(self) + ' is not a whole number of MiB'"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 17592186044416 && quantity(string(self)).asInteger() % 1048576 == 0",messageExpression="'memory %s is not a whole number of MiB in the range 64Mi to 16Ti'.format([self])"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// MemoryOptions are ballooning, shares and huge pages.
@@ -131,7 +130,7 @@ type MachineParameters struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=57
-	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",message="two disks have the same device"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two disks have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
 	Disks []MachineDisk `json:"disks,omitempty"`
 
 	// EFIDisk holds the variables of the UEFI firmware (bios: ovmf).
@@ -151,7 +150,7 @@ type MachineParameters struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",message="two networks have the same device"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two networks have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
 	Networks []MachineNetwork `json:"networks,omitempty"`
 
 	// CloudInit configures the guest at its first boot.
@@ -192,7 +191,7 @@ type MachineParameters struct {
 	// +optional
 	Protection *bool `json:"protection,omitempty"`
 
-	// Description is the VM's note in PVE, up to 8192 characters of Markdown.
+	// Description is the VM's note in PVE, up to 8000 characters of Markdown.
 	// PVE: description.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8000

@@ -199,7 +199,7 @@ type SecretOptionalKeyReference struct {
 
 // VMIDRange is a range of VMIDs, both ends included.
 //
-// +kubebuilder:validation:XValidation:rule="self.min <= self.max",message="vmidRange.min must not exceed vmidRange.max"
+// +kubebuilder:validation:XValidation:rule="self.min <= self.max",messageExpression="'vmidRange.min %d must not exceed vmidRange.max %d'.format([self.min, self.max])"
 type VMIDRange struct {
 	// Min is the lowest VMID to use, 100 to 999999999.
 	// +kubebuilder:validation:Minimum=100

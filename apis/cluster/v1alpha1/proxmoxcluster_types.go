@@ -30,7 +30,7 @@ type ProxmoxClusterSpec struct {
 	xpv2.ClusterManagedResourceSpec `json:",inline"`
 
 	// ForProvider is what is asked of Proxmox VE.
-
+	// +optional
 	ForProvider v1alpha1.ProxmoxClusterParameters `json:"forProvider,omitempty"`
 }
 

@@ -30,7 +30,7 @@ type ProxmoxNodeSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
 	// ForProvider is what is asked of Proxmox VE.
-
+	// +optional
 	ForProvider v1alpha1.ProxmoxNodeParameters `json:"forProvider,omitempty"`
 }
 
