@@ -1,0 +1,52 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"maps"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Annotate the object in the Kubernetes API and in memory, where everything else
+// stays as it is, its status included. It is a conflict if the object is no
+// longer the one that was read: what is written next would undo the change of
+// somebody else. Nothing is sent if the object has these annotations already.
+func Annotate(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string) error {
+	before, ok := o.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", o)
+	}
+	after, ok := o.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", o)
+	}
+	meta.AddAnnotations(after, annotations)
+	if maps.Equal(before.GetAnnotations(), after.GetAnnotations()) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := kube.Patch(ctx, after, patch); err != nil {
+		return errors.Wrap(err, "cannot write annotations")
+	}
+	meta.AddAnnotations(o, annotations)
+	o.SetResourceVersion(after.GetResourceVersion())
+	return nil
+}
