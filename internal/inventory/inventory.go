@@ -133,3 +133,8 @@ func (c *Cluster) Tasks(ctx context.Context) ([]proxmox.Task, error) {
 	c.tasks.expire()
 	return c.tasks.get(ctx, c.life, c.now, c.maxAge)
 }
+
+// RecentTasks of the cluster, running and recent, at most one poll old.
+func (c *Cluster) RecentTasks(ctx context.Context) ([]proxmox.Task, error) {
+	return c.tasks.get(ctx, c.life, c.now, c.poll)
+}

@@ -1,0 +1,215 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A desired VM: the spec, and what else decides how it is carried out.
+type desired struct {
+	*v1alpha1.MachineParameters
+
+	identity identity
+	devices  devices
+	tenant   string
+	name     string
+	defaults defaults
+}
+
+// defaults of the provider config.
+type defaults struct {
+	Node, Storage, Bridge string
+}
+
+// options of the VM's configuration that are managed.
+func (d desired) options() []option {
+	p := d.MachineParameters
+	options := slices.Concat(
+		d.identity.options(p.Description),
+		scalars(p), composed(p), serials(p), cloudInit(p),
+		[]option{tagsOption(p.Tags, d.tenant)},
+	)
+	for _, k := range p.Disks {
+		options = append(options, diskOption(d.devices.Disks[k.Name], k, d.defaults.Storage))
+	}
+	for _, n := range p.Networks {
+		device := d.devices.Networks[n.Name]
+		options = append(options, nicOption(device, n, d.defaults.Bridge), ipConfigOption(device, n.IPConfig))
+	}
+	return options
+}
+
+// A difference is what separates a VM's configuration from the desired one.
+type difference struct {
+	// Set and Delete are the options to change.
+	Set    proxmox.Params
+	Delete []string
+
+	// Allocates is true when the change makes disks, which takes a task.
+	Allocates bool
+}
+
+func (d difference) empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
+
+// difference to a VM's configuration, pending changes applied.
+func (d desired) difference(config map[string]string) difference {
+	diff := difference{Set: proxmox.Params{}}
+	for _, o := range d.options() {
+		want, declared := o.want(config[o.name])
+		if !declared || o.equal(config[o.name], want) {
+			continue
+		}
+		if want == "" {
+			diff.Delete = append(diff.Delete, o.name)
+			continue
+		}
+		diff.Set[o.name] = want
+		diff.Allocates = diff.Allocates || o.allocates && config[o.name] == ""
+	}
+	diff.Delete = append(diff.Delete, d.detached(config)...)
+	d.boot(config, &diff)
+	slices.Sort(diff.Delete)
+	return diff
+}
+
+// detached are the devices of entries that the spec no longer lists. PVE keeps
+// the disks as unused ones.
+func (d desired) detached(config map[string]string) []string {
+	gone := d.devices.removed(d.MachineParameters)
+	var options []string
+	for _, device := range slices.Concat(slices.Collect(maps.Values(gone.Disks)), slices.Collect(maps.Values(gone.Networks))) {
+		if _, ok := config[device]; ok {
+			options = append(options, device)
+		}
+	}
+	return options
+}
+
+// boot adds the boot order, which may name devices of the same change.
+func (d desired) boot(config map[string]string, diff *difference) {
+	after := maps.Clone(config)
+	if after == nil {
+		after = map[string]string{}
+	}
+	maps.Copy(after, diff.Set)
+	for _, o := range diff.Delete {
+		delete(after, o)
+	}
+	want, declared := bootOrder(d.MachineParameters, d.devices, after)
+	if declared && !slices.Equal(bootDevices(want), bootDevices(config["boot"])) {
+		diff.Set["boot"] = want
+	}
+}
+
+// A resize brings a disk to a size.
+type resize struct {
+	Device string
+	Size   proxmox.Size
+}
+
+// resizes are the disks that are smaller than they should be.
+func (d desired) resizes(config map[string]string) []resize {
+	var out []resize
+	for _, k := range d.Disks {
+		device, want := d.devices.Disks[k.Name], diskSize(k)
+		has, known := sizeOf(config[device])
+		if known && want > has {
+			out = append(out, resize{Device: device, Size: want})
+		}
+	}
+	return out
+}
+
+func sizeOf(disk string) (proxmox.Size, bool) {
+	k, err := proxmox.ParseDisk(disk)
+	if err != nil {
+		return 0, false
+	}
+	return k.Size()
+}
+
+// refusals are the changes that the spec asks for and that cannot be made to a
+// VM with this configuration. They are found before anything is sent.
+func (d desired) refusals(config map[string]string) []string {
+	var no []string
+	for _, k := range d.Disks {
+		no = append(no, d.diskRefusals(k, config)...)
+	}
+	for _, n := range d.Networks {
+		if config[d.devices.Networks[n.Name]] == "" && n.Bridge == nil && d.defaults.Bridge == "" {
+			no = append(no, fmt.Sprintf("network %q is new and has no bridge, and the provider config has no defaultBridge", n.Name))
+		}
+	}
+	if d.usesCloudInit() && !hasCloudInit(config) {
+		no = append(no, "cloudInit and networks[].ipConfig need a cloud-init drive, and the VM or its template has none")
+	}
+	return no
+}
+
+func (d desired) diskRefusals(k v1alpha1.MachineDisk, config map[string]string) []string {
+	device := d.devices.Disks[k.Name]
+	disk, err := proxmox.ParseDisk(config[device])
+	if err != nil {
+		return d.newDiskRefusals(k)
+	}
+	if disk.CDROM() {
+		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
+	}
+	var no []string
+	if has, known := disk.Size(); known && k.Size != nil && diskSize(k) < has {
+		no = append(no, fmt.Sprintf("disk %q (%s) cannot shrink from %s to %s", k.Name, device, has, *k.Size))
+	}
+	if k.Storage != nil && *k.Storage != disk.Storage() {
+		no = append(no, fmt.Sprintf("disk %q (%s) cannot move from storage %q to %q: moving disks is not served yet", k.Name, device, disk.Storage(), *k.Storage))
+	}
+	return no
+}
+
+func (d desired) newDiskRefusals(k v1alpha1.MachineDisk) []string {
+	var no []string
+	if k.Size == nil {
+		no = append(no, fmt.Sprintf("disk %q is new and has no size", k.Name))
+	}
+	if k.Storage == nil && d.defaults.Storage == "" {
+		no = append(no, fmt.Sprintf("disk %q is new and has no storage, and the provider config has no defaultStorage", k.Name))
+	}
+	return no
+}
+
+func (d desired) usesCloudInit() bool {
+	if ci := d.CloudInit; ci != nil {
+		return true
+	}
+	return slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool { return n.IPConfig != nil })
+}
+
+// hasCloudInit says whether a configuration has PVE's cloud-init drive.
+func hasCloudInit(config map[string]string) bool {
+	for _, device := range cdromsOf(config) {
+		if strings.Contains(config[device], "cloudinit") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// identityOf reads the identity that is kept with a Machine.
+func identityOf(m Machine) (identity, error) {
+	name := meta.GetExternalName(m)
+	id, err := strconv.Atoi(name)
+	if err != nil || id < 100 || id > 999999999 {
+		return identity{}, errors.Errorf("annotation %s is %q: it must be a VMID, 100 to 999999999", meta.AnnotationKeyExternalName, name)
+	}
+	if wanted := m.Parameters().VMID; wanted != nil && int(*wanted) != id {
+		return identity{}, errors.Errorf("vmid is %d, but this Machine is VM %d: a VMID cannot change", *wanted, id)
+	}
+	return identity{VMID: id, UUID: m.GetAnnotations()[AnnotationUUID]}, nil
+}
+
+// mayCreate says whether the management policies allow a VM to be created.
+func mayCreate(m Machine) bool {
+	p := m.GetManagementPolicies()
+	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionCreate)
+}
+
+// mayExchange says whether the VMID of a Machine was chosen by us, and no VM was
+// created with it yet.
+func mayExchange(m Machine) bool {
+	return m.GetAnnotations()[AnnotationAllocated] == meta.GetExternalName(m) && meta.GetExternalCreateSucceeded(m).IsZero()
+}
+
+// Initialize settles which VM a Machine is, before anything is created: a VMID
+// and a UUID are chosen and kept, or those of an existing VM that the user named
+// by its VMID are.
+func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
+	m, ok := mg.(Machine)
+	if !ok {
+		return errors.Errorf("cannot initialize a %T: it is not a Machine", mg)
+	}
+	if meta.WasDeleted(m) || m.GetAnnotations()[AnnotationUUID] != "" && meta.GetExternalName(m) != "" {
+		return nil
+	}
+	if meta.GetExternalName(m) == "" && !mayCreate(m) {
+		return nil
+	}
+	e, err := c.external(ctx, m)
+	if err != nil {
+		return err
+	}
+	if meta.GetExternalName(m) != "" {
+		return e.adopt(ctx, m)
+	}
+	a, err := e.allocate(ctx, m)
+	if err != nil {
+		return errors.Wrap(err, "cannot choose a VMID")
+	}
+	return kind.Annotate(ctx, c.kube, m, a)
+}
+
+// allocate chooses a VMID and a UUID for a VM to create.
+func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, error) {
+	a := map[string]string{AnnotationUUID: newUUID()}
+	if wanted := m.Parameters().VMID; wanted != nil {
+		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
+		return a, nil
+	}
+	id, err := e.inventory.ReserveVMID(ctx, string(m.GetUID()), int(e.vmids.Min), int(e.vmids.Max))
+	if err != nil {
+		return nil, err
+	}
+	a[meta.AnnotationKeyExternalName] = strconv.Itoa(id)
+	a[AnnotationAllocated] = strconv.Itoa(id)
+	return a, nil
+}
+
+// exchange chooses another VMID for a VM that was not created yet.
+func (e *external) exchange(ctx context.Context, m Machine, c *creation) error {
+	a, err := e.allocate(ctx, m)
+	if err != nil {
+		return errors.Wrap(err, "cannot choose another VMID")
+	}
+	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
+		return err
+	}
+	c.identity, err = identityOf(m)
+	return err
+}
+
+// adopt takes over the VM that the user named by its VMID: what proves it ours
+// from now on is the UUID that it has. Without a VM there, one may be created.
+func (e *external) adopt(ctx context.Context, m Machine) error {
+	id, err := identityOf(m)
+	if err != nil {
+		return err
+	}
+	v, err := e.find(ctx, id.VMID, value(m.Parameters().Node))
+	if err != nil {
+		return err
+	}
+	uuid := newUUID()
+	if v != nil {
+		if uuid = smbiosUUID(v.Config); uuid == "" {
+			return errors.Errorf("cannot adopt VM %d: it has no SMBIOS UUID that would prove it to be the same one later", id.VMID)
+		}
+	} else if !mayCreate(m) {
+		return nil
+	}
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: uuid})
+}

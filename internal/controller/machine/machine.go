@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"time"
+
+	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// Setup adds a controller of Machines of one scope to the manager.
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+	wake := make(chan ctrlevent.TypedGenericEvent[client.Object])
+	c := &connector{
+		kube:    mgr.GetClient(),
+		connect: o.Connections.Connect,
+		tasks:   newTasks(time.Now),
+		wake:    func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+		options: o.Options,
+		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())), //nolint:staticcheck // crossplane-runtime records with the old events API.
+		now:     time.Now,
+	}
+	return kind.Setup(mgr, o, kind.Kind[Machine]{
+		Identity:     id,
+		External:     c,
+		Initializers: []managed.Initializer{managed.InitializerFn(c.Initialize)},
+		PollInterval: pollInterval,
+		Wake:         wake,
+	})
+}
+
+// A connector makes the external of each reconcile.
+type connector struct {
+	kube    client.Client
+	connect func(context.Context, resource.Managed) (*connect.Connection, error)
+	tasks   *tasks
+	wake    func(Machine)
+	options xpcontroller.Options
+	record  event.Recorder
+	now     func() time.Time
+}
+
+// Connect to the cluster of a Machine.
+func (c *connector) Connect(ctx context.Context, m Machine) (managed.TypedExternalClient[Machine], error) {
+	return c.external(ctx, m)
+}
+
+func (c *connector) external(ctx context.Context, m Machine) (*external, error) {
+	to, err := c.connect(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return &external{
+		client:    to.Client,
+		inventory: to.Inventory,
+		kube:      c.kube,
+		tasks:     c.tasks,
+		wake:      c.wake,
+		record:    c.record,
+		log:       c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
+		now:       c.now,
+		vmids:     vmidRange(to.Config),
+		defaults: defaults{
+			Node:    value(to.Config.DefaultNode),
+			Storage: value(to.Config.DefaultStorage),
+			Bridge:  value(to.Config.DefaultBridge),
+		},
+	}, nil
+}
+
+// The VMIDs that are chosen from without a vmidRange.
+const (
+	lowestVMID  = 10000
+	highestVMID = 99999
+)
+
+func vmidRange(c *v1alpha1.ProviderConfigSpec) v1alpha1.VMIDRange {
+	if c.VMIDRange == nil {
+		return v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID}
+	}
+	return *c.VMIDRange
+}
+
+// Intervals at which a Machine is looked at that is on its way somewhere. The
+// end of our own tasks wakes it besides.
+const (
+	pollUnready   = 5 * time.Second
+	pollAddresses = 5 * time.Second
+
+	// addressesWithin is how long after its start a guest may be expected to
+	// report addresses.
+	addressesWithin = 10 * time.Minute
+)
+
+func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
+	m, ok := mg.(Machine)
+	if !ok {
+		return configured
+	}
+	o := m.Observation()
+	waitsForAddress := m.GetCondition(TypeNetworkConfigured).Reason == ReasonNetworkPending &&
+		o.UptimeSeconds != nil && time.Duration(*o.UptimeSeconds)*time.Second < addressesWithin
+	switch {
+	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
+		return min(configured, pollUnready)
+	case waitsForAddress:
+		return min(configured, pollAddresses)
+	}
+	return configured
+}

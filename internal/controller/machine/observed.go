@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A vm is a virtual machine as it is seen.
+type vm struct {
+	proxmox.Ref
+
+	// Config of the VM with its pending changes applied, and the part of it that
+	// is in force.
+	Config, Active map[string]string
+
+	// Pending are the options that change at the next restart.
+	Pending []proxmox.PendingValue
+
+	Digest     string
+	Status     proxmox.Status
+	Interfaces []proxmox.Interface
+}
+
+// lock of PVE on the VM's configuration.
+func (v *vm) lock() string { return v.Config["lock"] }
+
+func (v *vm) template() bool { return v.Config["template"] == "1" }
+
+// agentOn says whether the guest agent is turned on.
+func (v *vm) agentOn() bool {
+	p, err := proxmox.ParseProperties(v.Active["agent"], "enabled")
+	return err == nil && p.Get("enabled") == "1"
+}
+
+// read sorts out what PVE says of a VM's options.
+func (v *vm) read(values []proxmox.PendingValue) {
+	v.Config, v.Active = make(map[string]string, len(values)), make(map[string]string, len(values))
+	for _, p := range values {
+		if p.Key == "digest" {
+			v.Digest = deref(p.Value)
+			continue
+		}
+		if p.Value != nil {
+			v.Active[p.Key] = *p.Value
+		}
+		switch {
+		case p.Pending != nil:
+			v.Config[p.Key] = *p.Pending
+		case p.Delete == 0 && p.Value != nil:
+			v.Config[p.Key] = *p.Value
+		}
+		if p.Changes() {
+			v.Pending = append(v.Pending, p)
+		}
+	}
+	slices.SortFunc(v.Pending, func(a, b proxmox.PendingValue) int { return strings.Compare(a.Key, b.Key) })
+}
+
+func deref(s *string) string { return value(s) }
+
+// find looks for the VM of a VMID, first where it is said to be. It returns nil
+// only if the VM is neither there nor in the cluster's list: one alone may be
+// out of date, or not show it.
+func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
+	guests, err := e.inventory.Guests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	node := cmpOr(nodeOf(guests, id), hint)
+	if node != "" {
+		v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id})
+		if v != nil || err != nil {
+			return v, err
+		}
+	}
+	if guests, err = e.inventory.FreshGuests(ctx); err != nil {
+		return nil, err
+	}
+	now := nodeOf(guests, id)
+	if now == "" || now == node {
+		return nil, nil
+	}
+	return e.look(ctx, proxmox.Ref{Node: now, VMID: id})
+}
+
+// nodeOf is the node that a VMID is on, or empty.
+func nodeOf(guests []proxmox.Guest, id int) string {
+	for _, g := range guests {
+		if g.VMID == id {
+			return g.Node
+		}
+	}
+	return ""
+}
+
+// look reads a VM. It returns nil if there is none.
+func (e *external) look(ctx context.Context, ref proxmox.Ref) (*vm, error) {
+	if err := e.online(ctx, ref.Node); err != nil {
+		return nil, err
+	}
+	values, err := e.client.Pending(ctx, ref)
+	if proxmox.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &vm{Ref: ref}
+	v.read(values)
+	return v, nil
+}
+
+// online is an error if the cluster says that a node is offline, which saves
+// waiting for the node's answer.
+func (e *external) online(ctx context.Context, node string) error {
+	nodes, err := e.inventory.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if n.Name == node && !n.Online() {
+			return errors.Errorf("node %q is %s", node, n.Status)
+		}
+	}
+	return nil
+}
+
+// agentTimeout is how long the guest agent is waited for.
+const agentTimeout = 3 * time.Second
+
+// enrich adds what only a VM that is ours is asked for.
+func (e *external) enrich(ctx context.Context, v *vm) error {
+	s, err := e.client.Status(ctx, v.Ref)
+	if err != nil {
+		return err
+	}
+	v.Status = s
+	if !s.Running() || !v.agentOn() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
+	defer cancel()
+	if v.Interfaces, err = e.client.Interfaces(ctx, v.Ref); err != nil {
+		// An agent that is not up yet, or ever, is no reason to stop here: the
+		// condition NetworkConfigured tells.
+		e.log.Debug("Cannot ask guest agent", "vmid", v.VMID, "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,304 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Conditions of a Machine beside Ready and Synced.
+const (
+	TypeVMCreated          xpv2.ConditionType = "VMCreated"
+	TypeResourcesAllocated xpv2.ConditionType = "ResourcesAllocated"
+	TypeNetworkConfigured  xpv2.ConditionType = "NetworkConfigured"
+	TypeRestartRequired    xpv2.ConditionType = "RestartRequired"
+)
+
+// Reasons of the conditions.
+const (
+	ReasonCreationSucceeded     xpv2.ConditionReason = "CreationSucceeded"
+	ReasonCreationFailed        xpv2.ConditionReason = "CreationFailed"
+	ReasonCreating              xpv2.ConditionReason = "Creating"
+	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
+	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
+	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
+	ReasonNetworkReady          xpv2.ConditionReason = "NetworkReady"
+	ReasonNetworkError          xpv2.ConditionReason = "NetworkError"
+	ReasonNetworkPending        xpv2.ConditionReason = "WaitingForAddress"
+	ReasonPendingChanges        xpv2.ConditionReason = "PendingChanges"
+	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
+	ReasonLocked                xpv2.ConditionReason = "Locked"
+	ReasonProtected             xpv2.ConditionReason = "Protected"
+	ReasonNotOurs               xpv2.ConditionReason = "NotOurs"
+	ReasonStopped               xpv2.ConditionReason = "NotInDesiredPowerState"
+)
+
+func condition(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {
+	return xpv2.Condition{Type: t, Status: s, Reason: r, Message: message, LastTransitionTime: metav1.Now()}
+}
+
+// notReady is the condition Ready for a VM that exists, with the reason why it
+// is not ready.
+func notReady(r xpv2.ConditionReason, message string) xpv2.Condition {
+	return condition(xpv2.TypeReady, corev1.ConditionFalse, r, message)
+}
+
+// observe writes what is seen of a VM into the observation.
+func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
+	before := *o.DeepCopy()
+	seen := v1alpha1.MachineObservation{
+		Phase:          v.phase(),
+		VMID:           int32Pointer(v.VMID),
+		Node:           v.Node,
+		Name:           v.Config["name"],
+		UUID:           smbiosUUID(v.Config),
+		PowerState:     v.powerState(),
+		Lock:           v.lock(),
+		IPAddresses:    addresses(v.Interfaces, before.IPAddresses, v.Status.Running()),
+		CPU:            &v1alpha1.MachineCPUObservation{Cores: integer(v.Active["cores"], 1), Sockets: integer(v.Active["sockets"], 1)},
+		MemoryBytes:    int64Pointer(int64(integer(strings.TrimPrefix(v.Active["memory"], "current="), 512)) * int64(proxmox.MiB)),
+		Disks:          v.disks(d),
+		Networks:       v.networks(d),
+		PendingChanges: v.pendingChanges(),
+		LastTask:       before.LastTask,
+		LastUpdated:    before.LastUpdated,
+	}
+	if !cmp.Equal(withoutUptime(before), seen) || seen.LastUpdated == nil {
+		seen.LastUpdated = &metav1.Time{Time: now}
+	}
+	if v.Status.Running() {
+		seen.UptimeSeconds = int64Pointer(int64(v.Status.Uptime / time.Second))
+	}
+	*o = seen
+}
+
+// withoutUptime leaves out what changes by itself, and the difference, which is
+// not an observation.
+func withoutUptime(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
+	o.UptimeSeconds, o.Difference = nil, nil
+	return o
+}
+
+func (v *vm) phase() v1alpha1.MachinePhase {
+	switch {
+	case v.lock() == "create", v.lock() == "clone":
+		return v1alpha1.MachineCreating
+	case v.Status.Running():
+		return v1alpha1.MachineRunning
+	}
+	return v1alpha1.MachineStopped
+}
+
+// powerState is QEMU's own state of a running VM, since it may be paused.
+func (v *vm) powerState() string {
+	if v.lock() == "suspended" {
+		return "suspended"
+	}
+	if v.Status.Running() && v.Status.QMPStatus != "" {
+		return v.Status.QMPStatus
+	}
+	return v.Status.Status
+}
+
+func (v *vm) disks(d devices) []v1alpha1.MachineDiskObservation {
+	names := reverse(d.Disks)
+	var out []v1alpha1.MachineDiskObservation
+	for _, device := range devicesOf(v.Active, func(device string) bool { return busOf(device) != "net" }) {
+		k, err := proxmox.ParseDisk(v.Active[device])
+		if err != nil || k.CDROM() {
+			continue
+		}
+		out = append(out, v1alpha1.MachineDiskObservation{
+			Device: device, Name: names[device], Volume: k.Volume, Size: k.Options.Get("size"),
+		})
+	}
+	return out
+}
+
+func (v *vm) networks(d devices) []v1alpha1.MachineNetworkObservation {
+	names := reverse(d.Networks)
+	var out []v1alpha1.MachineNetworkObservation
+	for _, device := range nicsOf(v.Active) {
+		n, err := proxmox.ParseNIC(v.Active[device])
+		if err != nil {
+			continue
+		}
+		seen := v1alpha1.MachineNetworkObservation{
+			Device: device, Name: names[device], MACAddress: n.MAC, Bridge: n.Bridge(), Model: n.Model,
+		}
+		if tag := integer(n.Options.Get("tag"), 0); tag != 0 {
+			seen.VLAN = &tag
+		}
+		for _, i := range v.Interfaces {
+			if strings.EqualFold(i.MAC, n.MAC) {
+				seen.Interface, seen.IPAddresses = i.Name, global(i.Addresses)
+			}
+		}
+		out = append(out, seen)
+	}
+	return out
+}
+
+func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
+	if !v.Status.Running() {
+		return nil
+	}
+	var out []v1alpha1.MachinePendingChange
+	for _, p := range v.Pending {
+		out = append(out, v1alpha1.MachinePendingChange{
+			Option: p.Key, Current: masked(p.Key, deref(p.Value)), Desired: masked(p.Key, deref(p.Pending)),
+		})
+	}
+	return out
+}
+
+// report writes a difference into the observation.
+func (d difference) report(o *v1alpha1.MachineObservation, config map[string]string) {
+	o.Difference = nil
+	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
+		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{
+			Option: option, Current: masked(option, config[option]), Desired: masked(option, d.Set[option]),
+		})
+	}
+	for _, option := range d.Delete {
+		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{Option: option, Current: masked(option, config[option])})
+	}
+}
+
+// masked hides the values that are secret.
+func masked(option, value string) string {
+	if option == "cipassword" && value != "" {
+		return "**********"
+	}
+	return value
+}
+
+// addresses of the guest, IPv4 first. Those known before are kept while the
+// agent of a running guest does not answer.
+func addresses(interfaces []proxmox.Interface, before []string, running bool) []string {
+	if !running {
+		return nil
+	}
+	if interfaces == nil {
+		return before
+	}
+	var all []netip.Addr
+	for _, i := range interfaces {
+		all = append(all, i.Addresses...)
+	}
+	return global(all)
+}
+
+// global leaves out loopback and link-local addresses.
+func global(all []netip.Addr) []string {
+	var v4, v6 []string
+	for _, a := range all {
+		switch {
+		case a.IsLoopback(), a.IsLinkLocalUnicast(), a.IsUnspecified():
+		case a.Is4():
+			v4 = append(v4, a.String())
+		default:
+			v6 = append(v6, a.WithZone("").String())
+		}
+	}
+	return slices.Concat(v4, v6)
+}
+
+func reverse(m map[string]string) map[string]string {
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[v] = k
+	}
+	return out
+}
+
+func integer(s string, otherwise int32) int32 {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return otherwise
+	}
+	return int32(n)
+}
+
+func int32Pointer(i int) *int32 {
+	n := int32(i) //nolint:gosec // VMIDs end at 999999999.
+	return &n
+}
+
+func int64Pointer(i int64) *int64 { return &i }
+
+// conditions of a VM that is ours and not being created.
+func (v *vm) conditions(o *v1alpha1.MachineObservation) []xpv2.Condition {
+	return []xpv2.Condition{
+		condition(TypeVMCreated, corev1.ConditionTrue, ReasonCreationSucceeded, ""),
+		condition(TypeResourcesAllocated, corev1.ConditionTrue, ReasonAllocationSucceeded, ""),
+		v.networkCondition(o),
+		v.restartCondition(),
+	}
+}
+
+func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
+	waiting := v.Status.Running() && v.agentOn() && len(nicsOf(v.Active)) > 0 && len(o.IPAddresses) == 0
+	if waiting {
+		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "the guest agent has not reported an address yet")
+	}
+	return condition(TypeNetworkConfigured, corev1.ConditionTrue, ReasonNetworkReady, "")
+}
+
+func (v *vm) restartCondition() xpv2.Condition {
+	if !v.Status.Running() || len(v.Pending) == 0 {
+		return condition(TypeRestartRequired, corev1.ConditionFalse, ReasonUpToDate, "")
+	}
+	names := make([]string, 0, len(v.Pending))
+	for _, p := range v.Pending {
+		names = append(names, p.Key)
+	}
+	return condition(TypeRestartRequired, corev1.ConditionTrue, ReasonPendingChanges,
+		fmt.Sprintf("a restart of the VM applies: %s", strings.Join(names, ", ")))
+}
+
+// connectionDetails are what a client of the VM needs to reach it.
+func (v *vm) connectionDetails(o *v1alpha1.MachineObservation) managed.ConnectionDetails {
+	d := managed.ConnectionDetails{
+		"vmid": []byte(strconv.Itoa(v.VMID)),
+		"node": []byte(v.Node),
+		"name": []byte(v.Config["name"]),
+	}
+	if user := v.Config["ciuser"]; user != "" {
+		d[xpv2.CredentialsSecretUserKey] = []byte(user)
+	}
+	if len(o.IPAddresses) > 0 {
+		d[xpv2.CredentialsSecretEndpointKey] = []byte(o.IPAddresses[0])
+		d["ipAddresses"] = []byte(strings.Join(o.IPAddresses, ","))
+	}
+	return d
+}

@@ -1,0 +1,132 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Delays before a task that failed is tried again.
+const (
+	firstRetry = 2 * time.Second
+	lastRetry  = 5 * time.Minute
+)
+
+// tasks remembers, for each Machine, the task that was started last and how it
+// ended. It is a memory only: what it forgets in a restart is seen in PVE.
+type tasks struct {
+	now func() time.Time
+
+	mu  sync.Mutex
+	all map[types.UID]*taskRecord
+}
+
+type taskRecord struct {
+	generation int64
+	upid       proxmox.UPID
+	running    bool
+	last       proxmox.Task
+	failures   int
+	until      time.Time
+	err        error
+}
+
+func newTasks(now func() time.Time) *tasks {
+	return &tasks{now: now, all: map[types.UID]*taskRecord{}}
+}
+
+func (t *tasks) of(m Machine) *taskRecord {
+	r := t.all[m.GetUID()]
+	if r == nil {
+		r = &taskRecord{}
+		t.all[m.GetUID()] = r
+	}
+	return r
+}
+
+// started remembers a task that runs for a Machine.
+func (t *tasks) started(m Machine, u proxmox.UPID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	if r.generation != m.GetGeneration() {
+		*r = taskRecord{generation: m.GetGeneration()}
+	}
+	r.upid, r.running, r.err = u, true, nil
+}
+
+// ended remembers how a task ended. A task that failed holds back the next
+// attempt, longer each time.
+func (t *tasks) ended(m Machine, task proxmox.Task, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	if r.upid != task.UPID {
+		return
+	}
+	r.running, r.last = false, task
+	if err == nil {
+		r.failures, r.err = 0, nil
+		return
+	}
+	r.failures++
+	delay := min(firstRetry<<min(r.failures-1, 10), lastRetry)
+	r.until = t.now().Add(delay + rand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
+	r.err = err
+}
+
+// running is the task that runs for a Machine, if one does.
+func (t *tasks) running(m Machine) (proxmox.UPID, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	return r.upid, r.running
+}
+
+// held is why the next attempt has to wait: the last one failed, not long ago
+// and for the same spec.
+func (t *tasks) held(m Machine) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	if r.err == nil || r.generation != m.GetGeneration() || !t.now().Before(r.until) {
+		return nil
+	}
+	return errors.Wrapf(r.err, "task %s failed", r.last.Type)
+}
+
+// last is the task of a Machine that was last seen to end.
+func (t *tasks) last(m Machine) (proxmox.Task, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	return r.last, r.last.UPID != ""
+}
+
+// forget a Machine that is gone.
+func (t *tasks) forget(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.all, m.GetUID())
+}
