@@ -130,7 +130,7 @@ type MachineMemoryOptions struct {
 	// Minimum memory that ballooning may leave to the guest, a quantity of
 	// bytes in whole MiB, at most memory. PVE: balloon (MiB), default memory.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",messageExpression="'memoryOptions.minimum ' + string(self) + ' is not a whole number of MiB of at least 1Mi'"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).asApproximateFloat() / 1048576.0 >= 1.0 && quantity(string(self)).asApproximateFloat() / 1048576.0 <= 16777216.0 && double(int(quantity(string(self)).asApproximateFloat() / 1048576.0)) == quantity(string(self)).asApproximateFloat() / 1048576.0",messageExpression="'memoryOptions.minimum %s is not a whole number of MiB in the range 1Mi to 16Ti'.format([self])"
 	Minimum *resource.Quantity `json:"minimum,omitempty"`
 
 	// Shares are the VM's weight in automatic ballooning, 0 (none) to 50000.

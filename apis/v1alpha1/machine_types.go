@@ -70,9 +70,10 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="false",message="placement is not served yet by this version of the provider: leave it out and set node"
 	Placement *MachinePlacement `json:"placement,omitempty"`
 
-	// Pool of Proxmox VE that the VM is created in. A change of pool after
-	// creation is refused with a condition until it is served. PVE: pool.
+	// Pool of Proxmox VE that the VM is created in. Cannot change until moving
+	// between pools is served. PVE: pool.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'pool cannot change from ' + oldSelf + ' to ' + self + ': moving between pools is not served yet'"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`
@@ -111,7 +112,7 @@ type MachineParameters struct {
 	// same. 64Mi to 16Ti, in whole MiB. PVE: memory (MiB); without it a new VM
 	// gets PVE's default of 512 MiB.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 17592186044416 && quantity(string(self)).asInteger() % 1048576 == 0",messageExpression="'memory %s is not a whole number of MiB in the range 64Mi to 16Ti'.format([self])"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).asApproximateFloat() / 1048576.0 >= 64.0 && quantity(string(self)).asApproximateFloat() / 1048576.0 <= 16777216.0 && double(int(quantity(string(self)).asApproximateFloat() / 1048576.0)) == quantity(string(self)).asApproximateFloat() / 1048576.0",messageExpression="'memory %s is not a whole number of MiB in the range 64Mi to 16Ti'.format([self])"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// MemoryOptions are ballooning, shares and huge pages.
