@@ -1,0 +1,195 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apis_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func TestMachineAccepted(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   string
+	}{
+		"Empty": {
+			reason: "Nothing is required: an empty VM is a VM.",
+			spec:   `{}`,
+		},
+		"Template": {
+			reason: "A template is all that a clone needs.",
+			spec:   `{template: ubuntu-24.04}`,
+		},
+		"TemplateNumber": {
+			reason: "A template can be given by its VMID.",
+			spec:   `{template: 9000}`,
+		},
+		"TemplateNumberAsString": {
+			reason: "A template can be given by its VMID as a string.",
+			spec:   `{template: "9000"}`,
+		},
+		"MemoryInteger": {
+			reason: "Memory can be given in bytes.",
+			spec:   `{memory: 2147483648}`,
+		},
+		"MemoryIntegerAsString": {
+			reason: "Memory can be given in bytes, as a string.",
+			spec:   `{memory: "2147483648"}`,
+		},
+		"MemoryQuantity": {
+			reason: "Memory can be given as a quantity.",
+			spec:   `{memory: 2Gi}`,
+		},
+		"MemoryFractionOfAUnit": {
+			reason: "One and a half gibibytes are 1536 MiB.",
+			spec:   `{memory: 1.5Gi, memoryOptions: {minimum: 0.5Gi}}`,
+		},
+		"MemoryLeast": {
+			reason: "64 MiB are allowed.",
+			spec:   `{memory: 64Mi}`,
+		},
+		"MemoryMost": {
+			reason: "16 TiB are allowed.",
+			spec:   `{memory: 16Ti}`,
+		},
+		"DiskSizes": {
+			reason: "Sizes have the units of PVE or those of Kubernetes.",
+			spec:   `{disks: [{name: a, size: 20G}, {name: b, size: 20Gi}, {name: c, size: 1M}, {name: d, size: 1024K}, {name: e, size: 100T}]}`,
+		},
+		"DiskTypes": {
+			reason: "PVE has four buses.",
+			spec:   `{disks: [{name: a, type: ide, size: 1G}, {name: b, type: sata, size: 1G}, {name: c, type: scsi, size: 1G}, {name: d, type: virtio, size: 1G}]}`,
+		},
+		"DiskAndNetworkOfOneName": {
+			reason: "Disks and networks are different lists.",
+			spec:   `{disks: [{name: main, size: 1G}], networks: [{name: main}]}`,
+		},
+		"VMIDRangeEnds": {
+			reason: "Both ends of the range are VMIDs.",
+			spec:   `{vmid: 100, template: 999999999}`,
+		},
+		"CPUMost": {
+			reason: "Both upper ends are allowed.",
+			spec:   `{cpu: {cores: 1024, sockets: 4, vcpus: 4096, threadsPerCore: 2, limit: 128, units: 262144}}`,
+		},
+		"CPULimitOff": {
+			reason: "0 means no limit.",
+			spec:   `{cpu: {limit: 0}}`,
+		},
+		"VLANRangeEnds": {
+			reason: "Both ends of the range are VLANs.",
+			spec:   `{networks: [{name: a, vlan: 1}, {name: b, vlan: 4094}]}`,
+		},
+		"LowerCaseMAC": {
+			reason: "The case of a MAC address means nothing.",
+			spec:   `{networks: [{name: lan, macAddress: "bc:24:11:00:00:01"}]}`,
+		},
+		"Throughputs": {
+			reason: "Throughputs may be whole numbers, decimals, and zero.",
+			spec:   `{disks: [{name: a, limits: {readMBps: 100, writeMBps: "12.5"}}, {name: b, limits: {readMBps: 0}}], networks: [{name: lan, rateMBps: "0.5"}]}`,
+		},
+		"BootOrder": {
+			reason: "Boot entries are sorts of devices, names and devices.",
+			spec:   `{disks: [{name: root, size: 20G}], networks: [{name: lan}], bootOrder: [root, lan, disk, network, cdrom, scsi7, ide2, net3]}`,
+		},
+		"DHCPAndSLAAC": {
+			reason: "Addresses may come from the network.",
+			spec:   `{networks: [{name: lan, ipConfig: {address: dhcp, address6: auto}}]}`,
+		},
+		"SSHKeys": {
+			reason: "The types of public keys that OpenSSH writes.",
+			spec: `{cloudInit: {sshKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== a@example.com", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB",
+				"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAI", "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9w", "sk-ecdsa-sha2-nistp256@openssh.com AAAAInNrLWVjZHNhLXNoYTI="]}}`,
+		},
+		"HotplugOff": {
+			reason: "An empty list turns hotplug off.",
+			spec:   `{hotplug: []}`,
+		},
+		"TagsOff": {
+			reason: "An empty list removes all tags.",
+			spec:   `{tags: []}`,
+		},
+		"SeedStyle": {
+			reason: "The form that users of the Proxmox Operator know.",
+			spec: `{name: web-1, vmid: 10001, node: pve1, template: ubuntu-24.04,
+				cpu: {cores: 4, sockets: 1, threadsPerCore: 2}, memory: 4294967296,
+				disks: [{name: root, size: 20G, storage: local-lvm, type: scsi, cache: writeback, format: raw}],
+				networks: [{name: eth0, bridge: vmbr0, model: virtio, macAddress: "52:54:00:12:34:56", vlan: 100, firewall: true}],
+				osType: linux, bootOrder: [disk, network], agent: true, balloon: true, protection: false}`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for name, s := range scopes() {
+				t.Run(name, func(t *testing.T) {
+					wantAccepted(t, tc.reason, tryCreate(t.Context(), s.machine(t, tc.spec)))
+				})
+			}
+		})
+	}
+}
+
+func TestMachineWithoutParametersAccepted(t *testing.T) {
+	for name, s := range scopes() {
+		t.Run(name, func(t *testing.T) {
+			o := s.object(t, "Machine", "{}")
+			wantAccepted(t, "forProvider may be left out.", tryCreate(t.Context(), o))
+			want := map[string]any{"powerState": "Running", "shutdownTimeoutSeconds": int64(180), "restartPolicy": "Never"}
+			got, _, _ := unstructured.NestedMap(o.Object, "spec", "forProvider")
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("\nOnly what the provider does by itself has a default: nothing that PVE keeps\n-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEveryServedFieldAccepted creates a Machine that sets every field that is served. A new field must be added to
+// the file, or be marked as not served yet.
+func TestEveryServedFieldAccepted(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "every-field.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range scopes() {
+		t.Run(name, func(t *testing.T) {
+			o := s.machine(t, string(text))
+			set := map[string]bool{}
+			collect(set, "", o.Object["spec"].(map[string]any)["forProvider"])
+			for _, path := range servedFields(forProvider(t, s)) {
+				if !set[path] {
+					t.Errorf("the Machine with every field has no %s", path)
+				}
+			}
+			o.SetName(objectName(t))
+			create(t, o)
+			got := o.DeepCopy()
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(o), got); err != nil {
+				t.Fatal(err)
+			}
+			want := parse(t, string(text))
+			have, _, _ := unstructured.NestedMap(got.Object, "spec", "forProvider")
+			if diff := cmp.Diff(normal(t, want), normal(t, have)); diff != "" {
+				t.Errorf("\nEvery field comes back as it was given\n-want, +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apis_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// change is a Machine before and after an edit, and what its refusal must say, if it is refused.
+type change struct {
+	reason string
+	before string
+	after  string
+	want   []string
+}
+
+func TestMachineChangeRefused(t *testing.T) {
+	cases := map[string]change{
+		"VMID": {
+			reason: "The VMID is the identity of the VM.",
+			before: `{vmid: 100}`,
+			after:  `{vmid: 101}`,
+			want:   []string{"spec.forProvider.vmid", "cannot change", "100", "101"},
+		},
+		"TemplateName": {
+			reason: "A VM is cloned once.",
+			before: `{template: ubuntu-24.04}`,
+			after:  `{template: debian-13}`,
+			want:   []string{"spec.forProvider.template", "cannot change", "ubuntu-24.04"},
+		},
+		"TemplateNumber": {
+			reason: "A VM is cloned once.",
+			before: `{template: 9000}`,
+			after:  `{template: 9001}`,
+			want:   []string{"spec.forProvider.template", "cannot change", "9000"},
+		},
+		"TemplateNameToNumber": {
+			reason: "Whether both mean the same template cannot be told here.",
+			before: `{template: ubuntu-24.04}`,
+			after:  `{template: 9000}`,
+			want:   []string{"spec.forProvider.template", "cannot change", "ubuntu-24.04"},
+		},
+		"TemplateRemoved": {
+			reason: "A VM that was cloned stays a clone.",
+			before: `{template: ubuntu-24.04}`,
+			after:  `{}`,
+			want:   []string{"spec.forProvider", "template can be neither added nor removed"},
+		},
+		"TemplateAdded": {
+			reason: "A VM that exists is not cloned any more.",
+			before: `{}`,
+			after:  `{template: ubuntu-24.04}`,
+			want:   []string{"spec.forProvider", "template can be neither added nor removed"},
+		},
+		"DiskType": {
+			reason: "A disk does not change its bus.",
+			before: `{disks: [{name: root, size: 20G, type: scsi}]}`,
+			after:  `{disks: [{name: root, size: 20G, type: virtio}]}`,
+			want:   []string{"spec.forProvider.disks[0]", "type of disk root cannot change", "scsi", "virtio"},
+		},
+		"DiskDevice": {
+			reason: "A disk does not change its place.",
+			before: `{disks: [{name: root, size: 20G, device: scsi0}]}`,
+			after:  `{disks: [{name: root, size: 20G, device: scsi1}]}`,
+			want:   []string{"spec.forProvider.disks[0]", "device of disk root cannot change", "scsi0", "scsi1"},
+		},
+		"DiskDeviceAfterReorder": {
+			reason: "Disks are told apart by name, not by position.",
+			before: `{disks: [{name: a, device: scsi0}, {name: b, device: scsi1}]}`,
+			after:  `{disks: [{name: b, device: scsi2}, {name: a, device: scsi0}]}`,
+			want:   []string{"spec.forProvider.disks[0]", "device of disk b cannot change", "scsi1", "scsi2"},
+		},
+		"NetworkDevice": {
+			reason: "An interface does not change its place.",
+			before: `{networks: [{name: lan, device: net0}]}`,
+			after:  `{networks: [{name: lan, device: net1}]}`,
+			want:   []string{"spec.forProvider.networks[0]", "device of network lan cannot change", "net0", "net1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for name, s := range scopes() {
+				t.Run(name, func(t *testing.T) { wantRefused(t, tc.reason, s.tryChange(t, tc), tc.want...) })
+			}
+		})
+	}
+}
+
+func TestMachineChangeAccepted(t *testing.T) {
+	cases := map[string]change{
+		"Reorder": {
+			reason: "The order of disks and networks means nothing.",
+			before: `{disks: [{name: a, device: scsi0}, {name: b, device: scsi1}], networks: [{name: lan, device: net0}, {name: wan, device: net1}]}`,
+			after:  `{disks: [{name: b, device: scsi1}, {name: a, device: scsi0}], networks: [{name: wan, device: net1}, {name: lan, device: net0}]}`,
+		},
+		"DiskRemoved": {
+			reason: "A disk can be taken off the list, and its device be given to another.",
+			before: `{disks: [{name: a, device: scsi0}, {name: b, device: scsi1}]}`,
+			after:  `{disks: [{name: a, device: scsi0}, {name: c, device: scsi1, size: 10G}]}`,
+		},
+		"TemplateNumberToString": {
+			reason: "9000 and \"9000\" are the same VMID.",
+			before: `{template: 9000}`,
+			after:  `{template: "9000"}`,
+		},
+		"VMIDAdded": {
+			reason: "A VMID that was assigned may be written down.",
+			before: `{}`,
+			after:  `{vmid: 10000}`,
+		},
+		"DiskTypeAdded": {
+			reason: "What was left open may be written down.",
+			before: `{disks: [{name: root, size: 20G}]}`,
+			after:  `{disks: [{name: root, size: 20G, type: scsi, device: scsi0}]}`,
+		},
+		"Hardware": {
+			reason: "Hardware may change at any time.",
+			before: `{name: a, cpu: {cores: 1}, memory: 1Gi, disks: [{name: root, size: 20G}], powerState: Running}`,
+			after:  `{name: b, cpu: {cores: 2}, memory: 2Gi, disks: [{name: root, size: 30G}], powerState: Stopped}`,
+		},
+		"MemoryWrittenOtherwise": {
+			reason: "2Gi and 2147483648 are the same.",
+			before: `{memory: 2Gi}`,
+			after:  `{memory: 2147483648}`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for name, s := range scopes() {
+				t.Run(name, func(t *testing.T) { wantAccepted(t, tc.reason, s.tryChange(t, tc)) })
+			}
+		})
+	}
+}
+
+// tryChange creates the Machine as it was and asks the API server whether it would accept the change.
+func (s scope) tryChange(t *testing.T, tc change) error {
+	t.Helper()
+	before := s.machine(t, tc.before)
+	before.SetName(objectName(t))
+	create(t, before)
+	after := before.DeepCopy()
+	after.Object["spec"] = map[string]any{"forProvider": parse(t, tc.after)}
+	return kube.Update(t.Context(), after, client.DryRunAll)
+}
+
+// create the object for the time of the test.
+func create(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	if err := kube.Create(t.Context(), o); err != nil {
+		t.Fatalf("cannot create %s %q: %v", o.GetKind(), o.GetName(), err)
+	}
+	t.Cleanup(func() {
+		if err := kube.Delete(context.WithoutCancel(t.Context()), o); err != nil {
+			t.Errorf("cannot delete %s %q: %v", o.GetKind(), o.GetName(), err)
+		}
+	})
+}
+
+// objectName that no other test uses.
+func objectName(t *testing.T) string {
+	t.Helper()
+	name := strings.NewReplacer("/", "-", "_", "-", "#", "-").Replace(strings.ToLower(t.Name()))
+	return fmt.Sprintf("%.250s", name)
+}
