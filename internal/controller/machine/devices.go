@@ -212,6 +212,16 @@ func (d devices) without(gone devices) devices {
 	return out
 }
 
+// settled are the removed devices that the VM no longer has. What takes their
+// place later is not theirs.
+func (d devices) settled(p *v1alpha1.MachineParameters, config map[string]string) devices {
+	gone := d.removed(p)
+	still := func(_, device string) bool { _, ok := config[device]; return ok }
+	maps.DeleteFunc(gone.Disks, still)
+	maps.DeleteFunc(gone.Networks, still)
+	return gone
+}
+
 // equal says whether both are the same assignment.
 func (d devices) equal(o devices) bool {
 	return maps.Equal(d.Disks, o.Disks) && maps.Equal(d.Networks, o.Networks)

@@ -108,6 +108,9 @@ type external struct {
 type plan struct {
 	desired
 
+	// forgets is true when entries that are gone are still written down.
+	forgets bool
+
 	refusals []string
 	change   difference
 	resizes  []resize
@@ -123,7 +126,7 @@ const (
 )
 
 func (p plan) empty() bool {
-	return len(p.refusals) == 0 && p.change.empty() && len(p.resizes) == 0 && p.power == keepPower
+	return !p.forgets && len(p.refusals) == 0 && p.change.empty() && len(p.resizes) == 0 && p.power == keepPower
 }
 
 // Observe looks at the VM and at what separates it from the spec.
@@ -227,8 +230,11 @@ func (e *external) makePlan(m Machine, id identity) error {
 		e.plan = plan{desired: d, refusals: []string{err.Error()}}
 		return nil
 	}
+	settled := d.devices.settled(m.Parameters(), e.vm.Config)
+	d.devices = d.devices.without(settled)
 	e.plan = plan{
 		desired:  d,
+		forgets:  len(settled.Disks)+len(settled.Networks) > 0,
 		refusals: append(d.refusals(e.vm.Config), e.nodeRefusal(m)...),
 		change:   d.difference(e.vm.Config),
 		resizes:  d.resizes(e.vm.Config),
@@ -277,6 +283,10 @@ func (e *external) desired(m Machine, id identity) desired {
 
 // waiting is the observation of a VM that is being created.
 func (e *external) waiting(m Machine) managed.ExternalObservation {
+	seen := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
+	if meta.WasDeleted(m) {
+		return seen
+	}
 	o := m.Observation()
 	o.Phase = v1alpha1.MachineCreating
 	message := "the VM is being created"
@@ -288,7 +298,7 @@ func (e *external) waiting(m Machine) managed.ExternalObservation {
 		xpv2.Creating().WithMessage(message),
 		condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message),
 	)
-	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
+	return seen
 }
 
 // absent is the observation where there is no VM. If it may be created, all is
@@ -473,7 +483,7 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	if p.change.Allocates {
 		return managed.ExternalUpdate{}, e.start(m)(e.client.ConfigureAsync(ctx, e.vm.Ref, e.change()))
 	}
-	if err := e.configure(ctx); err != nil {
+	if err := e.configure(ctx, m); err != nil {
 		return managed.ExternalUpdate{}, err
 	}
 	if len(p.resizes) > 0 {
@@ -490,24 +500,23 @@ func (e *external) keepDevices(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
-	d := e.plan.devices
-	if e.plan.change.empty() {
-		d = d.without(d.removed(m.Parameters()))
-	}
-	if kept.assigned && kept.equal(d) {
+	if kept.assigned && kept.equal(e.plan.devices) {
 		return nil
 	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationDevices: d.String()})
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationDevices: e.plan.devices.String()})
 }
 
 func (e *external) change() proxmox.Change {
 	return proxmox.Change{Set: e.plan.change.Set, Delete: e.plan.change.Delete, Digest: e.vm.Digest}
 }
 
-func (e *external) configure(ctx context.Context) error {
+// configure changes options, and has the VM looked at again soon: some may have
+// become pending.
+func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.plan.change.empty() {
 		return nil
 	}
+	defer func() { go e.wake(m) }()
 	return e.client.Configure(ctx, e.vm.Ref, e.change())
 }
 

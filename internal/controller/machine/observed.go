@@ -88,9 +88,11 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	if err != nil {
 		return nil, err
 	}
-	node := cmpOr(nodeOf(guests, id), hint)
-	if node != "" {
-		v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id})
+	if g, ok := guestOf(guests, id); ok {
+		hint = g.Node
+	}
+	if hint != "" {
+		v, err := e.look(ctx, proxmox.Ref{Node: hint, VMID: id})
 		if v != nil || err != nil {
 			return v, err
 		}
@@ -98,21 +100,31 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	if guests, err = e.inventory.FreshGuests(ctx); err != nil {
 		return nil, err
 	}
-	now := nodeOf(guests, id)
-	if now == "" || now == node {
+	g, ok := guestOf(guests, id)
+	if !ok {
 		return nil, nil
 	}
-	return e.look(ctx, proxmox.Ref{Node: now, VMID: id})
+	return e.relook(ctx, g)
 }
 
-// nodeOf is the node that a VMID is on, or empty.
-func nodeOf(guests []proxmox.Guest, id int) string {
-	for _, g := range guests {
-		if g.VMID == id {
-			return g.Node
-		}
+// relook reads a guest that the cluster lists although it was not found.
+func (e *external) relook(ctx context.Context, g proxmox.Guest) (*vm, error) {
+	if g.Type == "lxc" {
+		return &vm{Ref: g.Ref()}, nil // It shows no identity, so it is nobody's here.
 	}
-	return ""
+	v, err := e.look(ctx, g.Ref())
+	if v == nil && err == nil {
+		err = errors.Errorf("VM %d is listed on node %q but cannot be found there", g.VMID, g.Node)
+	}
+	return v, err
+}
+
+func guestOf(guests []proxmox.Guest, id int) (proxmox.Guest, bool) {
+	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == id })
+	if i < 0 {
+		return proxmox.Guest{}, false
+	}
+	return guests[i], true
 }
 
 // look reads a VM. It returns nil if there is none.
