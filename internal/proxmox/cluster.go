@@ -320,7 +320,11 @@ func (c *Client) Permissions(ctx context.Context, path string) (map[string]Privi
 func seconds(n integer) time.Duration { return time.Duration(n) * time.Second }
 
 // splitList splits the lists of names that PVE separates by comma, semicolon or
-// space. Empty names are left out.
+// space. Empty names are left out; an empty list is nil.
 func splitList(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",; \t\n", r) })
+	names := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",; \t\n", r) })
+	if len(names) == 0 {
+		return nil
+	}
+	return names
 }

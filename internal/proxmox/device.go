@@ -94,9 +94,10 @@ const (
 	macKey   = "macaddr"
 )
 
-// nicModel says whether a key is the short form of model and macaddr.
-func nicModel(key string) bool {
-	switch key {
+// nicModel says whether s is a model, which as a key is the short form of model
+// and macaddr.
+func nicModel(s string) bool {
+	switch s {
 	case "e1000", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "e1000e", "i82551", "i82557b", "i82559er",
 		"ne2k_isa", "ne2k_pci", "pcnet", "rtl8139", "virtio", "vmxnet3":
 		return true
@@ -122,8 +123,8 @@ func ParseNIC(s string) (NIC, error) {
 		n.Model, n.MAC = key, p.Get(key)
 		p.Delete(key)
 	}
-	if n.Model == "" {
-		return NIC{}, errors.New("cannot read NIC: it has no model")
+	if !nicModel(n.Model) {
+		return NIC{}, errors.Errorf("cannot read NIC: %q is not a model", n.Model)
 	}
 	p.Delete(modelKey)
 	p.Delete(macKey)

@@ -63,7 +63,7 @@ func ParseProperties(s, defaultKey string) (Properties, error) {
 func (p Properties) String() string {
 	parts := make([]string, 0, len(p.items))
 	for _, i := range p.items {
-		if i.bare {
+		if i.bare && !strings.Contains(i.value, "=") {
 			parts = append(parts, i.value)
 			continue
 		}

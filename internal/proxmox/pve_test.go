@@ -22,6 +22,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -60,7 +61,7 @@ type fakePVE struct {
 func newFakePVE(t testing.TB, answer func(asked) reply) *fakePVE {
 	t.Helper()
 	f := &fakePVE{}
-	f.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Errorf("cannot read the request: %v", err)
@@ -71,9 +72,14 @@ func newFakePVE(t testing.TB, answer func(asked) reply) *fakePVE {
 		f.mu.Unlock()
 		write(t, w, answer(a))
 	}))
+	f.Config.ErrorLog = quiet()
+	f.StartTLS()
 	t.Cleanup(f.Close)
 	return f
 }
+
+// quiet keeps handshakes that fail on purpose out of the tests' output.
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // write writes the answer by hand, since net/http does not let a handler choose
 // the phrase of the status line.

@@ -71,7 +71,7 @@ func newMutualTLS(t *testing.T, certificate []byte) *fakePVE {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certificate)
 	f.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MinVersion: tls.VersionTLS12}
-	f.Config.ErrorLog = nil
+	f.Config.ErrorLog = quiet()
 	f.StartTLS()
 	t.Cleanup(f.Close)
 	return f

@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// everyCall is all that a Client can ask.
+func everyCall() map[string]func(context.Context, *Client) error {
+	return map[string]func(context.Context, *Client) error{
+		"Version":       func(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err },
+		"Nodes":         func(ctx context.Context, c *Client) error { _, err := c.Nodes(ctx); return err },
+		"Guests":        func(ctx context.Context, c *Client) error { _, err := c.Guests(ctx); return err },
+		"NodeGuests":    func(ctx context.Context, c *Client) error { _, err := c.NodeGuests(ctx, "pve1"); return err },
+		"Storages":      func(ctx context.Context, c *Client) error { _, err := c.Storages(ctx); return err },
+		"Bridges":       func(ctx context.Context, c *Client) error { _, err := c.Bridges(ctx, "pve1"); return err },
+		"ClusterStatus": func(ctx context.Context, c *Client) error { _, err := c.ClusterStatus(ctx); return err },
+		"Permissions":   func(ctx context.Context, c *Client) error { _, err := c.Permissions(ctx, ""); return err },
+		"Config":        func(ctx context.Context, c *Client) error { _, err := c.Config(ctx, vm100); return err },
+		"Pending":       func(ctx context.Context, c *Client) error { _, err := c.Pending(ctx, vm100); return err },
+		"Status":        func(ctx context.Context, c *Client) error { _, err := c.Status(ctx, vm100); return err },
+		"Interfaces":    func(ctx context.Context, c *Client) error { _, err := c.Interfaces(ctx, vm100); return err },
+		"Task":          func(ctx context.Context, c *Client) error { _, err := c.Task(ctx, startUPID); return err },
+		"TaskLog":       func(ctx context.Context, c *Client) error { _, err := c.TaskLog(ctx, startUPID, 5); return err },
+		"Tasks":         func(ctx context.Context, c *Client) error { _, err := c.Tasks(ctx); return err },
+		"Start":         func(ctx context.Context, c *Client) error { _, err := c.Start(ctx, vm100); return err },
+		"Configure": func(ctx context.Context, c *Client) error {
+			return c.Configure(ctx, vm100, Change{Set: Params{"cores": "1"}})
+		},
+	}
+}
+
+// FuzzAnswer gives every call any answer. None may panic; none may fail with
+// anything but an *Error in one line; none may take garbage for success.
+func FuzzAnswer(f *testing.F) {
+	for _, body := range []string{
+		``, `null`, `{}`, `[]`, `{"data":null}`, `{"data":[]}`, `{"data":{}}`, `{"data":[{}]}`, `{"data":"x"}`, `{"data":[[]]}`,
+		`{"data":"` + startUPID + `"}`, `{"data":{"result":[{"name":"lo","ip-addresses":[{}]}]}}`, `{"data":{"n":1,"t":"x"},"total":1}`,
+		`{"message":5,"errors":{"a":{}}}`, `{"errors":"x","message":"a\n"}`, `{"data":[{"vmid":"1e9","tags":" ","ha":0}]}`, "\xff\xfe", `<html>`,
+	} {
+		f.Add(200, "200 OK", body)
+		f.Add(500, "500 nothing works", body)
+	}
+	f.Fuzz(func(t *testing.T, code int, status, body string) {
+		if code < 100 || code > 999 {
+			return
+		}
+		c := offline(t, func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: code, Status: status, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+		})
+		for name, call := range everyCall() {
+			err := call(background(), c)
+			if err == nil && (code < 200 || code > 299 || !isObject([]byte(body))) {
+				t.Errorf("%s: success with status %d and body %q", name, code, body)
+			}
+			var e *Error
+			if err != nil && (!errors.As(err, &e) || strings.ContainsAny(err.Error(), "\r\n")) {
+				t.Errorf("%s: got %T %q, want an *Error in one line", name, err, err)
+			}
+		}
+	})
+}
+
+// offline is a Client whose requests go to a function.
+func offline(t testing.TB, answer func(*http.Request) (*http.Response, error)) *Client {
+	t.Helper()
+	c, err := New(Config{Endpoints: []string{"https://pve"}, Credentials: tokenCredentials()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.http.Transport = normalise{next: roundTripper(answer)}
+	return c
+}
+
+func TestPanicsBecomeErrors(t *testing.T) {
+	for name, call := range everyCall() {
+		t.Run(name, func(t *testing.T) {
+			c := offline(t, func(*http.Request) (*http.Response, error) { panic("boom " + tokenSecret) })
+			err := call(background(), c)
+			if ClassOf(err) != ClassUnknown {
+				t.Errorf("got %v, want an error of no particular class", err)
+			}
+			hides(t, err.Error())
+		})
+	}
+}

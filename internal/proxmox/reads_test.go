@@ -1,0 +1,238 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// read is a call with its result as an untyped value, for tables.
+func read[T any](v T, err error) (any, error) { return v, err }
+
+// Bodies are those that PVE 8.4 and 9.2 sent.
+func TestReads(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		data   string
+		call   func(context.Context, *Client) (any, error)
+		path   string
+		query  string
+		want   any
+	}{
+		"Version": {
+			reason: "Who are you?",
+			data:   `{"release":"9.2","repoid":"14a22df35955d97d","version":"9.2.11"}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Version(ctx)) },
+			path:   "/version",
+			want:   Version{Version: "9.2.11", Release: "9.2", RepoID: "14a22df35955d97d"},
+		},
+		"Nodes": {
+			reason: "A node that is offline has no numbers.",
+			data: `[{"cgroup-mode":2,"cpu":0.0276,"disk":12,"id":"node/pve1","level":"","maxcpu":2,"maxdisk":34,"maxmem":8320000000,"mem":1000000000,"node":"pve1","status":"online","type":"node","uptime":28},
+				{"id":"node/pve2","node":"pve2","status":"offline","type":"node"}]`,
+			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.Nodes(ctx)) },
+			path:  "/cluster/resources",
+			query: "type=node",
+			want: []Node{
+				{Name: "pve1", Status: "online", CPU: 0.0276, MaxCPU: 2, Memory: 1000000000, MaxMemory: 8320000000, Disk: 12, MaxDisk: 34, Uptime: 28 * time.Second},
+				{Name: "pve2", Status: "offline"},
+			},
+		},
+		"Guests": {
+			reason: "A VM that was just created has hardly more than its VMID.",
+			data: `[{"netin":70,"node":"pve1","uptime":14,"disk":0,"maxdisk":19922944,"mem":5,"status":"running","id":"qemu/500","diskread":0,"memhost":0,"maxcpu":1,"diskwrite":0,"type":"qemu","cpu":0.344438196011878,"netout":1733,"name":"snap","maxmem":67108864,"vmid":500,"template":0,"hastate":"started"},
+				{"status":"unknown","id":"qemu/210","tags":"web;prod","vmid":210,"node":"pve1","pool":"testpool","type":"qemu"},
+				{"type":"lxc","id":"lxc/960","node":"pve1","vmid":"960","lock":"migrate","template":1,"status":"stopped"}]`,
+			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.Guests(ctx)) },
+			path:  "/cluster/resources",
+			query: "type=vm",
+			want: []Guest{
+				{VMID: 500, Node: "pve1", Name: "snap", Type: "qemu", Status: "running", Uptime: 14 * time.Second, CPU: 0.344438196011878, MaxCPU: 1, Memory: 5, MaxMemory: 67108864, MaxDisk: 19922944, HAState: "started"},
+				{VMID: 210, Node: "pve1", Type: "qemu", Status: "unknown", Tags: []string{"web", "prod"}, Pool: "testpool"},
+				{VMID: 960, Node: "pve1", Type: "lxc", Status: "stopped", Lock: "migrate", Template: true},
+			},
+		},
+		"NodeGuests": {
+			reason: "The node's list does not name the node.",
+			data:   `[{"cpus":2,"tags":" ","vmid":100,"name":"a","status":"stopped","uptime":0,"maxmem":134217728,"template":1}]`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.NodeGuests(ctx, "pve1")) },
+			path:   "/nodes/pve1/qemu",
+			want:   []Guest{{VMID: 100, Node: "pve1", Name: "a", Type: "qemu", Status: "stopped", MaxCPU: 2, MaxMemory: 134217728, Template: true}},
+		},
+		"Storages": {
+			reason: "Content is a list.",
+			data:   `[{"content":"images,iso,import","disk":5,"id":"storage/pve1/local","maxdisk":10,"node":"pve1","plugintype":"dir","shared":0,"status":"available","storage":"local","type":"storage"}]`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Storages(ctx)) },
+			path:   "/cluster/resources",
+			query:  "type=storage",
+			want:   []Storage{{Name: "local", Node: "pve1", Status: "available", Type: "dir", Content: []string{"images", "iso", "import"}, Disk: 5, MaxDisk: 10}},
+		},
+		"Bridges": {
+			reason: "Bridges of the node and of SDN.",
+			data: `[{"families":["inet"],"cidr":"10.99.0.1/24","iface":"vmbr0","bridge_ports":"eno1 eno2","bridge_fd":"0","active":1,"type":"bridge"},
+				{"iface":"vmbr1","bridge_vlan_aware":1,"bridge_ports":"","type":"bridge"}]`,
+			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.Bridges(ctx, "pve1")) },
+			path:  "/nodes/pve1/network",
+			query: "type=any_bridge",
+			want: []Bridge{
+				{Name: "vmbr0", Type: "bridge", Active: true, Ports: []string{"eno1", "eno2"}, CIDR: "10.99.0.1/24"},
+				{Name: "vmbr1", Type: "bridge", VLANAware: true},
+			},
+		},
+		"ClusterStatus": {
+			reason: "A cluster of two that lost its quorum.",
+			data: `[{"type":"cluster","id":"cluster","name":"lab","nodes":2,"quorate":0,"version":2},
+				{"type":"node","id":"node/pve1","name":"pve1","nodeid":1,"online":1,"local":1,"ip":"10.99.0.1","level":""},
+				{"type":"node","id":"node/pve2","name":"pve2","nodeid":2,"online":0,"local":0,"ip":"10.99.0.2","level":""}]`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.ClusterStatus(ctx)) },
+			path: "/cluster/status",
+			want: ClusterStatus{Name: "lab", Nodes: []ClusterNode{
+				{Name: "pve1", Online: true, Local: true, Address: "10.99.0.1"}, {Name: "pve2", Address: "10.99.0.2"},
+			}},
+		},
+		"SingleNode": {
+			reason: "A node alone needs no quorum.",
+			data:   `[{"type":"node","id":"node/pve1","name":"pve1","nodeid":0,"online":1,"local":1,"ip":"10.99.0.1","level":""}]`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.ClusterStatus(ctx)) },
+			path:   "/cluster/status",
+			want:   ClusterStatus{Quorate: true, Nodes: []ClusterNode{{Name: "pve1", Online: true, Local: true, Address: "10.99.0.1"}}},
+		},
+		"Permissions": {
+			reason: "Privileges, and whether they go on downwards.",
+			data:   `{"/vms/100":{"VM.Audit":1,"VM.PowerMgmt":0}}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Permissions(ctx, "/vms/100")) },
+			path:   "/access/permissions",
+			query:  "path=%2Fvms%2F100",
+			want:   map[string]Privileges{"/vms/100": {"VM.Audit": true, "VM.PowerMgmt": false}},
+		},
+		"Config": {
+			reason: "Numbers and booleans become strings, a blank becomes nothing.",
+			data:   `{"boot":" ","cores":2,"cpulimit":"0.5","cpuunits":1e3,"digest":"e1e1","memory":"64","onboot":true,"numa":false,"tags":" ","description":"line1\nline2 ü","lock":"clone","template":0}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Config(ctx, vm100)) },
+			path:   "/nodes/pve1/qemu/100/config",
+			want: VMConfig{Digest: "e1e1", Values: map[string]string{
+				"boot": "", "cores": "2", "cpulimit": "0.5", "cpuunits": "1000", "memory": "64", "onboot": "1", "numa": "0", "tags": "",
+				"description": "line1\nline2 ü", "lock": "clone", "template": "0",
+			}},
+		},
+		"ConfigCreating": {
+			reason: "While it is created, a VM has its lock only.",
+			data:   `{"lock":"create","digest":"da39"}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Config(ctx, vm100)) },
+			path:   "/nodes/pve1/qemu/100/config",
+			want:   VMConfig{Digest: "da39", Values: map[string]string{"lock": "create"}},
+		},
+		"ActiveConfig": {
+			reason: "What is in force is another view.",
+			data:   `{"cores":1}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.ActiveConfig(ctx, vm100)) },
+			path:   "/nodes/pve1/qemu/100/config",
+			query:  "current=1",
+			want:   VMConfig{Values: map[string]string{"cores": "1"}},
+		},
+		"Pending": {
+			reason: "Changed, to be deleted, new, and as it is.",
+			data: `[{"key":"net1","value":"virtio=BC:24:11:00:04:01,bridge=vmbr0","delete":1},{"value":"64","pending":"96","key":"memory"},
+				{"key":"cores","pending":2},{"key":"digest","value":"e1e1"},{"key":"tags","value":" "}]`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Pending(ctx, vm100)) },
+			path: "/nodes/pve1/qemu/100/pending",
+			want: []PendingValue{
+				{Key: "net1", Value: ptr("virtio=BC:24:11:00:04:01,bridge=vmbr0"), Delete: 1}, {Key: "memory", Value: ptr("64"), Pending: ptr("96")},
+				{Key: "cores", Pending: ptr("2")}, {Key: "digest", Value: ptr("e1e1")}, {Key: "tags", Value: ptr("")},
+			},
+		},
+		"StatusRunning": {
+			reason: "A running VM has a process.",
+			data:   `{"cpus":1,"tags":" ","qmpstatus":"paused","maxmem":134217728,"mem":7,"uptime":28,"status":"running","clipboard":null,"name":"full","ha":{"managed":1,"state":"started"},"agent":1,"vmid":100,"pid":430,"running-machine":"pc-i440fx-10.0","running-qemu":"10.0.13"}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Status(ctx, vm100)) },
+			path:   "/nodes/pve1/qemu/100/status/current",
+			want: Status{
+				Status: "running", QMPStatus: "paused", Uptime: 28 * time.Second, Agent: true, PID: 430, HAManaged: true, HAState: "started", Name: "full",
+				CPUs: 1, Memory: 7, MaxMemory: 134217728, RunningMachine: "pc-i440fx-10.0", RunningQEMU: "10.0.13",
+			},
+		},
+		"StatusStopped": {
+			reason: "A stopped one may be locked.",
+			data:   `{"ha":{"managed":1,"state":null},"lock":"backup","status":"stopped","qmpstatus":"stopped","template":"1"}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Status(ctx, vm100)) },
+			path:   "/nodes/pve1/qemu/100/status/current",
+			want:   Status{Status: "stopped", QMPStatus: "stopped", Lock: "backup", HAManaged: true, Template: true},
+		},
+		"Interfaces": {
+			reason: "IPv4 and IPv6, loopback too; a tunnel has no MAC.",
+			data: `{"result":[{"hardware-address":"00:00:00:00:00:00","ip-addresses":[{"prefix":8,"ip-address-type":"ipv4","ip-address":"127.0.0.1"},{"ip-address":"::1","ip-address-type":"ipv6","prefix":128}],"statistics":{"tx-packets":0,"rx-errs":0,"tx-errs":0,"rx-packets":0,"rx-bytes":0,"rx-dropped":0,"tx-dropped":0,"tx-bytes":0},"name":"lo"},
+				{"ip-addresses":[{"ip-address-type":"ipv4","prefix":24,"ip-address":"10.99.0.104"},{"ip-address-type":"ipv6","prefix":64,"ip-address":"fe80::be24:11ff:fe00:600"}],"hardware-address":"BC:24:11:00:06:00","name":"eth0"},
+				{"name":"tun0"}]}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Interfaces(ctx, vm100)) },
+			path: "/nodes/pve1/qemu/100/agent/network-get-interfaces",
+			want: []Interface{
+				{Name: "lo", MAC: "00:00:00:00:00:00", Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")}},
+				{Name: "eth0", MAC: "bc:24:11:00:06:00", Addresses: []netip.Addr{netip.MustParseAddr("10.99.0.104"), netip.MustParseAddr("fe80::be24:11ff:fe00:600")}},
+				{Name: "tun0"},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pve := fixed(t, ok(tc.data))
+			got, err := tc.call(background(), pve.client(t))
+			if err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			a := pve.asked()
+			if len(a) != 1 || a[0].path != "/api2/json"+tc.path || a[0].query != tc.query {
+				t.Errorf("%s\nrequests: got %+v, want one of %s?%s", tc.reason, a, tc.path, tc.query)
+			}
+		})
+	}
+}
+
+func TestVersionAtLeast(t *testing.T) {
+	cases := map[string]struct {
+		reason       string
+		version      string
+		major, minor int
+		want         bool
+	}{
+		"Same":      {reason: "Itself.", version: "8.4.21", major: 8, minor: 4, want: true},
+		"Later":     {reason: "Later minor.", version: "8.10.1", major: 8, minor: 4, want: true},
+		"Earlier":   {reason: "Earlier minor.", version: "8.3.5", major: 8, minor: 4},
+		"Major":     {reason: "A major counts more.", version: "9.0.3", major: 8, minor: 4, want: true},
+		"Before":    {reason: "A major counts more.", version: "7.9.1", major: 8, minor: 0},
+		"Beta":      {reason: "A beta has its release.", version: "9.0~beta1", major: 9, minor: 0, want: true},
+		"Bare":      {reason: "No minor is .0.", version: "9", major: 9, minor: 0, want: true},
+		"BareMinor": {reason: "No minor is .0.", version: "9", major: 9, minor: 1},
+		"Nonsense":  {reason: "What is no version is none.", version: "x", major: 1, minor: 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (Version{Version: tc.version}).AtLeast(tc.major, tc.minor); got != tc.want {
+				t.Errorf("%s\n%s is at least %d.%d: got %t, want %t", tc.reason, tc.version, tc.major, tc.minor, got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,240 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const startUPID = "UPID:pve1:00000EF8:000629DA:6B00B985:qmstart:100:tester@pve!full:"
+
+func task(_ UPID, err error) error { return err }
+
+func TestRequests(t *testing.T) {
+	full := true
+	const qemu = "/api2/json/nodes/pve1/qemu"
+	type want struct {
+		Method, Path, Query string
+		Form                map[string]string
+	}
+	cases := map[string]struct {
+		reason string
+		call   func(context.Context, *Client) error
+		want   want
+	}{
+		"Create": {
+			reason: "The VMID goes with the parameters.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Create(ctx, vm100, Params{"name": "a"})) },
+			want:   want{http.MethodPost, qemu, "", map[string]string{"vmid": "100", "name": "a"}},
+		},
+		"CreateEmpty": {
+			reason: "A VM needs no parameters.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Create(ctx, vm100, nil)) },
+			want:   want{http.MethodPost, qemu, "", map[string]string{"vmid": "100"}},
+		},
+		"CloneDefault": {
+			reason: "What is left open is left to PVE.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Clone(ctx, vm100, CloneOptions{NewID: 101})) },
+			want:   want{http.MethodPost, qemu + "/100/clone", "", map[string]string{"newid": "101"}},
+		},
+		"CloneFull": {
+			reason: "All options have their names.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Clone(ctx, vm100, CloneOptions{
+					NewID: 101, Name: "n", Description: "d", Pool: "p", Snapshot: "s", Storage: "st", Format: "raw", TargetNode: "pve2", Full: &full,
+				}))
+			},
+			want: want{http.MethodPost, qemu + "/100/clone", "", map[string]string{
+				"newid": "101", "name": "n", "description": "d", "pool": "p", "snapname": "s", "storage": "st", "format": "raw", "target": "pve2", "full": "1",
+			}},
+		},
+		"Configure": {
+			reason: "Set, delete and digest in one request.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.Configure(ctx, vm100, Change{Set: Params{"cores": "2"}, Delete: []string{"tags", "net1"}, Digest: "abc"})
+			},
+			want: want{http.MethodPut, qemu + "/100/config", "", map[string]string{"cores": "2", "delete": "tags,net1", "digest": "abc"}},
+		},
+		"ConfigureAsync": {
+			reason: "The same as a task.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.ConfigureAsync(ctx, vm100, Change{Delete: []string{"unused0"}}))
+			},
+			want: want{http.MethodPost, qemu + "/100/config", "", map[string]string{"delete": "unused0"}},
+		},
+		"Resize": {
+			reason: "A size and a digest.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Resize(ctx, vm100, "scsi0", "32G", "abc")) },
+			want:   want{http.MethodPut, qemu + "/100/resize", "", map[string]string{"disk": "scsi0", "size": "32G", "digest": "abc"}},
+		},
+		"MoveDisk": {
+			reason: "The source stays unless told.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.MoveDisk(ctx, vm100, MoveOptions{Disk: "scsi0", Storage: "st", Format: "raw"}))
+			},
+			want: want{http.MethodPost, qemu + "/100/move_disk", "", map[string]string{"disk": "scsi0", "storage": "st", "format": "raw", "delete": "0"}},
+		},
+		"Unlink": {
+			reason: "Disks are kept as unused.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.Unlink(ctx, vm100, UnlinkOptions{Disks: []string{"scsi1", "scsi2"}})
+			},
+			want: want{http.MethodPut, qemu + "/100/unlink", "", map[string]string{"idlist": "scsi1,scsi2"}},
+		},
+		"UnlinkDestroy": {
+			reason: "Unless they are to go.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.Unlink(ctx, vm100, UnlinkOptions{Disks: []string{"unused0"}, Destroy: true})
+			},
+			want: want{http.MethodPut, qemu + "/100/unlink", "", map[string]string{"idlist": "unused0", "force": "1"}},
+		},
+		"Migrate": {
+			reason: "Offline on shared storage.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Migrate(ctx, vm100, MigrateOptions{Target: "pve2"}))
+			},
+			want: want{http.MethodPost, qemu + "/100/migrate", "", map[string]string{"target": "pve2"}},
+		},
+		"MigrateOnline": {
+			reason: "Online with disks.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Migrate(ctx, vm100, MigrateOptions{Target: "pve2", Online: true, WithLocalDisks: true, TargetStorage: "st"}))
+			},
+			want: want{http.MethodPost, qemu + "/100/migrate", "", map[string]string{"target": "pve2", "online": "1", "with-local-disks": "1", "targetstorage": "st"}},
+		},
+		"Template": {
+			reason: "No parameters.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.ConvertToTemplate(ctx, vm100)) },
+			want:   want{http.MethodPost, qemu + "/100/template", "", map[string]string{}},
+		},
+		"Start": {
+			reason: "No parameters.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Start(ctx, vm100)) },
+			want:   want{http.MethodPost, qemu + "/100/status/start", "", map[string]string{}},
+		},
+		"Stop": {
+			reason: "No parameters.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Stop(ctx, vm100, StopOptions{})) },
+			want:   want{http.MethodPost, qemu + "/100/status/stop", "", map[string]string{}},
+		},
+		"StopOverrule": {
+			reason: "A shutdown may be in the way.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Stop(ctx, vm100, StopOptions{OverruleShutdown: true}))
+			},
+			want: want{http.MethodPost, qemu + "/100/status/stop", "", map[string]string{"overrule-shutdown": "1"}},
+		},
+		"Shutdown": {
+			reason: "Seconds, and the plug at their end.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Shutdown(ctx, vm100, ShutdownOptions{Timeout: time.Minute, ForceStop: true}))
+			},
+			want: want{http.MethodPost, qemu + "/100/status/shutdown", "", map[string]string{"timeout": "60", "forceStop": "1"}},
+		},
+		"Reboot": {
+			reason: "Seconds.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Reboot(ctx, vm100, RebootOptions{Timeout: time.Minute}))
+			},
+			want: want{http.MethodPost, qemu + "/100/status/reboot", "", map[string]string{"timeout": "60"}},
+		},
+		"Reset": {
+			reason: "No parameters.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Reset(ctx, vm100)) },
+			want:   want{http.MethodPost, qemu + "/100/status/reset", "", map[string]string{}},
+		},
+		"Suspend": {
+			reason: "To disk.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Suspend(ctx, vm100, SuspendOptions{ToDisk: true}))
+			},
+			want: want{http.MethodPost, qemu + "/100/status/suspend", "", map[string]string{"todisk": "1"}},
+		},
+		"Resume": {
+			reason: "No parameters.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Resume(ctx, vm100)) },
+			want:   want{http.MethodPost, qemu + "/100/status/resume", "", map[string]string{}},
+		},
+		"Delete": {
+			reason: "Nothing but the VM goes.",
+			call:   func(ctx context.Context, c *Client) error { return task(c.Delete(ctx, vm100, DeleteOptions{})) },
+			want:   want{http.MethodDelete, qemu + "/100", "", map[string]string{}},
+		},
+		"DeletePurge": {
+			reason: "And its jobs.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.Delete(ctx, vm100, DeleteOptions{Purge: true}))
+			},
+			want: want{http.MethodDelete, qemu + "/100", "purge=1", map[string]string{}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pve := fixed(t, ok(`"`+startUPID+`"`))
+			if err := tc.call(background(), pve.client(t, func(c *Config) { c.UserAgent = "provider-proxmox/test" })); err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			a := pve.asked()[0]
+			if diff := cmp.Diff(tc.want, want{a.method, a.path, a.query, form(t, a.body)}); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if got := a.header.Get("User-Agent"); got != "provider-proxmox/test" {
+				t.Errorf("User-Agent: got %q", got)
+			}
+		})
+	}
+}
+
+func TestTasksThatPVEStarts(t *testing.T) {
+	got, err := fixed(t, ok(`"`+startUPID+`"`)).client(t).Start(background(), vm100)
+	if err != nil || got != startUPID {
+		t.Errorf("Start(...): got %q and error %v, want the UPID", got, err)
+	}
+	got, err = fixed(t, ok("null")).client(t).ConfigureAsync(background(), vm100, Change{Set: Params{"cores": "2"}})
+	if err != nil || got != "" {
+		t.Errorf("ConfigureAsync(...) without a task: got %q and error %v", got, err)
+	}
+}
+
+func TestEmptyChangeIsNotSent(t *testing.T) {
+	pve := fixed(t, ok("null"))
+	c := pve.client(t)
+	if err := c.Configure(background(), vm100, Change{Digest: "abc"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.ConfigureAsync(background(), vm100, Change{Set: Params{}}); err != nil {
+		t.Error(err)
+	}
+	if n := len(pve.asked()); n != 0 {
+		t.Errorf("requests: got %d, want none", n)
+	}
+}
+
+func TestParamsAreNotChanged(t *testing.T) {
+	p := Params{"name": "a"}
+	if _, err := fixed(t, ok("null")).client(t).Create(background(), vm100, p); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Params{"name": "a"}, p); diff != "" {
+		t.Errorf("the caller's parameters: -want, +got:\n%s", diff)
+	}
+}
