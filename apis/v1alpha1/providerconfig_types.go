@@ -127,7 +127,9 @@ type ProviderTLS struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.password) && has(self.tokenSecret))",message="set either password or tokenSecret"
 // +kubebuilder:validation:XValidation:rule="!has(self.tokenSecret) || has(self.tokenID)",message="tokenSecret needs tokenID"
 // +kubebuilder:validation:XValidation:rule="!has(self.password) || has(self.username)",message="password needs username"
-// +kubebuilder:validation:XValidation:rule="!has(self.tokenID) || self.tokenID.contains('!') || has(self.username)",message="tokenID needs username, or is written whole: user@realm!id"
+// +kubebuilder:validation:XValidation:rule="!has(self.secretRef) || (!has(self.username) && !has(self.tokenID))",message="secretRef stands for all parts: leave out username and tokenID, which the Secret holds"
+// +kubebuilder:validation:XValidation:rule="!has(self.tokenID) || has(self.secretRef) || has(self.tokenSecret)",messageExpression="'tokenID %s needs tokenSecret'.format([self.tokenID])"
+// +kubebuilder:validation:XValidation:rule="!has(self.tokenID) || self.tokenID.contains('!') || has(self.username)",messageExpression="'tokenID %s needs username, or is written whole: user@realm!id'.format([self.tokenID])"
 type ProviderCredentials struct {
 	// Source of the credentials. Only Secret.
 	// +optional
@@ -159,6 +161,7 @@ type ProviderCredentials struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^([^\s:/@!=]+@[A-Za-z][A-Za-z0-9._-]+!)?[A-Za-z][A-Za-z0-9._-]+$`
 	TokenID *string `json:"tokenID,omitempty"`
 
 	// TokenSecret of the API token.

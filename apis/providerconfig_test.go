@@ -1,0 +1,290 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package apis_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A configKind is one of the kinds of provider configuration.
+type configKind struct {
+	scope     scope
+	kind      string
+	reference string // What a reference to a Secret must have beside its name.
+}
+
+func configKinds() map[string]configKind {
+	cluster, namespaced := scopes()["Cluster"], scopes()["Namespaced"]
+	return map[string]configKind{
+		"ProviderConfig":           {scope: cluster, kind: "ProviderConfig", reference: "namespace: crossplane-system, "},
+		"ClusterProviderConfig":    {scope: scope{group: namespaced.group}, kind: "ClusterProviderConfig", reference: "namespace: crossplane-system, "},
+		"NamespacedProviderConfig": {scope: namespaced, kind: "ProviderConfig"},
+	}
+}
+
+// try whether the API server would create a configuration. In the spec, NS stands for what a reference must have.
+func (k configKind) try(t *testing.T, spec string) error {
+	t.Helper()
+	return tryCreate(t.Context(), k.scope.object(t, k.kind, strings.ReplaceAll(spec, "NS ", k.reference)))
+}
+
+func TestProviderConfigRefused(t *testing.T) {
+	cases := map[string]refusal{
+		"Empty": {
+			reason: "Where the cluster is must be said.",
+			spec:   `{}`,
+			want:   []string{"spec.endpoints", "Required value"},
+		},
+		"NoEndpoint": {
+			reason: "One endpoint at least.",
+			spec:   `{endpoints: [], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints", "at least 1"},
+		},
+		"HTTP": {
+			reason: "Credentials do not travel in the clear.",
+			spec:   `{endpoints: ["http://pve1.example.com:8006"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[0]", `"http://pve1.example.com:8006"`, "^https://"},
+		},
+		"NoScheme": {
+			reason: "An endpoint is a URL.",
+			spec:   `{endpoints: ["pve1.example.com"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[0]", `"pve1.example.com"`, "^https://"},
+		},
+		"CredentialsInTheURL": {
+			reason: "A URL is no place for a secret.",
+			spec:   `{endpoints: ["https://root:secret@pve1.example.com"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[0]", "^https://"},
+		},
+		"OtherPath": {
+			reason: "The API is below /api2/json.",
+			spec:   `{endpoints: ["https://pve1.example.com/proxmox"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[0]", `"https://pve1.example.com/proxmox"`, "api2"},
+		},
+		"OneEndpointTwice": {
+			reason: "An endpoint is listed once.",
+			spec:   `{endpoints: ["https://pve1.example.com", "https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[1]", "Duplicate value", `"https://pve1.example.com"`},
+		},
+		"NoCredentials": {
+			reason: "PVE answers nobody unknown.",
+			spec:   `{endpoints: ["https://pve1.example.com"]}`,
+			want:   []string{"spec.credentials", "Required value"},
+		},
+		"CredentialsEmpty": {
+			reason: "PVE answers nobody unknown.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {}}`,
+			want:   []string{"spec.credentials", "secretRef", "username", "password", "tokenSecret"},
+		},
+		"UsernameAlone": {
+			reason: "A name without a secret is not enough.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane@pve}}`,
+			want:   []string{"spec.credentials", "secretRef", "password", "tokenSecret"},
+		},
+		"PasswordAndToken": {
+			reason: "One way to log in.",
+			spec: `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane@pve, tokenID: provider,
+				password: {secretRef: {NS name: pve, key: password}}, tokenSecret: {secretRef: {NS name: pve, key: token}}}}`,
+			want: []string{"spec.credentials", "either password or tokenSecret"},
+		},
+		"SecretAndPassword": {
+			reason: "One place for the credentials.",
+			spec: `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane@pve, secretRef: {NS name: pve},
+				password: {secretRef: {NS name: pve, key: password}}}}`,
+			want: []string{"spec.credentials", "secretRef", "password"},
+		},
+		"SecretAndTokenID": {
+			reason: "The Secret names the token.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {tokenID: crossplane@pve!provider, secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.credentials", "secretRef", "tokenID"},
+		},
+		"SecretAndUsername": {
+			reason: "The Secret names the user.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane@pve, secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.credentials", "secretRef", "username"},
+		},
+		"TokenIDWithPassword": {
+			reason: "A token has no password.",
+			spec: `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane@pve, tokenID: provider,
+				password: {secretRef: {NS name: pve, key: password}}}}`,
+			want: []string{"spec.credentials", "tokenID", "tokenSecret"},
+		},
+		"TokenWithoutUser": {
+			reason: "A token is a user's.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {tokenID: a1, tokenSecret: {secretRef: {NS name: pve, key: token}}}}`,
+			want:   []string{"spec.credentials", "tokenID a1", "username", "user@realm!id"},
+		},
+		"TokenSecretInTheID": {
+			reason: "A spec is no place for a secret.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {tokenID: "crossplane@pve!provider=secret", tokenSecret: {secretRef: {NS name: pve, key: token}}}}`,
+			want:   []string{"spec.credentials.tokenID", "should match"},
+		},
+		"TokenWithoutID": {
+			reason: "A user has many tokens.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane@pve, tokenSecret: {secretRef: {NS name: pve, key: token}}}}`,
+			want:   []string{"spec.credentials", "tokenSecret needs tokenID"},
+		},
+		"PasswordWithoutUser": {
+			reason: "A password is a user's.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {password: {secretRef: {NS name: pve, key: password}}}}`,
+			want:   []string{"spec.credentials", "password needs username"},
+		},
+		"UsernameWithoutRealm": {
+			reason: "PVE's users have a realm.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane, password: {secretRef: {NS name: pve, key: password}}}}`,
+			want:   []string{"spec.credentials.username", `"crossplane"`, "should match", "@"},
+		},
+		"PasswordWithoutKey": {
+			reason: "A Secret has many keys.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane@pve, password: {secretRef: {NS name: pve}}}}`,
+			want:   []string{"spec.credentials.password.secretRef.key", "Required value"},
+		},
+		"OtherSource": {
+			reason: "Credentials are in Secrets.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {source: Environment, secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.credentials.source", `"Environment"`, `"Secret"`},
+		},
+		"RangeUpsideDown": {
+			reason: "A range goes up.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, vmidRange: {min: 2000, max: 1000}}`,
+			want:   []string{"spec.vmidRange", "min 2000", "max 1000"},
+		},
+		"RangeTooLow": {
+			reason: "VMIDs begin with 100.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, vmidRange: {min: 99, max: 1000}}`,
+			want:   []string{"spec.vmidRange.min", "99", "greater than or equal to 100"},
+		},
+		"RangeTooHigh": {
+			reason: "VMIDs have nine digits.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, vmidRange: {min: 100, max: 1000000000}}`,
+			want:   []string{"spec.vmidRange.max", "1000000000", "less than or equal to 999999999"},
+		},
+		"RangeWithoutMax": {
+			reason: "A range has two ends.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, vmidRange: {min: 100}}`,
+			want:   []string{"spec.vmidRange.max", "Required value"},
+		},
+		"TwoAuthorities": {
+			reason: "One source of certificates.",
+			spec: `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}},
+				tls: {caCertificate: x, caCertificateSecretRef: {NS name: pve, key: ca.crt}}}`,
+			want: []string{"spec.tls", "at most one", "caCertificate", "caCertificateSecretRef"},
+		},
+		"TooManyRequests": {
+			reason: "No cluster stands so many.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, limits: {requestsPerSecond: 1001}}`,
+			want:   []string{"spec.limits.requestsPerSecond", "1001", "less than or equal to 1000"},
+		},
+		"TimeoutZero": {
+			reason: "A call takes time.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, requestTimeoutSeconds: 0}`,
+			want:   []string{"spec.requestTimeoutSeconds", "0", "greater than or equal to 1"},
+		},
+		"BadDefaultNode": {
+			reason: "A node is named by its host name.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, defaultNode: pve_1}`,
+			want:   []string{"spec.defaultNode", `"pve_1"`, "should match"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for name, k := range configKinds() {
+				t.Run(name, func(t *testing.T) { wantRefused(t, tc.reason, k.try(t, tc.spec), tc.want...) })
+			}
+		})
+	}
+}
+
+// references to Secrets and ConfigMaps, with REF for the reference.
+func references() map[string]string {
+	return map[string]string{
+		"spec.credentials.secretRef":             `{endpoints: ["https://a.example"], credentials: {secretRef: {REF}}}`,
+		"spec.credentials.password.secretRef":    `{endpoints: ["https://a.example"], credentials: {username: a@pve, password: {secretRef: {REF, key: k}}}}`,
+		"spec.credentials.tokenSecret.secretRef": `{endpoints: ["https://a.example"], credentials: {tokenID: a@pve!provider, tokenSecret: {secretRef: {REF, key: k}}}}`,
+		"spec.tls.caCertificateSecretRef":        `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: {caCertificateSecretRef: {REF, key: k}}}`,
+		"spec.tls.caCertificateConfigMapRef":     `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: {caCertificateConfigMapRef: {REF, key: k}}}`,
+		"spec.tls.clientCertificateSecretRef":    `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: {clientCertificateSecretRef: {REF}}}`,
+	}
+}
+
+func TestReferenceWithoutNamespaceRefused(t *testing.T) {
+	for path, spec := range references() {
+		t.Run(path, func(t *testing.T) {
+			for _, name := range []string{"ProviderConfig", "ClusterProviderConfig"} {
+				t.Run(name, func(t *testing.T) {
+					err := configKinds()[name].try(t, strings.ReplaceAll(spec, "REF", "name: x"))
+					wantRefused(t, "What has no namespace must name that of its Secrets.", err, path+".namespace is required")
+				})
+			}
+		})
+	}
+}
+
+func TestReferenceWithNamespaceRefused(t *testing.T) {
+	for path, spec := range references() {
+		t.Run(path, func(t *testing.T) {
+			err := configKinds()["NamespacedProviderConfig"].try(t, strings.ReplaceAll(spec, "REF", "name: x, namespace: kube-system"))
+			wantRefused(t, "A namespaced configuration reads its own namespace only.", err, path+".namespace", "own namespace only")
+		})
+	}
+}
+
+func TestProviderConfigAccepted(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   string
+	}{
+		"Minimal": {
+			reason: "An endpoint and a Secret are enough.",
+			spec:   `{endpoints: ["https://pve1.example.com:8006"], credentials: {secretRef: {NS name: pve}}}`,
+		},
+		"SecretKey": {
+			reason: "One key of a Secret may hold all.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {source: Secret, secretRef: {NS name: pve, key: credentials}}}`,
+		},
+		"Endpoints": {
+			reason: "All ways to write an endpoint.",
+			spec: `{endpoints: ["https://pve1", "https://pve2/", "https://pve3:8006/api2/json", "https://pve4/api2/json/", "https://192.0.2.1:8006",
+				"https://[2001:db8::1]:8006"], credentials: {secretRef: {NS name: pve}}}`,
+		},
+		"Token": {
+			reason: "A token in its parts.",
+			spec:   `{endpoints: ["https://pve1"], credentials: {username: crossplane@pve, tokenID: provider, tokenSecret: {secretRef: {NS name: pve, key: token}}}}`,
+		},
+		"WholeTokenID": {
+			reason: "A token's ID as PVE writes it names the user.",
+			spec:   `{endpoints: ["https://pve1"], credentials: {tokenID: crossplane@pve!provider, tokenSecret: {secretRef: {NS name: pve, key: token}}}}`,
+		},
+		"Password": {
+			reason: "A user and a password.",
+			spec:   `{endpoints: ["https://pve1"], credentials: {username: root@pam, password: {secretRef: {NS name: pve, key: password}}}}`,
+		},
+		"Everything": {
+			reason: "Every field that is served.",
+			spec: `{endpoints: ["https://pve1"], credentials: {secretRef: {NS name: pve}}, defaultNode: pve1, defaultStorage: ceph, defaultBridge: vmbr0,
+				vmidRange: {min: 100, max: 999999999}, limits: {requestsPerSecond: 20}, requestTimeoutSeconds: 60,
+				tls: {insecureSkipTLSVerify: false, caCertificateConfigMapRef: {NS name: pve, key: ca.crt}, clientCertificateSecretRef: {NS name: client}, serverName: pve1}}`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for name, k := range configKinds() {
+				t.Run(name, func(t *testing.T) { wantAccepted(t, tc.reason, k.try(t, tc.spec)) })
+			}
+		})
+	}
+}
