@@ -21,6 +21,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -104,4 +105,21 @@ func TestPanicsBecomeErrors(t *testing.T) {
 			hides(t, err.Error())
 		})
 	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	pve := newTicketPVE(t)
+	c := pve.client(t, withPassword(newManualClock()))
+	var wg sync.WaitGroup
+	for range 3 {
+		for name, call := range everyCall() {
+			wg.Go(func() {
+				// The answer does not fit most calls; what matters is the race detector.
+				if err := call(background(), c); err != nil && ClassOf(err) != ClassUnknown {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
 }

@@ -24,6 +24,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -59,7 +60,6 @@ func explainTLS(err error) string {
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var record tls.RecordHeaderError
-	var alert tls.AlertError
 	switch {
 	case errors.As(err, &authority):
 		return "server certificate is signed by an unknown authority"
@@ -71,10 +71,27 @@ func explainTLS(err error) string {
 		return "server certificate is not valid"
 	case errors.As(err, &record):
 		return "server does not speak TLS"
-	case errors.As(err, &alert):
-		return "server refused the TLS connection: " + alert.Error()
+	case tlsRefusal(err) != nil:
+		return "server refused the TLS connection: " + tlsRefusal(err).Error()
 	}
 	return ""
+}
+
+// tlsRefusal is the alert with which the server ended the connection, if it did.
+func tlsRefusal(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "remote error" {
+		return op.Err
+	}
+	return nil
+}
+
+// certificateRefused says whether the server did not like our certificate, or
+// that there is none. With TLS 1.3 it says so only when we think that we are
+// connected, but before it reads a request.
+func certificateRefused(err error) bool {
+	alert := tlsRefusal(err)
+	return alert != nil && strings.Contains(alert.Error(), "certificate")
 }
 
 func timedOut(err error) bool {

@@ -96,11 +96,12 @@ func (f *failover) mark(e *endpoint, down time.Time) {
 	e.down = down
 }
 
-// try sends the request to one endpoint and says whether anything was written.
+// try sends the request to one endpoint and says whether that may have got it.
 func (f *failover) try(r *http.Request, to *url.URL) (*http.Response, bool, error) {
-	var wrote atomic.Bool
+	// From here on it may be written, even after RoundTrip gave up.
+	var connected atomic.Bool
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
-		WroteHeaders: func() { wrote.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
 	out := r.Clone(ctx)
 	out.Host = ""
@@ -113,7 +114,7 @@ func (f *failover) try(r *http.Request, to *url.URL) (*http.Response, bool, erro
 		out.Body = body
 	}
 	resp, err := f.next.RoundTrip(out)
-	return resp, wrote.Load(), err
+	return resp, connected.Load() && !certificateRefused(err), err
 }
 
 // below is u, which starts with root, at another endpoint.

@@ -224,7 +224,8 @@ func TestClientCertificate(t *testing.T) {
 	if _, err := pve.client(t, cfg).Version(background()); err != nil {
 		t.Errorf("with the client certificate: %v", err)
 	}
-	if _, err := pve.client(t).Version(background()); !IsUnavailable(err) {
-		t.Errorf("without it: got %v, want unavailable", err)
+	_, err := pve.client(t).Start(background(), vm100)
+	if !IsUnavailable(err) || IsOutcomeUnknown(err) || !strings.Contains(err.Error(), "server refused the TLS connection: tls: certificate required") {
+		t.Errorf("without it: got %v, want unavailable and not sent", err)
 	}
 }

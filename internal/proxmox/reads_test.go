@@ -236,3 +236,23 @@ func TestVersionAtLeast(t *testing.T) {
 		})
 	}
 }
+
+func TestAnswersToSimpleQuestions(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"an online node":          Node{Status: "online"}.Online(),
+		"an offline node":         !Node{Status: "offline"}.Online(),
+		"a node not heard of":     !Node{Status: "unknown"}.Online(),
+		"a paused VM":             Status{Status: "running", QMPStatus: "paused"}.Running(),
+		"a stopped VM":            !Status{Status: "stopped"}.Running(),
+		"a VM that is created":    VMConfig{Values: map[string]string{"lock": "create"}}.Lock() == "create",
+		"a VM that is not locked": VMConfig{}.Lock() == "",
+		"a changed option":        PendingValue{Pending: ptr("")}.Changes(),
+		"a removed option":        PendingValue{Value: ptr("1"), Delete: 1}.Changes(),
+		"an option as it is":      !PendingValue{Value: ptr("1")}.Changes(),
+		"where a guest is":        Guest{VMID: 100, Node: "pve1"}.Ref() == vm100,
+	} {
+		if !ok {
+			t.Errorf("%s: wrong answer", name)
+		}
+	}
+}
