@@ -306,3 +306,21 @@ func TestCancelledCallDoesNotCancelLogin(t *testing.T) {
 		t.Errorf("logins: got %d, want 1", got)
 	}
 }
+
+// Who saw no ticket, and comes to log in after another has, takes that one's.
+func TestLateLoginTakesTheTicketThatIsThere(t *testing.T) {
+	pve := newTicketPVE(t)
+	c := pve.client(t, withPassword(newManualClock()))
+	a, ok := c.http.Transport.(normalise).next.(*ticketAuth)
+	if !ok {
+		t.Fatalf("got %T, want ticket authentication", c.http.Transport)
+	}
+	first, err := a.renew(background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := a.renew(background())
+	if err != nil || first != second || pve.logins() != 1 {
+		t.Errorf("got another ticket after %d logins, error %v", pve.logins(), err)
+	}
+}
