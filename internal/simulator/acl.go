@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+const root = "root@pam"
+
+// builtinRoles are the roles that every installation has.
+func builtinRoles(version string) map[string]*Role {
+	roles := map[string]*Role{}
+	grant := func(role string, privileges ...string) {
+		if roles[role] == nil {
+			roles[role] = &Role{Privileges: map[string]bool{}, BuiltIn: true}
+		}
+		for _, p := range privileges {
+			roles[role].Privileges[p] = true
+		}
+	}
+	grant("NoAccess")
+	grant("Administrator", "Permissions.Modify")
+	grant("PVETemplateUser", "VM.Clone", "VM.Audit")
+	for name, g := range schema.Privileges(version) {
+		all := slices.Concat(g.Admin, g.User, g.Audit)
+		grant("Administrator", slices.Concat(g.Root, all)...)
+		grant("PVEAdmin", all...)
+		grant("PVE"+name+"Admin", all...)
+		if len(g.User) > 0 {
+			grant("PVE"+name+"User", slices.Concat(g.User, g.Audit)...)
+		}
+		grant("PVEAuditor", g.Audit...)
+	}
+	delete(roles["PVEAdmin"].Privileges, "Mapping.Modify")
+	return roles
+}
+
+// identity is who makes a request: "user@realm" or "user@realm!token".
+type identity string
+
+func (i identity) user() string {
+	user, _, _ := strings.Cut(string(i), "!")
+	return user
+}
+
+func (i identity) token() string {
+	_, token, _ := strings.Cut(string(i), "!")
+	return token
+}
+
+// privileges returns what an identity may do on a path, with whether it holds below the path too.
+func (st *State) privileges(who identity, path string) map[string]bool {
+	if who == root {
+		return st.allPrivileges()
+	}
+	if who.token() == "" {
+		return st.privilegesOf(st.roles(who, path))
+	}
+	user := st.Users[who.user()]
+	if user == nil || user.Tokens[who.token()] == nil {
+		return nil
+	}
+	owner := st.privileges(identity(who.user()), path)
+	if user.Tokens[who.token()].NoSeparation {
+		return owner
+	}
+	own := st.privilegesOf(st.roles(who, path))
+	maps.DeleteFunc(own, func(p string, _ bool) bool { _, ok := owner[p]; return !ok })
+	return own
+}
+
+func (st *State) allPrivileges() map[string]bool {
+	return maps.Clone(st.Roles["Administrator"].Privileges)
+}
+
+func (st *State) privilegesOf(roles map[string]bool) map[string]bool {
+	out := map[string]bool{}
+	for name, propagate := range roles {
+		role := st.Roles[name]
+		if role == nil {
+			continue
+		}
+		for p := range role.Privileges {
+			out[p] = out[p] || propagate
+		}
+	}
+	return out
+}
+
+// roles returns the roles of an identity on a path, those it has by pools included: role → propagated.
+func (st *State) roles(who identity, path string) map[string]bool {
+	out := st.directRoles(who, path)
+	if _, no := out["NoAccess"]; no {
+		return out
+	}
+	for name, pool := range st.Pools {
+		if !pool.contains(path) {
+			continue
+		}
+		roles := st.directRoles(who, "/pool/"+name)
+		if _, no := roles["NoAccess"]; no {
+			return map[string]bool{"NoAccess": false}
+		}
+		for role := range roles {
+			if _, ok := out[role]; !ok {
+				out[role] = false
+			}
+		}
+	}
+	return out
+}
+
+// directRoles applies the grants from the root of the path down: a grant on a longer path replaces the ones above it.
+func (st *State) directRoles(who identity, path string) map[string]bool {
+	out := map[string]bool{}
+	for _, prefix := range prefixes(path) {
+		for _, kind := range []string{"token", "user", "group"} {
+			if roles := st.granted(who, kind, prefix, prefix == path); len(roles) > 0 {
+				out = roles
+				break
+			}
+		}
+	}
+	if p, no := out["NoAccess"]; no {
+		return map[string]bool{"NoAccess": p}
+	}
+	return out
+}
+
+// prefixes returns a path and everything above it, from the root down.
+func prefixes(path string) []string {
+	out := []string{"/"}
+	for i := 1; i < len(path); i++ {
+		if path[i] == '/' {
+			out = append(out, path[:i])
+		}
+	}
+	if path != "/" {
+		out = append(out, path)
+	}
+	return out
+}
+
+func (st *State) granted(who identity, kind, path string, final bool) map[string]bool {
+	out := map[string]bool{}
+	for _, g := range st.ACL {
+		if g.Path == path && g.Kind == kind && (final || g.Propagate) && st.means(g, who) {
+			out[g.Role] = g.Propagate
+		}
+	}
+	return out
+}
+
+func (st *State) means(g Grant, who identity) bool {
+	if g.Kind == "group" {
+		user := st.Users[string(who)]
+		return user != nil && user.Groups[g.ID]
+	}
+	return g.ID == string(who)
+}
+
+// check fails unless the identity has all the privileges on the path.
+func (st *State) check(who identity, path string, privileges ...string) error {
+	have := st.privileges(who, path)
+	for _, p := range privileges {
+		if _, ok := have[p]; !ok {
+			return forbidden(path + ", " + p)
+		}
+	}
+	return nil
+}
+
+// checkAny fails unless the identity has one of the privileges on the path.
+func (st *State) checkAny(who identity, path string, privileges ...string) error {
+	have := st.privileges(who, path)
+	for _, p := range privileges {
+		if _, ok := have[p]; ok {
+			return nil
+		}
+	}
+	return forbidden(path + ", " + strings.Join(privileges, "|"))
+}
+
+func (st *State) may(who identity, path string, privileges ...string) bool {
+	return st.check(who, path, privileges...) == nil
+}
+
+func (p *Pool) contains(path string) bool {
+	if storage, ok := strings.CutPrefix(path, "/storage/"); ok {
+		return p.Storages[storage]
+	}
+	vmid, ok := strings.CutPrefix(path, "/vms/")
+	return ok && p.VMs[atoi(vmid)]
+}

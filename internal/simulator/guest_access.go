@@ -1,0 +1,323 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// guestAccess makes the permission checks for options of a VM that the API description does not tell.
+type guestAccess struct {
+	*op
+	vmid int
+	// pool is where a new VM goes; privileges on it count too.
+	pool string
+}
+
+// may fails unless the caller has one of the privileges on the VM or its pool.
+func (a *guestAccess) may(privileges ...string) error {
+	if a.pool != "" && a.st.checkAny(a.who, "/pool/"+a.pool, privileges...) == nil {
+		return nil
+	}
+	path := fmt.Sprintf("/vms/%d", a.vmid)
+	if len(privileges) == 1 {
+		return a.st.check(a.who, path, privileges[0])
+	}
+	return a.st.checkAny(a.who, path, privileges...)
+}
+
+// optionPrivileges maps options to the privileges that changing them needs; one of them is enough. Options that no line
+// matches are for root@pam only.
+func optionPrivileges() []optionPrivilege {
+	line := func(expression string, privileges ...string) optionPrivilege {
+		return optionPrivilege{regexp.MustCompile("^(" + expression + ")$"), privileges}
+	}
+	return []optionPrivilege{
+		line(`(ide|scsi|virtio|sata|efidisk|tpmstate|unused|serial|usb|hostpci|virtiofs)\d+|cdrom|tags`),
+		line(`cores|cpu|cpulimit|cpuunits|numa|smp|sockets|vcpus|runningcpu|numa\d+`, "VM.Config.CPU"),
+		line(`memory|balloon|shares|allow-ksm`, "VM.Config.Memory"),
+		line(`acpi|hotplug|kvm|machine|runningmachine|scsihw|smbios1|tablet|vga|watchdog|audio0|rng0`, "VM.Config.HWType"),
+		line(`agent|autostart|bios|description|keyboard|localtime|migrate_downtime|migrate_speed|name|onboot|ostype|protection|`+
+			`reboot|startdate|startup|tdf|template`, "VM.Config.Options"),
+		line(`freeze`, "VM.PowerMgmt"),
+		line(`boot|bootdisk|vmstatestorage`, "VM.Config.Disk"),
+		line(`net\d+|running-nets-host-mtu`, "VM.Config.Network"),
+		line(`cicustom|cipassword|citype|ciuser|ciupgrade|nameserver|searchdomain|sshkeys|ipconfig\d+`,
+			"VM.Config.Cloudinit", "VM.Config.Network"),
+	}
+}
+
+type optionPrivilege struct {
+	options    *regexp.Regexp
+	privileges []string
+}
+
+// options checks the options that a request names.
+func (a *guestAccess) options(keys []string) error {
+	if a.who == root {
+		return nil
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if err := a.option(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *guestAccess) option(key string) error {
+	for _, line := range a.s.privileges {
+		if !line.options.MatchString(key) {
+			continue
+		}
+		if len(line.privileges) == 0 {
+			return nil
+		}
+		if err := a.may(line.privileges...); err != nil {
+			return err
+		}
+		if key == "startup" {
+			return a.st.check(a.who, "/", "Sys.Modify")
+		}
+		return nil
+	}
+	return die("only root can set '%s' config", key)
+}
+
+// devices checks the options whose value decides whether they are for root@pam only: devices of the host.
+func (a *guestAccess) devices(options map[string]string) error {
+	if a.who == root {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if err := a.device(key, options[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *guestAccess) device(key, value string) error {
+	switch {
+	case indexed(key, "serial") && value != "socket":
+		return die("only root can set '%s' config for real devices", key)
+	case indexed(key, "serial"):
+		return a.may("VM.Config.HWType")
+	case indexed(key, "usb"):
+		return a.mapped(key, value, "usb", "real devices")
+	case indexed(key, "hostpci"):
+		return a.mapped(key, value, "pci", "non-mapped devices")
+	}
+	return nil
+}
+
+// mapped allows devices of the host that a resource mapping names.
+func (a *guestAccess) mapped(key, value, kind, what string) error {
+	device := a.s.parse(key, value)
+	host := device["host"]
+	if host != "" && !strings.EqualFold(host, "spice") {
+		return die("only root can set '%s' config for %s", key, what)
+	}
+	if err := a.may("VM.Config.HWType"); err != nil || host != "" {
+		return err
+	}
+	if device["mapping"] == "" {
+		return die("either 'host' or 'mapping' must be set.")
+	}
+	return a.st.check(a.who, "/mapping/"+kind+"/"+device["mapping"], "Mapping.Use")
+}
+
+// bridges checks that the caller may use the bridges of all NICs.
+func (a *guestAccess) bridges(options map[string]string) error {
+	if a.who == root {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if !isNIC(key) {
+			continue
+		}
+		if err := a.bridge(a.s.parse(key, options[key])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *guestAccess) bridge(nic map[string]string) error {
+	bridge := nic["bridge"]
+	if bridge == "" {
+		if a.st.Version == "8.4" {
+			return die("no sdn vnet ID specified")
+		}
+		return nil
+	}
+	path := "/sdn/zones/localnetwork/" + bridge
+	if tag := nic["tag"]; tag != "" && a.st.may(a.who, path+"/"+tag, "SDN.Use") {
+		return nil
+	}
+	return a.st.check(a.who, path, "SDN.Use")
+}
+
+// storages checks the storages of all drives.
+func (a *guestAccess) storages(options map[string]string, defaultStorage string) error {
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if !isDrive(key) {
+			continue
+		}
+		if err := a.drive(key, a.s.parseDrive(key, options[key]), defaultStorage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *guestAccess) drive(key string, d drive, defaultStorage string) error {
+	storage, _, isNew := newDisk(d.file())
+	switch {
+	case d.file() == "none" || d.file() == "cloudinit" || strings.HasSuffix(d.file(), ":cloudinit"):
+	case d.file() == "cdrom":
+		return a.st.check(a.who, "/", "Sys.Console")
+	case isNew && d["media"] != "cdrom":
+		if err := a.newDisk(storage, defaultStorage); err != nil {
+			return err
+		}
+	default:
+		if err := a.volume(d.file()); err != nil {
+			return err
+		}
+	}
+	if d["import-from"] != "" {
+		return a.importSource(key, d["import-from"])
+	}
+	return nil
+}
+
+func (a *guestAccess) newDisk(storage, defaultStorage string) error {
+	if storage == "" {
+		storage = defaultStorage
+	}
+	if storage == "" {
+		return die("no storage ID specified (and no default storage)")
+	}
+	if err := a.st.check(a.who, "/storage/"+storage, "Datastore.AllocateSpace"); err != nil {
+		return err
+	}
+	s, err := a.st.storage(storage)
+	if err == nil && !s.holds("images") {
+		return paramError("storage", "storage '%s' does not support vm images", storage)
+	}
+	return err
+}
+
+// volume checks access to an existing volume.
+func (a *guestAccess) volume(id string) error {
+	storage, name, ok := splitVolume(id)
+	if !ok {
+		if a.who == root {
+			return nil
+		}
+		return die("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line %d.", a.storageLine())
+	}
+	s, err := a.st.storage(storage)
+	if err != nil {
+		return err
+	}
+	content, owner, err := s.kindOf(name)
+	path := "/storage/" + storage
+	switch {
+	case err != nil:
+		return err
+	case a.st.may(a.who, path, "Datastore.Allocate"), content == "images" && owner == a.vmid:
+		return nil
+	case content == "images":
+		if err := a.st.check(a.who, path, "Datastore.Audit"); err != nil {
+			return err
+		}
+		return a.st.check(a.who, fmt.Sprintf("/vms/%d", owner), "VM.Config.Disk")
+	}
+	return a.st.checkAny(a.who, path, "Datastore.AllocateSpace", "Datastore.Audit")
+}
+
+// storageLine is where the module that refuses host paths says so.
+func (a *guestAccess) storageLine() int {
+	if a.st.Version == "8.4" {
+		return 581
+	}
+	return 651
+}
+
+func (a *guestAccess) importSource(key, id string) error {
+	storage, name, ok := splitVolume(id)
+	if !ok {
+		return a.volume(id)
+	}
+	s, err := a.st.storage(storage)
+	if err != nil {
+		return err
+	}
+	content, owner, err := s.kindOf(name)
+	if err != nil {
+		return err
+	}
+	if content != "images" && content != "import" {
+		return paramError(key, "%s has wrong type '%s' - needs to be 'images' or 'import'", id, content)
+	}
+	if owner != 0 {
+		return a.st.check(a.who, fmt.Sprintf("/vms/%d", owner), "VM.Clone")
+	}
+	return a.volume(id)
+}
+
+// checkDrives makes the checks of drive options that come after those of permissions.
+func (a *guestAccess) checkDrives(options map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if !isDrive(key) {
+			continue
+		}
+		d := a.s.parseDrive(key, options[key])
+		_, size, isNew := newDisk(d.file())
+		if d["import-from"] != "" && (!isNew || strings.Trim(size, "0.") != "") {
+			return paramError(key, "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>")
+		}
+		_, name, _ := splitVolume(d.file())
+		if strings.HasPrefix(name, "iso/") && d["media"] != "cdrom" {
+			return paramError(key, "explicit 'media=cdrom' is required for iso images")
+		}
+	}
+	return nil
+}
+
+// checkSSHKeys makes the check that PVE makes of each key after decoding.
+func checkSSHKeys(encoded string) error {
+	decoded, err := url.PathUnescape(encoded)
+	if err != nil {
+		return die("SSH public key validation error")
+	}
+	key := regexp.MustCompile(`^(\S+\s+)?(ssh-(rsa|ed25519|dss)|ecdsa-sha2-\S+|sk-\S+)\s+[A-Za-z0-9+/]{16,}=*(\s.*)?$`)
+	for _, line := range strings.Split(decoded, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !key.MatchString(line) {
+			return die("SSH public key validation error")
+		}
+	}
+	return nil
+}

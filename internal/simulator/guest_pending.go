@@ -1,0 +1,288 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// dropNoops forgets pending values that are in force and deletions of what is not there.
+func (g *Guest) dropNoops() {
+	maps.DeleteFunc(g.Pending, func(key, value string) bool {
+		old, ok := g.Config[key]
+		return ok && old == value
+	})
+	maps.DeleteFunc(g.Delete, func(key string, _ bool) bool {
+		_, ok := g.Config[key]
+		return !ok
+	})
+}
+
+// applyPending puts everything pending into force, as a VM that is off allows.
+func (o *op) applyPending(g *Guest) {
+	for _, key := range slices.Sorted(maps.Keys(g.Delete)) {
+		o.putAway(g, key)
+		delete(g.Config, key)
+	}
+	g.Delete = map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(g.Pending)) {
+		o.inForce(g, key)
+	}
+}
+
+// putAway detaches the volume of a drive that goes.
+func (o *op) putAway(g *Guest, key string) {
+	if value, ok := g.Config[key]; ok && isDrive(key) {
+		d := o.s.parseDrive(key, value)
+		if g.Delete[key] {
+			o.free(d.file())
+			return
+		}
+		o.keepUnused(g, d)
+	}
+}
+
+// inForce makes one pending value the current one.
+func (o *op) inForce(g *Guest, key string) {
+	value := g.Pending[key]
+	if old, ok := g.Config[key]; ok && isDrive(key) {
+		was, is := o.s.parseDrive(key, old), o.s.parseDrive(key, value)
+		if was.file() != is.file() {
+			o.keepUnused(g, was)
+		}
+	}
+	if isDrive(key) {
+		o.reattached(g, o.s.parseDrive(key, value).file())
+	}
+	g.Config[key] = value
+	delete(g.Pending, key)
+}
+
+// reattached removes the entry of an unused disk that is in use again.
+func (o *op) reattached(g *Guest, volume string) {
+	maps.DeleteFunc(g.Config, func(key, value string) bool {
+		return isUnused(key) && o.s.parse(key, value)["file"] == volume
+	})
+}
+
+// keepUnused remembers the volume of a detached disk as unused; cloud-init drives are made anew and go.
+func (o *op) keepUnused(g *Guest, d drive) {
+	if d.cloudInit() {
+		o.free(d.file())
+		return
+	}
+	v := o.st.volume(g.Node, d.file())
+	if d.cdrom() || v == nil || v.VMID != g.VMID {
+		return
+	}
+	for i := range 256 {
+		key := "unused" + strconv.Itoa(i)
+		if g.Config[key] == "" {
+			g.Config[key] = d.file()
+			return
+		}
+	}
+}
+
+// fastOptions are put into force on a running VM without its noticing.
+func fastOptions() *regexp.Regexp {
+	return regexp.MustCompile(`^(description|hookscript|lock|migrate_downtime|migrate_speed|name|onboot|protection|shares|startup|tags|` +
+		`vmstatestorage|cicustom|cipassword|citype|ciuser|ciupgrade|nameserver|searchdomain|sshkeys|ipconfig\d+)$`)
+}
+
+// hotplug puts into force what a running VM allows; the rest stays pending.
+func (o *op) hotplug(g *Guest, selected map[string]bool) error {
+	h := &hotplugger{op: o, g: g, features: hotplugFeatures(g.Config["hotplug"])}
+	fast := fastOptions()
+	for _, key := range slices.Sorted(maps.Keys(g.Pending)) {
+		if fast.MatchString(key) {
+			h.recordCloudInit(key)
+			g.Config[key] = g.Pending[key]
+			delete(g.Pending, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(g.Delete)) {
+		if selected[key] && (fast.MatchString(key) || h.unplugs(key)) {
+			h.recordCloudInit(key)
+			o.putAway(g, key)
+			delete(g.Config, key)
+			delete(g.Delete, key)
+		}
+	}
+	wrong := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(g.Pending)) {
+		if !selected[key] {
+			continue
+		}
+		ok, problem := h.plugs(key, g.Pending[key])
+		if problem != "" {
+			wrong[key] = fmt.Sprintf("hotplug problem - %s\n", problem)
+		}
+		if ok {
+			h.recordCloudInit(key)
+			o.inForce(g, key)
+		}
+	}
+	if len(wrong) > 0 {
+		return paramErrors(wrong)
+	}
+	return nil
+}
+
+func hotplugFeatures(value string) map[string]bool {
+	switch value {
+	case "", "1":
+		value = "network,disk,usb"
+	case "0":
+		value = ""
+	}
+	out := map[string]bool{}
+	for _, f := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
+		out[f] = true
+	}
+	return out
+}
+
+// hotplugger decides what a running VM takes.
+type hotplugger struct {
+	*op
+	g        *Guest
+	features map[string]bool
+}
+
+// unplugs reports whether an option can be removed while the VM runs.
+func (h *hotplugger) unplugs(key string) bool {
+	switch {
+	case key == "hotplug":
+		return !strings.Contains(h.g.Config[key], "cpu") && !strings.Contains(h.g.Config[key], "memory")
+	case key == "tablet" || indexed(key, "usb"):
+		return h.features["usb"]
+	case key == "vcpus":
+		return h.features["cpu"]
+	case key == "balloon":
+		return h.g.Config[key] != "0"
+	case key == "cpuunits" || key == "cpulimit":
+		return true
+	case key == "memory":
+		return h.features["memory"]
+	case isNIC(key):
+		return h.features["network"]
+	case isDrive(key):
+		return h.features["disk"] && (strings.HasPrefix(key, "scsi") || strings.HasPrefix(key, "virtio"))
+	}
+	return false
+}
+
+// plugs reports whether a value can be put into force while the VM runs, or what is wrong with trying.
+func (h *hotplugger) plugs(key, value string) (bool, string) {
+	old, exists := h.g.Config[key]
+	switch {
+	case key == "hotplug":
+		return !strings.Contains(value+old, "cpu") && !strings.Contains(value+old, "memory"), ""
+	case key == "tablet" || indexed(key, "usb"):
+		return h.features["usb"], ""
+	case key == "vcpus":
+		return h.features["cpu"], ""
+	case key == "balloon":
+		return (exists && old == "0") == (value == "0"), ""
+	case key == "cpuunits" || key == "cpulimit":
+		return true, ""
+	case key == "memory":
+		return h.features["memory"], ""
+	case key == "agent":
+		return exists && h.sameBut(key, old, value, "fstrim_cloned_disks"), ""
+	case isNIC(key):
+		return h.plugsNIC(key, old, value), ""
+	case isDrive(key):
+		return h.plugsDrive(key, old, value)
+	}
+	return false, ""
+}
+
+// sameBut reports whether two property strings differ in the given keys only.
+func (h *hotplugger) sameBut(key, a, b string, but ...string) bool {
+	x, y := h.s.parse(key, a), h.s.parse(key, b)
+	for _, k := range but {
+		delete(x, k)
+		delete(y, k)
+	}
+	return maps.Equal(x, y)
+}
+
+// plugsNIC: the link and the bridge side change at any time, the device itself by unplugging it.
+func (h *hotplugger) plugsNIC(key, old, value string) bool {
+	if old == "" {
+		return h.features["network"]
+	}
+	if h.s.parse(key, value)["bridge"] == "" || h.s.parse(key, old)["bridge"] == "" {
+		return h.features["network"]
+	}
+	return h.features["network"] || h.sameBut(key, old, value, "bridge", "tag", "trunks", "firewall", "rate", "link_down")
+}
+
+func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
+	if key == "efidisk0" || key == "tpmstate0" {
+		return false, ""
+	}
+	pluggable := h.features["disk"] && (strings.HasPrefix(key, "scsi") || strings.HasPrefix(key, "virtio"))
+	if old == "" {
+		return pluggable, ""
+	}
+	was, is := h.s.parseDrive(key, old), h.s.parseDrive(key, value)
+	switch {
+	case was.cdrom() != is.cdrom():
+		return false, "unable to change media type"
+	case was.cdrom():
+		return true, ""
+	case was.file() != is.file():
+		return pluggable, ""
+	}
+	return h.sameBut(key, old, value, throttles()...), ""
+}
+
+// throttles are the drive options that QEMU changes on the fly, and those that it does not know of.
+func throttles() []string {
+	out := []string{"backup", "replicate", "size", "serial"}
+	for _, limit := range []string{"mbps", "iops"} {
+		for _, direction := range []string{"", "_rd", "_wr"} {
+			out = append(out, limit+direction, limit+direction+"_max")
+		}
+	}
+	for _, direction := range []string{"", "_rd", "_wr"} {
+		out = append(out, "bps"+direction+"_max_length", "iops"+direction+"_max_length")
+	}
+	return out
+}
+
+// recordCloudInit remembers what the cloud-init drive still holds when an option that it contains changes.
+func (h *hotplugger) recordCloudInit(key string) {
+	part := regexp.MustCompile(`^(cicustom|cipassword|citype|ciuser|nameserver|searchdomain|sshkeys|ipconfig\d+|name|net\d+)$`)
+	if !part.MatchString(key) {
+		return
+	}
+	if h.g.cloudInd == nil {
+		h.g.cloudInd = map[string]string{}
+	}
+	if _, ok := h.g.cloudInd[key]; !ok {
+		h.g.cloudInd[key] = h.g.Config[key]
+	}
+}

@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+func (c *call) guestStatus() (any, error) {
+	g, err := c.guest()
+	if err != nil {
+		return nil, err
+	}
+	out := c.op().vmstatus(g, true)
+	out["ha"] = c.state.haStatus(g.VMID)
+	if c.s.parse("agent", g.Config["agent"])["enabled"] == "1" {
+		out["agent"] = 1
+	}
+	if c.state.Version != "8.4" && g.Config["vga"] != "" {
+		out["clipboard"] = nil
+	}
+	return out, nil
+}
+
+func (st *State) haStatus(vmid int) map[string]any {
+	ha := st.HA[haID(vmid)]
+	if ha == nil {
+		return map[string]any{"managed": 0}
+	}
+	return map[string]any{"managed": 1, "state": ha.State}
+}
+
+// vmstatus is what PVE tells of a VM, with more of it where full is asked for.
+func (o *op) vmstatus(g *Guest, full bool) map[string]any {
+	config := g.Config
+	out := map[string]any{
+		"vmid": g.VMID, "name": g.name(), "status": "stopped", "cpus": o.cpus(g), "maxmem": o.s.memory(config),
+		"maxdisk": o.bootDiskSize(g), "disk": 0, "uptime": 0, "cpu": 0, "mem": 0, "netin": 0, "netout": 0,
+	}
+	if o.st.Version != "8.4" {
+		out["memhost"] = 0
+	}
+	if b := atoi(config["balloon"]); b > 0 {
+		out["balloon_min"], out["shares"] = int64(b)<<20, 1000
+		if config["shares"] != "" {
+			out["shares"] = atoi(config["shares"])
+		}
+	}
+	if g.template() {
+		out["template"] = 1
+	}
+	for _, key := range []string{"lock", "tags"} {
+		if v, ok := config[key]; ok {
+			out[key] = v
+		}
+	}
+	for i := range 4 {
+		if config[fmt.Sprintf("serial%d", i)] != "" {
+			out["serial"] = 1
+		}
+	}
+	if full {
+		out["qmpstatus"] = string(g.Power)
+	}
+	if g.Power != Stopped {
+		o.runningStatus(g, out, full)
+	}
+	return out
+}
+
+func (o *op) runningStatus(g *Guest, out map[string]any, full bool) {
+	seconds := max(int64(o.s.clock.Now().Sub(g.started)/time.Second), 0)
+	memory := o.s.memory(g.Config)
+	maps.Copy(out, map[string]any{
+		"status": "running", "pid": g.pid, "uptime": seconds, "cpu": 0.01, "mem": memory / 4,
+		"netin": seconds * 1000, "netout": seconds * 500,
+	})
+	if o.st.Version != "8.4" {
+		out["memhost"] = memory / 2
+		for _, kind := range []string{"cpu", "io", "memory"} {
+			out["pressure"+kind+"some"], out["pressure"+kind+"full"] = 0, 0
+		}
+	}
+	if !full {
+		return
+	}
+	out["diskread"], out["diskwrite"] = seconds*1000, seconds*1000
+	out["running-machine"], out["running-qemu"] = "pc-i440fx-"+o.st.machine(), o.st.qemu()
+	out["proxmox-support"] = map[string]any{"pbs-dirty-bitmap": true, "pbs-library-version": "1.4.1", "query-bitmap-info": true}
+	nics := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
+		if isNIC(key) {
+			nics[fmt.Sprintf("tap%di%d", g.VMID, index(key))] = map[string]any{"netin": seconds * 1000, "netout": seconds * 500}
+		}
+	}
+	out["nics"] = nics
+}
+
+// machine is the machine version that belongs to the QEMU version.
+func (st *State) machine() string {
+	if st.Version == "8.4" {
+		return "9.2"
+	}
+	return "10.0"
+}
+
+func (o *op) cpus(g *Guest) int {
+	n := o.s.vcpus(g.Config)
+	if node := o.st.Nodes[g.Node]; node != nil {
+		n = min(n, node.CPUs)
+	}
+	if v := atoi(g.Config["vcpus"]); v > 0 {
+		return v
+	}
+	return n
+}
+
+// bootDiskSize is the size of the first disk of the boot order.
+func (o *op) bootDiskSize(g *Guest) int64 {
+	order := schema.SplitList(o.s.parse("boot", g.Config["boot"])["order"])
+	for _, key := range order {
+		if !isDrive(key) || g.Config[key] == "" {
+			continue
+		}
+		if d := o.s.parseDrive(key, g.Config[key]); !d.cdrom() {
+			n, _ := schema.ParseSize(d["size"])
+			return n
+		}
+	}
+	return 0
+}
+
+func (c *call) listGuests() (any, error) {
+	out := []map[string]any{}
+	for _, vmid := range slices.Sorted(maps.Keys(c.state.Guests)) {
+		g := c.state.Guests[vmid]
+		if g.Node == c.node && c.state.may(c.who, fmt.Sprintf("/vms/%d", vmid), "VM.Audit") {
+			out = append(out, c.op().vmstatus(g, c.flag("full")))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// release tells the versions of a release.
+func (st *State) release() map[string]any {
+	if st.Version == "8.4" {
+		return map[string]any{"release": "8.4", "version": "8.4.21", "repoid": "2606ac850d46da29"}
+	}
+	return map[string]any{"release": "9.2", "version": "9.2.11", "repoid": "14a22df35955d97d"}
+}
+
+func (c *call) version() (any, error) { return c.state.release(), nil }
+
+func (st *State) firstNode() string {
+	names := slices.Sorted(maps.Keys(st.Nodes))
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+func (n *Node) status() string {
+	if n.Offline {
+		return "offline"
+	}
+	return "online"
+}
+
+// nodeUsage are the numbers that a node reports.
+func (o *op) nodeUsage(n *Node) map[string]any {
+	used, cpu := int64(2<<30), 0.01
+	for _, g := range o.st.Guests {
+		if g.Node == n.Name && g.Power != Stopped {
+			used += o.s.memory(g.Config) / 2
+			cpu += 0.01 * float64(o.cpus(g)) / float64(n.CPUs)
+		}
+	}
+	return map[string]any{
+		"cpu": cpu, "maxcpu": n.CPUs, "mem": min(used, n.Memory), "maxmem": n.Memory, "disk": n.Disk / 10, "maxdisk": n.Disk,
+		"uptime": o.uptime(n),
+	}
+}
+
+func (o *op) uptime(n *Node) int64 { return int64(o.s.clock.Now().Sub(n.booted) / time.Second) }
+
+func (c *call) listNodes() (any, error) {
+	out := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(c.state.Nodes)) {
+		n := c.state.Nodes[name]
+		entry := map[string]any{
+			"id": "node/" + name, "type": "node", "node": name, "status": n.status(), "level": "",
+			"ssl_fingerprint": fingerprint(name),
+		}
+		if c.state.may(c.who, "/nodes/"+name, "Sys.Audit") && !n.Offline {
+			maps.Copy(entry, c.op().nodeUsage(n))
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+// fingerprint is a stable text in the form of a certificate's fingerprint.
+func fingerprint(name string) string {
+	h := strings.ToUpper(hash([]byte(name)) + hash([]byte(name+name)))[:64]
+	parts := []string{}
+	for i := 0; i < len(h); i += 2 {
+		parts = append(parts, h[i:i+2])
+	}
+	return strings.Join(parts, ":")
+}
+
+func (c *call) nodeStatus() (any, error) {
+	n := c.state.Nodes[c.node]
+	u, r := c.op().nodeUsage(n), c.state.release()
+	used := u["mem"].(int64) //nolint:forcetypeassert // It is ours.
+	kernel := "6.14.8-2-pve"
+	return map[string]any{
+		"pveversion": fmt.Sprintf("pve-manager/%s/%s", r["version"], r["repoid"]), "uptime": u["uptime"], "cpu": u["cpu"], "wait": 0,
+		"loadavg": []string{"0.10", "0.08", "0.05"}, "kversion": "Linux " + kernel + " #1 SMP PREEMPT_DYNAMIC",
+		"current-kernel": map[string]any{"sysname": "Linux", "release": kernel, "machine": "x86_64", "version": "#1 SMP PREEMPT_DYNAMIC"},
+		"memory":         map[string]any{"total": n.Memory, "used": used, "free": n.Memory - used, "available": n.Memory - used},
+		"swap":           map[string]any{"total": 0, "used": 0, "free": 0},
+		"rootfs":         map[string]any{"total": n.Disk, "used": n.Disk / 10, "free": n.Disk - n.Disk/10, "avail": n.Disk - n.Disk/10},
+		"ksm":            map[string]any{"shared": 0}, "boot-info": map[string]any{"mode": "efi", "secureboot": 0},
+		"cpuinfo": map[string]any{
+			"cpus": n.CPUs, "cores": n.CPUs, "sockets": 1, "model": "AMD EPYC", "vendor": "AuthenticAMD", "mhz": "2600.000", "hvm": "1",
+			"user_hz": 100, "flags": "fpu sse sse2 svm",
+		},
+	}, nil
+}
+
+func (c *call) nodeTime() (any, error) {
+	now := c.now().Unix()
+	return map[string]any{"timezone": "Etc/UTC", "time": now, "localtime": now}, nil
+}
+
+func (c *call) nodeDNS() (any, error) {
+	return map[string]any{"dns1": "10.0.0.1", "search": "example.org"}, nil
+}
+
+func (c *call) nodeConfig() (any, error) {
+	out := map[string]any{}
+	if d := c.state.Nodes[c.node].Description; d != "" {
+		out["description"] = d
+	}
+	return out, nil
+}
+
+func (c *call) nodeIndex() (any, error) {
+	out := []map[string]any{}
+	for _, name := range []string{
+		"aplinfo", "apt", "capabilities", "ceph", "certificates", "config", "disks", "dns", "firewall", "hardware", "hosts",
+		"journal", "lxc", "netstat", "network", "qemu", "query-url-metadata", "replication", "report", "rrd", "rrddata", "scan",
+		"services", "status", "storage", "subscription", "syslog", "tasks", "time", "version", "vncshell", "vzdump",
+	} {
+		out = append(out, map[string]any{"name": name})
+	}
+	return out, nil
+}
+
+func (c *call) listNetwork() (any, error) {
+	n := c.state.Nodes[c.node]
+	out := []map[string]any{}
+	for i, name := range slices.Sorted(maps.Keys(n.Interfaces)) {
+		iface := n.Interfaces[name]
+		if !c.wantsInterface(iface) {
+			continue
+		}
+		entry := iface.show(i + 3)
+		entry["iface"] = name
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+// wantsInterface applies the filter of a list of interfaces.
+func (c *call) wantsInterface(i *Interface) bool {
+	switch t := c.str("type"); t {
+	case "", "include_sdn":
+		return true
+	case "any_bridge", "any_local_bridge":
+		return i.Type == "bridge" || i.Type == "OVSBridge"
+	default:
+		return i.Type == t
+	}
+}
+
+func (c *call) getInterface() (any, error) {
+	i := c.state.Nodes[c.node].Interfaces[c.str("iface")]
+	if i == nil {
+		return nil, paramError("iface", "interface does not exist")
+	}
+	return i.show(3), nil
+}
+
+func (i *Interface) show(priority int) map[string]any {
+	out := map[string]any{
+		"type": i.Type, "active": 1, "priority": priority, "families": []string{"inet"}, "method": "manual", "method6": "manual",
+	}
+	if i.Type == "bridge" {
+		maps.Copy(out, map[string]any{"autostart": 1, "bridge_ports": i.Ports, "bridge_stp": "off", "bridge_fd": "0"})
+	}
+	if i.VLANAware {
+		out["bridge_vlan_aware"], out["bridge_vids"] = 1, "2-4094"
+	}
+	if p, err := netip.ParsePrefix(i.CIDR); err == nil {
+		maps.Copy(out, map[string]any{
+			"method": "static", "cidr": i.CIDR, "address": p.Addr().String(), "netmask": fmt.Sprint(p.Bits()),
+		})
+	}
+	if i.Gateway != "" {
+		out["gateway"] = i.Gateway
+	}
+	return out
+}
+
+func (c *call) empty() (any, error) { return []any{}, nil }

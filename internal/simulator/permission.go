@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// permitted makes the permission check that the API description gives for a method.
+func (c *call) permitted(m *schema.Method, params map[string]string) error {
+	switch {
+	case m.User == "world" && c.who == "":
+		return nil
+	case c.who == "":
+		return forbidden("user != null")
+	case c.who == root, m.User == "all":
+		return nil
+	case m.Check == nil && m.User == "":
+		return forbidden("user != root@pam")
+	case m.Check == nil:
+		return forbidden("")
+	}
+	return c.checkRule(m.Check, params)
+}
+
+// checkRule evaluates one check; it is a list whose first element names the test.
+func (c *call) checkRule(rule []any, params map[string]string) error {
+	switch rule[0] {
+	case "and":
+		for _, r := range rule[1:] {
+			if err := c.checkRule(r.([]any), params); err != nil { //nolint:forcetypeassert // The facts are ours.
+				return err
+			}
+		}
+		return nil
+	case "or":
+		for _, r := range rule[1:] {
+			if c.checkRule(r.([]any), params) == nil { //nolint:forcetypeassert // The facts are ours.
+				return nil
+			}
+		}
+		return forbidden("")
+	case "perm":
+		return c.checkPath(rule, params)
+	case "perm-modify":
+		return c.checkModify(rule, params)
+	case "userid-param":
+		return c.checkUserParam(rule, params)
+	case "userid-group":
+		return c.checkUserGroup(rule, params)
+	}
+	return forbidden("")
+}
+
+func (c *call) checkPath(rule []any, params map[string]string) error {
+	path, privileges := expand(text(rule[1]), params), texts(rule[2])
+	either := false
+	for i := 3; i+1 < len(rule); i += 2 {
+		switch rule[i] {
+		case "any":
+			either = true
+		case "require_param":
+			if _, ok := params[text(rule[i+1])]; !ok {
+				return forbidden("")
+			}
+		}
+	}
+	if either {
+		return c.state.checkAny(c.who, path, privileges...)
+	}
+	return c.state.check(c.who, path, privileges...)
+}
+
+// checkModify is the check for changes of the access control below a path.
+func (c *call) checkModify(rule []any, params map[string]string) error {
+	path := expand(text(rule[1]), params)
+	privileges := []string{"Permissions.Modify"}
+	for prefix, p := range map[string]string{"/storage/": "Datastore.Allocate", "/vms/": "VM.Allocate", "/pool/": "Pool.Allocate"} {
+		if strings.HasPrefix(path, prefix) {
+			privileges = append(privileges, p)
+		}
+	}
+	return c.state.checkAny(c.who, path, privileges...)
+}
+
+func (c *call) checkUserParam(rule []any, params map[string]string) error {
+	user := params["userid"]
+	if len(user) < 3 {
+		return die("user name '%s' is too short", user)
+	}
+	if rule[1] != "self" {
+		_, realm, _ := strings.Cut(user, "@")
+		return c.state.check(c.who, "/access/realm/"+realm, "Realm.AllocateUser")
+	}
+	if _, err := c.state.existingUser(user); err != nil {
+		return err
+	}
+	if string(c.who) == user {
+		return nil
+	}
+	return forbidden("")
+}
+
+func (c *call) checkUserGroup(rule []any, params map[string]string) error {
+	creating := len(rule) > 3 && rule[3] == "create"
+	if !creating {
+		if _, err := c.state.existingUser(params["userid"]); err != nil {
+			return err
+		}
+	}
+	privileges := texts(rule[1])
+	if c.state.checkAny(c.who, "/access/groups", privileges...) == nil {
+		return nil
+	}
+	if creating {
+		return forbidden("/access/groups, " + strings.Join(privileges, "|"))
+	}
+	for group := range c.state.Users[params["userid"]].Groups {
+		if c.state.checkAny(c.who, "/access/groups/"+group, privileges...) == nil {
+			return nil
+		}
+	}
+	return forbidden("")
+}
+
+// expand fills the parameters into a path template such as "/vms/{vmid}".
+func expand(template string, params map[string]string) string {
+	for name, value := range params {
+		template = strings.ReplaceAll(template, "{"+name+"}", value)
+	}
+	return template
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func texts(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		out = append(out, text(item))
+	}
+	return out
+}

@@ -1,0 +1,369 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"time"
+)
+
+// statusAction starts the task of a power action that needs a running VM.
+func (c *call) statusAction(kind string, w func(*worker, int, bool) error) (any, error) {
+	if err := c.rootOnly("skiplock"); err != nil {
+		return nil, err
+	}
+	vmid, skipLock := c.vmid(), c.flag("skiplock")
+	g, err := c.state.process(c.node, vmid)
+	if err != nil {
+		return nil, err
+	}
+	if g.Power == Stopped {
+		return nil, die("VM %d not running", vmid)
+	}
+	return c.spawnFor(vmid, kind, func(wk *worker) error { return w(wk, vmid, skipLock) })
+}
+
+func (c *call) startGuest() (any, error) {
+	if err := c.rootOnly("stateuri", "skiplock", "migratedfrom", "migration_type", "migration_network", "targetstorage", "force-cpu"); err != nil {
+		return nil, err
+	}
+	node, vmid, skipLock := c.node, c.vmid(), c.flag("skiplock")
+	if ha := c.state.HA[haID(vmid)]; ha != nil {
+		return c.spawnFor(vmid, "hastart", func(w *worker) error { return w.requestHA(node, vmid, "started") })
+	}
+	return c.spawnFor(vmid, "qmstart", func(w *worker) error { return w.start(node, vmid, skipLock) })
+}
+
+func haID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
+
+// requestHA asks HA for a state; HA starts a task of its own a little later.
+func (w *worker) requestHA(node string, vmid int, state string) error {
+	verb := map[string]string{"started": "start", "stopped": "stop"}[state]
+	w.log("Requesting HA %s for VM %d", verb, vmid)
+	err := w.do(func(st *State) error {
+		st.HA[haID(vmid)].State = state
+		return nil
+	})
+	if state == "started" {
+		w.spawn(node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
+		return err
+	}
+	w.spawn(node, "qmshutdown", vmid, func(w *worker) error {
+		return w.end(&ending{node: node, vmid: vmid, shutdown: true, force: true, timeout: shutdownTimeout})
+	})
+	return err
+}
+
+// start starts a VM.
+func (w *worker) start(node string, vmid int, skipLock bool) error {
+	return w.locked(vmid, exclusive, configLockWait, func() error {
+		if err := w.do(func(st *State) error { return w.op(st).startable(node, vmid, skipLock) }); err != nil {
+			return err
+		}
+		if err := w.pauseFor("qmstart"); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			w.op(st).boot(st.Guests[vmid])
+			return nil
+		})
+	})
+}
+
+func (o *op) startable(node string, vmid int, skipLock bool) error {
+	g, err := o.st.guest(node, vmid)
+	if err != nil {
+		return err
+	}
+	if err := g.lock(); err != nil && !skipLock && g.Config["lock"] != "suspended" {
+		return err
+	}
+	switch {
+	case g.template():
+		return die("you can't start a vm if it's a template")
+	case g.Power != Stopped:
+		return die("VM %d already running", vmid)
+	}
+	o.applyPending(g)
+	if cpus := o.st.Nodes[node].CPUs; o.s.vcpus(g.Config) > cpus {
+		return die("MAX %d vcpus allowed per VM on this node", cpus)
+	}
+	return o.devicesExist(g)
+}
+
+// devicesExist checks what a VM needs of its node: bridges and volumes.
+func (o *op) devicesExist(g *Guest) error {
+	for key, value := range g.Config {
+		if isNIC(key) {
+			bridge := o.s.parse(key, value)["bridge"]
+			if bridge != "" && o.st.Nodes[g.Node].Interfaces[bridge] == nil {
+				return die("bridge '%s' does not exist", bridge)
+			}
+		}
+		if !isDrive(key) {
+			continue
+		}
+		if file := o.s.parseDrive(key, value).file(); file != "none" && o.st.volume(g.Node, file) == nil {
+			return die("volume '%s' does not exist", file)
+		}
+	}
+	return nil
+}
+
+func (s *Server) vcpus(config map[string]string) int {
+	return max(atoi(config["sockets"]), 1) * max(atoi(config["cores"]), 1)
+}
+
+// boot makes a VM run.
+func (o *op) boot(g *Guest) {
+	o.st.sequence++
+	g.Power, g.started, g.pid = Running, o.s.clock.Now(), o.st.sequence
+	g.cloudInd = nil
+	for key, value := range g.Config {
+		if isDrive(key) && o.s.parseDrive(key, value).cloudInit() {
+			o.log("generating cloud-init ISO")
+		}
+	}
+	if g.Config["lock"] == "suspended" {
+		delete(g.Config, "lock")
+		delete(g.Config, "vmstate")
+	}
+}
+
+// halt makes a VM stop, and what was pending takes force.
+func (o *op) halt(g *Guest) {
+	g.Power, g.pid = Stopped, 0
+	o.applyPending(g)
+}
+
+// shutdownTimeout is how long a shutdown waits without a timeout of its own.
+const shutdownTimeout = 60 * time.Second
+
+// ending is how a VM is to be stopped.
+type ending struct {
+	node     string
+	vmid     int
+	shutdown bool
+	force    bool
+	skipLock bool
+	timeout  time.Duration
+}
+
+func (c *call) ending() *ending {
+	e := &ending{node: c.node, vmid: c.vmid(), skipLock: c.flag("skiplock"), timeout: shutdownTimeout}
+	if c.has("timeout") {
+		e.timeout = time.Duration(c.num("timeout")) * time.Second
+	}
+	return e
+}
+
+func (c *call) stopGuest() (any, error) {
+	if err := c.rootOnly("skiplock", "keepActive", "migratedfrom"); err != nil {
+		return nil, err
+	}
+	e := c.ending()
+	e.force = true
+	if c.state.HA[haID(e.vmid)] != nil {
+		return c.spawnFor(e.vmid, "hastop", func(w *worker) error { return w.requestHA(e.node, e.vmid, "stopped") })
+	}
+	if c.flag("overrule-shutdown") {
+		c.abortShutdowns(e.vmid)
+	}
+	return c.spawnFor(e.vmid, "qmstop", func(w *worker) error { return w.end(e) })
+}
+
+func (c *call) abortShutdowns(vmid int) {
+	for _, t := range c.state.tasks {
+		if t.Type == "qmshutdown" && t.ID == fmt.Sprint(vmid) && t.Running() {
+			t.stop()
+		}
+	}
+}
+
+func (c *call) shutdownGuest() (any, error) {
+	if err := c.rootOnly("skiplock", "keepActive"); err != nil {
+		return nil, err
+	}
+	e := c.ending()
+	e.shutdown, e.force = true, c.flag("forceStop")
+	if g := c.state.Guests[e.vmid]; g != nil && g.Power == Paused {
+		if !e.force {
+			return nil, die("VM is paused - cannot shutdown")
+		}
+		e.shutdown = false
+	}
+	if c.state.HA[haID(e.vmid)] != nil {
+		return c.spawnFor(e.vmid, "hastop", func(w *worker) error { return w.requestHA(e.node, e.vmid, "stopped") })
+	}
+	return c.spawnFor(e.vmid, "qmshutdown", func(w *worker) error { return w.end(e) })
+}
+
+// end stops or shuts down a VM. The configuration stays locked until the VM is down.
+func (w *worker) end(e *ending) error {
+	return w.locked(e.vmid, exclusive, configLockWait, func() error {
+		on, hears := false, false
+		err := w.do(func(st *State) error {
+			g, err := st.process(e.node, e.vmid)
+			if err != nil || g.Power == Stopped {
+				return err
+			}
+			on, hears = true, w.op(st).hearsShutdown(g)
+			if e.skipLock {
+				return nil
+			}
+			return g.lock()
+		})
+		if err != nil || !on {
+			return err
+		}
+		if err := w.powerDown(e, hears); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			if g := st.Guests[e.vmid]; g != nil {
+				w.op(st).halt(g)
+			}
+			return nil
+		})
+	})
+}
+
+// powerDown waits until the guest's system is off, or its process is killed.
+func (w *worker) powerDown(e *ending, hears bool) error {
+	if !e.shutdown {
+		return w.pauseFor("qmstop")
+	}
+	if takes := w.s.duration("qmshutdown"); hears && takes < e.timeout {
+		return w.sleep(takes)
+	}
+	if err := w.sleep(e.timeout); err != nil {
+		return err
+	}
+	if !e.force {
+		return die("VM quit/powerdown failed - got timeout")
+	}
+	w.log("VM still running - terminating now with SIGTERM")
+	return nil
+}
+
+// hearsShutdown reports whether the guest's system acts on a request to power off: it must have booted.
+func (o *op) hearsShutdown(g *Guest) bool {
+	return o.booted(g) && (g.Agent == nil || !g.Agent.IgnoresShutdown)
+}
+
+// booted reports whether a system runs in the guest.
+func (o *op) booted(g *Guest) bool {
+	ready := g.started.Add(o.s.scale(o.s.duration("boot")))
+	return g.Power == Running && o.hasSystem(g) && !o.s.clock.Now().Before(ready)
+}
+
+// hasSystem reports whether one of the guest's disks holds a system.
+func (o *op) hasSystem(g *Guest) bool {
+	if g.Agent != nil {
+		return true
+	}
+	for key, value := range g.Config {
+		if !isDrive(key) {
+			continue
+		}
+		if v := o.st.volume(g.Node, o.s.parseDrive(key, value).file()); v != nil && v.System {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) rebootGuest() (any, error) {
+	e := c.ending()
+	e.shutdown = true
+	g, err := c.state.process(c.node, e.vmid)
+	switch {
+	case err != nil:
+		return nil, err
+	case g.Power == Paused:
+		return nil, die("VM is paused - cannot shutdown")
+	case g.Power == Stopped:
+		return nil, die("VM %d not running", e.vmid)
+	}
+	return c.spawnFor(e.vmid, "qmreboot", func(w *worker) error {
+		if err := w.end(e); err != nil {
+			return err
+		}
+		// The VM comes back after the task's end.
+		w.spawn(e.node, "qmstart", e.vmid, func(w *worker) error { return w.start(e.node, e.vmid, false) })
+		return nil
+	})
+}
+
+// process makes a small change to a running VM: a reset, a pause.
+func (w *worker) process(kind string, vmid int, skipLock bool, fn func(*op, *Guest) error) error {
+	return w.locked(vmid, exclusive, configLockWait, func() error {
+		if err := w.pauseFor(kind); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			g := st.Guests[vmid]
+			if g == nil || g.Power == Stopped {
+				return die("VM %d not running", vmid)
+			}
+			if err := g.lock(); err != nil && !skipLock {
+				return err
+			}
+			return fn(w.op(st), g)
+		})
+	})
+}
+
+func (c *call) resetGuest() (any, error) {
+	return c.statusAction("qmreset", func(w *worker, vmid int, skip bool) error {
+		return w.process("qmreset", vmid, skip, func(_ *op, g *Guest) error {
+			g.started = w.s.clock.Now()
+			return nil
+		})
+	})
+}
+
+func (c *call) suspendGuest() (any, error) {
+	if c.flag("todisk") {
+		return c.statusAction("qmsuspend", func(w *worker, vmid int, skip bool) error {
+			return w.process("qmsuspend", vmid, skip, func(o *op, g *Guest) error {
+				o.halt(g)
+				g.Config["lock"] = "suspended"
+				return nil
+			})
+		})
+	}
+	return c.statusAction("qmpause", func(w *worker, vmid int, skip bool) error {
+		return w.process("qmpause", vmid, skip, func(_ *op, g *Guest) error {
+			g.Power = Paused
+			return nil
+		})
+	})
+}
+
+func (c *call) resumeGuest() (any, error) {
+	return c.statusAction("qmresume", func(w *worker, vmid int, skip bool) error {
+		return w.process("qmresume", vmid, skip, func(_ *op, g *Guest) error {
+			g.Power = Running
+			return nil
+		})
+	})
+}
+
+func (c *call) statusIndex() (any, error) {
+	return subdirs("current", "start", "stop", "reset", "shutdown", "suspend", "reboot"), nil
+}

@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+func (c *call) resizeDisk() (any, error) {
+	if err := c.rootOnly("skiplock"); err != nil {
+		return nil, err
+	}
+	node, vmid, key, size := c.node, c.vmid(), c.str("disk"), c.str("size")
+	digest, skip := c.str("digest"), c.flag("skiplock")
+	return c.spawnFor(vmid, "resize", func(w *worker) error {
+		return w.locked(vmid, exclusive, configLockWait, func() error {
+			if err := w.pauseFor("resize"); err != nil {
+				return err
+			}
+			return w.do(func(st *State) error {
+				g, err := st.guest(node, vmid)
+				if err != nil {
+					return err
+				}
+				if digest != "" && digest != g.digest() {
+					return die("checksum mismatch (file change by other user?)")
+				}
+				if err := g.lock(); err != nil && !skip {
+					return err
+				}
+				return w.op(st).resize(g, key, size)
+			})
+		})
+	})
+}
+
+// resize grows a disk. A size with a plus sign is added; one without a unit is in bytes.
+func (o *op) resize(g *Guest, key, size string) error {
+	if g.Config[key] == "" {
+		return die("disk '%s' does not exist", key)
+	}
+	d := o.s.parseDrive(key, g.Config[key])
+	v := o.st.volume(g.Node, d.file())
+	if v == nil {
+		return die("volume '%s' does not exist", d.file())
+	}
+	if d.cdrom() {
+		return die("you can't resize a cdrom")
+	}
+	bytes, _ := schema.ParseSize(strings.TrimPrefix(size, "+"))
+	if strings.HasPrefix(size, "+") {
+		bytes += v.Size
+	}
+	if bytes < v.Size {
+		return die("shrinking disks is not supported")
+	}
+	if bytes > v.Size && g.Power == Stopped {
+		o.log("Image resized.")
+	}
+	v.Size = bytes
+	d["size"] = sizeOption(bytes)
+	g.Config[key] = o.s.print(key, d)
+	return nil
+}

@@ -1,0 +1,452 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/yaml"
+
+	"github.com/vitistack/provider-proxmox/examples/scenarios"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// Scenario describes a cluster at its start. Sizes are written as PVE does: "8G", "512M".
+type Scenario struct {
+	// Version is the release, "9.2" (default) or "8.4".
+	Version string `json:"version,omitempty"`
+	// Cluster is the cluster's name; empty for nodes without a cluster.
+	Cluster string `json:"cluster,omitempty"`
+	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
+	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk.
+	Durations map[string]string `json:"durations,omitempty"`
+	Nodes     []ScenarioNode    `json:"nodes"`
+	Storages  []ScenarioStorage `json:"storages,omitempty"`
+	Guests    []ScenarioGuest   `json:"guests,omitempty"`
+	Pools     []ScenarioPool    `json:"pools,omitempty"`
+	Users     []ScenarioUser    `json:"users,omitempty"`
+	Groups    []string          `json:"groups,omitempty"`
+	Roles     []ScenarioRole    `json:"roles,omitempty"`
+	ACL       []ScenarioGrant   `json:"acl,omitempty"`
+	// HA lists the VMIDs of guests that HA manages.
+	HA []int `json:"ha,omitempty"`
+}
+
+// ScenarioNode is a node of the cluster.
+type ScenarioNode struct {
+	Name    string `json:"name"`
+	Offline bool   `json:"offline,omitempty"`
+	// CPUs defaults to 8, Memory to 32G, Disk to 100G.
+	CPUs    int    `json:"cpus,omitempty"`
+	Memory  string `json:"memory,omitempty"`
+	Disk    string `json:"disk,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Interfaces default to the bridge vmbr0.
+	Interfaces []ScenarioInterface `json:"interfaces,omitempty"`
+}
+
+// ScenarioInterface is a network interface of a node.
+type ScenarioInterface struct {
+	Name string `json:"name"`
+	// Type defaults to bridge.
+	Type      string `json:"type,omitempty"`
+	CIDR      string `json:"cidr,omitempty"`
+	Gateway   string `json:"gateway,omitempty"`
+	Ports     string `json:"ports,omitempty"`
+	VLANAware bool   `json:"vlanAware,omitempty"`
+}
+
+// ScenarioStorage is a storage of the cluster.
+type ScenarioStorage struct {
+	ID string `json:"id"`
+	// Type is dir, nfs, lvmthin, zfspool, rbd, …
+	Type     string   `json:"type"`
+	Path     string   `json:"path,omitempty"`
+	Content  []string `json:"content"`
+	Nodes    []string `json:"nodes,omitempty"`
+	Shared   bool     `json:"shared,omitempty"`
+	Disabled bool     `json:"disabled,omitempty"`
+	// Total defaults to 100G.
+	Total string `json:"total,omitempty"`
+	Used  string `json:"used,omitempty"`
+	// Files are such as "iso/debian.iso: 600M"; they are on every node.
+	Files map[string]string `json:"files,omitempty"`
+}
+
+// ScenarioGuest is a VM or template.
+type ScenarioGuest struct {
+	VMID int    `json:"vmid"`
+	Node string `json:"node"`
+	// Count makes that many of them: VMIDs and the ends of names count up.
+	Count    int  `json:"count,omitempty"`
+	Template bool `json:"template,omitempty"`
+	Running  bool `json:"running,omitempty"`
+	// Config are the options as the API takes them: a disk "ceph:8" is made with 8 GiB.
+	Config map[string]string `json:"config,omitempty"`
+	// Blank disks hold no system, so that no agent runs and nobody hears a shutdown.
+	Blank bool           `json:"blank,omitempty"`
+	Agent *ScenarioAgent `json:"agent,omitempty"`
+	Pool  string         `json:"pool,omitempty"`
+}
+
+// ScenarioAgent is what runs inside a guest.
+type ScenarioAgent struct {
+	Missing         bool                `json:"missing,omitempty"`
+	IgnoresShutdown bool                `json:"ignoresShutdown,omitempty"`
+	Addresses       map[string][]string `json:"addresses,omitempty"`
+}
+
+// ScenarioPool is a resource pool.
+type ScenarioPool struct {
+	ID       string   `json:"id"`
+	Comment  string   `json:"comment,omitempty"`
+	Storages []string `json:"storages,omitempty"`
+}
+
+// ScenarioUser is an account. root@pam is always there.
+type ScenarioUser struct {
+	ID       string          `json:"id"`
+	Password string          `json:"password,omitempty"`
+	Disabled bool            `json:"disabled,omitempty"`
+	Groups   []string        `json:"groups,omitempty"`
+	Tokens   []ScenarioToken `json:"tokens,omitempty"`
+}
+
+// ScenarioToken is an API token. With Separated it has only the privileges of its own grants.
+type ScenarioToken struct {
+	ID        string `json:"id"`
+	Secret    string `json:"secret"`
+	Separated bool   `json:"separated,omitempty"`
+}
+
+// ScenarioRole is a role beside the built-in ones.
+type ScenarioRole struct {
+	ID         string   `json:"id"`
+	Privileges []string `json:"privileges"`
+}
+
+// ScenarioGrant gives roles on a path to one user, group or token.
+type ScenarioGrant struct {
+	Path  string   `json:"path"`
+	User  string   `json:"user,omitempty"`
+	Group string   `json:"group,omitempty"`
+	Token string   `json:"token,omitempty"`
+	Roles []string `json:"roles"`
+	// Local grants hold for the path alone, not for what is below.
+	Local bool `json:"local,omitempty"`
+}
+
+// Quickstart is the built-in scenario, examples/scenarios/quickstart.yaml.
+func Quickstart() (*Scenario, error) {
+	data, err := scenarios.Files.ReadFile("quickstart.yaml")
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the built-in scenario")
+	}
+	return ParseScenario(data)
+}
+
+// LoadScenario reads a scenario from a YAML file.
+func LoadScenario(path string) (*Scenario, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // The user names the file.
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the scenario")
+	}
+	s, err := ParseScenario(data)
+	return s, errors.Wrapf(err, "cannot load %q", path)
+}
+
+// ParseScenario reads a scenario in YAML. Unknown fields are an error.
+func ParseScenario(data []byte) (*Scenario, error) {
+	s := &Scenario{}
+	if err := yaml.UnmarshalStrict(data, s); err != nil {
+		return nil, errors.Wrap(err, "cannot parse the scenario")
+	}
+	if len(s.Nodes) == 0 {
+		return nil, errors.New("cannot use a scenario without nodes")
+	}
+	for kind, d := range s.Durations {
+		if _, err := time.ParseDuration(d); err != nil {
+			return nil, errors.Wrapf(err, "cannot parse the duration of %q", kind)
+		}
+	}
+	return s, nil
+}
+
+func (s *Scenario) version() string {
+	if s.Version == "" {
+		return "9.2"
+	}
+	return s.Version
+}
+
+func (s *Scenario) durations() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for kind, text := range s.Durations {
+		if d, err := time.ParseDuration(text); err == nil {
+			out[kind] = d
+		}
+	}
+	return out
+}
+
+// build makes the state without guests.
+func (s *Scenario) build(version string, now time.Time) (*State, error) {
+	st := newState(version)
+	st.ClusterName = s.Cluster
+	st.Roles = builtinRoles(version)
+	st.Users[root] = &User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*Token{}}
+	for _, n := range s.Nodes {
+		node, err := n.build(now)
+		if err != nil {
+			return nil, err
+		}
+		st.Nodes[n.Name] = node
+	}
+	for _, sc := range s.Storages {
+		if err := sc.build(st, now); err != nil {
+			return nil, err
+		}
+	}
+	s.buildAccess(st)
+	for _, p := range s.Pools {
+		pool := &Pool{Comment: p.Comment, VMs: map[int]bool{}, Storages: map[string]bool{}}
+		for _, id := range p.Storages {
+			pool.Storages[id] = true
+		}
+		st.Pools[p.ID] = pool
+	}
+	return st, s.checkACL(st)
+}
+
+// size reads a size, or returns the default for an empty text.
+func size(text, fallback string) (int64, error) {
+	if text == "" {
+		text = fallback
+	}
+	n, ok := schema.ParseSize(text)
+	if !ok {
+		return 0, errors.Errorf("cannot parse the size %q, want such as 8G", text)
+	}
+	return n, nil
+}
+
+func (n ScenarioNode) build(now time.Time) (*Node, error) {
+	memory, err := size(n.Memory, "32G")
+	if err != nil {
+		return nil, err
+	}
+	disk, err := size(n.Disk, "100G")
+	if err != nil {
+		return nil, err
+	}
+	node := &Node{
+		Name: n.Name, Offline: n.Offline, CPUs: n.CPUs, Memory: memory, Disk: disk, Address: n.Address,
+		Interfaces: map[string]*Interface{}, booted: now.Add(-24 * time.Hour),
+	}
+	if node.CPUs == 0 {
+		node.CPUs = 8
+	}
+	if len(n.Interfaces) == 0 {
+		n.Interfaces = []ScenarioInterface{{Name: "vmbr0"}}
+	}
+	for _, i := range n.Interfaces {
+		if i.Type == "" {
+			i.Type = "bridge"
+		}
+		node.Interfaces[i.Name] = &Interface{
+			Name: i.Name, Type: i.Type, CIDR: i.CIDR, Gateway: i.Gateway, Ports: i.Ports, VLANAware: i.VLANAware,
+		}
+	}
+	return node, nil
+}
+
+func (sc ScenarioStorage) build(st *State, now time.Time) error {
+	total, err := size(sc.Total, "100G")
+	if err != nil {
+		return err
+	}
+	used, err := size(sc.Used, "0")
+	if err != nil {
+		return err
+	}
+	storage := &Storage{
+		ID: sc.ID, Type: sc.Type, Path: sc.Path, Content: sc.Content, Nodes: sc.Nodes, Shared: sc.Shared, Disabled: sc.Disabled,
+		Total: total, Used: used,
+	}
+	st.Storages[sc.ID] = storage
+	for name, text := range sc.Files {
+		bytes, err := size(text, "")
+		if err != nil {
+			return err
+		}
+		content, _, err := storage.kindOf(name)
+		if err != nil {
+			return err
+		}
+		for node := range st.Nodes {
+			if storage.storageOn(node) {
+				st.Volumes[storage.key(node, name)] = file(content, name, bytes, now)
+			}
+		}
+	}
+	return nil
+}
+
+// file is a volume that belongs to no guest.
+func file(content, name string, bytes int64, now time.Time) *Volume {
+	return &Volume{
+		Content: content, Format: uploadFormat(content, name), Size: bytes, Used: bytes, System: content == "import", Created: now,
+	}
+}
+
+func (s *Scenario) buildAccess(st *State) {
+	for _, g := range s.Groups {
+		st.Groups[g] = &Group{}
+	}
+	for _, r := range s.Roles {
+		role := &Role{Privileges: map[string]bool{}}
+		for _, p := range r.Privileges {
+			role.Privileges[p] = true
+		}
+		st.Roles[r.ID] = role
+	}
+	for _, u := range s.Users {
+		user := &User{Password: u.Password, Disabled: u.Disabled, Groups: map[string]bool{}, Tokens: map[string]*Token{}}
+		for _, g := range u.Groups {
+			user.Groups[g] = true
+		}
+		for _, t := range u.Tokens {
+			user.Tokens[t.ID] = &Token{Secret: t.Secret, NoSeparation: !t.Separated}
+		}
+		st.Users[u.ID] = user
+	}
+	for _, g := range s.ACL {
+		kind, id := g.subject()
+		for _, role := range g.Roles {
+			st.ACL = append(st.ACL, Grant{Path: g.Path, Kind: kind, ID: id, Role: role, Propagate: !g.Local})
+		}
+	}
+}
+
+func (g ScenarioGrant) subject() (kind, id string) {
+	switch {
+	case g.Token != "":
+		return "token", g.Token
+	case g.Group != "":
+		return "group", g.Group
+	}
+	return "user", g.User
+}
+
+func (s *Scenario) checkACL(st *State) error {
+	for _, g := range st.ACL {
+		if st.Roles[g.Role] == nil {
+			return errors.Errorf("cannot find the role %q that is granted on %q", g.Role, g.Path)
+		}
+	}
+	return nil
+}
+
+// populate adds the scenario's guests to the state.
+func (s *Server) populate(sc *Scenario) error {
+	for _, g := range sc.Guests {
+		for i := range max(g.Count, 1) {
+			if err := s.addGuest(g, i); err != nil {
+				return errors.Wrapf(err, "cannot add guest %d", g.VMID+i)
+			}
+		}
+	}
+	for _, vmid := range sc.HA {
+		s.state.HA[haID(vmid)] = &HAResource{State: "started"}
+	}
+	return nil
+}
+
+func (s *Server) addGuest(sg ScenarioGuest, i int) error {
+	vmid := sg.VMID + i
+	if s.state.Nodes[sg.Node] == nil {
+		return errors.Errorf("cannot find the node %q", sg.Node)
+	}
+	if s.state.Guests[vmid] != nil {
+		return errors.New("cannot use a VMID twice")
+	}
+	options := map[string]string{}
+	for key, value := range sg.Config {
+		if s.option(key) == nil {
+			return errors.Errorf("cannot use the unknown option %q", key)
+		}
+		options[key] = value
+		if isNIC(key) {
+			options[key] = s.withMAC(key, value)
+		}
+	}
+	if sg.Count > 0 {
+		options["name"] = sg.Config["name"] + "-" + strconv.Itoa(i)
+	}
+	o := &op{s: s, st: s.state, who: root, node: sg.Node}
+	g := s.state.NewGuest(vmid, sg.Node, nil)
+	if err := o.build(&creation{vmid: vmid, node: sg.Node, options: options, pool: sg.Pool}); err != nil {
+		return err
+	}
+	return s.bring(o, g, sg)
+}
+
+// bring puts a scenario's guest into its state.
+func (s *Server) bring(o *op, g *Guest, sg ScenarioGuest) error {
+	for _, id := range o.volumes(g) {
+		if v := s.state.volume(g.Node, id); v != nil && !strings.Contains(id, "cloudinit") {
+			v.System = !sg.Blank
+		}
+	}
+	if sg.Agent != nil {
+		g.Agent = &Agent{Missing: sg.Agent.Missing, IgnoresShutdown: sg.Agent.IgnoresShutdown, Addresses: map[int][]string{}}
+		for nic, list := range sg.Agent.Addresses {
+			g.Agent.Addresses[atoi(strings.TrimPrefix(nic, "net"))] = slices.Clone(list)
+		}
+	}
+	if sg.Template {
+		o.makeTemplate(g, "")
+	}
+	if sg.Running {
+		o.boot(g)
+		g.started = s.clock.Now().Add(-time.Hour)
+	}
+	return nil
+}
+
+// SetToken gives a token of the scenario another secret, or adds the token to its user with all the user's privileges.
+func (s *Server) SetToken(id, secret string) error {
+	who := identity(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user := s.state.Users[who.user()]
+	if user == nil || who.token() == "" {
+		return errors.New(fmt.Sprintf("cannot find the user of token %q", id))
+	}
+	if t := user.Tokens[who.token()]; t != nil {
+		t.Secret = secret
+		return nil
+	}
+	user.Tokens[who.token()] = &Token{Secret: secret, NoSeparation: true}
+	return nil
+}

@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package schema holds what the Proxmox VE API accepts, as data, and checks requests against it with the messages of
+// the real one.
+package schema
+
+import "regexp"
+
+// Facts are what the simulator knows of one version of the Proxmox VE API: names, types, limits and permission checks
+// of every method. They are generated from the API description and carry none of its texts.
+type Facts struct {
+	// Version is the release the facts belong to, such as "9.2".
+	Version string `json:"version"`
+	// Formats are the property-string formats, by name; inline formats have generated names that begin with "#".
+	Formats map[string]Properties `json:"formats"`
+	// Methods are all methods of the API.
+	Methods []*Method `json:"methods"`
+
+	tree   *branch
+	checks map[string]stringFormat
+}
+
+// Method is one HTTP method of one API path.
+type Method struct {
+	// Path is the path below /api2/json with its parameters in braces, such as "/nodes/{node}/qemu/{vmid}".
+	Path string `json:"path"`
+	// Verb is the HTTP method: GET, POST, PUT or DELETE.
+	Verb string `json:"verb"`
+	// Parameters are the method's parameters, those in the path included.
+	Parameters Properties `json:"parameters,omitempty"`
+	// Open is true where parameters that the facts do not name are accepted.
+	Open bool `json:"open,omitempty"`
+	// ProxyTo names the parameter that holds the node that answers, empty where any node does.
+	ProxyTo string `json:"proxyTo,omitempty"`
+	// NoToken is true where an API token may not call the method.
+	NoToken bool `json:"noToken,omitempty"`
+	// User is "world" for methods without authentication, "all" for methods that every user may call.
+	User string `json:"user,omitempty"`
+	// Check is the permission check as the API description spells it: ["perm", path, privileges, "any", 1] and
+	// combinations with "and" and "or". A method with neither User nor Check is for root@pam only.
+	Check []any `json:"check,omitempty"`
+}
+
+// Properties are named properties of a method or of a property-string format.
+type Properties map[string]*Property
+
+// Property is the type of one parameter and its limits.
+type Property struct {
+	Type        string    `json:"type,omitempty"`
+	Optional    bool      `json:"optional,omitempty"`
+	Format      string    `json:"format,omitempty"`
+	Pattern     string    `json:"pattern,omitempty"`
+	Enum        []string  `json:"enum,omitempty"`
+	Minimum     *float64  `json:"minimum,omitempty"`
+	Maximum     *float64  `json:"maximum,omitempty"`
+	MinLength   *int      `json:"minLength,omitempty"`
+	MaxLength   *int      `json:"maxLength,omitempty"`
+	DefaultKey  bool      `json:"defaultKey,omitempty"`
+	Alias       string    `json:"alias,omitempty"`
+	KeyAlias    string    `json:"keyAlias,omitempty"`
+	Requires    string    `json:"requires,omitempty"`
+	Items       *Property `json:"items,omitempty"`
+	OptionalFor bool      `json:"optionalFor,omitempty"`
+	// Count is the number of keys that a property "name[n]" stands for, 0 for plain names.
+	Count int `json:"count,omitempty"`
+
+	pattern *regexp.Regexp
+}

@@ -1,0 +1,225 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package schema
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// stringFormat checks one value of a named format and returns PVE's message, empty if the value is fine.
+type stringFormat func(value string) string
+
+// pattern is a format that a regular expression describes; message may contain one %s for the value.
+func pattern(expression, message string) stringFormat {
+	re := regexp.MustCompile(expression)
+	return func(value string) string {
+		if re.MatchString(value) {
+			return ""
+		}
+		return describe(message, value)
+	}
+}
+
+func describe(message, value string) string {
+	if strings.Contains(message, "%s") {
+		return fmt.Sprintf(message, value)
+	}
+	return message
+}
+
+// when is a format that a predicate describes.
+func when(valid func(string) bool, message string) stringFormat {
+	return func(value string) string {
+		if valid(value) {
+			return ""
+		}
+		return describe(message, value)
+	}
+}
+
+const (
+	dnsName = `^([a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?\.)*([a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)\n?$`
+	tag     = `(?i)^[a-z0-9_][a-z0-9_\-+.]*\n?$`
+)
+
+// stringFormats are the named formats of single values, with the messages of PVE's verifiers.
+func stringFormats(version string) map[string]stringFormat {
+	formats := map[string]stringFormat{
+		"pve-configid":    pattern(`(?i)^[a-z][a-z0-9_-]+\n?$`, "invalid configuration ID '%s'"),
+		"pve-storage-id":  storageID,
+		"pve-bridge-id":   pattern(`^[-_.\w\d]+$`, "invalid bridge ID '%s'"),
+		"pve-vmid":        pattern(`^[1-9][0-9]{2,8}\n?$`, "value does not look like a valid VM ID"),
+		"pve-node":        pattern(`^([a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)\n?$`, "value does not look like a valid node name"),
+		"mac-addr":        pattern(`(?i)^[a-f0-9][02468ace](:[a-f0-9]{2}){5}\n?$`, "value does not look like a valid unicast MAC address"),
+		"mac-prefix":      pattern(`(?i)^[a-f0-9][02468ace](:[a-f0-9]{2}){0,2}:?$`, "value is not a valid unicast MAC address prefix"),
+		"urlencoded":      pattern(`^[-%a-zA-Z0-9_.!~*'()]*\n?$`, "invalid urlencoded string: %s"),
+		"dns-name":        pattern(dnsName, "value does not look like a valid DNS name"),
+		"pve-tag":         pattern(tag, "invalid characters in tag"),
+		"pve-iface":       pattern(`(?i)^[a-z][a-z0-9_]{1,20}([:.]\d+)?\n?$`, "invalid network interface name '%s'"),
+		"pve-groupid":     pattern(`^[A-Za-z0-9.\-_]+\n?$`, "group name '%s' contains invalid characters"),
+		"pve-roleid":      pattern(`^[A-Za-z0-9.\-_]+\n?$`, "role name '%s' contains invalid characters"),
+		"pve-realm":       pattern(`^[A-Za-z][A-Za-z0-9.\-_]+\n?$`, "value does not look like a valid realm"),
+		"pve-userid":      pattern(`^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+$`, "value '%s' does not look like a valid user name"),
+		"pve-tokenid":     pattern(`^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+![A-Za-z][A-Za-z0-9.\-_]+$`, "value '%s' does not look like a valid token ID"),
+		"pve-priv":        privilege(version),
+		"pve-poolid":      poolID,
+		"pve-volume-id":   volumeID,
+		"pve-qm-bootdev":  pattern(`^(net|scsi|virtio|sata|ide|usb|hostpci)\d+$`, "invalid boot device '%s'"),
+		"pve-qm-bootdisk": pattern(`^(ide|sata|scsi|virtio|efidisk|tpmstate)\d+$`, "invalid boot disk '%s'"),
+		"pve-storage-content": pattern(`^(images|rootdir|vztmpl|iso|backup|snippets|import|none)$`,
+			"invalid content type '%s'"),
+		"pve-storage-path":     pattern(`^/.+`, "value does not look like a valid absolute path"),
+		"pve-startup-order":    startupOrder,
+		"pve-hotplug-features": hotplugFeatures,
+		"pve-cpuset":           pattern(`^\s*\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*\s*$`, "cpuset contains invalid cpu list '%s'"),
+		"pve-phys-bits":        physBits,
+		"disk-size":            when(func(v string) bool { _, ok := ParseSize(v); return ok }, "value does not look like a valid disk size: %s"),
+		"email":                pattern(`^[^\s@]+@[^\s@]+$`, "value does not look like a valid email address"),
+	}
+	for name, f := range addressFormats() {
+		formats[name] = f
+	}
+	formats["pve-volume-id-or-qm-path"] = qmPath
+	formats["pve-volume-id-or-absolute-path"] = absolutePath
+	return formats
+}
+
+func addressFormats() map[string]stringFormat {
+	name := regexp.MustCompile(dnsName)
+	return map[string]stringFormat{
+		"ipv4":            when(isIPv4, "value does not look like a valid IPv4 address"),
+		"ipv6":            when(isIPv6, "value does not look like a valid IPv6 address"),
+		"ip":              when(isIP, "value does not look like a valid IP address"),
+		"CIDRv4":          when(isCIDRv4, "value does not look like a valid IPv4 CIDR network"),
+		"CIDRv6":          when(isCIDRv6, "value does not look like a valid IPv6 CIDR network"),
+		"CIDR":            when(isCIDR, "value does not look like a valid CIDR network"),
+		"ipv4mask":        when(isMask, "value does not look like a valid IP netmask"),
+		"address":         when(func(v string) bool { return isIP(v) || name.MatchString(v) }, "value does not look like a valid address: %s"),
+		"pve-ipv4-config": when(func(v string) bool { return v == "dhcp" || v == "manual" || isCIDRv4(v) }, "value does not look like a valid ipv4 network configuration"),
+		"pve-ipv6-config": when(func(v string) bool { return v == "auto" || v == "dhcp" || v == "manual" || isCIDRv6(v) }, "value does not look like a valid ipv6 network configuration"),
+	}
+}
+
+func isIP(v string) bool { return isIPv4(v) || isIPv6(v) }
+
+func isIPv4(v string) bool {
+	a, err := netip.ParseAddr(v)
+	return err == nil && a.Is4()
+}
+
+func isIPv6(v string) bool {
+	a, err := netip.ParseAddr(v)
+	return err == nil && a.Is6() && a.Zone() == ""
+}
+
+func isCIDR(v string) bool { return isCIDRv4(v) || isCIDRv6(v) }
+
+func isCIDRv4(v string) bool { return isPrefix(v, isIPv4, 32) }
+
+func isCIDRv6(v string) bool { return isPrefix(v, isIPv6, 128) }
+
+// isPrefix reports whether v is an address and a length; PVE takes no networks larger than /8.
+func isPrefix(v string, address func(string) bool, longest int) bool {
+	ip, length, ok := strings.Cut(v, "/")
+	n, err := strconv.Atoi(length)
+	return ok && err == nil && address(ip) && n > 7 && n <= longest
+}
+
+func isMask(v string) bool {
+	a, err := netip.ParseAddr(v)
+	if err != nil || !a.Is4() {
+		return false
+	}
+	b := a.As4()
+	bits := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+	return ^bits&(^bits+1) == 0
+}
+
+func storageID(v string) string {
+	if len(v) < 2 {
+		return fmt.Sprintf("storage ID '%s' cannot be shorter than 2 characters", v)
+	}
+	return pattern(`(?i)^[a-z][a-z0-9\-_.]*[a-z0-9]\n?$`, "storage ID '%s' contains illegal characters")(v)
+}
+
+func poolID(v string) string {
+	if strings.Count(v, "/") > 2 {
+		return fmt.Sprintf("pool name '%s' nested too deeply (max levels = 3)", v)
+	}
+	return pattern(`^[A-Za-z0-9.\-_]+(/[A-Za-z0-9.\-_]+)*$`, "pool name '%s' contains invalid characters")(v)
+}
+
+func volumeID(v string) string {
+	return pattern(`(?i)^[a-z][a-z0-9\-_.]*[a-z0-9]:.+`, "unable to parse volume ID '%s'")(v)
+}
+
+// qmPath takes what may stand as the file of a VM's drive.
+func qmPath(v string) string {
+	if v == "none" || v == "cdrom" || v == "cloudinit" {
+		return ""
+	}
+	return absolutePath(v)
+}
+
+func absolutePath(v string) string {
+	if strings.HasPrefix(v, "/") && len(v) > 1 {
+		return ""
+	}
+	return volumeID(v)
+}
+
+func startupOrder(v string) string {
+	part := regexp.MustCompile(`^\s*$|^(order=)?\d+$|^up=\d+$|^down=\d+$`)
+	for _, p := range strings.Split(v, ",") {
+		if v == "" || !part.MatchString(p) {
+			return "unable to parse startup options"
+		}
+	}
+	return ""
+}
+
+func hotplugFeatures(v string) string {
+	if v == "0" || v == "1" {
+		return ""
+	}
+	feature := regexp.MustCompile(`^(network|disk|cpu|memory|usb|cloudinit)$`)
+	for _, f := range SplitList(v) {
+		if !feature.MatchString(f) {
+			return fmt.Sprintf("invalid hotplug feature '%s'", f)
+		}
+	}
+	return ""
+}
+
+func physBits(v string) string {
+	if n, err := strconv.Atoi(v); v == "host" || (err == nil && n >= 8 && n <= 64) {
+		return ""
+	}
+	return fmt.Sprintf("value must be an integer between 8 and 64 or 'host', got '%s'", v)
+}
+
+// SplitList splits a list as PVE does: at NUL characters where there are any, else at commas, semicolons and spaces.
+func SplitList(list string) []string {
+	if strings.Contains(list, "\x00") {
+		return strings.Split(list, "\x00")
+	}
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' || r == ' ' || r == '\t' || r == '\n' })
+}

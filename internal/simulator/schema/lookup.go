@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package schema
+
+import "strings"
+
+// Match is a method found for a request path.
+type Match struct {
+	// Method is what the path and verb name.
+	Method *Method
+	// Values are the parameters taken from the path.
+	Values map[string]string
+}
+
+// branch is one segment of the API's path tree.
+type branch struct {
+	literal map[string]*branch
+	param   *branch
+	// name is the parameter that this segment holds, empty for literal segments.
+	name string
+	// rest is true where the parameter takes all remaining segments: volume names contain slashes.
+	rest    bool
+	methods map[string]*Method
+}
+
+func newBranch() *branch {
+	return &branch{literal: map[string]*branch{}, methods: map[string]*Method{}}
+}
+
+func (b *branch) add(m *Method) {
+	at := b
+	for _, segment := range segments(m.Path) {
+		at = at.child(segment)
+	}
+	at.rest = strings.HasSuffix(m.Path, "/content/{volume}")
+	at.methods[m.Verb] = m
+}
+
+func (b *branch) child(segment string) *branch {
+	if name, ok := parameterName(segment); ok {
+		if b.param == nil {
+			b.param = newBranch()
+			b.param.name = name
+		}
+		return b.param
+	}
+	if b.literal[segment] == nil {
+		b.literal[segment] = newBranch()
+	}
+	return b.literal[segment]
+}
+
+func parameterName(segment string) (string, bool) {
+	name, ok := strings.CutPrefix(segment, "{")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, "}")
+}
+
+// Find returns the method that answers verb on path. The path is below /api2/json, already unescaped; empty segments
+// are ignored as pveproxy does.
+func (f *Facts) Find(verb, path string) (Match, bool) {
+	at, found := f.tree, Match{Values: map[string]string{}}
+	parts := segments(path)
+	for i, segment := range parts {
+		if next := at.literal[segment]; next != nil {
+			at = next
+			continue
+		}
+		if at.param == nil {
+			return Match{}, false
+		}
+		at = at.param
+		found.Values[at.name] = segment
+		if at.rest {
+			found.Values[at.name] = strings.Join(parts[i:], "/")
+			break
+		}
+	}
+	found.Method = at.methods[verb]
+	return found, found.Method != nil
+}
+
+func segments(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+}

@@ -1,0 +1,211 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package simulator is a Proxmox VE API in memory: it serves the paths of the real API over HTTPS, with its validation,
+// permissions, messages, tasks and locks. It knows no Kubernetes. It is for tests and for trying out clients; see
+// cmd/pve-simulator for the program.
+package simulator
+
+import (
+	"context"
+	"crypto/tls"
+	"maps"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
+)
+
+// Options configure a Server. The zero value is the quickstart scenario on a free loopback port, with instant tasks.
+type Options struct {
+	// Scenario is the cluster at the start; nil means the built-in quickstart scenario.
+	Scenario *Scenario
+	// Version overrides the scenario's version: "8.4" or "9.2".
+	Version string
+	// Address is where to listen, "127.0.0.1:0" by default.
+	Address string
+	// NodeAddresses are addresses to listen on for single nodes, by node name. Address serves the first node.
+	NodeAddresses map[string]string
+	// Speed divides the durations of tasks: 1 is real time. 0 makes tasks instant: the call that starts one returns when it
+	// has ended.
+	Speed float64
+	// Certificates are what the server presents and what clients trust; nil means fresh ones in memory.
+	Certificates *Certificates
+	// Clock is the time; nil means the real one.
+	Clock Clock
+	// OnRequest is called after every request, in the order of their ends.
+	OnRequest func(Request)
+}
+
+// Server is a simulated cluster.
+type Server struct {
+	pace
+	facts     *schema.Facts
+	options   Options
+	durations map[string]time.Duration
+	routes    map[string]handler
+	// privileges are what changing a VM's options needs.
+	privileges []optionPrivilege
+	certs      *Certificates
+	locks      *lockTable
+	faults     *faults
+	requests   *requestLog
+	secret     []byte
+
+	mu    sync.Mutex
+	state *State
+
+	wire    *wire.Server
+	address map[string]string
+	workers sync.WaitGroup
+	ctx     context.Context //nolint:containedctx // It ends the workers.
+	stop    context.CancelFunc
+}
+
+// New returns a server that does not listen yet.
+func New(o Options) (*Server, error) {
+	if o.Scenario == nil {
+		quickstart, err := Quickstart()
+		if err != nil {
+			return nil, err
+		}
+		o.Scenario = quickstart
+	}
+	if o.Clock == nil {
+		o.Clock = wallClock{}
+	}
+	if o.Version == "" {
+		o.Version = o.Scenario.version()
+	}
+	facts, err := schema.Load(o.Version)
+	if err != nil {
+		return nil, err
+	}
+	state, err := o.Scenario.build(o.Version, o.Clock.Now())
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot build the scenario")
+	}
+	s := &Server{
+		pace: pace{clock: o.Clock, speed: o.Speed}, facts: facts, options: o, state: state, durations: durations(),
+		locks: newLockTable(), faults: newFaults(o.Clock), requests: &requestLog{}, secret: randomBytes(32),
+		privileges: optionPrivileges(), certs: o.Certificates, address: map[string]string{},
+	}
+	s.routes = s.table()
+	maps.Copy(s.durations, o.Scenario.durations())
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s, errors.Wrap(s.populate(o.Scenario), "cannot build the scenario")
+}
+
+// Start listens. The server runs until Close.
+func (s *Server) Start() error {
+	if s.certs == nil {
+		certs, err := NewCertificates(s.clock.Now())
+		if err != nil {
+			return err
+		}
+		s.certs = certs
+	}
+	pair, err := tls.X509KeyPair(s.certs.Certificate, s.certs.Key)
+	if err != nil {
+		return errors.Wrap(err, "cannot use the server certificate")
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	s.wire = wire.NewServer(s, config, s.clock.Now)
+	if err := s.listen(s.options.Address, s.state.firstNode()); err != nil {
+		return err
+	}
+	for node, address := range s.options.NodeAddresses {
+		if err := s.listen(address, node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) listen(address, node string) error {
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	ln, err := net.Listen("tcp", address) //nolint:noctx // It does not block.
+	if err != nil {
+		return errors.Wrapf(err, "cannot listen on %q", address)
+	}
+	s.address[node] = ln.Addr().String()
+	s.wire.Serve(ln, node)
+	return nil
+}
+
+// Close stops the server: running tasks are interrupted, and it returns when all of it has ended.
+func (s *Server) Close() {
+	s.stop()
+	if s.wire != nil {
+		s.wire.Close()
+	}
+	s.workers.Wait()
+}
+
+// URL is the address of the API's server, such as "https://127.0.0.1:8006".
+func (s *Server) URL() string { return s.NodeURL(s.state.firstNode()) }
+
+// NodeURL is the address of a node that has one of its own, empty otherwise.
+func (s *Server) NodeURL(node string) string {
+	if s.address[node] == "" {
+		return ""
+	}
+	return "https://" + s.address[node]
+}
+
+// CA returns the certificate that signed the server's, in PEM. It is there after Start.
+func (s *Server) CA() []byte { return s.certs.CA }
+
+// update runs fn on the state, alone.
+func (s *Server) update(fn func(*State)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn(s.state)
+}
+
+// Edit changes the state behind the API's back, as other users and broken hardware do.
+func (s *Server) Edit(fn func(*State)) { s.update(fn) }
+
+// Guest returns a copy of a guest and whether it exists.
+func (s *Server) Guest(vmid int) (Guest, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, ok := s.state.Guests[vmid]
+	if !ok {
+		return Guest{}, false
+	}
+	out := *g
+	out.Config, out.Pending, out.Delete = maps.Clone(g.Config), maps.Clone(g.Pending), maps.Clone(g.Delete)
+	out.Snapshots = maps.Clone(g.Snapshots)
+	return out, true
+}
+
+// Tasks returns copies of the tasks, oldest first.
+func (s *Server) Tasks() []Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Task, 0, len(s.state.tasks))
+	for _, t := range s.state.tasks {
+		out = append(out, *t)
+	}
+	return out
+}

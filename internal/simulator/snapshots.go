@@ -1,0 +1,230 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// show is the configuration of a snapshot with the fields that only snapshots have.
+func (s *Snapshot) show() map[string]string {
+	out := maps.Clone(s.Config)
+	out["snaptime"] = strconv.FormatInt(s.Time.Unix(), 10)
+	for key, value := range map[string]string{"description": s.Description, "parent": s.Parent} {
+		delete(out, key)
+		if value != "" {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func (c *call) listSnapshots() (any, error) {
+	g, err := c.guest()
+	if err != nil {
+		return nil, err
+	}
+	out := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(g.Snapshots)) {
+		s := g.Snapshots[name]
+		entry := map[string]any{
+			"name": name, "description": s.Description, "snaptime": s.Time.Unix(), "vmstate": boolInt(s.VMState),
+		}
+		if s.Parent != "" {
+			entry["parent"] = s.Parent
+		}
+		out = append(out, entry)
+	}
+	current := map[string]any{
+		"name": "current", "description": "You are here!", "running": boolInt(g.Power != Stopped), "digest": g.digest(),
+	}
+	if p := g.Config["parent"]; p != "" {
+		current["parent"] = p
+	}
+	return append(out, current), nil
+}
+
+func (c *call) snapshotIndex() (any, error) {
+	return []map[string]any{{"cmd": "rollback"}, {"cmd": "config"}}, nil
+}
+
+func (c *call) snapshot() (*Guest, *Snapshot, error) {
+	g, err := c.guest()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := g.Snapshots[c.str("snapname")]
+	if s == nil {
+		return nil, nil, die("snapshot '%s' does not exist", c.str("snapname"))
+	}
+	return g, s, nil
+}
+
+func (c *call) getSnapshotConfig() (any, error) {
+	_, s, err := c.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	out := c.s.show(s.show())
+	out["snaptime"] = s.Time.Unix()
+	return out, nil
+}
+
+func (c *call) putSnapshotConfig() (any, error) {
+	_, s, err := c.snapshot()
+	if err == nil && c.has("description") {
+		s.Description = c.str("description")
+	}
+	return nil, err
+}
+
+func (c *call) createSnapshot() (any, error) {
+	name, vmid, node := c.str("snapname"), c.vmid(), c.node
+	if name == "current" || name == "pending" {
+		return nil, die("unable to use snapshot name '%s' (reserved name)", name)
+	}
+	description, memory := c.str("description"), c.flag("vmstate")
+	return c.spawnFor(vmid, "qmsnapshot", func(w *worker) error {
+		return w.onGuest("qmsnapshot", node, vmid, func(o *op, g *Guest) error { return o.snapshot(g, name, description, memory) })
+	})
+}
+
+// onGuest does the work of a task on an unlocked guest while its configuration is locked.
+func (w *worker) onGuest(kind, node string, vmid int, fn func(*op, *Guest) error) error {
+	return w.locked(vmid, exclusive, configLockWait, func() error {
+		if err := w.pauseFor(kind); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			g, err := st.guest(node, vmid)
+			if err != nil {
+				return err
+			}
+			if err := g.lock(); err != nil {
+				return err
+			}
+			return fn(w.op(st), g)
+		})
+	})
+}
+
+func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
+	if g.template() {
+		return die("you can't take a snapshot if it's a template")
+	}
+	if g.Snapshots[name] != nil {
+		return die("snapshot name '%s' already used", name)
+	}
+	config := maps.Clone(g.Config)
+	maps.DeleteFunc(config, func(key, _ string) bool { return isUnused(key) || key == "parent" })
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		d := o.s.parseDrive(key, config[key])
+		if !isDrive(key) || d.cdrom() {
+			continue
+		}
+		if !o.hasFeature(d, "snapshot") {
+			return die("snapshot feature is not available")
+		}
+		o.log("snapshotting 'drive-%s' (%s)", key, d.file())
+	}
+	memory = memory && g.Power != Stopped
+	g.Snapshots[name] = &Snapshot{
+		Config: config, Description: description, Parent: g.Config["parent"], Time: o.s.clock.Now(), VMState: memory,
+	}
+	if memory {
+		o.saveMemory(g, name)
+	}
+	g.Config["parent"] = name
+	return nil
+}
+
+// saveMemory keeps the VM's memory in a volume beside its first disk.
+func (o *op) saveMemory(g *Guest, name string) {
+	for _, key := range o.s.bootDevices(g.Config) {
+		if !isDrive(key) {
+			continue
+		}
+		s := o.st.Storages[storageOf(o.s.parseDrive(key, g.Config[key]).file())]
+		if s == nil {
+			continue
+		}
+		base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
+		g.Snapshots[name].Config["vmstate"] = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
+		return
+	}
+}
+
+func (c *call) rollbackSnapshot() (any, error) {
+	name, vmid, node, start := c.str("snapname"), c.vmid(), c.node, c.flag("start")
+	return c.spawnFor(vmid, "qmrollback", func(w *worker) error {
+		again := false
+		err := w.onGuest("qmrollback", node, vmid, func(o *op, g *Guest) error {
+			s := g.Snapshots[name]
+			if s == nil {
+				return die("snapshot '%s' does not exist", name)
+			}
+			o.rollback(g, name, s)
+			again = start && !s.VMState
+			return nil
+		})
+		if err == nil && again {
+			w.spawn(node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
+		}
+		return err
+	})
+}
+
+// rollback puts the guest back; it is off afterwards unless its memory was kept.
+func (o *op) rollback(g *Guest, name string, s *Snapshot) {
+	g.Power, g.Pending, g.Delete = Stopped, map[string]string{}, map[string]bool{}
+	g.Config = maps.Clone(s.Config)
+	delete(g.Config, "vmstate")
+	g.Config["parent"] = name
+	g.Config["vmgenid"] = newUUID()
+	if s.VMState {
+		o.boot(g)
+	}
+}
+
+func (c *call) deleteSnapshot() (any, error) {
+	name, vmid, node := c.str("snapname"), c.vmid(), c.node
+	return c.spawnFor(vmid, "qmdelsnapshot", func(w *worker) error {
+		return w.onGuest("qmdelsnapshot", node, vmid, func(o *op, g *Guest) error {
+			s := g.Snapshots[name]
+			if s == nil {
+				return die("snapshot '%s' does not exist", name)
+			}
+			o.free(s.Config["vmstate"])
+			delete(g.Snapshots, name)
+			for _, other := range g.Snapshots {
+				if other.Parent == name {
+					other.Parent = s.Parent
+				}
+			}
+			if g.Config["parent"] == name {
+				delete(g.Config, "parent")
+				if s.Parent != "" {
+					g.Config["parent"] = s.Parent
+				}
+			}
+			return nil
+		})
+	})
+}

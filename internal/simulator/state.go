@@ -1,0 +1,326 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"crypto/sha1" //nolint:gosec // PVE's digests are SHA-1.
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is everything that a cluster knows. Its fields may be read and changed in Server.Edit.
+type State struct {
+	// Version is the release, "8.4" or "9.2".
+	Version string
+	// ClusterName is empty for a single node.
+	ClusterName string
+	// Nodes, Guests, Storages and Pools are the cluster's objects by name or VMID.
+	Nodes    map[string]*Node
+	Guests   map[int]*Guest
+	Storages map[string]*Storage
+	Pools    map[string]*Pool
+	// Volumes are the volumes of all storages by volume ID; local ones have their node in the key.
+	Volumes map[VolumeKey]*Volume
+	// Users, Groups, Roles and ACL are the access control.
+	Users  map[string]*User
+	Groups map[string]*Group
+	Roles  map[string]*Role
+	ACL    []Grant
+	// HA are the HA resources by ID, such as "vm:100".
+	HA map[string]*HAResource
+	// NoQuorum makes writes fail as in a cluster that has lost its majority.
+	NoQuorum bool
+
+	tasks []*Task
+	log   []logEntry
+	// sequence numbers processes and log lines.
+	sequence int
+}
+
+func newState(version string) *State {
+	return &State{
+		Version: version, Nodes: map[string]*Node{}, Guests: map[int]*Guest{}, Storages: map[string]*Storage{},
+		Pools: map[string]*Pool{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
+		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, sequence: 1000,
+	}
+}
+
+// Node is a member of the cluster.
+type Node struct {
+	Name string
+	// Offline nodes answer nothing: requests for them end in 595.
+	Offline bool
+	// CPUs is the number of processors, Memory and Disk are in bytes.
+	CPUs   int
+	Memory int64
+	Disk   int64
+	// Address is the node's IP address.
+	Address string
+	// Interfaces are the network interfaces by name.
+	Interfaces map[string]*Interface
+	// Description is the node's note.
+	Description string
+	booted      time.Time
+}
+
+// Interface is a network interface of a node.
+type Interface struct {
+	// Name is such as "vmbr0", Type such as "bridge", "eth", "bond" or "vlan".
+	Name, Type string
+	// CIDR is the address with its length, Gateway the default route.
+	CIDR, Gateway string
+	// Ports are the interfaces that a bridge connects, separated by spaces.
+	Ports string
+	// VLANAware bridges pass tagged frames.
+	VLANAware bool
+}
+
+// Guest is a virtual machine.
+type Guest struct {
+	VMID int
+	Node string
+	// Config is the configuration in force, Pending what waits for the next start, Delete what the next start removes:
+	// option → whether a disk's volume goes too.
+	Config  map[string]string
+	Pending map[string]string
+	Delete  map[string]bool
+	// Snapshots are the snapshots by name.
+	Snapshots map[string]*Snapshot
+	// Power is the state of the process.
+	Power Power
+	// Agent says what the guest's system does; nil stands for a plain system on the VM's boot disk.
+	Agent *Agent
+
+	started  time.Time
+	pid      int
+	cloudInd map[string]string
+	// cached is what pvestatd last reported.
+	cached     map[string]any
+	reportedAt time.Time
+	created    time.Time
+}
+
+// Power is the state of a guest's process.
+type Power string
+
+// The states of a guest's process.
+const (
+	Stopped Power = "stopped"
+	Running Power = "running"
+	Paused  Power = "paused"
+)
+
+// Agent is the QEMU guest agent inside a guest.
+type Agent struct {
+	// Missing means that the guest's system runs no agent.
+	Missing bool
+	// Addresses are the addresses of the interface at the same index, each with its length: "10.0.0.5/24". Without an
+	// entry the address comes from cloud-init or is made up.
+	Addresses map[int][]string
+	// IgnoresShutdown makes the system ignore requests to power off.
+	IgnoresShutdown bool
+}
+
+// Snapshot is a snapshot of a guest.
+type Snapshot struct {
+	Config      map[string]string
+	Description string
+	Parent      string
+	Time        time.Time
+	// VMState is true for snapshots with memory.
+	VMState bool
+}
+
+// Storage is a storage definition.
+type Storage struct {
+	ID, Type, Path string
+	// Content lists what the storage may hold: images, iso, vztmpl, backup, snippets, import, rootdir.
+	Content []string
+	// Nodes limits the storage to some nodes; empty means all.
+	Nodes    []string
+	Shared   bool
+	Disabled bool
+	// Total and Used are the size and what is used beside the volumes, in bytes, on each node.
+	Total, Used int64
+}
+
+// VolumeKey finds a volume. Node is empty on shared storages.
+type VolumeKey struct {
+	Storage, Node, Name string
+}
+
+// Volume is a disk image, an ISO image or another file of a storage.
+type Volume struct {
+	// VMID is the owner, 0 for files that belong to no guest.
+	VMID int
+	// Format is raw, qcow2, vmdk or iso; Content is images, iso, import, …
+	Format, Content string
+	// Size and Used are in bytes.
+	Size, Used int64
+	// Base is the volume that a linked clone stands on.
+	Base string
+	// System is true when the volume holds a system that boots.
+	System bool
+	// Data is the content of uploaded files.
+	Data    []byte
+	Created time.Time
+}
+
+// Pool is a resource pool.
+type Pool struct {
+	Comment  string
+	VMs      map[int]bool
+	Storages map[string]bool
+}
+
+// User is an account.
+type User struct {
+	// Password is empty for users that cannot log in.
+	Password string
+	Disabled bool
+	Comment  string
+	Email    string
+	Expire   int64
+	Groups   map[string]bool
+	// Tokens are the user's API tokens by name.
+	Tokens map[string]*Token
+}
+
+// Token is an API token.
+type Token struct {
+	Secret  string
+	Comment string
+	Expire  int64
+	// NoSeparation gives the token all privileges of its user.
+	NoSeparation bool
+}
+
+// Group is a group of users.
+type Group struct{ Comment string }
+
+// Role is a set of privileges.
+type Role struct {
+	Privileges map[string]bool
+	// BuiltIn roles cannot be changed.
+	BuiltIn bool
+}
+
+// Grant gives a role on a path.
+type Grant struct {
+	Path string
+	// Kind is "user", "group" or "token", ID its name.
+	Kind, ID string
+	Role     string
+	// Propagate applies the role to what is below the path too.
+	Propagate bool
+}
+
+// HAResource is a guest that HA watches.
+type HAResource struct {
+	// State is started, stopped, disabled or ignored.
+	State                    string
+	Group, Comment           string
+	MaxRestart, MaxRelocate  int
+	hasRestart, hasRelocated bool
+}
+
+// NewGuest adds a stopped guest with the given options and the identity that PVE gives every VM.
+func (st *State) NewGuest(vmid int, node string, config map[string]string) *Guest {
+	g := &Guest{
+		VMID: vmid, Node: node, Config: maps.Clone(config), Pending: map[string]string{}, Delete: map[string]bool{},
+		Snapshots: map[string]*Snapshot{}, Power: Stopped,
+	}
+	if g.Config == nil {
+		g.Config = map[string]string{}
+	}
+	for key, value := range map[string]string{"smbios1": "uuid=" + newUUID(), "vmgenid": newUUID()} {
+		if g.Config[key] == "" {
+			g.Config[key] = value
+		}
+	}
+	st.Guests[vmid] = g
+	return g
+}
+
+// digest is the hash of the whole configuration: equal contents have equal digests.
+func (g *Guest) digest() string {
+	h := sha1.New() //nolint:gosec // PVE's digests are SHA-1.
+	section(h.Write, "", g.Config)
+	section(h.Write, "[PENDING]", g.Pending)
+	for _, key := range slices.Sorted(maps.Keys(g.Delete)) {
+		fmt.Fprintf(h, "delete: %s %t\n", key, g.Delete[key])
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Snapshots)) {
+		s := g.Snapshots[name]
+		section(h.Write, "["+name+"]"+s.Description+s.Parent, s.Config)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func section(write func([]byte) (int, error), name string, config map[string]string) {
+	b := &strings.Builder{}
+	b.WriteString(name + "\n")
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		b.WriteString(key + ": " + config[key] + "\n")
+	}
+	_, _ = write([]byte(b.String()))
+}
+
+// effective is the configuration as GET config shows it: pending values over those in force.
+func (g *Guest) effective() map[string]string {
+	out := maps.Clone(g.Config)
+	maps.Copy(out, g.Pending)
+	for key := range g.Delete {
+		delete(out, key)
+	}
+	return out
+}
+
+func (g *Guest) name() string {
+	if n := g.Config["name"]; n != "" {
+		return n
+	}
+	return fmt.Sprintf("VM %d", g.VMID)
+}
+
+func (g *Guest) template() bool { return g.Config["template"] == "1" }
+
+func (g *Guest) lock() error {
+	if l := g.Config["lock"]; l != "" {
+		return die("VM is locked (%s)", l)
+	}
+	return nil
+}
+
+// storageOn reports whether the storage exists on the node.
+func (s *Storage) storageOn(node string) bool {
+	return len(s.Nodes) == 0 || slices.Contains(s.Nodes, node)
+}
+
+func (s *Storage) holds(content string) bool { return slices.Contains(s.Content, content) }
+
+// key finds a volume of the storage as seen from a node.
+func (s *Storage) key(node, name string) VolumeKey {
+	if s.Shared {
+		node = ""
+	}
+	return VolumeKey{Storage: s.ID, Node: node, Name: name}
+}

@@ -1,0 +1,318 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// used is what a storage holds on a node, in bytes.
+func (o *op) used(s *Storage, node string) int64 {
+	sum := s.Used
+	for key, v := range o.st.Volumes {
+		if key.Storage == s.ID && (s.Shared || key.Node == node) {
+			sum += v.Used
+		}
+	}
+	return min(sum, s.Total)
+}
+
+func (c *call) storageStatus(s *Storage) map[string]any {
+	used := c.op().used(s, c.node)
+	out := map[string]any{
+		"type": s.Type, "content": strings.Join(s.Content, ","), "shared": boolInt(s.Shared), "enabled": boolInt(!s.Disabled),
+		"active": boolInt(!s.Disabled), "total": s.Total, "used": used, "avail": s.Total - used,
+	}
+	return out
+}
+
+func (c *call) listNodeStorage() (any, error) {
+	out := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(c.state.Storages)) {
+		s := c.state.Storages[id]
+		switch {
+		case !s.storageOn(c.node), c.has("storage") && c.str("storage") != id, c.flag("enabled") && s.Disabled:
+			continue
+		case c.state.checkAny(c.who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace") != nil:
+			continue
+		case c.has("content") && !slices.ContainsFunc(schema.SplitList(c.str("content")), s.holds):
+			continue
+		}
+		entry := c.storageStatus(s)
+		entry["storage"] = id
+		if s.Total > 0 {
+			entry["used_fraction"] = float64(entry["used"].(int64)) / float64(s.Total) //nolint:forcetypeassert // It is ours.
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+func (c *call) getStorageStatus() (any, error) {
+	s := c.state.Storages[c.str("storage")]
+	if s == nil {
+		return nil, paramError("storage", "No such storage.")
+	}
+	if !s.storageOn(c.node) {
+		return nil, die("storage '%s' is not available on node '%s'", s.ID, c.node)
+	}
+	return c.storageStatus(s), nil
+}
+
+func (c *call) nodeStorageIndex() (any, error) {
+	return subdirs("content", "download-url", "file-restore", "import-metadata", "prunebackups", "rrd", "rrddata", "status", "upload"), nil
+}
+
+func (c *call) listContent() (any, error) {
+	s, err := c.state.enabledStorage(c.str("storage"), c.node)
+	if err != nil {
+		return nil, err
+	}
+	out := []map[string]any{}
+	for _, key := range slices.SortedFunc(maps.Keys(c.state.Volumes), compareKeys) {
+		v := c.state.Volumes[key]
+		if key != s.key(c.node, key.Name) || !c.wantsVolume(v) || !c.seesVolume(s, v) {
+			continue
+		}
+		out = append(out, v.show(key))
+	}
+	return out, nil
+}
+
+func compareKeys(a, b VolumeKey) int {
+	return strings.Compare(a.Storage+a.Node+":"+a.Name, b.Storage+b.Node+":"+b.Name)
+}
+
+// wantsVolume applies the filters of a list. The filter by VM lets files pass that belong to none.
+func (c *call) wantsVolume(v *Volume) bool {
+	if c.has("content") && !slices.Contains(schema.SplitList(c.str("content")), v.Content) {
+		return false
+	}
+	return !c.has("vmid") || v.VMID == 0 || v.VMID == c.vmid()
+}
+
+func (c *call) seesVolume(s *Storage, v *Volume) bool {
+	if v.VMID == 0 || c.state.may(c.who, "/storage/"+s.ID, "Datastore.Allocate") {
+		return true
+	}
+	return c.state.may(c.who, "/storage/"+s.ID, "Datastore.Audit") ||
+		c.state.may(c.who, fmt.Sprintf("/vms/%d", v.VMID), "VM.Config.Disk")
+}
+
+func (v *Volume) show(key VolumeKey) map[string]any {
+	out := map[string]any{
+		"volid": key.Storage + ":" + key.Name, "content": v.Content, "format": v.Format, "size": v.Size, "ctime": v.Created.Unix(),
+	}
+	if v.Content != "images" {
+		return out
+	}
+	out["vmid"], out["used"], out["parent"] = v.VMID, v.Used, nil
+	if v.Base != "" {
+		out["parent"] = "../" + v.Base
+	}
+	return out
+}
+
+// volumeID is the volume that a call names, with or without its storage.
+func (c *call) volumeID() string {
+	id := c.str("volume")
+	if !strings.Contains(id, ":") {
+		id = c.str("storage") + ":" + id
+	}
+	return id
+}
+
+func (c *call) getVolume() (any, error) {
+	id := c.volumeID()
+	v := c.state.volume(c.node, id)
+	if v == nil {
+		return nil, die("volume_size_info on '%s' failed - no format", id)
+	}
+	storage, name, _ := splitVolume(id)
+	return map[string]any{
+		"path": c.state.Storages[storage].filePath(v.Content, name), "size": v.Size, "used": v.Used, "format": v.Format,
+	}, nil
+}
+
+func (c *call) deleteVolume() (any, error) {
+	id := c.volumeID()
+	storage, name, _ := splitVolume(id)
+	s, err := c.state.storage(storage)
+	if err != nil {
+		return nil, err
+	}
+	content, owner, err := s.kindOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.mayDelete(s, content, owner); err != nil {
+		return nil, err
+	}
+	subject := storage
+	if owner != 0 {
+		subject = fmt.Sprintf("%d@%s", owner, storage)
+	}
+	return c.spawn("imgdel", subject, func(w *worker) error {
+		if err := w.pauseFor("imgdel"); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			o := w.op(st)
+			switch {
+			case st.volume(o.node, id) == nil:
+				o.log("disk image '%s' does not exist", s.filePath(content, name))
+			case o.clones(id):
+				return die("base volume '%s' is still in use by linked cloned", id)
+			}
+			o.free(id)
+			o.log("Removed volume '%s'", id)
+			return nil
+		})
+	})
+}
+
+func (c *call) mayDelete(s *Storage, content string, owner int) error {
+	if c.state.may(c.who, "/storage/"+s.ID, "Datastore.Allocate") {
+		return nil
+	}
+	if content != "images" {
+		return c.state.check(c.who, "/storage/"+s.ID, "Datastore.AllocateTemplate")
+	}
+	if err := c.state.check(c.who, "/storage/"+s.ID, "Datastore.AllocateSpace"); err != nil {
+		return err
+	}
+	return c.state.check(c.who, fmt.Sprintf("/vms/%d", owner), "VM.Config.Disk")
+}
+
+// allocVolume makes an image outside of any configuration.
+func (c *call) allocVolume() (any, error) {
+	s, err := c.state.enabledStorage(c.str("storage"), c.node)
+	if err != nil {
+		return nil, err
+	}
+	name := c.str("filename")
+	format := strings.TrimPrefix(path.Ext(name), ".")
+	if f := c.str("format"); f != "" {
+		format = f
+	}
+	if format == "" {
+		format = s.formats()[0]
+	}
+	full := s.imageName(c.vmid(), strings.TrimSuffix(name, path.Ext(name)), format)
+	if c.state.Volumes[s.key(c.node, full)] != nil {
+		return nil, die("disk image '%s' already exists", s.filePath("images", full))
+	}
+	size, ok := schema.ParseSize(c.str("size"))
+	if !strings.ContainsAny(c.str("size"), "KMGT") {
+		size *= 1024
+	}
+	if !ok {
+		return nil, paramError("size", "value does not match the regex pattern")
+	}
+	return c.op().allocate(s, c.vmid(), strings.TrimSuffix(name, path.Ext(name)), format, size), nil
+}
+
+// uploadFile takes an ISO image, a container template or an image to import.
+func (c *call) uploadFile() (any, error) {
+	content, name := c.str("content"), path.Base(strings.ReplaceAll(c.str("filename"), " ", "_"))
+	extensions := map[string][]string{
+		"iso": {".iso", ".img"}, "vztmpl": {".tar.gz", ".tar.xz", ".tar.zst"}, "import": {".qcow2", ".raw", ".vmdk", ".ova", ".img"},
+	}
+	if !slices.ContainsFunc(extensions[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
+		return nil, paramError("filename", "wrong file extension")
+	}
+	s, err := c.state.enabledStorage(c.str("storage"), c.node)
+	if err != nil {
+		return nil, err
+	}
+	if !s.holds(content) {
+		return nil, die("storage '%s' does not support '%s' content", s.ID, content)
+	}
+	file, node := c.upload, c.node
+	return c.spawn("imgcopy", "", func(w *worker) error {
+		w.log("target node: %s", node)
+		w.log("target file: %s", s.filePath(content, content+"/"+name))
+		w.log("file size is: %d", len(file))
+		if err := w.pauseFor("imgcopy"); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			st.Volumes[s.key(node, content+"/"+name)] = &Volume{
+				Content: content, Format: uploadFormat(content, name), Size: int64(len(file)), Used: int64(len(file)), Data: file,
+				System: content == "import", Created: w.s.clock.Now(),
+			}
+			return nil
+		})
+	})
+}
+
+func uploadFormat(content, name string) string {
+	if content != "import" {
+		return content
+	}
+	format := strings.TrimPrefix(path.Ext(name), ".")
+	if format == "img" {
+		return "raw"
+	}
+	return format
+}
+
+// listStorage lists the definitions.
+func (c *call) listStorage() (any, error) {
+	out := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(c.state.Storages)) {
+		s := c.state.Storages[id]
+		seen := c.state.checkAny(c.who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace") == nil
+		if seen && (!c.has("type") || c.str("type") == s.Type) {
+			out = append(out, s.show())
+		}
+	}
+	return out, nil
+}
+
+func (c *call) getStorage() (any, error) {
+	s, err := c.state.storage(c.str("storage"))
+	if err != nil {
+		return nil, err
+	}
+	return s.show(), nil
+}
+
+func (s *Storage) show() map[string]any {
+	out := map[string]any{
+		"storage": s.ID, "type": s.Type, "content": strings.Join(s.Content, ","), "digest": hash([]byte(s.ID + s.Type + s.Path)),
+	}
+	if s.Path != "" {
+		out["path"] = s.Path
+	}
+	if s.Shared {
+		out["shared"] = 1
+	}
+	if s.Disabled {
+		out["disable"] = 1
+	}
+	if len(s.Nodes) > 0 {
+		out["nodes"] = strings.Join(s.Nodes, ",")
+	}
+	return out
+}

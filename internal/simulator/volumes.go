@@ -1,0 +1,233 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// op is work on the state in the name of somebody: of a call or of a task. It is only used while the state is held.
+type op struct {
+	s    *Server
+	st   *State
+	who  identity
+	node string
+	task *Task
+}
+
+func (c *call) op() *op { return &op{s: c.s, st: c.state, who: c.who, node: c.node} }
+
+func (w *worker) op(st *State) *op {
+	return &op{s: w.s, st: st, who: identity(w.task.User), node: w.task.Node, task: w.task}
+}
+
+// log adds a line to the task's log, if there is a task.
+func (o *op) log(format string, args ...any) {
+	if o.task != nil {
+		o.task.Log = append(o.task.Log, fmt.Sprintf(format, args...))
+	}
+}
+
+func splitVolume(id string) (storage, name string, ok bool) {
+	storage, name, ok = strings.Cut(id, ":")
+	return storage, name, ok && !strings.HasPrefix(id, "/")
+}
+
+// fileBased storages name volumes as files below a folder of the VM.
+func (s *Storage) fileBased() bool {
+	return slices.Contains([]string{"dir", "nfs", "cifs", "btrfs", "cephfs", "glusterfs"}, s.Type)
+}
+
+// formats are the image formats that the storage holds, the default one first.
+func (s *Storage) formats() []string {
+	if s.fileBased() {
+		return []string{"raw", "qcow2", "vmdk"}
+	}
+	return []string{"raw"}
+}
+
+// storage finds a storage that is defined.
+func (st *State) storage(id string) (*Storage, error) {
+	if s := st.Storages[id]; s != nil {
+		return s, nil
+	}
+	return nil, die("storage '%s' does not exist", id)
+}
+
+// enabledStorage finds a storage that is usable on a node.
+func (st *State) enabledStorage(id, node string) (*Storage, error) {
+	s, err := st.storage(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Disabled:
+		return nil, die("storage '%s' is disabled", id)
+	case !s.storageOn(node):
+		return nil, die("storage '%s' is not available on node '%s'", id, node)
+	}
+	return s, nil
+}
+
+// imageStorage finds a storage that holds VM images and is usable on the node.
+func (st *State) imageStorage(id, node string) (*Storage, error) {
+	s, err := st.enabledStorage(id, node)
+	if err == nil && !s.holds("images") {
+		return nil, paramError("storage", "storage '%s' does not support vm images", id)
+	}
+	return s, err
+}
+
+// volume finds a volume as seen from a node, nil if there is none.
+func (st *State) volume(node, id string) *Volume {
+	storage, name, ok := splitVolume(id)
+	if s := st.Storages[storage]; ok && s != nil {
+		return st.Volumes[s.key(node, name)]
+	}
+	return nil
+}
+
+// kindOf tells from the name of a volume what it is, and who owns it.
+func (s *Storage) kindOf(name string) (content string, vmid int, err error) {
+	folder, _, ok := strings.Cut(name, "/")
+	if ok && slices.Contains([]string{"iso", "import", "vztmpl", "backup", "snippets"}, folder) {
+		return folder, 0, nil
+	}
+	expression, kind := `^(?:(?:base-\d+-[^/]+/)|(?:\d+/base-\d+-[^/]+/))?(?:\d+/)?(?:vm|base)-(\d+)-.+$`, s.Type
+	if s.fileBased() {
+		expression, kind = `^(?:\d+/[^/]+/)?(\d+)/[^/]+\.(?:raw|qcow2|vmdk)$`, "directory"
+	}
+	m := regexp.MustCompile(expression).FindStringSubmatch(name)
+	if m == nil {
+		return "", 0, die("unable to parse %s volume name '%s'", strings.TrimSuffix(kind, "pool"), name)
+	}
+	return "images", atoi(m[1]), nil
+}
+
+// baseName is the name of an image without folders and extension: "vm-100-disk-0".
+func baseName(name string) string {
+	name = path.Base(name)
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+// imageName returns the full name of an image in the storage.
+func (s *Storage) imageName(vmid int, base, format string) string {
+	if s.fileBased() {
+		return fmt.Sprintf("%d/%s.%s", vmid, base, format)
+	}
+	return base
+}
+
+// freeDisk returns the first name "vm-100-disk-N" that is not taken on the storage.
+func (o *op) freeDisk(s *Storage, vmid int) string {
+	taken := map[string]bool{}
+	for key := range o.st.Volumes {
+		if key.Storage == s.ID && (s.Shared || key.Node == o.node) {
+			taken[strings.TrimPrefix(strings.TrimPrefix(baseName(key.Name), "vm-"), "base-")] = true
+		}
+	}
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("%d-disk-%d", vmid, i)
+		if !taken[name] {
+			return "vm-" + name
+		}
+	}
+}
+
+// allocate makes a volume for a guest and returns its ID.
+func (o *op) allocate(s *Storage, vmid int, base, format string, size int64) string {
+	name := s.imageName(vmid, base, format)
+	o.logFormat(s, name, format, size)
+	o.st.Volumes[s.key(o.node, name)] = &Volume{
+		VMID: vmid, Format: format, Content: "images", Size: size, Used: min(size, 4096), Created: o.s.clock.Now(),
+	}
+	return s.ID + ":" + name
+}
+
+func (o *op) logFormat(s *Storage, name, format string, size int64) {
+	if !s.fileBased() {
+		return
+	}
+	file := s.filePath("images", name)
+	if format == "qcow2" {
+		o.log("Formatting '%s', fmt=qcow2 cluster_size=65536 extended_l2=off preallocation=metadata compression_type=zlib "+
+			"size=%d lazy_refcounts=off refcount_bits=16", file, size)
+		return
+	}
+	o.log("Formatting '%s', fmt=%s size=%d preallocation=off", file, format, size)
+}
+
+// filePath is where a volume lies on a node.
+func (s *Storage) filePath(content, name string) string {
+	root := s.Path
+	if root == "" {
+		root = "/mnt/pve/" + s.ID
+	}
+	switch content {
+	case "images":
+		if !s.fileBased() {
+			return "/dev/" + s.ID + "/" + name
+		}
+		return root + "/images/" + name
+	case "import", "snippets":
+		return root + "/" + name
+	}
+	return root + "/template/" + name
+}
+
+// free removes a volume.
+func (o *op) free(id string) {
+	storage, name, ok := splitVolume(id)
+	if s := o.st.Storages[storage]; ok && s != nil {
+		delete(o.st.Volumes, s.key(o.node, name))
+	}
+}
+
+// clones reports whether linked clones stand on a volume.
+func (o *op) clones(id string) bool {
+	storage, name, _ := splitVolume(id)
+	for key, v := range o.st.Volumes {
+		if key.Storage == storage && v.Base == name {
+			return true
+		}
+	}
+	return false
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func gib(s string) int64 {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0
+	}
+	return int64(f * (1 << 30))
+}
+
+func sizeOption(bytes int64) string { return schema.FormatSize(bytes) }
