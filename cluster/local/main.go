@@ -30,20 +30,30 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	_ "github.com/vitistack/provider-proxmox/cluster/local/cachehome"
+	"github.com/vitistack/provider-proxmox/cluster/local/demo"
 	"github.com/vitistack/provider-proxmox/cluster/local/guard"
+	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 	"github.com/vitistack/provider-proxmox/cluster/local/session"
 )
 
 type cli struct {
 	Assets assetsCommand `cmd:"" help:"Build the control plane's programs, unless they are there, and print their folder."`
+	Demo   demoCommand   `cmd:"" help:"Run the provider against a simulated Proxmox VE and show the quick-start examples."`
+	Run    runCommand    `cmd:"" help:"Run the provider against the Proxmox VE cluster given by PROXMOX_ENDPOINT and credentials in the environment."`
 	Up     upCommand     `cmd:"" help:"Run a control plane that serves the provider's kinds, until Ctrl-C."`
 }
 
 type (
 	assetsCommand struct{}
 	upCommand     struct{}
+	demoCommand   struct {
+		Once bool `help:"Check the result, delete what was created, check that it is gone, and end."`
+	}
+	runCommand struct {
+		Current    bool   `xor:"target" help:"Use the cluster that kubectl would use, instead of a control plane of its own."`
+		Kubeconfig string `xor:"target" placeholder:"FILE" help:"Use the cluster of this kubeconfig, instead of a control plane of its own. Relative to the top of the checkout."`
+	}
 )
 
 func main() {
@@ -73,5 +83,28 @@ func (assetsCommand) Run(repo repository.Repository) error {
 
 func (upCommand) Run(repo repository.Repository) error {
 	os.Exit(guard.Run(repo.Runs(), "up", session.Up(repo)))
+	return nil
+}
+
+func (c demoCommand) Run(repo repository.Repository) error {
+	mode := demo.Stay
+	if c.Once {
+		mode = demo.Once
+	}
+	os.Exit(guard.Run(repo.Runs(), "demo", demo.Run(repo, mode)))
+	return nil
+}
+
+func (c runCommand) Run(repo repository.Repository) error {
+	readFile := func(path string) ([]byte, error) { return os.ReadFile(repo.Resolve(path)) }
+	connection, err := provider.FromEnvironment(os.Getenv, readFile)
+	if err != nil {
+		return err
+	}
+	target := session.Target{Current: c.Current}
+	if c.Kubeconfig != "" {
+		target.Kubeconfig = repo.Resolve(c.Kubeconfig)
+	}
+	os.Exit(guard.Run(repo.Runs(), "run", session.Run(repo, connection, target)))
 	return nil
 }

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	_ "github.com/vitistack/provider-proxmox/cluster/local/cachehome" // Goes with envtest.
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 

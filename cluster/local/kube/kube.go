@@ -32,6 +32,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	_ "github.com/vitistack/provider-proxmox/cluster/local/cachehome" // Goes with envtest.
 )
 
 // fieldManager owns the fields that the launcher applies.

@@ -77,6 +77,15 @@ func (r Repository) Scenario() string {
 	return filepath.Join(r.root, "examples", "scenarios", "quickstart.yaml")
 }
 
+// Resolve returns an absolute path. A relative one is taken from the top of the checkout, which is where
+// people run make, and not from the folder in which make runs the launcher.
+func (r Repository) Resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.root, path)
+}
+
 // Binary returns the path of a program that `make build` leaves in bin/.
 // It fails, saying so, when the program has not been built.
 func (r Repository) Binary(name string) (string, error) {

@@ -34,9 +34,6 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// SystemNamespace holds the Secrets of cluster-scoped provider configurations.
-const SystemNamespace = "crossplane-system"
-
 // Session is one launch. Whatever it starts it stops, in the opposite order, in Close.
 type Session struct {
 	Repo    repository.Repository

@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package demo shows the provider at work: a control plane, a simulated Proxmox VE, the provider, and the
+// quick-start examples, whose Machines become ready before one's eyes.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/guard"
+	"github.com/vitistack/provider-proxmox/cluster/local/machine"
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/session"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+)
+
+const (
+	readyTimeout  = 3 * time.Minute
+	deleteTimeout = 2 * time.Minute
+)
+
+// Mode says when a demonstration ends.
+type Mode int
+
+// The modes of a demonstration.
+const (
+	// Stay keeps everything running until it is interrupted.
+	Stay Mode = iota
+	// Once checks the result, deletes the Machines, checks that their VMs are gone, and ends.
+	Once
+)
+
+type demo struct {
+	*session.Session
+	simulator *simulator.Simulator
+	provider  *process.Process
+	board     *board
+}
+
+// Run returns the task of a demonstration.
+func Run(repo repository.Repository, mode Mode) guard.Task {
+	return func(ctx context.Context, dir string) (err error) {
+		s, ctx := session.New(ctx, repo, dir, os.Stdout)
+		defer func() { err = errors.Join(err, s.Close()) }()
+		d := &demo{Session: s}
+		if err := d.start(ctx); err != nil {
+			return err
+		}
+		if err := d.show(ctx); err != nil {
+			d.diagnose(ctx)
+			return err
+		}
+		if mode == Once {
+			return d.conclude(ctx)
+		}
+		return d.stay(ctx)
+	}
+}
+
+// start starts the programs and tells the provider about the simulator.
+func (d *demo) start(ctx context.Context) error {
+	if err := d.checkInputs(); err != nil {
+		return err
+	}
+	if err := d.StartControlPlane(ctx); err != nil {
+		return err
+	}
+	if err := d.InstallCRDs(ctx); err != nil {
+		return err
+	}
+	if err := d.startSimulator(ctx); err != nil {
+		return err
+	}
+	p, err := d.StartProvider(ctx)
+	if err != nil {
+		return err
+	}
+	d.provider = p
+	connection, err := d.simulator.Connection()
+	if err != nil {
+		return err
+	}
+	return d.Connect(ctx, connection)
+}
+
+// checkInputs tells what is missing before a control plane is built and started for nothing.
+func (d *demo) checkInputs() error {
+	for _, name := range []string{"pve-simulator", "provider"} {
+		if _, err := d.Repo.Binary(name); err != nil {
+			return err
+		}
+	}
+	for _, path := range []string{d.Repo.QuickStart(), d.Repo.Scenario()} {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("cannot find what the demo shows: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *demo) startSimulator(ctx context.Context) error {
+	sim, err := simulator.New(d.Dir)
+	if err != nil {
+		return err
+	}
+	path, err := d.Repo.Binary("pve-simulator")
+	if err != nil {
+		return err
+	}
+	p, err := d.Session.Run(ctx, sim.Spec(path, d.Repo.Scenario()))
+	if err != nil {
+		return err
+	}
+	d.simulator = sim
+	d.Console.Step("simulator: Proxmox VE %s, %s times as fast, at %s, logs to %s", simulator.Version, simulator.Speed, sim.URL(), p.Log())
+	return nil
+}
+
+// show applies the examples and shows their Machines until all are ready.
+func (d *demo) show(ctx context.Context) error {
+	examples, err := filepath.Rel(d.Repo.Root(), d.Repo.QuickStart())
+	if err != nil {
+		return err
+	}
+	d.Console.Step("$ kubectl apply -f %s", examples)
+	output, err := d.RunKubectl(ctx, "apply", "-f", examples)
+	if err != nil {
+		return err
+	}
+	d.Console.Text(indent(output))
+
+	expected, err := machine.List(ctx, d.Kube.Config())
+	if err != nil {
+		return err
+	}
+	if len(expected) == 0 {
+		return fmt.Errorf("cannot find a Machine among the examples in %q", examples)
+	}
+	changes, err := machine.Follow(ctx, d.Kube.Config())
+	if err != nil {
+		return err
+	}
+	d.board = newBoard(d.Console, expected, changes)
+	d.Console.Step("waiting until %d Machines are ready, %s at most", len(expected), readyTimeout)
+	if err := d.board.until(ctx, readyTimeout, d.board.complete); err != nil {
+		return fmt.Errorf("cannot see every Machine ready: %w", err)
+	}
+	d.Console.Step("all %d Machines are ready", len(expected))
+	return nil
+}
+
+// stay tells how to go on by hand and reports changes until it is interrupted.
+func (d *demo) stay(ctx context.Context) error {
+	d.Console.Text(d.hints())
+	d.board.calm()
+	err := d.board.until(ctx, 0, func() bool { return false })
+	if errors.Is(err, guard.ErrInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// diagnose shows what helps to find out why a Machine is not ready. It works after ctx has ended.
+func (d *demo) diagnose(ctx context.Context) {
+	if errors.Is(context.Cause(ctx), guard.ErrInterrupted) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	for _, m := range d.incomplete(ctx) {
+		output, err := d.RunKubectl(ctx, append([]string{"describe"}, m.Key.Arguments()...)...)
+		if err != nil {
+			output = err.Error()
+		}
+		d.Console.Text("--- " + m.String() + "\n" + output)
+	}
+	d.Console.Text("--- the last lines of " + d.provider.Log() + "\n" + process.LogTail(d.provider.Log(), 40))
+}
+
+func (d *demo) incomplete(ctx context.Context) []machine.Machine {
+	all, err := machine.List(ctx, d.Kube.Config())
+	if err != nil {
+		return nil
+	}
+	var out []machine.Machine
+	for _, key := range sortedKeys(all) {
+		if !all[key].Complete() {
+			out = append(out, all[key])
+		}
+	}
+	return out
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}

@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// These variables tell this test program to play a guarded launcher.
+const (
+	playRuns = "GUARD_TEST_RUNS"
+	playTask = "GUARD_TEST_TASK"
+)
+
+func TestMain(m *testing.M) {
+	if runs := os.Getenv(playRuns); runs != "" {
+		os.Exit(Run(runs, "test", play(os.Getenv(playTask))))
+	}
+	os.Exit(m.Run())
+}
+
+// play returns a task that starts a program, writes a file that holds the program's process id and the
+// worker's, and then ends as it is told.
+func play(how string) Task {
+	return func(ctx context.Context, dir string) error {
+		program := exec.Command("sleep", "600")
+		program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := program.Start(); err != nil {
+			return err
+		}
+		pids := strconv.Itoa(program.Process.Pid) + " " + strconv.Itoa(os.Getpid())
+		if err := os.WriteFile(filepath.Join(dir, "play.log"), []byte(pids), 0o600); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(dir, "play.log"), filepath.Join(dir, "ready.log")); err != nil {
+			return err
+		}
+		switch how {
+		case "fail":
+			return errors.New("it failed")
+		case "succeed":
+			return nil
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+}
+
+type launch struct {
+	cmd  *exec.Cmd
+	runs string
+}
+
+func start(t *testing.T, task string) launch {
+	t.Helper()
+	l := launch{runs: filepath.Join(t.TempDir(), "run")}
+	l.cmd = exec.Command(os.Args[0])
+	l.cmd.Env = append(os.Environ(), playRuns+"="+l.runs, playTask+"="+task)
+	if err := l.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.cmd.Process.Kill() })
+	return l
+}
+
+// pids waits until the task has started and returns the ids of its program and of the worker.
+func (l launch) pids(t *testing.T) (program, worker int) {
+	t.Helper()
+	var text string
+	eventually(t, "the task starts", func() bool {
+		files, _ := filepath.Glob(filepath.Join(l.runs, "*", "ready.log"))
+		if len(files) != 1 {
+			return false
+		}
+		b, err := os.ReadFile(files[0])
+		text = string(b)
+		return err == nil
+	})
+	first, second, _ := strings.Cut(text, " ")
+	program, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err = strconv.Atoi(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program, worker
+}
+
+// files lists what the launch left in its run folders, by name.
+func (l launch) files(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(l.runs, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	return names
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not happen in time that %s", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+func TestRun(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		task   string
+		signal syscall.Signal
+		code   int
+		files  []string
+	}{
+		"Success":   {reason: "a task that succeeds leaves nothing", task: "succeed", code: 0},
+		"Failure":   {reason: "of a task that fails the logs stay", task: "fail", code: 1, files: []string{"lock", "ready.log"}},
+		"Interrupt": {reason: "an interrupted task leaves nothing", task: "wait", signal: syscall.SIGINT, code: 130},
+		"Terminate": {reason: "so does one that is asked to terminate", task: "wait", signal: syscall.SIGTERM, code: 130},
+		"Hangup":    {reason: "so does one whose terminal is closed", task: "wait", signal: syscall.SIGHUP, code: 130},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := start(t, tc.task)
+			if tc.signal != 0 {
+				l.pids(t)
+				if err := l.cmd.Process.Signal(tc.signal); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = l.cmd.Wait()
+			if got := l.cmd.ProcessState.ExitCode(); got != tc.code {
+				t.Errorf("%s: the exit code is %d, want %d", tc.reason, got, tc.code)
+			}
+			if got := l.files(t); strings.Join(got, " ") != strings.Join(tc.files, " ") {
+				t.Errorf("%s: it leaves %v, want %v", tc.reason, got, tc.files)
+			}
+		})
+	}
+}
+
+func TestNewRunRemovesWhatIsStale(t *testing.T) {
+	runs := t.TempDir()
+	alive, err := newRun(runs, "alive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := newRun(runs, "dead")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.keepLogs()
+
+	if _, err := newRun(runs, "next"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(alive.path); err != nil {
+		t.Errorf("the folder of a running launch is gone: %v", err)
+	}
+	if _, err := os.Stat(dead.path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of an earlier launch is still there: %v", err)
+	}
+}

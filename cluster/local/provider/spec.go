@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package provider
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+)
+
+// Spec describes the provider's process: the program at path, against the API server of a kubeconfig,
+// with its metrics and probes on free ports of 127.0.0.1. Of the environment env, such as os.Environ
+// returns it, it keeps everything but secrets; so LOG_LEVEL, RECONCILE_INTERVAL and the like reach it.
+func Spec(path, kubeconfig string, env []string) (process.Spec, error) {
+	metrics, err := process.FreeAddress()
+	if err != nil {
+		return process.Spec{}, err
+	}
+	probes, err := process.FreeAddress()
+	if err != nil {
+		return process.Spec{}, err
+	}
+	return process.Spec{
+		Name: "provider",
+		Path: path,
+		Env: append(withoutSecrets(env),
+			"KUBECONFIG="+kubeconfig,
+			"METRICS_BIND_ADDRESS="+metrics,
+			"HEALTH_PROBE_BIND_ADDRESS="+probes,
+		),
+		Ready: process.HTTP("http://" + probes + "/readyz"),
+	}, nil
+}
+
+func withoutSecrets(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(secretVariables(), name)
+	})
+}

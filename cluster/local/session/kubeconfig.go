@@ -1,0 +1,34 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package session
+
+import (
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// writeCurrent writes the current context of a kubeconfig, with the content of the files that it refers
+// to, to a file that only its owner reads.
+func writeCurrent(raw clientcmdapi.Config, path string) error {
+	if err := clientcmdapi.MinifyConfig(&raw); err != nil {
+		return err
+	}
+	if err := clientcmdapi.FlattenConfig(&raw); err != nil {
+		return err
+	}
+	return clientcmd.WriteToFile(raw, path)
+}

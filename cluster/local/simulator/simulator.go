@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package simulator runs the simulated Proxmox VE of a demonstration and asks it what it holds.
+package simulator
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+	"github.com/vitistack/provider-proxmox/cluster/local/provider"
+)
+
+// Version is the release of Proxmox VE that is simulated.
+const Version = "9.2"
+
+// Speed is how much faster than a real server the simulated one works.
+const Speed = "10"
+
+// The owner and the name of the API token that the simulator knows.
+const (
+	tokenUser = "crossplane@pve"
+	tokenName = "demo"
+)
+
+// Simulator says how to run and reach a simulator. Its token's secret is new for every launch and reaches
+// the program by a file alone.
+type Simulator struct {
+	address string
+	tlsDir  string
+	tokens  string
+	secret  string
+}
+
+// New prepares a simulator that writes its certificates and reads its token in the folder dir.
+func New(dir string) (*Simulator, error) {
+	address, err := process.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	s := &Simulator{
+		address: address,
+		tlsDir:  filepath.Join(dir, "simulator-tls"),
+		tokens:  filepath.Join(dir, "simulator-tokens"),
+		secret:  rand.Text(),
+	}
+	line := tokenUser + "!" + tokenName + "=" + s.secret + "\n"
+	if err := os.WriteFile(s.tokens, []byte(line), 0o600); err != nil {
+		return nil, fmt.Errorf("cannot write the simulator's token: %w", err)
+	}
+	return s, nil
+}
+
+// Spec describes the simulator's process: the program at path, which starts with the content of a
+// scenario file.
+func (s *Simulator) Spec(path, scenario string) process.Spec {
+	return process.Spec{
+		Name: "pve-simulator",
+		Path: path,
+		Args: []string{
+			"--address", s.address,
+			"--scenario", scenario,
+			"--version", Version,
+			"--speed", Speed,
+			"--tls-dir", s.tlsDir,
+			"--token-file", s.tokens,
+		},
+		Env:   os.Environ(),
+		Ready: process.HTTP(s.URL() + "/healthz"),
+	}
+}
+
+// URL is the endpoint of the simulated API.
+func (s *Simulator) URL() string { return "https://" + s.address }
+
+// Connection says how the provider reaches the simulator, which must be running.
+func (s *Simulator) Connection() (provider.Connection, error) {
+	ca, err := os.ReadFile(filepath.Join(s.tlsDir, "ca.crt"))
+	if err != nil {
+		return provider.Connection{}, fmt.Errorf("cannot read the simulator's certificate: %w", err)
+	}
+	return provider.Connection{
+		Endpoints:   []string{s.URL()},
+		CA:          string(ca),
+		Credentials: provider.Credentials{Username: tokenUser, TokenID: tokenName, TokenSecret: s.secret},
+	}, nil
+}
+
+// VM is a virtual machine that the simulator holds.
+type VM struct {
+	// ID is its VMID.
+	ID int64 `json:"vmid"`
+	// Name is its name.
+	Name string `json:"name"`
+	// Node is the node that it is on.
+	Node string `json:"node"`
+}
+
+// VMs lists the virtual machines and templates, by their VMID, as the API shows them to the token.
+func (s *Simulator) VMs(ctx context.Context) (map[int64]VM, error) {
+	var list struct {
+		Data []VM `json:"data"`
+	}
+	if err := s.get(ctx, "/api2/json/cluster/resources?type=vm", &list); err != nil {
+		return nil, fmt.Errorf("cannot list the simulator's VMs: %w", err)
+	}
+	vms := make(map[int64]VM, len(list.Data))
+	for _, vm := range list.Data {
+		vms[vm.ID] = vm
+	}
+	return vms, nil
+}
+
+func (s *Simulator) get(ctx context.Context, path string, into any) error {
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "PVEAPIToken="+tokenUser+"!"+tokenName+"="+s.secret)
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // Only read.
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+func (s *Simulator) client() (*http.Client, error) {
+	ca, err := os.ReadFile(filepath.Join(s.tlsDir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("ca.crt holds no certificate")
+	}
+	return &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
+	}, nil
+}
