@@ -1,0 +1,132 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+
+	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/gate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+	"github.com/prometheus/client_golang/prometheus"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
+	"github.com/vitistack/provider-proxmox/internal/version"
+)
+
+// addControllers to the manager: each once the kinds that it needs exist if we
+// may watch for that, all at once otherwise.
+func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o options) error {
+	ko, err := kindOptions(mgr, l, o, ctrlmetrics.Registry)
+	if err != nil {
+		return err
+	}
+	gated, err := mayWatchKinds(ctx, mgr.GetClient())
+	if err != nil {
+		return err
+	}
+	if !gated {
+		l.Info("Not permitted to watch CustomResourceDefinitions: all kinds must exist now")
+		return controller.Setup(mgr, ko)
+	}
+	if err := customresourcesgate.Setup(mgr, ko.Options); err != nil {
+		return errors.Wrap(err, "cannot watch for kinds")
+	}
+	return controller.SetupGated(mgr, ko)
+}
+
+// kindOptions are the options of all controllers, with what they share.
+func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Registerer) (kind.Options, error) {
+	m := metrics.New()
+	if err := m.Register(r); err != nil {
+		return kind.Options{}, err
+	}
+	co, err := controllerOptions(l, o, r)
+	if err != nil {
+		return kind.Options{}, err
+	}
+	connections := connect.New(mgr.GetClient(),
+		connect.WithDefault(o.DefaultCluster),
+		connect.WithUserAgent("provider-proxmox/"+version.String()),
+		connect.WithObserver(m.Request))
+	if err := mgr.Add(connections); err != nil {
+		return kind.Options{}, errors.Wrap(err, "cannot add connections")
+	}
+	return kind.Options{Options: co, Connections: connections, Metrics: m}, nil
+}
+
+// controllerOptions are crossplane-runtime's.
+func controllerOptions(l logging.Logger, o options, r prometheus.Registerer) (xpcontroller.Options, error) {
+	mo := &xpcontroller.MetricOptions{
+		PollStateMetricInterval: o.PollStateMetric,
+		MRMetrics:               managed.NewMRMetricRecorder(),
+		MRStateMetrics:          statemetrics.NewMRStateMetrics(),
+	}
+	for _, c := range []prometheus.Collector{mo.MRMetrics, mo.MRStateMetrics} {
+		if err := r.Register(c); err != nil {
+			return xpcontroller.Options{}, errors.Wrap(err, "cannot register metrics")
+		}
+	}
+	features := &feature.Flags{}
+	if o.EnableManagementPolicies {
+		features.Enable(feature.EnableBetaManagementPolicies)
+	}
+	return xpcontroller.Options{
+		Logger:                  l,
+		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
+		PollInterval:            o.ReconcileInterval,
+		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+		Features:                features,
+		MetricOptions:           mo,
+		Gate:                    new(gate.Gate[schema.GroupVersionKind]),
+	}, nil
+}
+
+// mayWatchKinds says whether we are permitted to watch for kinds to appear.
+func mayWatchKinds(ctx context.Context, c client.Client) (bool, error) {
+	for _, verb := range []string{"get", "list", "watch"} {
+		r := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Group:    apiextensionsv1.GroupName,
+				Resource: "customresourcedefinitions",
+				Verb:     verb,
+			},
+		}}
+		if err := c.Create(ctx, r); err != nil {
+			return false, errors.Wrap(err, "cannot ask what we are permitted to do")
+		}
+		if !r.Status.Allowed {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command provider runs provider-proxmox: the controllers that manage Proxmox VE
+// as Kubernetes resources.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/vitistack/provider-proxmox/internal/version"
+)
+
+func main() {
+	o := parse(os.Args[1:])
+	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err) //nolint:errcheck // There is nowhere else to say it.
+		os.Exit(1)
+	}
+}
+
+// run the provider until the context ends.
+func run(ctx context.Context, o options) error {
+	l := newLoggers(os.Stderr, o)
+	setLoggers(l)
+	own := logging.NewLogrLogger(l.own.WithName("provider-proxmox"))
+	own.Info("Starting", "version", version.String())
+	mgr, err := newManager(o)
+	if err != nil {
+		return err
+	}
+	if err := addControllers(ctx, mgr, own, o); err != nil {
+		return err
+	}
+	return errors.Wrap(mgr.Start(ctx), "cannot go on")
+}

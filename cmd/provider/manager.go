@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"flag"
+	"net/http"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/vitistack/provider-proxmox/apis"
+)
+
+const (
+	leaseName = "crossplane-leader-election-provider-proxmox"
+
+	// A lease of a minute survives an API server that is slow for a while. The
+	// leader gives it back when it ends, so that the next need not wait for it.
+	leaseDuration = 60 * time.Second
+	renewDeadline = 50 * time.Second
+
+	// syncCheckTimeout is how long a readiness probe waits for caches.
+	syncCheckTimeout = time.Second
+)
+
+// newManager makes the manager with its health checks.
+func newManager(o options) (ctrl.Manager, error) {
+	cfg, err := restConfig(o.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(ratelimiter.LimitRESTConfig(cfg, o.MaxReconcileRate), managerOptions(o, scheme))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot create the manager")
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, errors.Wrap(err, "cannot add the liveness check")
+	}
+	if err := mgr.AddReadyzCheck("caches", synced(mgr.GetCache())); err != nil {
+		return nil, errors.Wrap(err, "cannot add the readiness check")
+	}
+	return mgr, nil
+}
+
+// restConfig says how to reach the Kubernetes API.
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		config.RegisterFlags(fs)
+		if err := fs.Set(config.KubeconfigFlagName, kubeconfig); err != nil {
+			return nil, errors.Wrap(err, "cannot use --kubeconfig")
+		}
+	}
+	cfg, err := ctrl.GetConfig()
+	return cfg, errors.Wrap(err, "cannot find out how to reach the Kubernetes API")
+}
+
+// newScheme has the kinds that the provider reads and writes.
+func newScheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme,
+		apiextensionsv1.AddToScheme,
+		apis.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			return nil, errors.Wrap(err, "cannot register API kinds")
+		}
+	}
+	return s, nil
+}
+
+func managerOptions(o options, scheme *runtime.Scheme) ctrl.Options {
+	return ctrl.Options{
+		Scheme: scheme,
+		Cache: cache.Options{
+			SyncPeriod:       &o.Sync,
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+			},
+		},
+		// A cache of these would hold all Secrets of the cluster.
+		Client: client.Options{Cache: &client.CacheOptions{
+			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}},
+		}},
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
+		HealthProbeBindAddress:        o.HealthProbeBindAddress,
+		LeaderElection:                o.LeaderElection,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       o.LeaderElectionNamespace,
+		LeaderElectionResourceLock:    resourcelock.LeasesResourceLock,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 ptr.To(leaseDuration),
+		RenewDeadline:                 ptr.To(renewDeadline),
+	}
+}
+
+// A syncer knows whether caches are filled.
+type syncer interface {
+	WaitForCacheSync(ctx context.Context) bool
+}
+
+// synced is a check that passes once the caches are filled. Whether a PVE cluster
+// can be reached does not matter: the provider is ready to say that it cannot.
+func synced(s syncer) healthz.Checker {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), syncCheckTimeout)
+		defer cancel()
+		if !s.WaitForCacheSync(ctx) {
+			return errors.New("caches are not filled yet")
+		}
+		return nil
+	}
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/version"
+)
+
+// options of the program. A flag wins over its environment variable.
+type options struct {
+	Kubeconfig string `help:"Path of the kubeconfig. Default: the one named by KUBECONFIG, the pod's service account, or ~/.kube/config." placeholder:"PATH"`
+
+	Debug     bool     `help:"Log what is of interest when something does not work; the same as --log-level=debug." short:"d"`
+	LogLevel  logLevel `default:"info" env:"LOG_LEVEL" help:"Least severe messages to log: debug, info, warn or error."`
+	LogFormat string   `default:"json" enum:"json,console" env:"LOG_FORMAT" help:"Form of log messages: json or console."`
+
+	LeaderElection          bool   `env:"LEADER_ELECTION" help:"Let only one of several replicas work at a time." short:"l"`
+	LeaderElectionNamespace string `env:"POD_NAMESPACE" help:"Namespace of the leader's lease. Default: the pod's." placeholder:"NAMESPACE"`
+
+	Sync              time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, whatever their own intervals." short:"s"`
+	ReconcileInterval time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with Proxmox VE."`
+	PollStateMetric   time.Duration `default:"30s" env:"POLL_STATE_METRIC" help:"How often the state of all resources is counted for metrics."`
+
+	MaxConcurrentReconciles int `default:"5" env:"MAX_CONCURRENT_RECONCILES" help:"Resources of one kind that are reconciled at the same time."`
+	MaxReconcileRate        int `default:"100" env:"MAX_RECONCILE_RATE" help:"Reconciles per second on average, of all kinds together."`
+
+	MetricsBindAddress     string `default:":8080" env:"METRICS_BIND_ADDRESS" help:"Address of /metrics; 0 for none."`
+	HealthProbeBindAddress string `default:":8081" env:"HEALTH_PROBE_BIND_ADDRESS" help:"Address of /healthz and /readyz; 0 for none."`
+
+	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration to use for resources that name none, or that name \"default\", where there is none of that name. Its kind and namespace are those of the one it stands in for." placeholder:"NAME"`
+
+	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
+
+	Version kong.VersionFlag `help:"Print the version and exit."`
+}
+
+// Validate what the flags' types do not.
+func (o *options) Validate() error {
+	switch {
+	case o.Sync < time.Second:
+		return errors.Errorf("--sync is %s: it must be at least 1s", o.Sync)
+	case o.ReconcileInterval < time.Second:
+		return errors.Errorf("--reconcile-interval is %s: it must be at least 1s", o.ReconcileInterval)
+	case o.PollStateMetric < time.Second:
+		return errors.Errorf("--poll-state-metric is %s: it must be at least 1s", o.PollStateMetric)
+	case o.MaxConcurrentReconciles < 1:
+		return errors.Errorf("--max-concurrent-reconciles is %d: it must be at least 1", o.MaxConcurrentReconciles)
+	case o.MaxReconcileRate < 1:
+		return errors.Errorf("--max-reconcile-rate is %d: it must be at least 1", o.MaxReconcileRate)
+	default:
+		return nil
+	}
+}
+
+// parse the arguments, or print what is wrong with them and exit.
+func parse(args []string) options {
+	var o options
+	p := parser(&o)
+	_, err := p.Parse(args)
+	p.FatalIfErrorf(err)
+	return o
+}
+
+func parser(o *options, opts ...kong.Option) *kong.Kong {
+	return kong.Must(o, append([]kong.Option{
+		kong.Name("provider"),
+		kong.Description("Manages Proxmox VE as Kubernetes resources."),
+		kong.Vars{"version": version.String()},
+		kong.Writers(os.Stdout, os.Stderr),
+		kong.ShortUsageOnError(),
+	}, opts...)...)
+}

@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package controller is the table of all controllers: each kind in each scope.
+package controller
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
+)
+
+// An entry of the table.
+type entry struct {
+	// needs are the kinds without which the controller cannot run.
+	needs []schema.GroupVersionKind
+	setup func(ctrl.Manager, kind.Options) error
+}
+
+func table() []entry {
+	return []entry{
+		config(providerconfig.Kinds{
+			ProviderConfigKinds: resource.ProviderConfigKinds{
+				Config:    cluster.ProviderConfigGroupVersionKind,
+				Usage:     cluster.ProviderConfigUsageGroupVersionKind,
+				UsageList: cluster.ProviderConfigUsageListGroupVersionKind,
+			},
+			Object:      &cluster.ProviderConfig{},
+			UsageObject: &cluster.ProviderConfigUsage{},
+		}),
+		config(providerconfig.Kinds{
+			ProviderConfigKinds: namespacedConfig(namespaced.ProviderConfigGroupVersionKind),
+			Object:              &namespaced.ProviderConfig{},
+			UsageObject:         &namespaced.ProviderConfigUsage{},
+		}),
+		config(providerconfig.Kinds{
+			ProviderConfigKinds: namespacedConfig(namespaced.ClusterProviderConfigGroupVersionKind),
+			Object:              &namespaced.ClusterProviderConfig{},
+			UsageObject:         &namespaced.ProviderConfigUsage{},
+		}),
+		inCluster(machines, kind.Identity{
+			GroupVersionKind: cluster.MachineGroupVersionKind,
+			Object:           &cluster.Machine{},
+			List:             &cluster.MachineList{},
+		}),
+		inNamespaces(machines, kind.Identity{
+			GroupVersionKind: namespaced.MachineGroupVersionKind,
+			Object:           &namespaced.Machine{},
+			List:             &namespaced.MachineList{},
+		}),
+	}
+}
+
+// namespacedConfig are the kinds of a provider configuration of the namespaced
+// group, where one kind of usages serves both.
+func namespacedConfig(config schema.GroupVersionKind) resource.ProviderConfigKinds {
+	return resource.ProviderConfigKinds{
+		Config:    config,
+		Usage:     namespaced.ProviderConfigUsageGroupVersionKind,
+		UsageList: namespaced.ProviderConfigUsageListGroupVersionKind,
+	}
+}
+
+func config(k providerconfig.Kinds) entry {
+	return entry{
+		needs: []schema.GroupVersionKind{k.Config, k.Usage},
+		setup: func(mgr ctrl.Manager, o kind.Options) error { return providerconfig.Setup(mgr, o.Options, k) },
+	}
+}
+
+type setupKind func(ctrl.Manager, kind.Options, kind.Identity) error
+
+// inCluster is a kind of the cluster-scoped group.
+func inCluster(setup setupKind, id kind.Identity) entry {
+	return managed(setup, id,
+		cluster.ProviderConfigGroupVersionKind,
+		cluster.ProviderConfigUsageGroupVersionKind)
+}
+
+// inNamespaces is a kind of the namespaced group.
+func inNamespaces(setup setupKind, id kind.Identity) entry {
+	return managed(setup, id,
+		namespaced.ProviderConfigGroupVersionKind,
+		namespaced.ClusterProviderConfigGroupVersionKind,
+		namespaced.ProviderConfigUsageGroupVersionKind)
+}
+
+func managed(setup setupKind, id kind.Identity, configs ...schema.GroupVersionKind) entry {
+	return entry{
+		needs: append([]schema.GroupVersionKind{id.GroupVersionKind}, configs...),
+		setup: func(mgr ctrl.Manager, o kind.Options) error { return setup(mgr, o, id) },
+	}
+}
+
+// machines sets up a kind of Machines, and counts them.
+func machines(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+	if err := machine.Setup(mgr, o, id); err != nil {
+		return err
+	}
+	if o.Metrics != nil {
+		o.Metrics.Machines(mgr.GetClient(), id.List, mgr.Elected())
+	}
+	return nil
+}
+
+// Setup adds all controllers to the manager. The kinds of all must exist when it
+// starts.
+func Setup(mgr ctrl.Manager, o kind.Options) error {
+	for _, e := range table() {
+		if err := e.setup(mgr, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetupGated adds each controller to the manager once o.Gate knows that the kinds
+// it needs exist. If one cannot be added then, the manager ends with the error.
+func SetupGated(mgr ctrl.Manager, o kind.Options) error {
+	return setupGated(mgr, o, table())
+}
+
+func setupGated(mgr ctrl.Manager, o kind.Options, entries []entry) error {
+	failed := make(failures, len(entries))
+	if err := mgr.Add(failed); err != nil {
+		return errors.Wrap(err, "cannot add controllers")
+	}
+	for _, e := range entries {
+		o.Gate.Register(func() {
+			if err := e.setup(mgr, o); err != nil {
+				failed <- err
+			}
+		}, e.needs...)
+	}
+	return nil
+}
+
+// failures of controllers that were added late.
+type failures chan error
+
+// Start waits for a failure, which it returns, or for the end.
+func (f failures) Start(ctx context.Context) error {
+	select {
+	case err := <-f:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
