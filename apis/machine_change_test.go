@@ -72,6 +72,12 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{template: ubuntu-24.04}`,
 			want:   []string{"spec.forProvider", "template can be neither added nor removed"},
 		},
+		"Pool": {
+			reason: "Moving between pools is not served yet.",
+			before: `{pool: production}`,
+			after:  `{pool: test}`,
+			want:   []string{"spec.forProvider.pool", "cannot change", "production", "test"},
+		},
 		"DiskType": {
 			reason: "A disk does not change its bus.",
 			before: `{disks: [{name: root, size: 20G, type: scsi}]}`,
