@@ -76,22 +76,23 @@ const (
 // marker is what proves a clone ours before it has its UUID.
 func (id identity) marker() string { return markerStart + id.UUID + markerEnd }
 
-// mark adds the marker to a description.
+// mark adds the marker to a description, in place of any that it has.
 func (id identity) mark(description string) string {
+	description = strings.TrimRight(unmark(description), "\n")
 	if description == "" {
 		return id.marker()
 	}
-	return strings.TrimRight(description, "\n") + "\n" + id.marker()
+	return description + "\n" + id.marker()
 }
 
-// unmark removes a marker from a description.
+// unmark removes all markers from a description.
 func unmark(description string) string {
 	before, rest, ok := strings.Cut(description, markerStart)
 	if !ok {
 		return description
 	}
 	_, after, _ := strings.Cut(rest, markerEnd)
-	return strings.TrimRight(before, "\n") + strings.TrimRight(after, "\n")
+	return unmark(strings.TrimRight(before, "\n") + strings.TrimRight(after, "\n"))
 }
 
 // prove says whether a VM with this configuration is ours.
