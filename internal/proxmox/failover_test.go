@@ -149,28 +149,43 @@ func TestWriteOnKeptConnectionIsSentOnce(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	release := make(chan struct{})
-	pve := newFakePVE(t, func(asked) reply { <-release; return reply{cut: true} })
-	defer close(release)
 	cases := map[string]struct {
 		reason string
-		ctx    func() (context.Context, context.CancelFunc)
+		ctx    func(entered <-chan struct{}) (context.Context, context.CancelFunc)
 		change func(*Config)
 		cause  error
 	}{
-		"Ours": {reason: "Every call has a deadline.", ctx: func() (context.Context, context.CancelFunc) { return background(), func() {} }, change: func(c *Config) { c.Timeout = 300 * time.Millisecond }, cause: context.DeadlineExceeded},
-		"Theirs": {reason: "The caller's is kept.", ctx: func() (context.Context, context.CancelFunc) {
-			return context.WithTimeout(background(), 300*time.Millisecond)
-		}, change: func(*Config) {}, cause: context.DeadlineExceeded},
-		"Cancel": {reason: "The caller may go.", ctx: func() (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(background())
-			time.AfterFunc(300*time.Millisecond, cancel)
-			return ctx, cancel
-		}, change: func(*Config) {}, cause: context.Canceled},
+		"Ours": {
+			reason: "Every call has a deadline.",
+			ctx:    func(<-chan struct{}) (context.Context, context.CancelFunc) { return context.WithCancel(background()) },
+			change: func(c *Config) { c.Timeout = time.Second },
+			cause:  context.DeadlineExceeded,
+		},
+		"Theirs": {
+			reason: "The caller's is kept.",
+			ctx: func(<-chan struct{}) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(background(), time.Second)
+			},
+			change: func(*Config) {},
+			cause:  context.DeadlineExceeded,
+		},
+		"Cancel": {
+			reason: "The caller may go.",
+			ctx: func(entered <-chan struct{}) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(background())
+				go func() { <-entered; cancel() }()
+				return ctx, cancel
+			},
+			change: func(*Config) {},
+			cause:  context.Canceled,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := tc.ctx()
+			entered, release := make(chan struct{}, 1), make(chan struct{})
+			pve := newFakePVE(t, func(asked) reply { entered <- struct{}{}; <-release; return reply{cut: true} })
+			defer close(release)
+			ctx, cancel := tc.ctx(entered)
 			defer cancel()
 			_, err := pve.client(t, tc.change).Start(ctx, vm100)
 			if !errors.Is(err, tc.cause) || !IsOutcomeUnknown(err) || !IsUnavailable(err) {
