@@ -19,6 +19,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,11 +95,30 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	return c, e.check(ctx, c)
 }
 
+// sourceConfig is the configuration that a clone starts with, or nil.
 func (c *creation) sourceConfig() map[string]string {
-	if c.source == nil {
+	switch {
+	case c.source == nil:
 		return nil
+	case c.Clone == nil || c.Clone.Storage == nil:
+		return c.source.Config
 	}
-	return c.source.Config
+	config := maps.Clone(c.source.Config)
+	for _, device := range disksOf(config) {
+		config[device] = movedTo(config[device], *c.Clone.Storage)
+	}
+	return config
+}
+
+// movedTo is a disk as it is on another storage, where its volume has yet to get
+// its name.
+func movedTo(disk, storage string) string {
+	d, err := proxmox.ParseDisk(disk)
+	if err != nil {
+		return disk
+	}
+	d.Volume = storage + ":" + strings.TrimPrefix(d.Volume, d.Storage()+":")
+	return d.String()
 }
 
 // findSource resolves the template of the spec, or returns nil if it has none.

@@ -384,13 +384,13 @@ func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed
 
 // busy says whether a task works on the VM, of ours or anybody's.
 func (e *external) busy(ctx context.Context, m Machine, id int) (bool, error) {
-	if _, running := e.tasks.running(m); running {
-		return true, nil
+	tasks, err := e.inventory.RecentTasks(ctx)
+	if err != nil || e.tasks.running(m, tasks) {
+		return err == nil, err
 	}
-	running, err := e.inventory.RecentTasks(ctx)
-	return slices.ContainsFunc(running, func(t proxmox.Task) bool {
+	return slices.ContainsFunc(tasks, func(t proxmox.Task) bool {
 		return t.Running && t.ID == strconv.Itoa(id) && strings.HasPrefix(t.Type, "qm")
-	}), err
+	}), nil
 }
 
 // cloneGrace is how long after our last attempt a running clone of the same

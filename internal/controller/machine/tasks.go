@@ -18,10 +18,10 @@ package machine
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -45,6 +45,7 @@ type tasks struct {
 type taskRecord struct {
 	generation int64
 	upid       proxmox.UPID
+	begun      time.Time
 	running    bool
 	last       proxmox.Task
 	failures   int
@@ -73,7 +74,7 @@ func (t *tasks) started(m Machine, u proxmox.UPID) {
 	if r.generation != m.GetGeneration() {
 		*r = taskRecord{generation: m.GetGeneration()}
 	}
-	r.upid, r.running, r.err = u, true, nil
+	r.upid, r.begun, r.running, r.err = u, t.now(), true, nil
 }
 
 // ended remembers how a task ended. A task that failed holds back the next
@@ -96,12 +97,19 @@ func (t *tasks) ended(m Machine, task proxmox.Task, err error) {
 	r.err = err
 }
 
-// running is the task that runs for a Machine, if one does.
-func (t *tasks) running(m Machine) (proxmox.UPID, bool) {
+// visibleWithin is how long PVE's list may lack a task that was started.
+const visibleWithin = time.Minute
+
+// running says whether a task runs for a Machine. One of some time ago has to be
+// among the tasks that PVE lists: whoever followed it may be gone.
+func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	return r.upid, r.running
+	if !r.running || t.now().Sub(r.begun) < visibleWithin {
+		return r.running
+	}
+	return slices.ContainsFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid && l.Running })
 }
 
 // held is why the next attempt has to wait: the last one failed, not long ago
@@ -113,7 +121,7 @@ func (t *tasks) held(m Machine) error {
 	if r.err == nil || r.generation != m.GetGeneration() || !t.now().Before(r.until) {
 		return nil
 	}
-	return errors.Wrapf(r.err, "task %s failed", r.last.Type)
+	return r.err
 }
 
 // last is the task of a Machine that was last seen to end.

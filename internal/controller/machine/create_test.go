@@ -1,0 +1,210 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func TestMatchTemplate(t *testing.T) {
+	guests := []proxmox.Guest{
+		{VMID: 100, Node: "pve1", Name: "web", Type: "qemu"},
+		{VMID: 200, Node: "pve1", Name: "container", Type: "lxc", Template: true},
+		{VMID: 9000, Node: "pve1", Name: "debian", Type: "qemu", Template: true},
+		{VMID: 9001, Node: "pve1", Name: "ubuntu", Type: "qemu", Template: true},
+		{VMID: 9002, Node: "pve2", Name: "ubuntu", Type: "qemu", Template: true},
+		{VMID: 9003, Node: "pve2", Name: "web", Type: "qemu", Template: true},
+	}
+	cases := map[string]struct {
+		reason         string
+		template, node string
+		want           int
+		err            string
+	}{
+		"Name":          {reason: "A name that is unique among templates will do, whatever VMs are called.", template: "web", want: 9003},
+		"VMID":          {reason: "A number is a VMID.", template: "9001", want: 9001},
+		"Missing":       {reason: "A template must be there.", template: "fedora", err: "template 'fedora' not found"},
+		"MissingVMID":   {reason: "So must a VMID.", template: "9999", err: "template '9999' not found"},
+		"Container":     {reason: "Templates of containers are no templates of VMs.", template: "container", err: "not found"},
+		"VM":            {reason: "A VM is not a template.", template: "100", err: "is a VM, not a template"},
+		"Ambiguous":     {reason: "Of two templates none is guessed.", template: "ubuntu", err: "2 templates (VMID 9001, 9002)"},
+		"AmbiguousNode": {reason: "The node of the spec decides.", template: "ubuntu", node: "pve2", want: 9002},
+		"ElsewhereNode": {reason: "A node that has none of them does not.", template: "ubuntu", node: "pve3", err: "2 templates"},
+		"OtherNode":     {reason: "A template elsewhere is found too.", template: "debian", node: "pve2", want: 9000},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := matchTemplate(guests, tc.template, tc.node)
+			if tc.err != "" {
+				var r refusal
+				if !errors.As(err, &r) || r.condition != creating || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nwant a refusal with %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil || got.VMID != tc.want {
+				t.Errorf("\n%s\nwant VMID %d, got %d, %v", tc.reason, tc.want, got.VMID, err)
+			}
+		})
+	}
+}
+
+func TestPickNode(t *testing.T) {
+	online := func(name string, used, most int64) proxmox.Node {
+		return proxmox.Node{Name: name, Status: "online", Memory: used, MaxMemory: most}
+	}
+	offline := proxmox.Node{Name: "off", Status: "offline", MaxMemory: 1000}
+	cases := map[string]struct {
+		reason  string
+		nodes   []proxmox.Node
+		wanted  string
+		want    string
+		fails   bool
+		refused bool
+	}{
+		"MostFree":   {reason: "The node with the most free memory is chosen, offline ones apart.", nodes: []proxmox.Node{offline, online("a", 10, 100), online("b", 110, 210), online("c", 300, 310)}, want: "b"},
+		"Tie":        {reason: "Equal nodes are chosen by name, whatever their order.", nodes: []proxmox.Node{online("b", 0, 10), online("a", 0, 10)}, want: "a"},
+		"Wanted":     {reason: "The wanted node is chosen, full or not.", nodes: []proxmox.Node{online("a", 0, 100), online("b", 10, 10)}, wanted: "b", want: "b"},
+		"Missing":    {reason: "A wanted node must exist.", nodes: []proxmox.Node{online("a", 0, 100)}, wanted: "z", fails: true, refused: true},
+		"Offline":    {reason: "A wanted node that is offline may come back: that is no refusal.", nodes: []proxmox.Node{offline, online("a", 0, 100)}, wanted: "off", fails: true},
+		"AllOffline": {reason: "Without a node there is no choice.", nodes: []proxmox.Node{offline}, fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := pickNode(tc.nodes, tc.wanted)
+			var r refusal
+			if (err != nil) != tc.fails || errors.As(err, &r) != tc.refused || got != tc.want {
+				t.Errorf("\n%s\nwant %q (fails %t, refused %t), got %q, %v", tc.reason, tc.want, tc.fails, tc.refused, got, err)
+			}
+		})
+	}
+}
+
+// creationOf is a creation whose devices are assigned.
+func creationOf(t *testing.T, p v1alpha1.MachineParameters, s *source) *creation {
+	t.Helper()
+	var config map[string]string
+	if s != nil {
+		config = s.Config
+	}
+	return &creation{desired: desiredOf(t, p, devices{}, config), node: "pve1", source: s}
+}
+
+func TestParams(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		want   proxmox.Params
+	}{
+		"Least": {
+			reason: "A VM of which nothing is declared has the resource's name and its identity.",
+			want:   proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID},
+		},
+		"Disk": {
+			reason: "SCSI disks of a new VM get the controller that is best for them.",
+			spec:   v1alpha1.MachineParameters{Name: new("web"), Pool: new("p"), Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}},
+			want:   proxmox.Params{"name": "web", "pool": "p", "smbios1": "uuid=" + ourUUID, "scsi0": "local-lvm:1", "scsihw": "virtio-scsi-single"},
+		},
+		"Controller": {
+			reason: "A declared controller stands, PVE's default too.",
+			spec:   v1alpha1.MachineParameters{SCSIController: new("lsi"), Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}},
+			want:   proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "scsi0": "local-lvm:1"},
+		},
+		"OtherBus": {
+			reason: "Disks of another bus need no SCSI controller.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G"), Type: new("virtio")}}},
+			want:   proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "virtio0": "local-lvm:1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, creationOf(t, tc.spec, nil).params()); diff != "" {
+				t.Errorf("\n%s\nparams: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCloneOptions(t *testing.T) {
+	template := new(intstr.FromInt32(9000))
+	s := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: map[string]string{"description": "golden\n"}}
+	marked := identity{UUID: ourUUID}.mark("golden")
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		node   string
+		want   proxmox.CloneOptions
+	}{
+		"Linked": {
+			reason: "A clone is linked unless the spec says otherwise, and bears the proof of whose it is.",
+			spec:   v1alpha1.MachineParameters{Template: template, Description: new("mine")}, node: "pve1",
+			want: proxmox.CloneOptions{NewID: 100, Name: "resource", Description: marked, Full: new(false)},
+		},
+		"Full": {
+			reason: "A full clone may change storage and format.",
+			spec:   v1alpha1.MachineParameters{Template: template, Name: new("web"), Pool: new("p"), Clone: &v1alpha1.MachineClone{Full: new(true), Storage: new("fast"), Format: new("raw")}}, node: "pve1",
+			want: proxmox.CloneOptions{NewID: 100, Name: "web", Pool: "p", Description: marked, Full: new(true), Storage: "fast", Format: "raw"},
+		},
+		"Snapshot": {
+			reason: "The clone of a snapshot is full.",
+			spec:   v1alpha1.MachineParameters{Template: template, Clone: &v1alpha1.MachineClone{Snapshot: new("s1")}}, node: "pve1",
+			want: proxmox.CloneOptions{NewID: 100, Name: "resource", Description: marked, Full: new(true), Snapshot: "s1"},
+		},
+		"OtherNode": {
+			reason: "A target is named only where it is another node.",
+			spec:   v1alpha1.MachineParameters{Template: template}, node: "pve2",
+			want: proxmox.CloneOptions{NewID: 100, Name: "resource", Description: marked, Full: new(false), TargetNode: "pve2"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := creationOf(t, tc.spec, s)
+			c.node = tc.node
+			if diff := cmp.Diff(tc.want, c.cloneOptions()); diff != "" {
+				t.Errorf("\n%s\ncloneOptions: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCloneToOtherStorage(t *testing.T) {
+	s := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: templateConfig()}
+	spec := v1alpha1.MachineParameters{
+		Template: new(intstr.FromInt32(9000)),
+		Clone:    &v1alpha1.MachineClone{Full: new(true), Storage: new("fast")},
+		Disks:    []v1alpha1.MachineDisk{{Name: "root", Storage: new("fast")}},
+	}
+	c := creationOf(t, spec, s)
+	if no := c.refusals(c.sourceConfig()); len(no) > 0 {
+		t.Errorf("A disk that the clone puts where the spec wants it is refused: %q", no)
+	}
+	spec.Disks[0].Storage = new("local-lvm")
+	if no := c.refusals(c.sourceConfig()); len(no) == 0 {
+		t.Error("A disk that the clone would put elsewhere than the spec wants is not refused")
+	}
+	if s.Config["scsi0"] != templateConfig()["scsi0"] {
+		t.Errorf("The configuration of the source was changed: %v", s.Config)
+	}
+}

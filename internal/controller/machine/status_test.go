@@ -1,0 +1,265 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func addrs(ss ...string) []netip.Addr {
+	out := make([]netip.Addr, 0, len(ss))
+	for _, s := range ss {
+		out = append(out, netip.MustParseAddr(s))
+	}
+	return out
+}
+
+func TestAddresses(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		interfaces []proxmox.Interface
+		before     []string
+		running    bool
+		want       []string
+	}{
+		"Stopped":  {reason: "A stopped VM has no addresses.", before: []string{"192.0.2.1"}, interfaces: []proxmox.Interface{{Addresses: addrs("192.0.2.1")}}},
+		"Silent":   {reason: "Addresses stay while the agent of a running guest does not answer.", before: []string{"192.0.2.1"}, running: true, want: []string{"192.0.2.1"}},
+		"Answered": {reason: "What the agent says replaces what it said.", before: []string{"192.0.2.1"}, interfaces: []proxmox.Interface{{Name: "lo", Addresses: addrs("127.0.0.1")}}, running: true},
+		"Sorted": {
+			reason: "IPv4 comes first; loopback, link-local and unspecified addresses are left out.",
+			interfaces: []proxmox.Interface{
+				{Name: "lo", Addresses: addrs("127.0.0.1", "::1")},
+				{Name: "eth0", Addresses: addrs("2001:db8::1", "fe80::1%eth0", "192.0.2.1", "169.254.1.1", "0.0.0.0")},
+				{Name: "eth1", Addresses: addrs("10.0.0.1", "fd00::1")},
+			},
+			running: true, want: []string{"192.0.2.1", "10.0.0.1", "2001:db8::1", "fd00::1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, addresses(tc.interfaces, tc.before, tc.running)); diff != "" {
+				t.Errorf("\n%s\naddresses: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPhase(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		lock   string
+		status string
+		want   v1alpha1.MachinePhase
+	}{
+		"Creating": {reason: "A VM under the lock of its creation is being created.", lock: "create", status: "stopped", want: v1alpha1.MachineCreating},
+		"Cloning":  {reason: "So is one under the lock of a clone.", lock: "clone", status: "stopped", want: v1alpha1.MachineCreating},
+		"Running":  {reason: "A running VM runs.", status: "running", want: v1alpha1.MachineRunning},
+		"BackedUp": {reason: "Other locks do not stop it.", lock: "backup", status: "running", want: v1alpha1.MachineRunning},
+		"Stopped":  {reason: "A stopped VM is stopped.", status: "stopped", want: v1alpha1.MachineStopped},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := &vm{Config: map[string]string{"lock": tc.lock}, Status: proxmox.Status{Status: tc.status}}
+			if got := v.phase(); got != tc.want {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestPowerStateOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		vm     vm
+		want   string
+	}{
+		"Running":   {reason: "QEMU's own state is shown.", vm: vm{Status: proxmox.Status{Status: "running", QMPStatus: "running"}}, want: "running"},
+		"Paused":    {reason: "A paused VM has a process.", vm: vm{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: "paused"},
+		"Silent":    {reason: "QEMU may not tell.", vm: vm{Status: proxmox.Status{Status: "running"}}, want: "running"},
+		"Stopped":   {reason: "A stopped VM has no QEMU.", vm: vm{Status: proxmox.Status{Status: "stopped", QMPStatus: "stopped"}}, want: "stopped"},
+		"Suspended": {reason: "A VM that is suspended to disk is locked.", vm: vm{Config: map[string]string{"lock": "suspended"}, Status: proxmox.Status{Status: "stopped"}}, want: "suspended"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.vm.powerState(); got != tc.want {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// web is a running VM with an agent.
+func web() *vm {
+	v := &vm{
+		Ref:    proxmox.Ref{Node: "pve1", VMID: 100},
+		Status: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute},
+		Interfaces: []proxmox.Interface{
+			{Name: "lo", Addresses: addrs("127.0.0.1")},
+			{Name: "eth0", MAC: "bc:24:11:00:00:01", Addresses: addrs("fe80::1", "192.0.2.1", "2001:db8::1")},
+		},
+	}
+	values := []proxmox.PendingValue{{Key: "cores", Value: new("2"), Pending: new("4")}, {Key: "digest", Value: new("d1")}}
+	for k, s := range map[string]string{
+		"name": "web", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
+		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
+		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0",
+	} {
+		values = append(values, proxmox.PendingValue{Key: k, Value: &s})
+	}
+	v.read(values)
+	return v
+}
+
+func TestObserveVM(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	d := devices{Disks: map[string]string{"root": "scsi0"}, Networks: map[string]string{"lan": "net0"}}
+	o := v1alpha1.MachineObservation{LastTask: &v1alpha1.MachineTask{Type: "qmstart"}, Lock: "clone", Difference: []v1alpha1.MachinePendingChange{{Option: "x"}}}
+	v := web()
+	v.observe(&o, d, now)
+	updated := o.LastUpdated
+	if updated == nil || !updated.Time.Equal(now) {
+		t.Fatalf("Last updated is %v, want now", updated)
+	}
+	o.LastUpdated = nil
+	want := v1alpha1.MachineObservation{
+		Phase: v1alpha1.MachineRunning, VMID: new(int32(100)), Node: "pve1", Name: "web", UUID: ourUUID, PowerState: "running",
+		UptimeSeconds: new(int64(60)), IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
+		CPU: &v1alpha1.MachineCPUObservation{Cores: 2, Sockets: 2}, MemoryBytes: new(int64(2 << 30)),
+		Disks: []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"}},
+		Networks: []v1alpha1.MachineNetworkObservation{{
+			Device: "net0", Name: "lan", MACAddress: "BC:24:11:00:00:01", Bridge: "vmbr0", Model: "virtio", VLAN: new(int32(7)),
+			Interface: "eth0", IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
+		}},
+		PendingChanges: []v1alpha1.MachinePendingChange{{Option: "cores", Current: "2", Desired: "4"}},
+		LastTask:       &v1alpha1.MachineTask{Type: "qmstart"},
+	}
+	if diff := cmp.Diff(want, o); diff != "" {
+		t.Errorf("What is in force is observed, what is pending beside it: -want, +got:\n%s", diff)
+	}
+
+	o.LastUpdated = updated
+	v.Status.Uptime = time.Hour
+	v.observe(&o, d, now.Add(time.Hour))
+	if !o.LastUpdated.Time.Equal(now) {
+		t.Errorf("Nothing but the uptime changed, yet it was last updated at %v", o.LastUpdated)
+	}
+	if *o.UptimeSeconds != 3600 {
+		t.Errorf("Uptime is %d, want 3600", *o.UptimeSeconds)
+	}
+	v.Status.Status = "stopped"
+	v.observe(&o, d, now.Add(2*time.Hour))
+	if !o.LastUpdated.Time.Equal(now.Add(2*time.Hour)) || o.UptimeSeconds != nil || o.IPAddresses != nil || o.PendingChanges != nil {
+		t.Errorf("A VM that stopped has no uptime, addresses or pending changes: %+v", o)
+	}
+}
+
+func TestReport(t *testing.T) {
+	var o v1alpha1.MachineObservation
+	d := difference{Set: proxmox.Params{"cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
+	d.report(&o, map[string]string{"cores": "1", "tags": "a"})
+	want := []v1alpha1.MachinePendingChange{
+		{Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
+	}
+	if diff := cmp.Diff(want, o.Difference); diff != "" {
+		t.Errorf("The difference is shown in order and without secrets: -want, +got:\n%s", diff)
+	}
+	difference{}.report(&o, nil)
+	if o.Difference != nil {
+		t.Errorf("No difference is none: %v", o.Difference)
+	}
+}
+
+func TestConditions(t *testing.T) {
+	type short struct {
+		Status corev1.ConditionStatus
+		Reason xpv2.ConditionReason
+	}
+	created, allocated := short{corev1.ConditionTrue, ReasonCreationSucceeded}, short{corev1.ConditionTrue, ReasonAllocationSucceeded}
+	connected, waiting := short{corev1.ConditionTrue, ReasonNetworkReady}, short{corev1.ConditionFalse, ReasonNetworkPending}
+	settled, pending := short{corev1.ConditionFalse, ReasonUpToDate}, short{corev1.ConditionTrue, ReasonPendingChanges}
+	ips := []string{"192.0.2.1"}
+	cases := map[string]struct {
+		reason           string
+		change           func(*vm)
+		ips              []string
+		network, restart short
+	}{
+		"Pending":   {reason: "A running VM with pending changes asks for a restart.", ips: ips, network: connected, restart: pending},
+		"NoAddress": {reason: "A guest whose agent has reported no address is waited for.", network: waiting, restart: pending},
+		"NoAgent":   {reason: "Without an agent nothing can be waited for.", change: func(v *vm) { delete(v.Active, "agent") }, network: connected, restart: pending},
+		"NoNIC":     {reason: "Without a network there is nothing to wait for.", change: func(v *vm) { delete(v.Active, "net0") }, network: connected, restart: pending},
+		"Stopped":   {reason: "A stopped VM takes up its changes when it starts, and has no addresses.", change: func(v *vm) { v.Status.Status = "stopped" }, network: connected, restart: settled},
+		"Settled":   {reason: "Without pending changes no restart is required.", ips: ips, change: func(v *vm) { v.Pending = nil }, network: connected, restart: settled},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := web()
+			if tc.change != nil {
+				tc.change(v)
+			}
+			got := map[xpv2.ConditionType]short{}
+			for _, c := range v.conditions(&v1alpha1.MachineObservation{IPAddresses: tc.ips}) {
+				got[c.Type] = short{c.Status, c.Reason}
+			}
+			want := map[xpv2.ConditionType]short{TypeVMCreated: created, TypeResourcesAllocated: allocated, TypeNetworkConfigured: tc.network, TypeRestartRequired: tc.restart}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("\n%s\nconditions: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestConnectionDetails(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		ips    []string
+		config map[string]string
+		want   managed.ConnectionDetails
+	}{
+		"Least": {
+			reason: "A VM without an address is told by what it is.",
+			config: map[string]string{"name": "web"},
+			want:   managed.ConnectionDetails{"vmid": []byte("100"), "node": []byte("pve1"), "name": []byte("web")},
+		},
+		"All": {
+			reason: "A VM with addresses is reached at the first of them.",
+			config: map[string]string{"name": "web", "ciuser": "admin"}, ips: []string{"192.0.2.1", "2001:db8::1"},
+			want: managed.ConnectionDetails{
+				"vmid": []byte("100"), "node": []byte("pve1"), "name": []byte("web"), "username": []byte("admin"),
+				"endpoint": []byte("192.0.2.1"), "ipAddresses": []byte("192.0.2.1,2001:db8::1"),
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, Config: tc.config}
+			if diff := cmp.Diff(tc.want, v.connectionDetails(&v1alpha1.MachineObservation{IPAddresses: tc.ips})); diff != "" {
+				t.Errorf("\n%s\nconnectionDetails: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A clock that stands until it is set.
+type clock struct{ time time.Time }
+
+func newClock() *clock                { return &clock{time: time.Unix(1_800_000_000, 0)} }
+func (c *clock) now() time.Time       { return c.time }
+func (c *clock) wait(d time.Duration) { c.time = c.time.Add(d) }
+func taskOf(u proxmox.UPID) proxmox.Task {
+	return proxmox.Task{UPID: u, Type: "qmstart", ExitStatus: "boom"}
+}
+
+func resourceOf(uid types.UID, generation int64) Machine {
+	return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation}}
+}
+
+func TestTasksHold(t *testing.T) {
+	c := newClock()
+	tasks := newTasks(c.now)
+	m, boom := resourceOf("a", 1), errors.New("boom")
+
+	if tasks.held(m) != nil {
+		t.Fatal("A Machine without a task is held back")
+	}
+	for failures, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, 64 * time.Second, 128 * time.Second, 256 * time.Second, 5 * time.Minute, 5 * time.Minute} {
+		tasks.started(m, "u")
+		if tasks.held(m) != nil {
+			t.Fatal("A task that runs holds back itself")
+		}
+		tasks.ended(m, taskOf("u"), boom)
+		c.wait(want - time.Millisecond)
+		if err := tasks.held(m); !errors.Is(err, boom) {
+			t.Errorf("After %d failures the next attempt is not held back for %v: %v", failures+1, want, err)
+		}
+		c.wait(want/4 + 2*time.Millisecond)
+		if err := tasks.held(m); err != nil {
+			t.Errorf("After %d failures the next attempt is held back for longer than %v and a quarter", failures+1, want)
+		}
+	}
+	for range 100 { // The delay stays within bounds however many failures there are.
+		tasks.started(m, "u")
+		tasks.ended(m, taskOf("u"), boom)
+	}
+	c.wait(5*time.Minute + 5*time.Minute/4 + time.Millisecond)
+	if tasks.held(m) != nil {
+		t.Error("After very many failures the next attempt is held back for longer than the longest delay")
+	}
+
+	tasks.started(m, "u")
+	tasks.ended(m, proxmox.Task{UPID: "u", ExitStatus: "OK"}, nil)
+	tasks.started(m, "v")
+	tasks.ended(m, taskOf("v"), boom)
+	c.wait(2*time.Second + 500*time.Millisecond + time.Millisecond)
+	if tasks.held(m) != nil {
+		t.Error("A success does not make the delay short again")
+	}
+}
+
+func TestTasksHoldForSpec(t *testing.T) {
+	tasks := newTasks(newClock().now)
+	boom := errors.New("boom")
+	tasks.started(resourceOf("a", 1), "u")
+	tasks.ended(resourceOf("a", 1), taskOf("u"), boom)
+	if tasks.held(resourceOf("a", 2)) != nil {
+		t.Error("A changed spec is held back for the failure of the one before")
+	}
+	if tasks.held(resourceOf("b", 1)) != nil {
+		t.Error("A Machine is held back for the failure of another")
+	}
+	if err := tasks.held(resourceOf("a", 1)); err == nil || strings.Count(err.Error(), "failed") > 1 {
+		t.Errorf("Want the reason once, got %v", err)
+	}
+	tasks.forget(resourceOf("a", 1))
+	if tasks.held(resourceOf("a", 1)) != nil {
+		t.Error("What was forgotten holds back")
+	}
+}
+
+func TestTasksEnd(t *testing.T) {
+	c := newClock()
+	tasks := newTasks(c.now)
+	m := resourceOf("a", 1)
+	tasks.started(m, "u")
+	if !tasks.running(m, nil) {
+		t.Error("A task that was just started does not run, although the list need not have it yet")
+	}
+	tasks.started(m, "v")
+	tasks.ended(m, taskOf("u"), errors.New("late"))
+	if !tasks.running(m, nil) || tasks.held(m) != nil {
+		t.Error("The end of an earlier task ends the one that runs")
+	}
+	tasks.ended(m, proxmox.Task{UPID: "v", Type: "qmstart", ExitStatus: "OK"}, nil)
+	if tasks.running(m, nil) {
+		t.Error("A task that ended runs")
+	}
+	if last, ok := tasks.last(m); !ok || last.UPID != "v" {
+		t.Errorf("The last task is %v", last)
+	}
+	if _, ok := tasks.last(resourceOf("b", 1)); ok {
+		t.Error("A Machine without tasks has a last one")
+	}
+}
+
+func TestTasksWithoutEnd(t *testing.T) {
+	c := newClock()
+	tasks := newTasks(c.now)
+	m := resourceOf("a", 1)
+	tasks.started(m, "u")
+	c.wait(time.Hour)
+	if !tasks.running(m, []proxmox.Task{{UPID: "u", Running: true}}) {
+		t.Error("A long task that PVE lists as running does not run")
+	}
+	if tasks.running(m, []proxmox.Task{{UPID: "u"}}) || tasks.running(m, nil) {
+		t.Error("A task whose end nobody told about, and that PVE does not list as running, runs for ever")
+	}
+}
