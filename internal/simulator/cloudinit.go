@@ -31,7 +31,7 @@ func (c *call) getCloudInit() (any, error) {
 		return nil, err
 	}
 	out := []map[string]any{}
-	for _, key := range []string{"cicustom", "cipassword", "citype", "ciuser", "name", "nameserver", "searchdomain", "sshkeys"} {
+	for _, key := range []string{"cicustom", "ciuser", "cipassword", "searchdomain", "nameserver", "sshkeys", "name"} {
 		value, set := g.Config[key]
 		old, changed := g.cloudInd[key]
 		if key == "name" && !changed {

@@ -105,7 +105,11 @@ func (o *op) runningStatus(g *Guest, out map[string]any, full bool) {
 	}
 	out["diskread"], out["diskwrite"] = seconds*1000, seconds*1000
 	out["running-machine"], out["running-qemu"] = "pc-i440fx-"+o.st.machine(), o.st.qemu()
-	out["proxmox-support"] = map[string]any{"pbs-dirty-bitmap": true, "pbs-library-version": "1.4.1", "query-bitmap-info": true}
+	out["proxmox-support"] = map[string]any{
+		"backup-max-workers": true, "pbs-dirty-bitmap": true, "pbs-dirty-bitmap-migration": true, "pbs-dirty-bitmap-savevm": true,
+		"pbs-library-version": "1.4.1", "pbs-masterkey": true, "query-bitmap-info": true,
+	}
+	out["blockstat"] = o.blockStatistics(g)
 	nics := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
 		if isNIC(key) {
@@ -158,4 +162,24 @@ func (c *call) listGuests() (any, error) {
 		}
 	}
 	return out, nil
+}
+
+// blockStatistics are QEMU's counters of every drive.
+func (o *op) blockStatistics(g *Guest) map[string]any {
+	out := map[string]any{}
+	for key := range g.Config {
+		if !isDrive(key) || key == "efidisk0" || key == "tpmstate0" {
+			continue
+		}
+		counters := map[string]any{"account_failed": true, "account_invalid": true, "timed_stats": []any{}, "wr_highest_offset": 0}
+		for _, kind := range []string{"rd", "wr", "flush", "unmap", "zone_append"} {
+			counters[kind+"_operations"], counters[kind+"_total_time_ns"] = 0, 0
+			counters["failed_"+kind+"_operations"], counters["invalid_"+kind+"_operations"] = 0, 0
+			if kind != "flush" {
+				counters[kind+"_bytes"], counters[kind+"_merged"] = 0, 0
+			}
+		}
+		out[key] = counters
+	}
+	return out
 }

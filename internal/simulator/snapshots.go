@@ -21,6 +21,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // show is the configuration of a snapshot with the fields that only snapshots have.
@@ -150,6 +151,7 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 	}
 	if memory {
 		o.saveMemory(g, name)
+		o.rememberMachine(g, name)
 	}
 	g.Config["parent"] = name
 	return nil
@@ -168,6 +170,25 @@ func (o *op) saveMemory(g *Guest, name string) {
 		base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
 		g.Snapshots[name].Config["vmstate"] = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
 		return
+	}
+}
+
+// rememberMachine notes the machine that the memory fits to.
+func (o *op) rememberMachine(g *Guest, name string) {
+	config := g.Snapshots[name].Config
+	config["runningmachine"] = "pc-i440fx-" + o.st.machine()
+	config["runningcpu"] = "qemu64,+lahf_lm,+sep"
+	if o.st.Version == "8.4" {
+		return
+	}
+	nics := []string{}
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		if isNIC(key) {
+			nics = append(nics, key+"=1500")
+		}
+	}
+	if len(nics) > 0 {
+		config["running-nets-host-mtu"] = strings.Join(nics, ",")
 	}
 }
 
@@ -195,7 +216,7 @@ func (c *call) rollbackSnapshot() (any, error) {
 func (o *op) rollback(g *Guest, name string, s *Snapshot) {
 	g.Power, g.Pending, g.Delete = Stopped, map[string]string{}, map[string]bool{}
 	g.Config = maps.Clone(s.Config)
-	delete(g.Config, "vmstate")
+	maps.DeleteFunc(g.Config, func(key, _ string) bool { return key == "vmstate" || strings.HasPrefix(key, "running") })
 	g.Config["parent"] = name
 	g.Config["vmgenid"] = newUUID()
 	if s.VMState {

@@ -103,12 +103,15 @@ func compareKeys(a, b VolumeKey) int {
 	return strings.Compare(a.Storage+a.Node+":"+a.Name, b.Storage+b.Node+":"+b.Name)
 }
 
-// wantsVolume applies the filters of a list. The filter by VM lets files pass that belong to none.
+// wantsVolume applies the filters of a list. The filter by VM lets files to import and snippets pass, which belong to none.
 func (c *call) wantsVolume(v *Volume) bool {
 	if c.has("content") && !slices.Contains(schema.SplitList(c.str("content")), v.Content) {
 		return false
 	}
-	return !c.has("vmid") || v.VMID == 0 || v.VMID == c.vmid()
+	if !c.has("vmid") || v.VMID == c.vmid() {
+		return true
+	}
+	return v.Content == "import" || v.Content == "snippets"
 }
 
 func (c *call) seesVolume(s *Storage, v *Volume) bool {

@@ -56,6 +56,8 @@ func templatable(g *Guest) error {
 		return err
 	}
 	switch {
+	case g.template():
+		return die("you can't convert a template to a template")
 	case len(g.Snapshots) > 0:
 		return die("unable to create template, because VM contains snapshots")
 	case g.Power != Stopped:

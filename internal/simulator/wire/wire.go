@@ -227,14 +227,21 @@ func (c *conn) request() bool {
 	if resp.Cut {
 		return false
 	}
-	keep := resp.Status < http.StatusBadRequest && !r.Close && c.drained(req)
-	return c.write(resp, req, keep) == nil && keep
+	keep := resp.Status < http.StatusBadRequest && !r.Close
+	if c.write(resp, req, keep) != nil {
+		return false
+	}
+	return c.drained(req) && keep
 }
 
-// drained reports whether the whole request was read, so that the next one can follow.
+// lingerTimeout is how long the rest of a request that was refused is read, so that its sender sees the answer.
+const lingerTimeout = 2 * time.Second
+
+// drained reads what is left of a request and reports whether that was all, so that the next one can follow.
 func (c *conn) drained(req *Request) bool {
-	n, err := io.Copy(io.Discard, io.LimitReader(req.Body, maxPost))
-	return err == nil && n < maxPost
+	_ = c.raw.SetReadDeadline(time.Now().Add(lingerTimeout))
+	n, err := io.Copy(io.Discard, io.LimitReader(req.Body, maxUpload))
+	return err == nil && n < maxUpload
 }
 
 func (c *conn) answer(req *Request) *Response {
