@@ -171,8 +171,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	if lock := e.vm.lock(); lock == "create" || lock == "clone" {
 		return e.waiting(m), nil
 	}
-	m.SetConditions(e.vm.conditions(o)...)
-	m.SetConditions(e.ready())
+	show(m, append(e.vm.conditions(o), e.ready())...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),
@@ -294,7 +293,7 @@ func (e *external) waiting(m Machine) managed.ExternalObservation {
 		o.VMID, o.Node, o.Lock = int32Pointer(e.vm.VMID), e.vm.Node, e.vm.lock()
 		message = fmt.Sprintf("VM %d is being created on node %s", e.vm.VMID, e.vm.Node)
 	}
-	m.SetConditions(
+	show(m, 
 		xpv2.Creating().WithMessage(message),
 		condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message),
 	)
@@ -336,7 +335,7 @@ func (e *external) mayBeCreated(ctx context.Context, m Machine, id identity) err
 		return nil
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	m.SetConditions(xpv2.Unavailable(), refusalCondition(err))
+	show(m, xpv2.Unavailable().WithMessage(err.Error()), refusalCondition(err))
 	return err
 }
 
@@ -378,7 +377,7 @@ func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed
 	err := errors.Errorf("VM %d already exists on node %s and is not this resource's: it is left alone. "+
 		"Choose another vmid, or set the annotation %s to adopt it", id.VMID, node, meta.AnnotationKeyExternalName)
 	m.Observation().Phase = v1alpha1.MachineError
-	m.SetConditions(notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
+	show(m, notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
 	return managed.ExternalObservation{}, err
 }
 
@@ -539,7 +538,7 @@ func shutdown(m Machine) proxmox.ShutdownOptions {
 
 // Delete does the next thing that leads to the end of the VM.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
-	m.SetConditions(xpv2.Deleting())
+	show(m, xpv2.Deleting())
 	if e.vm == nil {
 		return managed.ExternalDelete{}, nil
 	}
@@ -563,7 +562,7 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	if e.vm.Config["protection"] == "1" {
 		if p := m.Parameters().Protection; p == nil || *p {
 			err := errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
-			m.SetConditions(notReady(ReasonProtected, err.Error()))
+			show(m, notReady(ReasonProtected, err.Error()))
 			return err
 		}
 		if err := e.unprotect(ctx); err != nil {

@@ -66,6 +66,13 @@ func condition(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionR
 	return xpv2.Condition{Type: t, Status: s, Reason: r, Message: message, LastTransitionTime: metav1.Now()}
 }
 
+// show conditions as what is seen of the present generation of a Machine.
+func show(m Machine, conditions ...xpv2.Condition) {
+	for _, c := range conditions {
+		m.SetConditions(c.WithObservedGeneration(m.GetGeneration()))
+	}
+}
+
 // notReady is the condition Ready for a VM that exists, with the reason why it
 // is not ready.
 func notReady(r xpv2.ConditionReason, message string) xpv2.Condition {
