@@ -139,11 +139,11 @@ func New(kube client.Client, opts ...Option) *Connector {
 
 // Connect to the cluster of the resource's provider configuration and record
 // that the resource uses that. It does not reach out to PVE. Errors say what is
-// wrong and where, and have no secrets in them.
+// wrong and where, and have no secrets in them; see IsConfiguration.
 func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connection, error) {
 	named, err := referenceOf(mg)
 	if err != nil {
-		return nil, err
+		return nil, asConfiguration(err)
 	}
 	ref, spec, missing := c.resolve(ctx, named)
 	// The use of a configuration that does not work counts too: otherwise it
@@ -152,17 +152,22 @@ func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connecti
 		return nil, errors.Wrapf(err, "cannot record the use of %s", ref)
 	}
 	if missing != nil {
-		return nil, missing
+		return nil, asConfiguration(missing)
 	}
-	cfg, err := c.settings(ctx, ref, spec)
+	s, err := c.share(ctx, ref, spec)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot use %s", ref)
-	}
-	s, err := c.pool.get(ref, cfg)
-	if err != nil {
-		return nil, errors.Wrapf(err, "cannot use %s", ref)
+		return nil, asConfiguration(errors.Wrapf(err, "cannot use %s", ref))
 	}
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, nil
+}
+
+// share what belongs to the configuration.
+func (c *Connector) share(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
+	cfg, err := c.settings(ctx, r, spec)
+	if err != nil {
+		return nil, err
+	}
+	return c.pool.get(r, cfg)
 }
 
 // resolve gets the configuration, or the one that stands in for a missing one

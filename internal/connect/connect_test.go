@@ -142,6 +142,9 @@ func TestConnectByReference(t *testing.T) {
 			if diff := cmp.Diff(tc.err, text(err)); diff != "" {
 				t.Errorf("\n%s\nConnect(): -want error, +got error:\n%s", tc.reason, diff)
 			}
+			if IsConfiguration(err) != (err != nil) {
+				t.Errorf("\n%s\nIsConfiguration(): want %t", tc.reason, err != nil)
+			}
 			if got == nil {
 				got = &Connection{}
 			}
@@ -191,6 +194,18 @@ func TestUsage(t *testing.T) {
 	want := xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "broken"}
 	if diff := cmp.Diff(want, broken.GetProviderConfigReference()); diff != "" {
 		t.Errorf("a configuration that does not work must be recorded: -want, +got:\n%s", diff)
+	}
+}
+
+func TestUsageNotRecorded(t *testing.T) {
+	c := interceptor.NewClient(kube(t, tokenSecretOf("system", "pve"), clusterConfig("site")), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return kerrors.NewForbidden(schema.GroupResource{Resource: "providerconfigusages"}, "uid", nil)
+		},
+	})
+	_, err := New(c).Connect(t.Context(), clusterMachine("site"))
+	if !kerrors.IsForbidden(err) || IsConfiguration(err) {
+		t.Errorf("Connect(): want the error of the Kubernetes API, got: %v", err)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -60,29 +61,27 @@ type counter struct {
 }
 
 // count the error, if it is one, and return it.
-func (c counter) count(err error) error { return c.countOr(err, string(proxmox.ClassUnknown)) }
-
-// countOr counts the error, with the given type if it is of no known one.
-func (c counter) countOr(err error, otherwise string) error {
-	if err == nil {
-		return nil
+func (c counter) count(err error) error {
+	if err != nil {
+		c.metrics.Error(typeOf(err), c.controller)
 	}
-	c.metrics.Error(typeOf(err, otherwise), c.controller)
 	return err
 }
 
-func typeOf(err error, otherwise string) string {
-	if class := proxmox.ClassOf(err); class != proxmox.ClassUnknown {
+func typeOf(err error) string {
+	class := proxmox.ClassOf(err)
+	switch {
+	case class != proxmox.ClassUnknown:
 		return string(class)
-	}
-	if kerrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+	case kerrors.ReasonForError(err) != metav1.StatusReasonUnknown:
 		return typeKubernetes
+	case connect.IsConfiguration(err):
+		return typeConfiguration
+	case errors.Is(err, context.DeadlineExceeded):
+		return string(proxmox.ClassUnavailable) // whoever was asked last
+	default:
+		return string(proxmox.ClassUnknown)
 	}
-	// Deadlines of whatever was asked last.
-	if errors.Is(err, context.DeadlineExceeded) {
-		return string(proxmox.ClassUnavailable)
-	}
-	return otherwise
 }
 
 func counting(in []managed.Initializer, c counter) []managed.Initializer {
@@ -105,7 +104,7 @@ type countingConnector[T resource.Managed] struct {
 func (c countingConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	client, err := c.next.Connect(ctx, mg)
 	if err != nil {
-		return nil, c.counter.countOr(err, typeConfiguration)
+		return nil, c.counter.count(err)
 	}
 	return countingClient[T]{next: client, counter: c.counter}, nil
 }

@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -56,19 +57,36 @@ func TestTypeOf(t *testing.T) {
 			err:    errors.Wrap(context.DeadlineExceeded, "cannot wait"),
 			want:   "Unavailable",
 		},
-		"Other": {
-			reason: "Other errors are what the caller says.",
-			err:    errors.New("boom"),
+		"Configuration": {
+			reason: "A configuration that cannot be used has a type of its own.",
+			err:    errors.Wrap(unusable(t), "cannot connect"),
 			want:   "Configuration",
+		},
+		"Other": {
+			reason: "Other errors are unknown.",
+			err:    errors.New("boom"),
+			want:   "Unknown",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, typeOf(tc.err, typeConfiguration)); diff != "" {
+			if diff := cmp.Diff(tc.want, typeOf(tc.err)); diff != "" {
 				t.Errorf("\n%s\ntypeOf(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
+}
+
+// unusable is the error of a resource without a provider configuration.
+func unusable(t *testing.T) error {
+	t.Helper()
+	m := newMachine()
+	m.SetUID("uid")
+	_, err := connect.New(kube(t)).Connect(t.Context(), m)
+	if err == nil {
+		t.Fatal("Connect(): want an error")
+	}
+	return err
 }
 
 // An external client of which everything fails, or nothing.
@@ -173,7 +191,7 @@ func TestCountingConnect(t *testing.T) {
 	if _, err := c.Connect(t.Context(), nil); !errors.Is(err, boom) {
 		t.Errorf("Connect(): want %v, got %v", boom, err)
 	}
-	compare(t, m, `proxmox_operator_errors_total{controller="c",error_type="Configuration"} 1`+"\n")
+	compare(t, m, `proxmox_operator_errors_total{controller="c",error_type="Unknown"} 1`+"\n")
 }
 
 func TestCountingInitializers(t *testing.T) {

@@ -49,6 +49,6 @@ func Setup(mgr ctrl.Manager, o controller.Options, k Kinds) error {
 		WithOptions(o.ForControllerRuntime()).
 		For(k.Object).
 		Watches(k.UsageObject, &resource.EnqueueRequestForProviderConfig{Kind: gvk.Kind}).
-		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
+		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(r), o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)
 }

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+type syncedCaches bool
+
+func (s syncedCaches) WaitForCacheSync(context.Context) bool { return bool(s) }
+
+func TestSynced(t *testing.T) {
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil)
+	if err := synced(syncedCaches(true))(r); err != nil {
+		t.Errorf("synced(): want no error with full caches, got: %v", err)
+	}
+	if err := synced(syncedCaches(false))(r); err == nil {
+		t.Error("synced(): want an error with empty caches")
+	}
+}
+
+// reviewing is a client of an API that permits the given verbs.
+func reviewing(permitted ...string) client.Client {
+	return interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			r, ok := o.(*authorizationv1.SelfSubjectAccessReview)
+			if !ok {
+				return errors.Errorf("unexpected %T", o)
+			}
+			asked := r.Spec.ResourceAttributes
+			if asked.Group != "apiextensions.k8s.io" || asked.Resource != "customresourcedefinitions" {
+				return errors.Errorf("unexpected question: %v", asked)
+			}
+			for _, verb := range permitted {
+				r.Status.Allowed = r.Status.Allowed || verb == asked.Verb
+			}
+			return nil
+		},
+	})
+}
+
+func TestMayWatchKinds(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		client client.Client
+		want   bool
+		fails  bool
+	}{
+		"All":     {reason: "All verbs are needed.", client: reviewing("get", "list", "watch"), want: true},
+		"NoWatch": {reason: "All verbs are needed.", client: reviewing("get", "list")},
+		"None":    {reason: "Not being permitted is no error.", client: reviewing()},
+		"Broken": {
+			reason: "Not knowing is an error.",
+			client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+				Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+					return errors.New("boom")
+				},
+			}),
+			fails: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := mayWatchKinds(t.Context(), tc.client)
+			if got != tc.want || (err != nil) != tc.fails {
+				t.Errorf("\n%s\nmayWatchKinds(): want %t and error %t, got %t and %v", tc.reason, tc.want, tc.fails, got, err)
+			}
+		})
+	}
+}
+
+func TestManagerOptions(t *testing.T) {
+	o := managerOptions(with(func(o *options) { o.LeaderElection, o.LeaderElectionNamespace = true, "ns" }), nil)
+	if diff := cmp.Diff([]client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}, o.Client.Cache.DisableFor); diff != "" {
+		t.Errorf("what must never be cached: -want, +got:\n%s", diff)
+	}
+	type lease struct {
+		On              bool
+		ID, Name, Locks string
+	}
+	want := lease{true, "crossplane-leader-election-provider-proxmox", "ns", "leases"}
+	got := lease{o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionResourceLock}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("leader election: -want, +got:\n%s", diff)
+	}
+}
+
+func TestNoKubeconfig(t *testing.T) {
+	if _, err := restConfig(t.TempDir() + "/missing"); err == nil {
+		t.Error("restConfig(): want an error for a missing file")
+	}
+}

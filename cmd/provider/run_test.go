@@ -1,0 +1,228 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// patience is how long a slow computer may need for anything.
+const patience = time.Minute
+
+// TestRun runs the program on a real API server, which learns the kinds only
+// after it has started.
+func TestRun(t *testing.T) {
+	env, o := apiServer(t)
+	o.MetricsBindAddress, o.HealthProbeBindAddress = freeAddress(t), freeAddress(t)
+	o.LeaderElection, o.LeaderElectionNamespace = true, "default"
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, o) }()
+
+	eventually(t, "the provider is ready without any of its kinds", func() bool {
+		return get(o.HealthProbeBindAddress, "/healthz") == "ok" && get(o.HealthProbeBindAddress, "/readyz") == "ok"
+	})
+	kube := install(t, env)
+	t.Run("Configurations", func(t *testing.T) { testConfigurations(t, kube) })
+	t.Run("Machine", func(t *testing.T) { testMachine(t, kube) })
+	t.Run("Metrics", func(t *testing.T) { testMetrics(t, o.MetricsBindAddress) })
+
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("run(): %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("run(): never ended")
+	}
+	lease := &coordinationv1.Lease{}
+	if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: leaseName}, lease); err != nil {
+		t.Fatal(err)
+	}
+	if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); holder != "" {
+		t.Errorf("the lease must be given back at the end, got holder %q", holder)
+	}
+}
+
+// apiServer starts an API server without any of our kinds.
+func apiServer(t *testing.T) (*envtest.Environment, options) {
+	t.Helper()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Fatal(`cannot start an API server: KUBEBUILDER_ASSETS is not set; run "make test", which builds one and sets it`)
+	}
+	env := &envtest.Environment{}
+	if _, err := env.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	o := defaults()
+	o.Kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(o.Kubeconfig, env.KubeConfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return env, o
+}
+
+// install our kinds, and return a client that knows them.
+func install(t *testing.T, env *envtest.Environment) client.Client {
+	t.Helper()
+	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join("..", "..", "package", "crds")}, ErrorIfPathMissing: true}
+	if _, err := envtest.InstallCRDs(env.Config, crds); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(env.Config, client.Options{Scheme: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // It listens for nothing.
+	return l.Addr().String()
+}
+
+// get the text of a page, or of what is wrong with it.
+func get(address, path string) string {
+	resp, err := http.Get(fmt.Sprintf("http://%s%s", address, path)) //nolint:noctx // The test ends soon enough.
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close() //nolint:errcheck // It is only read.
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !condition(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+func spec(namespace *string) v1alpha1.ProviderConfigSpec {
+	return v1alpha1.ProviderConfigSpec{
+		Endpoints: []string{"https://127.0.0.1:1"},
+		Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
+			SecretReference: v1alpha1.SecretReference{Namespace: namespace, Name: "pve"},
+		}},
+	}
+}
+
+func testConfigurations(t *testing.T, kube client.Client) {
+	named := metav1.ObjectMeta{Name: "default"}
+	for _, o := range []client.Object{
+		&cluster.ProviderConfig{ObjectMeta: named, Spec: spec(ptr.To("default"))},
+		&namespaced.ClusterProviderConfig{ObjectMeta: named, Spec: spec(ptr.To("default"))},
+		&namespaced.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}, Spec: spec(nil)},
+	} {
+		if err := kube.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, fmt.Sprintf("the %T is watched over", o), func() bool {
+			return kube.Get(t.Context(), client.ObjectKeyFromObject(o), o) == nil && slices.Contains(o.GetFinalizers(), "in-use.crossplane.io")
+		})
+	}
+}
+
+// testMachine leaves a Machine without credentials, which it says, and whose
+// configuration cannot be deleted.
+func testMachine(t *testing.T, kube client.Client) {
+	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+	if err := kube.Create(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	want := `cannot use ProviderConfig "default": cannot read secret "default/pve": it does not exist`
+	eventually(t, "the Machine says what is wrong", func() bool {
+		return kube.Get(t.Context(), client.ObjectKeyFromObject(m), m) == nil &&
+			strings.Contains(m.GetCondition(xpv2.TypeSynced).Message, want)
+	})
+	pc := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	eventually(t, "the configuration knows its user", func() bool {
+		return kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc) == nil && pc.Status.Users == 1
+	})
+	if err := kube.Delete(t.Context(), pc); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "deleting a configuration in use is blocked", func() bool {
+		return kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc) == nil &&
+			pc.Status.GetCondition("Terminating").Status == corev1.ConditionTrue
+	})
+}
+
+func testMetrics(t *testing.T, address string) {
+	page := get(address, "/metrics")
+	for _, want := range []string{
+		`(?m)^proxmox_operator_machines_total\{node="",phase="Pending"\} 1$`,
+		`(?m)^proxmox_operator_errors_total\{controller="managed/machine.proxmox.vitistack.io",error_type="Configuration"\} [1-9]`,
+		`(?m)^proxmox_operator_reconciliation_duration_seconds_count\{controller="managed/machine.proxmox.vitistack.io"\} [1-9]`,
+		`(?m)^crossplane_managed_resource_first_time_to_reconcile_seconds_count\{gvk="proxmox.vitistack.io/v1alpha1, Kind=Machine"\} 1$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(page) {
+			t.Errorf("/metrics: want %s", want)
+		}
+	}
+	for _, unfed := range []string{"proxmox_cluster_nodes_available", "proxmox_cluster_connection_status"} {
+		if strings.Contains(page, unfed) {
+			t.Errorf("/metrics: %s is fed by nothing", unfed)
+		}
+	}
+}
