@@ -205,17 +205,17 @@ func (e *external) shared(ctx context.Context, config map[string]string) (bool, 
 	return true, nil
 }
 
-// chooseNode decides where a VM is created. What was decided before stands, for
-// the VM may be there already.
+// chooseNode decides where a VM is created. What was decided before stands,
+// unless the spec has come to name another node.
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
-	if node := m.GetAnnotations()[AnnotationNode]; node != "" {
+	wanted := value(m.Parameters().Node)
+	if node := m.GetAnnotations()[AnnotationNode]; node != "" && (wanted == "" || wanted == node) {
 		return node, e.online(ctx, node)
 	}
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
 		return "", err
 	}
-	wanted := value(m.Parameters().Node)
 	if s != nil && !s.Shared {
 		if wanted != "" && wanted != s.Node {
 			return "", refuse(allocating, "template '%s' is on node %s with local storage: a clone on node %s is not served yet", m.Parameters().Template, s.Node, wanted)

@@ -108,8 +108,8 @@ type external struct {
 type plan struct {
 	desired
 
-	// forgets is true when entries that are gone are still written down.
-	forgets bool
+	// unkept is true when the devices are not written down as they are.
+	unkept bool
 
 	refusals []string
 	change   difference
@@ -126,7 +126,7 @@ const (
 )
 
 func (p plan) empty() bool {
-	return !p.forgets && len(p.refusals) == 0 && p.change.empty() && len(p.resizes) == 0 && p.power == keepPower
+	return !p.unkept && len(p.refusals) == 0 && p.change.empty() && len(p.resizes) == 0 && p.power == keepPower
 }
 
 // Observe looks at the VM and at what separates it from the spec.
@@ -204,9 +204,8 @@ func (e *external) mayAct(ctx context.Context, m Machine, seen managed.ExternalO
 // ready says whether the VM is in the power state that the spec wants, with
 // its identity in place.
 func (e *external) ready() xpv2.Condition {
-	_, unfinished := e.plan.change.Set["smbios1"]
 	switch lock := e.vm.lock(); {
-	case unfinished:
+	case e.vm.unfinished:
 		return xpv2.Creating()
 	case e.plan.power == powerOn && lock != "":
 		return notReady(ReasonLocked, fmt.Sprintf("the VM is not running, and is locked (%s)", lock))
@@ -229,16 +228,16 @@ func (e *external) makePlan(m Machine, id identity) error {
 		e.plan = plan{desired: d, refusals: []string{err.Error()}}
 		return nil
 	}
-	settled := d.devices.settled(m.Parameters(), e.vm.Config)
-	d.devices = d.devices.without(settled)
+	d.devices = d.devices.without(d.devices.settled(m.Parameters(), e.vm.Config))
 	e.plan = plan{
 		desired:  d,
-		forgets:  len(settled.Disks)+len(settled.Networks) > 0,
+		unkept:   !before.assigned || !before.equal(d.devices),
 		refusals: append(d.refusals(e.vm.Config), e.nodeRefusal(m)...),
 		change:   d.difference(e.vm.Config),
 		resizes:  d.resizes(e.vm.Config),
 		power:    d.powerChange(e.vm),
 	}
+	_, e.vm.unfinished = e.plan.change.Set["smbios1"]
 	return nil
 }
 
@@ -293,7 +292,7 @@ func (e *external) waiting(m Machine) managed.ExternalObservation {
 		o.VMID, o.Node, o.Lock = int32Pointer(e.vm.VMID), e.vm.Node, e.vm.lock()
 		message = fmt.Sprintf("VM %d is being created on node %s", e.vm.VMID, e.vm.Node)
 	}
-	show(m, 
+	show(m,
 		xpv2.Creating().WithMessage(message),
 		condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message),
 	)
@@ -375,7 +374,7 @@ func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed
 		return managed.ExternalObservation{}, err
 	}
 	err := errors.Errorf("VM %d already exists on node %s and is not this resource's: it is left alone. "+
-		"Choose another vmid, or set the annotation %s to adopt it", id.VMID, node, meta.AnnotationKeyExternalName)
+		"Choose another vmid, or create a resource with the annotation %s: \"%d\" to adopt it", id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
 	show(m, notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
 	return managed.ExternalObservation{}, err
@@ -459,6 +458,9 @@ func (e *external) create(ctx context.Context, c *creation) (proxmox.UPID, error
 // cannot see it. It looks first whether that is us.
 func (e *external) lost(ctx context.Context, m Machine, c *creation, taken error) error {
 	v, err := e.look(ctx, proxmox.Ref{Node: c.node, VMID: c.identity.VMID})
+	if proxmox.IsAuthorization(err) {
+		v, err = nil, nil // Ours we could see: it was looked for before the call.
+	}
 	if err != nil || v != nil && c.identity.prove(v.Config) != foreign || !mayExchange(m) {
 		return errors.Wrapf(taken, "VM %d already exists", c.identity.VMID)
 	}
@@ -495,11 +497,7 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 // keepDevices writes down which device each entry of the spec is, before a
 // change makes them so.
 func (e *external) keepDevices(ctx context.Context, m Machine) error {
-	kept, err := parseDevices(m.GetAnnotations()[AnnotationDevices])
-	if err != nil {
-		return err
-	}
-	if kept.assigned && kept.equal(e.plan.devices) {
+	if !e.plan.unkept {
 		return nil
 	}
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationDevices: e.plan.devices.String()})
@@ -510,13 +508,18 @@ func (e *external) change() proxmox.Change {
 }
 
 // configure changes options, and has the VM looked at again soon: some may have
-// become pending.
+// become pending, also of those that the running VM has refused.
 func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.plan.change.empty() {
 		return nil
 	}
 	defer func() { go e.wake(m) }()
-	return e.client.Configure(ctx, e.vm.Ref, e.change())
+	err := e.client.Configure(ctx, e.vm.Ref, e.change())
+	if proxmox.IsHotplugRefused(err) {
+		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
+		return nil
+	}
+	return err
 }
 
 func (e *external) setPower(ctx context.Context, m Machine) error {

@@ -41,6 +41,9 @@ type vm struct {
 	Digest     string
 	Status     proxmox.Status
 	Interfaces []proxmox.Interface
+
+	// unfinished is true for a clone that has not got its identity yet.
+	unfinished bool
 }
 
 // lock of PVE on the VM's configuration.
@@ -82,7 +85,8 @@ func deref(s *string) string { return value(s) }
 
 // find looks for the VM of a VMID, first where it is said to be. It returns nil
 // only if the VM is neither there nor in the cluster's list: one alone may be
-// out of date, or not show it.
+// out of date, or not show it. It is an error if they disagree, as they do while
+// a VM moves to another node.
 func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	guests, err := e.inventory.Guests(ctx)
 	if err != nil {

@@ -117,7 +117,7 @@ func withoutUptime(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
 
 func (v *vm) phase() v1alpha1.MachinePhase {
 	switch {
-	case v.lock() == "create", v.lock() == "clone":
+	case v.lock() == "create", v.lock() == "clone", v.unfinished:
 		return v1alpha1.MachineCreating
 	case v.Status.Running():
 		return v1alpha1.MachineRunning
