@@ -88,12 +88,11 @@ func (d *demo) checkSecret(ctx context.Context, m machine.Machine) error {
 // deleteAll deletes the Machines and shows them go.
 func (d *demo) deleteAll(ctx context.Context) error {
 	for _, resource := range machine.Resources() {
-		d.Console.Step("$ kubectl delete %s --all --all-namespaces", resource.GroupResource())
 		args := []string{"delete", resource.GroupResource().String(), "--all", "--wait=false"}
 		if resource.Group == machine.NamespacedGroup {
 			args = append(args, "--all-namespaces")
 		}
-		if _, err := d.RunKubectl(ctx, args...); err != nil {
+		if err := d.kubectl(ctx, args...); err != nil {
 			return err
 		}
 	}

@@ -143,13 +143,9 @@ func (d *demo) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.Console.Step("$ kubectl apply -f %s", examples)
-	output, err := d.RunKubectl(ctx, "apply", "-f", examples)
-	if err != nil {
+	if err := d.kubectl(ctx, "apply", "-f", examples); err != nil {
 		return err
 	}
-	d.Console.Text(indent(output))
-
 	expected, err := machine.List(ctx, d.Kube.Config())
 	if err != nil {
 		return err
@@ -195,6 +191,10 @@ func (d *demo) diagnose(ctx context.Context) {
 		}
 		d.Console.Text("--- " + m.String() + "\n" + output)
 	}
+	if d.provider.Err() != nil {
+		// The error says how it ended, and what it wrote last.
+		return
+	}
 	d.Console.Text("--- the last lines of " + d.provider.Log() + "\n" + process.LogTail(d.provider.Log(), 40))
 }
 
@@ -212,6 +212,13 @@ func (d *demo) incomplete(ctx context.Context) []machine.Machine {
 	return out
 }
 
-func indent(text string) string {
-	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+// kubectl shows and runs a command and what it writes.
+func (d *demo) kubectl(ctx context.Context, args ...string) error {
+	d.Console.Step("$ kubectl %s", strings.Join(args, " "))
+	output, err := d.RunKubectl(ctx, args...)
+	if err != nil {
+		return err
+	}
+	d.Console.Text("    " + strings.ReplaceAll(output, "\n", "\n    "))
+	return nil
 }

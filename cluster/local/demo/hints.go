@@ -18,7 +18,6 @@ package demo
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 )
 
@@ -31,7 +30,7 @@ func (d *demo) hints() string {
 		"",
 		"Go on in another terminal:",
 		"",
-		d.access(),
+		d.Usage(),
 		"",
 		"  kubectl get managed --all-namespaces",
 		"  kubectl explain machine.spec.forProvider",
@@ -43,12 +42,4 @@ func (d *demo) hints() string {
 		"Changes show below. Ctrl-C stops everything and leaves nothing behind.",
 		"",
 	}, "\n")
-}
-
-// access sets kubectl up; the one of the control plane serves where none is installed.
-func (d *demo) access() string {
-	if _, err := exec.LookPath("kubectl"); err == nil {
-		return "  export KUBECONFIG=" + d.Kubeconfig
-	}
-	return d.Usage()
 }

@@ -19,8 +19,8 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
+	"os/exec"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
@@ -38,14 +38,19 @@ func Up(repo repository.Repository) guard.Task {
 		if err := s.InstallCRDs(ctx); err != nil {
 			return err
 		}
-		s.Console.Text("\n" + s.Usage() + "\nCtrl-C stops it.")
+		s.Console.Text("\n" + s.Usage() + "\n\nCtrl-C stops it.")
 		return s.Wait(ctx)
 	}
 }
 
-// Usage tells how to reach the session's control plane with kubectl.
+// Usage tells how to reach the session's control plane with kubectl; the one that was built with it serves
+// where none is installed.
 func (s *Session) Usage() string {
-	return fmt.Sprintf("  export KUBECONFIG=%s\n  alias kubectl=%s", s.Kubeconfig, s.Kubectl)
+	usage := "  export KUBECONFIG=" + s.Kubeconfig
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		usage += "\n  alias kubectl=" + s.Kubectl
+	}
+	return usage
 }
 
 // Wait returns nil when the session is interrupted, and the reason when it ends otherwise.
