@@ -1,0 +1,91 @@
+# Everything that is done with this repository. Needed are Go, git and make; `make help` lists the targets.
+# What is built or fetched lands in bin/ and .cache/, which git ignores.
+
+GO ?= go
+
+# The version that the programs say they are: a tag, or else the commit.
+VERSION ?= $(or $(shell git describe --tags --dirty --match 'v[0-9]*' 2>/dev/null),v0.0.0-dev$(addprefix +,$(shell git rev-parse --short=12 HEAD 2>/dev/null)))
+
+# Programs are static and say nothing of the machine that built them.
+BUILD := CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath
+LDFLAGS = -s -w -X github.com/vitistack/provider-proxmox/internal/version.version=$(VERSION)
+
+# The race detector needs a C compiler; Go says 0 here if it finds none.
+RACE ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-race)
+
+# The launcher runs a Kubernetes control plane, a simulated Proxmox VE and the provider on this machine.
+LAUNCHER := $(CURDIR)/.cache/bin/local
+
+# The linter is one program for each of its pins and each version of Go.
+LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
+
+# Packages of the launcher's module without the end-to-end tests, which need the provider's programs.
+LOCAL_PACKAGES = $$($(GO) list ./... | grep -v '/cluster/e2e')
+
+GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/crds/*' \) -type f -exec cksum {} + | sort -k3
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo run up test e2e generate check-generate lint build launcher clean clean-all
+
+help: ## List the targets.
+	@echo 'usage: make <target> [VARIABLE=value]'
+	@echo
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: build launcher ## Show Machines becoming VMs, on loopback, until Ctrl-C. ONCE=1: check the result and end.
+	@cd cluster && exec $(LAUNCHER) demo $(if $(ONCE),--once)
+
+run: build launcher ## Run the provider against the Proxmox VE of PROXMOX_ENDPOINT. CURRENT=1: in kubectl's current cluster.
+	@cd cluster && exec $(LAUNCHER) run $(if $(CURRENT),--current)
+
+up: launcher ## Run a Kubernetes control plane that serves the kinds, until Ctrl-C.
+	@cd cluster && exec $(LAUNCHER) up
+
+test: launcher ## Run all tests but the end-to-end ones. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
+	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
+	set -x && $(GO) test $(RACE) $(ARGS) $(or $(PACKAGES),./...)
+ifndef PACKAGES
+	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)
+endif
+
+e2e: build launcher ## Run the quick start and the end-to-end tests with the real programs.
+	@cd cluster && exec $(LAUNCHER) demo --once
+ifneq ($(wildcard cluster/e2e),)
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
+	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./e2e/...
+endif
+
+generate: ## Generate deep copies, definitions and method sets from the types in apis/.
+	$(GO) generate ./apis
+
+check-generate: ## Generate and fail if that changes anything.
+	@before="$$($(GENERATED))" && $(GO) generate ./apis && after="$$($(GENERATED))" && \
+	if [ "$$before" != "$$after" ]; then \
+		echo 'generated files were not up to date: commit what "make generate" makes of them' >&2; \
+		git --no-pager diff --stat -- apis package/crds >&2; exit 1; \
+	fi
+
+lint: $(LINTER) ## Lint both modules; the rules are in .golangci.yml.
+	GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint $(LINTER) run $(ARGS) ./...
+	cd cluster && GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint $(LINTER) run --config ../.golangci.yml $(ARGS) ./...
+
+$(LINTER):
+	@echo 'building golangci-lint, once: about two minutes on two cores' >&2
+	@rm -f $(CURDIR)/.cache/bin/golangci-lint-*
+	@cd hack/tools && $(BUILD) -ldflags='-s -w' -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+build: ## Build bin/provider and bin/pve-simulator. VERSION=v1.2.3 sets what they say they are.
+	@$(if $(wildcard bin/provider),,echo 'building bin/provider and bin/pve-simulator: about two minutes the first time' >&2)
+	@$(BUILD) -ldflags='$(LDFLAGS)' -o bin/ ./cmd/provider ./cmd/pve-simulator
+
+launcher:
+	@$(if $(wildcard $(LAUNCHER)),,echo 'building the launcher of the control plane: about a minute the first time' >&2)
+	@cd cluster && $(BUILD) -o $(LAUNCHER) ./local
+
+clean: ## Remove the built programs and what runs left behind.
+	rm -rf bin .cache/run
+
+clean-all: clean ## Remove everything that was built or cached here, the control plane too.
+	rm -rf .cache
