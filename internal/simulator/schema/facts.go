@@ -18,20 +18,35 @@ limitations under the License.
 // the real one.
 package schema
 
-import "regexp"
+import (
+	"regexp"
+	"sync"
+)
 
 // Facts are what the simulator knows of one version of the Proxmox VE API: names, types, limits and permission checks
 // of every method. They are generated from the API description and carry none of its texts.
 type Facts struct {
 	// Version is the release the facts belong to, such as "9.2".
-	Version string `json:"version"`
-	// Formats are the property-string formats, by name; inline formats have generated names that begin with "#".
-	Formats map[string]Properties `json:"formats"`
-	// Methods are all methods of the API.
-	Methods []*Method `json:"methods"`
+	Version string
 
-	tree   *branch
-	checks map[string]stringFormat
+	tree *branch
+	// formats are the property-string formats, by name; inline formats have generated names that begin with "#".
+	formats map[string]*lazy[Properties]
+	checks  map[string]stringFormat
+}
+
+// lazy is a fact that is parsed when it is first needed: a server uses few of the API's methods.
+type lazy[T any] struct {
+	raw   string
+	parse func(string) (T, error)
+	once  sync.Once
+	value T
+	err   error
+}
+
+func (l *lazy[T]) get() (T, error) {
+	l.once.Do(func() { l.value, l.err = l.parse(l.raw) })
+	return l.value, l.err
 }
 
 // Method is one HTTP method of one API path.

@@ -17,20 +17,22 @@ limitations under the License.
 package schema
 
 import (
+	"bufio"
 	"compress/gzip"
 	"embed"
 	"encoding/json"
 	"regexp"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-//go:embed data/*.json.gz
+//go:embed data/*.gz
 var data embed.FS
 
 // Load returns the facts of a Proxmox VE version: "8.4" or "9.2".
 func Load(version string) (*Facts, error) {
-	raw, err := data.Open("data/" + version + ".json.gz")
+	raw, err := data.Open("data/" + version + ".gz")
 	if err != nil {
 		return nil, errors.Errorf("cannot find the facts of version %q, want 8.4 or 9.2", version)
 	}
@@ -39,59 +41,94 @@ func Load(version string) (*Facts, error) {
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot read the facts of version %q", version)
 	}
-	f := &Facts{}
-	if err := json.NewDecoder(z).Decode(f); err != nil {
-		return nil, errors.Wrapf(err, "cannot parse the facts of version %q", version)
+	f := &Facts{
+		Version: version, tree: newBranch(), formats: map[string]*lazy[Properties]{}, checks: stringFormats(version),
 	}
-	return f, f.prepare()
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		if err := f.add(lines.Text()); err != nil {
+			return nil, err
+		}
+	}
+	return f, errors.Wrapf(lines.Err(), "cannot read the facts of version %q", version)
 }
 
-// prepare compiles what a lookup or a check needs.
-func (f *Facts) prepare() error {
-	f.tree = newBranch()
-	f.checks = stringFormats(f.Version)
-	compiled := map[string]*regexp.Regexp{}
-	for _, m := range f.Methods {
-		f.tree.add(m)
-		if err := m.Parameters.compile(compiled); err != nil {
-			return errors.Wrapf(err, "cannot prepare %s %s", m.Verb, m.Path)
-		}
-	}
-	for name, props := range f.Formats {
-		if err := props.compile(compiled); err != nil {
-			return errors.Wrapf(err, "cannot prepare format %q", name)
-		}
+// maxLine is the longest line of the facts that is read.
+const maxLine = 1 << 20
+
+// add takes one line: "format NAME JSON" or "method VERB PATH JSON".
+func (f *Facts) add(line string) error {
+	kind, rest, _ := strings.Cut(line, " ")
+	name, rest, _ := strings.Cut(rest, " ")
+	switch kind {
+	case "format":
+		f.formats[name] = &lazy[Properties]{raw: rest, parse: parseFormat}
+	case "method":
+		path, raw, _ := strings.Cut(rest, " ")
+		f.tree.add(path, name, &lazy[*Method]{raw: raw, parse: parseMethod})
+	default:
+		return errors.Errorf("cannot use the kind of fact %q", kind)
 	}
 	return nil
 }
 
-func (ps Properties) compile(compiled map[string]*regexp.Regexp) error {
+func parseFormat(raw string) (Properties, error) {
+	p := Properties{}
+	if err := json.Unmarshal([]byte(raw), &p); err != nil {
+		return nil, errors.Wrap(err, "cannot parse a format")
+	}
+	return p, p.compile()
+}
+
+func parseMethod(raw string) (*Method, error) {
+	m := &Method{}
+	if err := json.Unmarshal([]byte(raw), m); err != nil {
+		return nil, errors.Wrap(err, "cannot parse a method")
+	}
+	return m, errors.Wrapf(m.Parameters.compile(), "cannot prepare %s %s", m.Verb, m.Path)
+}
+
+// properties returns a property-string format.
+func (f *Facts) properties(name string) (Properties, bool) {
+	l, ok := f.formats[name]
+	if !ok {
+		return nil, false
+	}
+	p, err := l.get()
+	return p, err == nil
+}
+
+func (ps Properties) compile() error {
 	for name, p := range ps {
-		if err := p.compile(compiled); err != nil {
+		if err := p.compile(); err != nil {
 			return errors.Wrapf(err, "cannot compile the pattern of %q", name)
 		}
 	}
 	return nil
 }
 
-func (p *Property) compile(compiled map[string]*regexp.Regexp) error {
+func (p *Property) compile() error {
 	if p.Items != nil {
-		if err := p.Items.compile(compiled); err != nil {
+		if err := p.Items.compile(); err != nil {
 			return err
 		}
 	}
 	if p.Pattern == "" {
 		return nil
 	}
-	re, ok := compiled[p.Pattern]
-	if !ok {
-		var err error
-		// PVE anchors the pattern without a group, and its "$" allows a final newline.
-		if re, err = regexp.Compile("^" + p.Pattern + `\n?$`); err != nil {
-			return err
+	var err error
+	// PVE anchors the pattern without a group, and its "$" allows a final newline.
+	p.pattern, err = regexp.Compile("^" + p.Pattern + `\n?$`)
+	return err
+}
+
+// parseAll parses all facts; tests use it to see that the generated data is whole.
+func (f *Facts) parseAll() error {
+	for name := range f.formats {
+		if _, err := f.formats[name].get(); err != nil {
+			return errors.Wrapf(err, "cannot use the format %q", name)
 		}
-		compiled[p.Pattern] = re
 	}
-	p.pattern = re
-	return nil
+	return f.tree.parseAll()
 }

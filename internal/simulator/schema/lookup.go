@@ -34,20 +34,37 @@ type branch struct {
 	name string
 	// rest is true where the parameter takes all remaining segments: volume names contain slashes.
 	rest    bool
-	methods map[string]*Method
+	methods map[string]*lazy[*Method]
 }
 
 func newBranch() *branch {
-	return &branch{literal: map[string]*branch{}, methods: map[string]*Method{}}
+	return &branch{literal: map[string]*branch{}, methods: map[string]*lazy[*Method]{}}
 }
 
-func (b *branch) add(m *Method) {
+func (b *branch) add(path, verb string, m *lazy[*Method]) {
 	at := b
-	for _, segment := range segments(m.Path) {
+	for _, segment := range segments(path) {
 		at = at.child(segment)
 	}
-	at.rest = strings.HasSuffix(m.Path, "/content/{volume}")
-	at.methods[m.Verb] = m
+	at.rest = strings.HasSuffix(path, "/content/{volume}")
+	at.methods[verb] = m
+}
+
+func (b *branch) parseAll() error {
+	for _, m := range b.methods {
+		if _, err := m.get(); err != nil {
+			return err
+		}
+	}
+	for _, child := range b.literal {
+		if err := child.parseAll(); err != nil {
+			return err
+		}
+	}
+	if b.param != nil {
+		return b.param.parseAll()
+	}
+	return nil
 }
 
 func (b *branch) child(segment string) *branch {
@@ -92,8 +109,13 @@ func (f *Facts) Find(verb, path string) (Match, bool) {
 			break
 		}
 	}
-	found.Method = at.methods[verb]
-	return found, found.Method != nil
+	m := at.methods[verb]
+	if m == nil {
+		return Match{}, false
+	}
+	method, err := m.get()
+	found.Method = method
+	return found, err == nil
 }
 
 func segments(path string) []string {

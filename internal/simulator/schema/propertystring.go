@@ -29,7 +29,7 @@ import (
 // ParseProperties reads a property string such as "virtio=BC:24:11:00:00:01,bridge=vmbr0" in a format of the facts.
 // Booleans come back as "0" or "1", aliases under the name they stand for. Its error is PVE's message.
 func (f *Facts) ParseProperties(format, s string) (map[string]string, error) {
-	props, ok := f.Formats[format]
+	props, ok := f.properties(format)
 	if !ok {
 		return nil, errors.Errorf("cannot find the format %q", format)
 	}
@@ -168,7 +168,7 @@ func normalBoolean(p *Property, v string) string {
 // FormatProperties writes values as a property string: the default key first, then what is required, then the rest,
 // each group sorted. Keys named in skip are left out.
 func (f *Facts) FormatProperties(format string, values map[string]string, skip ...string) string {
-	props := f.Formats[format]
+	props, _ := f.properties(format)
 	w := &propertyWriter{props: props, values: values, done: map[string]bool{}}
 	for _, key := range skip {
 		w.done[key] = true

@@ -281,7 +281,7 @@ func join(path, name string) string {
 
 // format checks a value against a named format and returns what is wrong, empty if nothing is.
 func (c *checker) format(path, name, v string) string {
-	if props, ok := c.facts.Formats[name]; ok {
+	if props, ok := c.facts.properties(name); ok {
 		_, msg := c.propertyString(path, name, props, v)
 		return msg
 	}

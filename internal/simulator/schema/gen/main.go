@@ -23,7 +23,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,16 +38,15 @@ import (
 func main() {
 	api := flag.String("api", "", "API description (JSON) to read")
 	formats := flag.String("formats", "", "named property-string formats (JSON) to read")
-	version := flag.String("version", "", "version that the description belongs to, such as 9.2")
 	out := flag.String("out", "", "file to write (gzip)")
 	flag.Parse()
-	if err := run(*api, *formats, *version, *out); err != nil {
+	if err := run(*api, *formats, *out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(api, formats, version, out string) error {
+func run(api, formats, out string) error {
 	var tree []node
 	if err := read(api, &tree); err != nil {
 		return err
@@ -55,13 +57,13 @@ func run(api, formats, version, out string) error {
 	if err := read(formats, &named); err != nil {
 		return err
 	}
-	b := &builder{facts: &schema.Facts{Version: version, Formats: map[string]schema.Properties{}}, inline: map[string]string{}}
-	for name, props := range named.Formats {
-		b.facts.Formats[name] = b.properties(props)
+	b := &builder{formats: map[string]schema.Properties{}, inline: map[string]string{}}
+	for _, name := range slices.Sorted(maps.Keys(named.Formats)) {
+		b.formats[name] = b.properties(named.Formats[name])
 	}
 	b.walk(tree)
 	b.alias("pve-qm-ide", "/nodes/{node}/qemu", "ide[n]")
-	return write(out, b.facts)
+	return write(out, b)
 }
 
 func read(path string, into any) error {
@@ -72,7 +74,7 @@ func read(path string, into any) error {
 	return errors.Wrapf(json.Unmarshal(data, into), "cannot parse %q", path)
 }
 
-func write(path string, facts *schema.Facts) error {
+func write(path string, b *builder) error {
 	f, err := os.Create(path) //nolint:gosec // The developer names the file.
 	if err != nil {
 		return errors.Wrapf(err, "cannot create %q", path)
@@ -81,13 +83,30 @@ func write(path string, facts *schema.Facts) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot compress")
 	}
-	if err := json.NewEncoder(z).Encode(facts); err != nil {
-		return errors.Wrapf(err, "cannot write %q", path)
+	for _, name := range slices.Sorted(maps.Keys(b.formats)) {
+		if err := line(z, "format "+name, b.formats[name]); err != nil {
+			return err
+		}
+	}
+	for _, m := range b.methods {
+		if err := line(z, "method "+m.Verb+" "+m.Path, m); err != nil {
+			return err
+		}
 	}
 	if err := z.Close(); err != nil {
 		return errors.Wrapf(err, "cannot write %q", path)
 	}
 	return errors.Wrapf(f.Close(), "cannot write %q", path)
+}
+
+// line writes one fact.
+func line(w io.Writer, head string, fact any) error {
+	data, err := json.Marshal(fact)
+	if err != nil {
+		return errors.Wrapf(err, "cannot encode %q", head)
+	}
+	_, err = fmt.Fprintf(w, "%s %s\n", head, data)
+	return errors.Wrap(err, "cannot write the facts")
 }
 
 // node is one path of the API description.
@@ -131,14 +150,16 @@ type property struct {
 }
 
 type builder struct {
-	facts  *schema.Facts
+	formats map[string]schema.Properties
+	methods []*schema.Method
+	// inline finds the name of a format that stands inline, by its facts.
 	inline map[string]string
 }
 
 func (b *builder) walk(nodes []node) {
 	for _, n := range nodes {
-		for verb, m := range n.Info {
-			b.facts.Methods = append(b.facts.Methods, b.method(n.Path, verb, m))
+		for _, verb := range slices.Sorted(maps.Keys(n.Info)) {
+			b.methods = append(b.methods, b.method(n.Path, verb, n.Info[verb]))
 		}
 		b.walk(n.Children)
 	}
@@ -146,9 +167,9 @@ func (b *builder) walk(nodes []node) {
 
 // alias names an inline format: the description refers to it by name elsewhere, and the named formats leave it out.
 func (b *builder) alias(name, path, parameter string) {
-	for _, m := range b.facts.Methods {
+	for _, m := range b.methods {
 		if m.Path == path && m.Verb == "POST" {
-			b.facts.Formats[name] = b.facts.Formats[m.Parameters[parameter].Format]
+			b.formats[name] = b.formats[m.Parameters[parameter].Format]
 		}
 	}
 }
@@ -168,8 +189,8 @@ func (b *builder) method(path, verb string, m method) *schema.Method {
 
 func (b *builder) properties(in map[string]property) schema.Properties {
 	out := schema.Properties{}
-	for name, p := range in {
-		out[name] = b.property(name, p)
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		out[name] = b.property(name, in[name])
 	}
 	return out
 }
@@ -213,7 +234,7 @@ func (b *builder) format(raw json.RawMessage) string {
 	}
 	n := "#" + strconv.Itoa(len(b.inline)+1)
 	b.inline[string(key)] = n
-	b.facts.Formats[n] = facts
+	b.formats[n] = facts
 	return n
 }
 
