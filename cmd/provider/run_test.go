@@ -25,11 +25,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,8 +61,9 @@ func TestRun(t *testing.T) {
 		return get(o.HealthProbeBindAddress, "/healthz") == "ok" && get(o.HealthProbeBindAddress, "/readyz") == "ok"
 	})
 	kube := install(t, env)
-	t.Run("Configurations", func(t *testing.T) { testConfigurations(t, kube) })
-	t.Run("Machine", func(t *testing.T) { testMachine(t, kube) })
+	for name, u := range users() {
+		t.Run(name, func(t *testing.T) { testUser(t, kube, u) })
+	}
 	t.Run("Metrics", func(t *testing.T) { testMetrics(t, o.MetricsBindAddress) })
 
 	stop()
@@ -167,51 +168,65 @@ func spec(namespace *string) v1alpha1.ProviderConfigSpec {
 	}
 }
 
-func testConfigurations(t *testing.T, kube client.Client) {
-	named := metav1.ObjectMeta{Name: "default"}
-	for _, o := range []client.Object{
-		&cluster.ProviderConfig{ObjectMeta: named, Spec: spec(ptr.To("default"))},
-		&namespaced.ClusterProviderConfig{ObjectMeta: named, Spec: spec(ptr.To("default"))},
-		&namespaced.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}, Spec: spec(nil)},
-	} {
-		if err := kube.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, fmt.Sprintf("the %T is watched over", o), func() bool {
-			return kube.Get(t.Context(), client.ObjectKeyFromObject(o), o) == nil && slices.Contains(o.GetFinalizers(), "in-use.crossplane.io")
-		})
+// A user is a Machine that uses a configuration without credentials.
+type user struct {
+	config  resource.ProviderConfig
+	machine resource.Managed
+	message string
+}
+
+func users() map[string]user {
+	inCluster := metav1.ObjectMeta{Name: "default"}
+	inNamespace := metav1.ObjectMeta{Namespace: "default", Name: "default"}
+	own := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "own"}}
+	own.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: namespaced.ProviderConfigKind, Name: "default"})
+	missing := `cannot read secret "default/pve": it does not exist`
+	return map[string]user{
+		"Cluster": {
+			config:  &cluster.ProviderConfig{ObjectMeta: inCluster, Spec: spec(ptr.To("default"))},
+			machine: &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}},
+			message: `cannot use ProviderConfig "default": ` + missing,
+		},
+		"Shared": {
+			config:  &namespaced.ClusterProviderConfig{ObjectMeta: inCluster, Spec: spec(ptr.To("default"))},
+			machine: &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shared"}},
+			message: `cannot use ClusterProviderConfig "default": ` + missing,
+		},
+		"Namespaced": {
+			config:  &namespaced.ProviderConfig{ObjectMeta: inNamespace, Spec: spec(nil)},
+			machine: own,
+			message: `cannot use ProviderConfig "default/default": ` + missing,
+		},
 	}
 }
 
-// testMachine leaves a Machine without credentials, which it says, and whose
-// configuration cannot be deleted.
-func testMachine(t *testing.T, kube client.Client) {
-	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
-	if err := kube.Create(t.Context(), m); err != nil {
-		t.Fatal(err)
+// testUser tests that the Machine says what is wrong with its configuration, and
+// that the configuration knows its user and cannot be deleted.
+func testUser(t *testing.T, kube client.Client, u user) {
+	read := func(o client.Object) bool { return kube.Get(t.Context(), client.ObjectKeyFromObject(o), o) == nil }
+	for _, o := range []client.Object{u.config, u.machine} {
+		if err := kube.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
 	}
-	want := `cannot use ProviderConfig "default": cannot read secret "default/pve": it does not exist`
 	eventually(t, "the Machine says what is wrong", func() bool {
-		return kube.Get(t.Context(), client.ObjectKeyFromObject(m), m) == nil &&
-			strings.Contains(m.GetCondition(xpv2.TypeSynced).Message, want)
+		return read(u.machine) && strings.Contains(u.machine.GetCondition(xpv2.TypeSynced).Message, u.message)
 	})
-	pc := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	eventually(t, "the configuration knows its user", func() bool {
-		return kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc) == nil && pc.Status.Users == 1
+		return read(u.config) && u.config.GetUsers() == 1
 	})
-	if err := kube.Delete(t.Context(), pc); err != nil {
+	if err := kube.Delete(t.Context(), u.config); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "deleting a configuration in use is blocked", func() bool {
-		return kube.Get(t.Context(), client.ObjectKeyFromObject(pc), pc) == nil &&
-			pc.Status.GetCondition("Terminating").Status == corev1.ConditionTrue
+		return read(u.config) && u.config.GetCondition("Terminating").Status == corev1.ConditionTrue
 	})
 }
 
 func testMetrics(t *testing.T, address string) {
 	page := get(address, "/metrics")
 	for _, want := range []string{
-		`(?m)^proxmox_operator_machines_total\{node="",phase="Pending"\} 1$`,
+		`(?m)^proxmox_operator_machines_total\{node="",phase="Pending"\} 3$`,
 		`(?m)^proxmox_operator_errors_total\{controller="managed/machine.proxmox.vitistack.io",error_type="Configuration"\} [1-9]`,
 		`(?m)^proxmox_operator_reconciliation_duration_seconds_count\{controller="managed/machine.proxmox.vitistack.io"\} [1-9]`,
 		`(?m)^crossplane_managed_resource_first_time_to_reconcile_seconds_count\{gvk="proxmox.vitistack.io/v1alpha1, Kind=Machine"\} 1$`,

@@ -41,7 +41,7 @@ type entry struct {
 
 func table() []entry {
 	return []entry{
-		config(providerconfig.Kinds{
+		configuration(providerconfig.Kinds{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
 				Config:    cluster.ProviderConfigGroupVersionKind,
 				Usage:     cluster.ProviderConfigUsageGroupVersionKind,
@@ -50,12 +50,12 @@ func table() []entry {
 			Object:      &cluster.ProviderConfig{},
 			UsageObject: &cluster.ProviderConfigUsage{},
 		}),
-		config(providerconfig.Kinds{
+		configuration(providerconfig.Kinds{
 			ProviderConfigKinds: namespacedConfig(namespaced.ProviderConfigGroupVersionKind),
 			Object:              &namespaced.ProviderConfig{},
 			UsageObject:         &namespaced.ProviderConfigUsage{},
 		}),
-		config(providerconfig.Kinds{
+		configuration(providerconfig.Kinds{
 			ProviderConfigKinds: namespacedConfig(namespaced.ClusterProviderConfigGroupVersionKind),
 			Object:              &namespaced.ClusterProviderConfig{},
 			UsageObject:         &namespaced.ProviderConfigUsage{},
@@ -83,7 +83,7 @@ func namespacedConfig(config schema.GroupVersionKind) resource.ProviderConfigKin
 	}
 }
 
-func config(k providerconfig.Kinds) entry {
+func configuration(k providerconfig.Kinds) entry {
 	return entry{
 		needs: []schema.GroupVersionKind{k.Config, k.Usage},
 		setup: func(mgr ctrl.Manager, o kind.Options) error { return providerconfig.Setup(mgr, o.Options, k) },
