@@ -415,9 +415,9 @@ func (u *update) setDrive(key, value string) error {
 }
 
 func (u *update) setBoot(value string, ch *change) error {
-	u.g.Pending["boot"] = value
 	list, ok := u.s.parse("boot", value)["order"]
 	if !ok {
+		u.g.Pending["boot"] = value
 		return nil
 	}
 	after := u.g.effective()
