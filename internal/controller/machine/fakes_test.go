@@ -1,0 +1,341 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// pve is as much of PVE as a Machine meets. It is its Client and its Inventory.
+type pve struct {
+	vms      map[int]*guest
+	nodes    []proxmox.Node
+	storages []proxmox.Storage
+	bridges  []proxmox.Bridge
+	tasks    []proxmox.Task
+
+	// hidden VMIDs are not in the list of guests.
+	hidden map[int]bool
+	// errs are the errors of calls, by their name.
+	errs map[string]error
+	// on runs when a call of that name arrives, before its error is returned.
+	on map[string]func()
+
+	mu     sync.Mutex
+	writes []string
+	burned []int
+	next   int
+	ends   map[proxmox.UPID]func(proxmox.Task)
+}
+
+// A guest of the fake. Its type is qemu.
+type guest struct {
+	node    string
+	name    string
+	config  map[string]string
+	pending map[string]string
+	status  string
+	agent   []proxmox.Interface
+}
+
+func newPVE() *pve {
+	return &pve{
+		vms:      map[int]*guest{},
+		nodes:    []proxmox.Node{{Name: "pve1", Status: "online", Memory: 1 << 30, MaxMemory: 64 << 30}, {Name: "pve2", Status: "online", Memory: 2 << 30, MaxMemory: 64 << 30}},
+		storages: []proxmox.Storage{{Name: "local-lvm", Node: "pve1", Content: []string{"images"}}, {Name: "local-lvm", Node: "pve2", Content: []string{"images"}}, {Name: "iso", Node: "pve1", Content: []string{"iso"}}, {Name: "ceph", Node: "pve1", Content: []string{"images"}, Shared: true}, {Name: "ceph", Node: "pve2", Content: []string{"images"}, Shared: true}},
+		bridges:  []proxmox.Bridge{{Name: "vmbr0"}},
+		hidden:   map[int]bool{}, errs: map[string]error{}, on: map[string]func(){},
+		ends: map[proxmox.UPID]func(proxmox.Task){}, next: 10000,
+	}
+}
+
+// refused is an answer of PVE.
+func refused(status int, message string) error {
+	return &proxmox.Error{Op: "call", Method: http.MethodPost, Status: status, Message: message}
+}
+
+func (p *pve) call(name string) error {
+	if fn := p.on[name]; fn != nil {
+		fn()
+	}
+	return p.errs[name]
+}
+
+// write notes a call that changes something.
+func (p *pve) write(name, format string, args ...any) error {
+	p.mu.Lock()
+	p.writes = append(p.writes, name+" "+fmt.Sprintf(format, args...))
+	p.mu.Unlock()
+	return p.call(name)
+}
+
+func (p *pve) at(ref proxmox.Ref) (*guest, error) {
+	if g := p.vms[ref.VMID]; g != nil && g.node == ref.Node {
+		return g, nil
+	}
+	return nil, refused(500, fmt.Sprintf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", ref.Node, ref.VMID))
+}
+
+func (p *pve) Config(_ context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
+	g, err := p.at(ref)
+	if err != nil {
+		return proxmox.VMConfig{}, err
+	}
+	return proxmox.VMConfig{Values: g.config}, p.call("Config")
+}
+
+func (p *pve) Pending(_ context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
+	if err := p.call("Pending"); err != nil {
+		return nil, err
+	}
+	g, err := p.at(ref)
+	if err != nil {
+		return nil, err
+	}
+	values := []proxmox.PendingValue{{Key: "digest", Value: new("d1")}}
+	for _, k := range slices.Sorted(maps.Keys(g.config)) {
+		v := proxmox.PendingValue{Key: k, Value: new(g.config[k])}
+		if to, ok := g.pending[k]; ok {
+			v.Pending = &to
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+func (p *pve) Status(_ context.Context, ref proxmox.Ref) (proxmox.Status, error) {
+	g, err := p.at(ref)
+	if err != nil {
+		return proxmox.Status{}, err
+	}
+	return proxmox.Status{Status: g.status}, p.call("Status")
+}
+
+func (p *pve) Interfaces(_ context.Context, ref proxmox.Ref) ([]proxmox.Interface, error) {
+	g, err := p.at(ref)
+	if err != nil {
+		return nil, err
+	}
+	return g.agent, p.call("Interfaces")
+}
+
+func (p *pve) Bridges(context.Context, string) ([]proxmox.Bridge, error) {
+	return p.bridges, p.call("Bridges")
+}
+
+func (p *pve) TaskLog(context.Context, proxmox.UPID, int) ([]string, error) {
+	return []string{"line"}, p.call("TaskLog")
+}
+
+func upid(node, kind string, id int) proxmox.UPID {
+	return proxmox.UPID(fmt.Sprintf("UPID:%s:00000001:00000002:00000003:%s:%d:x@pve:", node, kind, id))
+}
+
+func (p *pve) Create(_ context.Context, ref proxmox.Ref, _ proxmox.Params) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmcreate", ref.VMID), p.write("Create", "%s/%d", ref.Node, ref.VMID)
+}
+
+func (p *pve) Clone(_ context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error) {
+	return upid(source.Node, "qmclone", source.VMID), p.write("Clone", "%s/%d to %d", source.Node, source.VMID, o.NewID)
+}
+
+func (p *pve) Configure(_ context.Context, ref proxmox.Ref, c proxmox.Change) error {
+	return p.write("Configure", "%d set %s delete %s digest %s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest)
+}
+
+func (p *pve) ConfigureAsync(_ context.Context, ref proxmox.Ref, c proxmox.Change) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmconfig", ref.VMID), p.write("ConfigureAsync", "%d set %s delete %s digest %s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest)
+}
+
+func (p *pve) Resize(_ context.Context, ref proxmox.Ref, disk, size, _ string) (proxmox.UPID, error) {
+	return upid(ref.Node, "resize", ref.VMID), p.write("Resize", "%d %s %s", ref.VMID, disk, size)
+}
+
+func (p *pve) Start(_ context.Context, ref proxmox.Ref) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmstart", ref.VMID), p.write("Start", "%d", ref.VMID)
+}
+
+func (p *pve) Shutdown(_ context.Context, ref proxmox.Ref, o proxmox.ShutdownOptions) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmshutdown", ref.VMID), p.write("Shutdown", "%d %v force %t", ref.VMID, o.Timeout, o.ForceStop)
+}
+
+func (p *pve) Delete(_ context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmdestroy", ref.VMID), p.write("Delete", "%d purge %t", ref.VMID, o.Purge)
+}
+
+func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
+	var all []proxmox.Guest
+	for id, g := range p.vms {
+		if !p.hidden[id] {
+			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1"})
+		}
+	}
+	return all, p.call("Guests")
+}
+
+func (p *pve) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {
+	if err := p.call("FreshGuests"); err != nil {
+		return nil, err
+	}
+	return p.Guests(ctx)
+}
+
+func (p *pve) Nodes(context.Context) ([]proxmox.Node, error) { return p.nodes, p.call("Nodes") }
+
+func (p *pve) Storages(context.Context) ([]proxmox.Storage, error) {
+	return p.storages, p.call("Storages")
+}
+
+func (p *pve) RecentTasks(context.Context) ([]proxmox.Task, error) {
+	return p.tasks, p.call("RecentTasks")
+}
+
+func (p *pve) Follow(u proxmox.UPID, done func(proxmox.Task)) { p.ends[u] = done }
+
+func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {
+	for ; slices.Contains(p.burned, p.next); p.next++ {
+	}
+	return p.next, p.call("ReserveVMID")
+}
+
+func (p *pve) BurnVMID(id int) { p.burned = append(p.burned, id) }
+
+func keys(p proxmox.Params) string { return strings.Join(slices.Sorted(maps.Keys(p)), ",") }
+
+// A bench is where one Machine meets PVE.
+type bench struct {
+	*pve
+
+	clock *clock
+	kube  client.Client
+	tasks *tasks
+	woken chan Machine
+	m     *namespaced.Machine
+}
+
+// newBench with a Machine that has our identity and VMID 10000, unless change
+// says otherwise.
+func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
+	t.Helper()
+	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "uid", Generation: 1, Annotations: map[string]string{
+		AnnotationUUID: ourUUID, AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", AnnotationDevices: "{}", AnnotationNode: "pve1",
+	}}}
+	if change != nil {
+		change(m)
+	}
+	s := runtime.NewScheme()
+	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	c := newClock()
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), woken: make(chan Machine, 10), m: m}
+	deleted := m.DeletionTimestamp
+	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
+	b.kube = fake.NewClientBuilder().WithScheme(s).WithObjects(m).WithStatusSubresource(m).Build()
+	if err := b.kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+		t.Fatal(err)
+	}
+	m.DeletionTimestamp = deleted
+	return b
+}
+
+func (b *bench) external() *external {
+	return &external{
+		client: b.pve, inventory: b.pve, kube: b.kube, tasks: b.tasks,
+		wake:   func(m Machine) { b.woken <- m },
+		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
+		defaults: defaults{Storage: "local-lvm", Bridge: "vmbr0"},
+		vmids:    v1alpha1.VMIDRange{Min: 10000, Max: 10010},
+	}
+}
+
+// A step is what one reconcile came to.
+type step struct {
+	exists, upToDate bool
+	err              error
+}
+
+func allowed(m Machine, a xpv2.ManagementAction) bool {
+	p := m.GetManagementPolicies()
+	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, a)
+}
+
+// reconcile calls what the managed reconciler calls.
+func (b *bench) reconcile(ctx context.Context) step {
+	e := b.external()
+	o, err := e.Observe(ctx, b.m)
+	s := step{exists: o.ResourceExists, upToDate: o.ResourceUpToDate, err: err}
+	switch {
+	case err != nil:
+	case meta.WasDeleted(b.m) && o.ResourceExists && allowed(b.m, xpv2.ManagementActionDelete):
+		_, s.err = e.Delete(ctx, b.m)
+	case meta.WasDeleted(b.m):
+	case !o.ResourceExists && allowed(b.m, xpv2.ManagementActionCreate):
+		meta.SetExternalCreatePending(b.m, b.clock.now())
+		_, s.err = e.Create(ctx, b.m)
+	case o.ResourceExists && !o.ResourceUpToDate && allowed(b.m, xpv2.ManagementActionUpdate):
+		_, s.err = e.Update(ctx, b.m)
+	}
+	return s
+}
+
+// end a task as PVE does, and wait until the Machine is woken.
+func (b *bench) end(t *testing.T, u proxmox.UPID, exit string) {
+	t.Helper()
+	done := b.ends[u]
+	if done == nil {
+		t.Fatalf("nobody follows %s", u)
+	}
+	done(proxmox.Task{UPID: u, Type: u.Type(), ID: u.ID(), ExitStatus: exit})
+	<-b.woken
+}
+
+// ourVM is a VM that is the bench's Machine's.
+func ourVM(status string) *guest {
+	return &guest{node: "pve1", status: status, config: map[string]string{"name": "web", "smbios1": "uuid=" + ourUUID}}
+}
+
+// theirVM is somebody else's.
+func theirVM() *guest {
+	return &guest{node: "pve2", status: "running", config: map[string]string{"name": "db", "smbios1": "uuid=" + otherUUID}}
+}
+
+func templateVM() *guest {
+	c := templateConfig()
+	c["name"], c["template"], c["smbios1"] = "debian", "1", "uuid="+otherUUID
+	return &guest{node: "pve1", status: "stopped", config: c}
+}
