@@ -390,11 +390,11 @@ func (s *Server) addGuest(sg ScenarioGuest, i int) error {
 	if s.state.Guests[vmid] != nil {
 		return errors.New("cannot use a VMID twice")
 	}
+	if err := s.checkOptions(sg.Config); err != nil {
+		return err
+	}
 	options := map[string]string{}
 	for key, value := range sg.Config {
-		if s.option(key) == nil {
-			return errors.Errorf("cannot use the unknown option %q", key)
-		}
 		options[key] = value
 		if isNIC(key) {
 			options[key] = s.withMAC(key, value)
@@ -409,6 +409,20 @@ func (s *Server) addGuest(sg ScenarioGuest, i int) error {
 		return err
 	}
 	return s.bring(o, g, sg)
+}
+
+// checkOptions checks a scenario's options as the API does.
+func (s *Server) checkOptions(config map[string]string) error {
+	m, _ := s.facts.Find("POST", "/nodes/any/qemu")
+	values := schema.Values{"node": "any", "vmid": "100"}
+	for key, value := range config {
+		values[key] = value
+	}
+	_, wrong := s.facts.Check(m.Method, values)
+	for key, message := range wrong {
+		return errors.Errorf("cannot use the option %q: %s", key, strings.TrimSpace(message))
+	}
+	return nil
 }
 
 // bring puts a scenario's guest into its state.

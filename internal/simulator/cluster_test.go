@@ -1,0 +1,320 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPermissions(t *testing.T) {
+	for _, version := range []string{"8.4", "9.2"} {
+		t.Run(version, func(t *testing.T) { testPermissions(t, version) })
+	}
+}
+
+func testPermissions(t *testing.T, version string) {
+	t.Helper()
+	s := NewTest(t, Options{Scenario: lab(), Version: version})
+	admin := connect(t, s)
+	admin.task("POST /nodes/pve1/qemu", "vmid=100", "name=a")
+	as := func(id string) *client { return admin.with("Authorization", "PVEAPIToken="+id+"="+TestSecret) }
+	nobody, separated, auditor, vmuser := as("nobody@pve!t1"), as("nobody@pve!sep"), as("auditor@pve!ro"), as("vmuser@pve!t1")
+	ping := "500 No QEMU guest agent configured"
+	if version == "8.4" {
+		ping = "403 Permission check failed (/vms/100, VM.Monitor)"
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		client  *client
+		request string
+		params  []string
+		line    string
+		body    string
+	}{
+		"ListNothing":     {reason: "Lists show what one may see.", client: nobody, request: "GET /nodes/pve1/qemu", line: "200 OK", body: `{"data":[]}`},
+		"Separated":       {reason: "A token with privilege separation has nothing of its user.", client: separated, request: "GET /cluster/resources", params: []string{"type=vm"}, line: "200 OK", body: `{"data":[]}`},
+		"Create":          {reason: "A refusal without a path.", client: nobody, request: "POST /nodes/pve1/qemu", params: []string{"vmid=555"}, line: "403 Permission check failed", body: `{"data":null,"message":"Permission check failed\n"}`},
+		"Config":          {reason: "A refusal names path and privilege.", client: nobody, request: "GET /nodes/pve1/qemu/100/config", line: "403 Permission check failed (/vms/100, VM.Audit)"},
+		"BeforeExistence": {reason: "Permission comes before existence.", client: nobody, request: "GET /nodes/pve1/qemu/999/config", line: "403 Permission check failed (/vms/999, VM.Audit)"},
+		"AnyOf":           {reason: "Several privileges that would do are named.", client: nobody, request: "GET /nodes/pve1/storage/local/content", line: "403 Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)"},
+		"Start":           {reason: "An auditor starts nothing.", client: auditor, request: "POST /nodes/pve1/qemu/100/status/start", line: "403 Permission check failed (/vms/100, VM.PowerMgmt)"},
+		"Storage":         {reason: "A disk needs space on its storage.", client: vmuser, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "scsi0=local:1"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)"},
+		"Bridge":          {reason: "A NIC needs the bridge.", client: vmuser, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
+		"BridgeChange":    {reason: "A changed NIC too.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
+		"ISO":             {reason: "An ISO image must be readable.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"ide2=local:iso/tiny.iso,media=cdrom"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace|Datastore.Audit)"},
+		"Allowed":         {reason: "The rest of a VM is the VM administrator's.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"cores=2", "memory=128", "name=x", "tags=t"}, line: "200 OK"},
+		"NodeStatus":      {reason: "A node's status is for auditors.", client: vmuser, request: "GET /nodes/pve1/status", line: "403 Permission check failed (/nodes/pve1, Sys.Audit)"},
+		"Agent":           {reason: "8.4 asks for VM.Monitor, 9 for less.", client: auditor, request: "POST /nodes/pve1/qemu/100/agent/ping", line: ping},
+		"Own":             {reason: "Everybody may look at the own permissions.", client: vmuser, request: "GET /access/permissions", params: []string{"path=/nodes"}, line: "200 OK", body: `{"data":{"/nodes":{}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.client.t = t
+			got := tc.client.do(tc.request, tc.params...)
+			if got.Line != tc.line {
+				t.Errorf("%s: got %q, want %q", tc.reason, got.Line, tc.line)
+			}
+			if tc.body != "" && got.Body != tc.body {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, cmp.Diff(tc.body, got.Body))
+			}
+		})
+	}
+}
+
+// TestLeastPrivilege drives a machine's life with the quickstart token, which is no administrator.
+func TestLeastPrivilege(t *testing.T) {
+	for _, version := range []string{"8.4", "9.2"} {
+		t.Run(version, func(t *testing.T) {
+			s := NewTest(t, Options{Version: version})
+			c := connect(t, s)
+			if got := c.do("PUT /nodes/pve1/qemu/100/config", "startup=order=1"); got.Line != "403 Permission check failed (/, Sys.Modify)" {
+				t.Errorf("an administrator's option: %s", got.Line)
+			}
+			for _, exit := range []string{
+				c.task("POST /nodes/pve1/qemu", "vmid=200", "scsi0=local-lvm:8", "ide2=local-lvm:cloudinit", "net0=virtio,bridge=vmbr1,tag=5", "pool=crossplane"),
+				c.task("POST /nodes/pve1/qemu/9000/clone", "newid=201", "full=1", "storage=local-lvm"),
+				c.task("POST /nodes/pve1/qemu/201/status/start"),
+				c.task("POST /nodes/pve1/qemu/201/status/stop"),
+				c.task("POST /nodes/pve1/qemu/201/snapshot", "snapname=s1"),
+				c.task("DELETE /nodes/pve1/qemu/201", "purge=1"),
+			} {
+				if exit != "OK" {
+					t.Errorf("exit status %q", exit)
+				}
+			}
+			c.ok("GET /nodes/pve1/qemu/200/pending")
+			c.ok("GET /cluster/tasks")
+			c.ok("GET /nodes/pve1/status")
+		})
+	}
+}
+
+func TestNodes(t *testing.T) {
+	s := NewTest(t, Options{NodeAddresses: map[string]string{"pve2": "127.0.0.1:0"}})
+	c := connect(t, s)
+	if s.NodeURL("pve2") == "" || s.NodeURL("pve2") == s.URL() || s.NodeURL("pve3") != "" {
+		t.Errorf("addresses of nodes: %q, %q, %q", s.URL(), s.NodeURL("pve2"), s.NodeURL("pve3"))
+	}
+	s.Edit(func(st *State) { st.Nodes["pve3"].Offline = true })
+	for name, tc := range map[string]struct {
+		reason  string
+		request string
+		line    string
+	}{
+		"Online":    {reason: "One node reaches the others.", request: "GET /nodes/pve2/qemu/9001/config", line: "200 OK"},
+		"Localhost": {reason: "localhost is the node that was asked.", request: "GET /nodes/localhost/qemu/9000/config", line: "200 OK"},
+		"Offline":   {reason: "Not those that are off.", request: "GET /nodes/pve3/qemu/101/config", line: "595 No route to host"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.t = t
+			if got := c.do(tc.request); got.Line != tc.line {
+				t.Errorf("%s: got %q, want %q", tc.reason, got.Line, tc.line)
+			}
+		})
+	}
+	c.t = t
+	resources := c.ok("GET /cluster/resources").Body
+	for _, want := range []string{`"id":"node/pve3","level":"","node":"pve3","status":"offline"`, `{"id":"qemu/101","node":"pve3","status":"unknown"`} {
+		if !strings.Contains(resources, want) {
+			t.Errorf("no %s in %s", want, resources)
+		}
+	}
+	s.Edit(func(st *State) { st.NoQuorum = true })
+	c.ok("GET /nodes/pve1/qemu/9000/config")
+	if got := c.do("PUT /nodes/pve1/qemu/9000/config", "cores=1"); got.Line != "500 cluster not ready - no quorum?" {
+		t.Errorf("write without quorum: %s", got.Line)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	s := NewTest(t, Options{})
+	c := connect(t, s)
+	const clone = "/nodes/{node}/qemu/{vmid}/clone"
+	hc := httpClient(t, s)
+	lost := func(verb, path string) bool {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), verb, s.URL()+"/api2/json"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "PVEAPIToken="+TestToken+"="+TestSecret)
+		resp, err := hc.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return err != nil
+	}
+
+	remove := s.Inject(Fault{Method: "POST", Path: clone, Skip: 1, Count: 1, Status: 596, Message: "Connection timed out"})
+	lines := []string{}
+	for _, id := range []string{"300", "301", "302"} {
+		lines = append(lines, c.do("POST /nodes/pve1/qemu/9000/clone", "newid="+id).Line)
+	}
+	if diff := cmp.Diff([]string{"200 OK", "596 Connection timed out", "200 OK"}, lines); diff != "" {
+		t.Errorf("a status for the second request: -want +got:\n%s", diff)
+	}
+	remove()
+
+	s.Inject(Fault{Task: "qmclone", Count: 1, TaskExit: "clone failed: disk full"})
+	if exit := c.task("POST /nodes/pve1/qemu/9000/clone", "newid=303"); exit != "clone failed: disk full" {
+		t.Errorf("a task that fails: %q", exit)
+	}
+	s.Inject(Fault{Task: "qmstart", Count: 1, Refuse: true})
+	if got := c.do("POST /nodes/pve1/qemu/300/status/start"); got.Line != "500 got no worker upid - start worker failed" {
+		t.Errorf("a task that does not start: %s", got.Line)
+	}
+	s.ClearFaults()
+
+	s.Inject(Fault{Path: "^/nodes/pve1/qemu/300$", Count: 1, CutBefore: true})
+	if !lost("DELETE", "/nodes/pve1/qemu/300") {
+		t.Error("the answer is not lost")
+	}
+	if _, there := s.Guest(300); !there {
+		t.Error("a request that was cut before had an effect")
+	}
+	s.Inject(Fault{Path: "^/nodes/pve1/qemu/300$", Count: 1, CutAfter: true})
+	if !lost("DELETE", "/nodes/pve1/qemu/300") {
+		t.Error("the answer is not lost")
+	}
+	if _, there := s.Guest(300); there {
+		t.Error("a request that was cut after had no effect")
+	}
+}
+
+func TestDelay(t *testing.T) {
+	clock := newHandClock()
+	s := NewTest(t, Options{Clock: clock})
+	c := connect(t, s)
+	s.Inject(Fault{Path: "/version", Delay: time.Hour})
+	line := make(chan string)
+	go func() { line <- c.do("GET /version").Line }()
+	clock.await(t, 1)
+	clock.advance(time.Hour)
+	if got := <-line; got != "200 OK" {
+		t.Errorf("a request that was delayed: %s", got)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	s := NewTest(t, Options{})
+	c := connect(t, s)
+	c.do("GET /nodes/pve1/qemu/999/config", "current=1")
+	c.do("POST /access/ticket", "username=crossplane@pve", "password=crossplane")
+	c.with("Authorization", "PVEAPIToken=x").do("GET /version")
+	got := []Request{}
+	for _, r := range s.Requests() {
+		r.Time = time.Time{}
+		got = append(got, r)
+	}
+	want := []Request{
+		{
+			Method: "GET", Path: "/nodes/pve1/qemu/999/config", Template: "/nodes/{node}/qemu/{vmid}/config", User: TestToken, Node: "pve1",
+			Params: map[string]string{"current": "1", "node": "pve1", "vmid": "999"}, Status: 500,
+			Message: "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist",
+		},
+		{
+			Method: "POST", Path: "/access/ticket", Template: "/access/ticket", Node: "pve1", Status: 200, Message: "OK",
+			Params: map[string]string{"username": "crossplane@pve", "password": "…"},
+		},
+		{Method: "GET", Path: "/version", Node: "pve1", Params: map[string]string{}, Status: 401, Message: "Authentication failed!"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	s.ClearRequests()
+	if n := len(s.Requests()); n != 0 {
+		t.Errorf("%d requests are left", n)
+	}
+}
+
+func TestEdit(t *testing.T) {
+	s := NewTest(t, Options{})
+	c := connect(t, s)
+	digest := c.config("/nodes/pve1/qemu/100")["digest"]
+	s.Edit(func(st *State) {
+		st.Guests[100].Config["cores"] = "8"
+		st.NewGuest(555, "pve2", map[string]string{"name": "foreign"})
+		delete(st.Guests, 101)
+	})
+	if got := c.config("/nodes/pve1/qemu/100"); got["cores"] != 8.0 || got["digest"] == digest {
+		t.Errorf("a hand edit is not seen: %v", got)
+	}
+	if got := c.config("/nodes/pve2/qemu/555"); got["name"] != "foreign" || got["smbios1"] == nil {
+		t.Errorf("a new VM is not seen: %v", got)
+	}
+	if got := c.do("GET /nodes/pve3/qemu/101/config"); got.Line == "200 OK" {
+		t.Error("a VM that is gone is still there")
+	}
+}
+
+func TestScenarioErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		yaml   string
+		want   string
+	}{
+		"Unknown":   {reason: "Unknown fields are named.", yaml: "nodes: [{name: pve1}]\nfoo: 1", want: "foo"},
+		"NoNodes":   {reason: "There is a node at least.", yaml: "cluster: x", want: "without nodes"},
+		"Node":      {reason: "Guests are on a node.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: x}]", want: `"x"`},
+		"Twice":     {reason: "VMIDs are taken once.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1},{vmid: 100, node: pve1}]", want: "twice"},
+		"Option":    {reason: "Options are known.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {foo: x}}]", want: `"foo"`},
+		"Storage":   {reason: "Disks are on a storage.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {scsi0: 'nostore:1'}}]", want: "storage 'nostore' does not exist"},
+		"Value":     {reason: "Values are checked.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {cores: none}}]", want: `"cores"`},
+		"Role":      {reason: "Roles exist.", yaml: "nodes: [{name: pve1}]\nacl: [{path: /, user: a@pve, roles: [x]}]", want: `"x"`},
+		"Duration":  {reason: "Durations have a unit.", yaml: "nodes: [{name: pve1}]\ndurations: {qmclone: 3}", want: "qmclone"},
+		"Size":      {reason: "Sizes are as PVE writes them.", yaml: "nodes: [{name: pve1, memory: lots}]", want: `"lots"`},
+		"Version":   {reason: "Versions are known.", yaml: "version: '7.4'\nnodes: [{name: pve1}]", want: `"7.4"`},
+		"FileNames": {reason: "Files are in a folder of their kind.", yaml: "nodes: [{name: pve1}]\nstorages: [{id: s, type: dir, content: [iso], files: {x: 1G}}]", want: "'x'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc, err := ParseScenario([]byte(tc.yaml))
+			if err == nil {
+				_, err = New(Options{Scenario: sc})
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: error %v, want it to name %s", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestUpload(t *testing.T) {
+	s := NewTest(t, Options{})
+	c := connect(t, s)
+	body := "--x\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\niso\r\n" +
+		"--x\r\nContent-Disposition: form-data; name=\"filename\"; filename=\"seed.iso\"\r\n\r\nabc\r\n--x--\r\n"
+	a := c.send("POST", "/nodes/pve1/storage/nfs/upload", "multipart/form-data; boundary=x", body)
+	if a.Line != "200 OK" {
+		t.Fatal(a.Line, a.Body)
+	}
+	var data []byte
+	s.Edit(func(st *State) {
+		if v := st.Volumes[VolumeKey{Storage: "nfs", Name: "iso/seed.iso"}]; v != nil {
+			data = v.Data
+		}
+	})
+	if string(data) != "abc" {
+		t.Errorf("content %q", data)
+	}
+	if exit := c.task("DELETE /nodes/pve1/storage/nfs/content/nfs:iso/seed.iso"); exit != "OK" {
+		t.Errorf("exit status %q", exit)
+	}
+}
