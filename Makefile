@@ -68,8 +68,11 @@ check-generate: ## Generate and fail if that changes anything.
 	fi
 
 lint: $(LINTER) ## Lint both modules; the rules are in .golangci.yml.
-	GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint $(LINTER) run $(ARGS) ./...
-	cd cluster && GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint $(LINTER) run --config ../.golangci.yml $(ARGS) ./...
+	@status=0; for module in . cluster; do \
+		echo "linting the module in $$module" >&2; \
+		(cd $$module && GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
+			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
+	done; exit $$status
 
 $(LINTER):
 	@echo 'building golangci-lint, once: about two minutes on two cores' >&2

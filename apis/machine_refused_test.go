@@ -44,6 +44,7 @@ func TestMachineRefused(t *testing.T) {
 }
 
 func testMachineRefused(t *testing.T, tc refusal) {
+	t.Helper()
 	for name, s := range scopes() {
 		t.Run(name, func(t *testing.T) {
 			err := tryCreate(t.Context(), s.machine(t, tc.spec))

@@ -120,6 +120,7 @@ func TestUnservedRefused(t *testing.T) {
 }
 
 func testUnserved(t *testing.T, crd extv1.CustomResourceDefinition, u unserved) {
+	t.Helper()
 	if u.values == nil {
 		err := tryCreate(t.Context(), instance(crd, u.object))
 		wantRefused(t, "A field that is not served yet is not accepted silently.", err, u.path, "not served yet")
