@@ -33,7 +33,7 @@ import (
 func main() {
 	o := parse(os.Args[1:])
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err) //nolint:errcheck // There is nowhere else to say it.
+		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }

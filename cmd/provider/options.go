@@ -28,7 +28,7 @@ import (
 
 // options of the program. A flag wins over its environment variable.
 type options struct {
-	Kubeconfig string `help:"Path of the kubeconfig. Default: the one named by KUBECONFIG, the pod's service account, or ~/.kube/config." placeholder:"PATH"`
+	Kubeconfig string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
 
 	Debug     bool     `help:"Log what is of interest when something does not work; the same as --log-level=debug." short:"d"`
 	LogLevel  logLevel `default:"info" env:"LOG_LEVEL" help:"Least severe messages to log: debug, info, warn or error."`
@@ -37,17 +37,20 @@ type options struct {
 	LeaderElection          bool   `env:"LEADER_ELECTION" help:"Let only one of several replicas work at a time." short:"l"`
 	LeaderElectionNamespace string `env:"POD_NAMESPACE" help:"Namespace of the leader's lease. Default: the pod's." placeholder:"NAMESPACE"`
 
-	Sync              time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, whatever their own intervals." short:"s"`
-	ReconcileInterval time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with Proxmox VE."`
+	Sync              time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, come what may." short:"s"`
+	ReconcileInterval time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with PVE."`
 	PollStateMetric   time.Duration `default:"30s" env:"POLL_STATE_METRIC" help:"How often the state of all resources is counted for metrics."`
 
-	MaxConcurrentReconciles int `default:"5" env:"MAX_CONCURRENT_RECONCILES" help:"Resources of one kind that are reconciled at the same time."`
+	MaxConcurrentReconciles int `default:"5" env:"MAX_CONCURRENT_RECONCILES" help:"Resources of one kind that are reconciled at once."`
 	MaxReconcileRate        int `default:"100" env:"MAX_RECONCILE_RATE" help:"Reconciles per second on average, of all kinds together."`
 
 	MetricsBindAddress     string `default:":8080" env:"METRICS_BIND_ADDRESS" help:"Address of /metrics; 0 for none."`
 	HealthProbeBindAddress string `default:":8081" env:"HEALTH_PROBE_BIND_ADDRESS" help:"Address of /healthz and /readyz; 0 for none."`
 
-	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration to use for resources that name none, or that name \"default\", where there is none of that name. Its kind and namespace are those of the one it stands in for." placeholder:"NAME"`
+	// DefaultCluster is the name of the provider configuration of resources that
+	// name none, or that name default, where there is none of that name. Its kind
+	// and namespace are those of the one that it stands in for.
+	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration where there is none named default." placeholder:"NAME"`
 
 	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
 

@@ -137,7 +137,7 @@ func freeAddress(t *testing.T) string {
 
 // get the text of a page, or of what is wrong with it.
 func get(address, path string) string {
-	resp, err := http.Get(fmt.Sprintf("http://%s%s", address, path)) //nolint:noctx // The test ends soon enough.
+	resp, err := http.Get(fmt.Sprintf("http://%s%s", address, path))
 	if err != nil {
 		return err.Error()
 	}
@@ -152,8 +152,13 @@ func get(address, path string) string {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(patience)
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-end:
 			t.Fatalf("never happened: %s", what)
 		}
 	}
@@ -203,6 +208,7 @@ func users() map[string]user {
 // testUser tests that the Machine says what is wrong with its configuration, and
 // that the configuration knows its user and cannot be deleted.
 func testUser(t *testing.T, kube client.Client, u user) {
+	t.Helper()
 	read := func(o client.Object) bool { return kube.Get(t.Context(), client.ObjectKeyFromObject(o), o) == nil }
 	for _, o := range []client.Object{u.config, u.machine} {
 		if err := kube.Create(t.Context(), o); err != nil {
@@ -224,6 +230,7 @@ func testUser(t *testing.T, kube client.Client, u user) {
 }
 
 func testMetrics(t *testing.T, address string) {
+	t.Helper()
 	page := get(address, "/metrics")
 	for _, want := range []string{
 		`(?m)^proxmox_operator_machines_total\{node="",phase="Pending"\} 3$`,

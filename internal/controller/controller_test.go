@@ -159,10 +159,9 @@ func (a *adder) Add(r manager.Runnable) error {
 	return nil
 }
 
-var (
-	kindA = schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "A"}
-	kindB = schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "B"}
-)
+func kindOf(name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "g", Version: "v1", Kind: name}
+}
 
 func gated() kind.Options {
 	return kind.Options{Options: xpcontroller.Options{Gate: new(gate.Gate[schema.GroupVersionKind])}}
@@ -176,17 +175,17 @@ func TestGated(t *testing.T) {
 			return nil
 		}}
 	}
-	if err := setupGated(&adder{}, o, []entry{entryOf("both", kindA, kindB), entryOf("first", kindA)}); err != nil {
+	if err := setupGated(&adder{}, o, []entry{entryOf("both", kindOf("A"), kindOf("B")), entryOf("first", kindOf("A"))}); err != nil {
 		t.Fatal(err)
 	}
 	if len(done) != 0 {
 		t.Errorf("nothing must be set up without its kinds, got %q", <-done)
 	}
-	o.Gate.Set(kindA, true)
+	o.Gate.Set(kindOf("A"), true)
 	if name := <-done; name != "first" {
 		t.Errorf("want the controller that needs no more, got %q", name)
 	}
-	o.Gate.Set(kindB, true)
+	o.Gate.Set(kindOf("B"), true)
 	if name := <-done; name != "both" {
 		t.Errorf("want the controller that needed both, got %q", name)
 	}
@@ -195,11 +194,11 @@ func TestGated(t *testing.T) {
 func TestGatedFailure(t *testing.T) {
 	boom := errors.New("boom")
 	o, a := gated(), &adder{}
-	fails := entry{needs: []schema.GroupVersionKind{kindA}, setup: func(ctrl.Manager, kind.Options) error { return boom }}
+	fails := entry{needs: []schema.GroupVersionKind{kindOf("A")}, setup: func(ctrl.Manager, kind.Options) error { return boom }}
 	if err := setupGated(a, o, []entry{fails}); err != nil {
 		t.Fatal(err)
 	}
-	o.Gate.Set(kindA, true)
+	o.Gate.Set(kindOf("A"), true)
 	if len(a.added) != 1 {
 		t.Fatalf("want one runnable, got %d", len(a.added))
 	}

@@ -21,7 +21,7 @@ import "runtime/debug"
 
 // version is set by the linker:
 // -X github.com/vitistack/provider-proxmox/internal/version.version=v1.2.3.
-var version string //nolint:gochecknoglobals // The linker sets nothing else.
+var version string
 
 // unknown is the version of a program that was built without one.
 const unknown = "v0.0.0-dev"

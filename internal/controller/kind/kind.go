@@ -126,6 +126,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) []managed.ReconcilerOption {
 	name := k.ControllerName()
 	c := counter{metrics: o.Metrics, controller: name}
+	events := mgr.GetEventRecorderFor(name)
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector(countingConnector[T]{next: k.External, counter: c}),
 		managed.WithInitializers(counting(k.Initializers, c)...),
@@ -136,7 +137,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 		managed.WithTimeout(timeout),
 		managed.WithCreationGracePeriod(creationGracePeriod),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...)), //nolint:staticcheck // crossplane-runtime records with the old events API.
+		managed.WithRecorder(event.NewAPIRecorder(events, o.EventFilterFunctions...)),
 	}
 	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
 		opts = append(opts, managed.WithManagementPolicies())

@@ -102,13 +102,16 @@ func (o observer) Observe(_ context.Context, m *cluster.Machine) (managed.Extern
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// await a value, for as long as a slow computer may need.
+// patience is how long a slow computer may need for anything.
+const patience = 30 * time.Second
+
+// await a value.
 func await[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("nothing happened")
 		panic("unreachable")
 	}
@@ -117,8 +120,13 @@ func await[T any](t *testing.T, c <-chan T) T {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	end := time.After(patience)
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-end:
 			t.Fatalf("never happened: %s", what)
 		}
 	}

@@ -41,9 +41,10 @@ type Kinds struct {
 func Setup(mgr ctrl.Manager, o controller.Options, k Kinds) error {
 	gvk := k.Config
 	name := providerconfig.ControllerName(gvk.GroupKind().String())
+	events := mgr.GetEventRecorderFor(name)
 	r := providerconfig.NewReconciler(mgr, k.ProviderConfigKinds,
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
-		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...))) //nolint:staticcheck // crossplane-runtime records with the old events API.
+		providerconfig.WithRecorder(event.NewAPIRecorder(events, o.EventFilterFunctions...)))
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
