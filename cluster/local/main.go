@@ -40,7 +40,7 @@ import (
 type cli struct {
 	Assets assetsCommand `cmd:"" help:"Build the control plane's programs, unless they are there, and print their folder."`
 	Demo   demoCommand   `cmd:"" help:"Run the provider against a simulated Proxmox VE and show the quick-start examples."`
-	Run    runCommand    `cmd:"" help:"Run the provider against the Proxmox VE cluster given by PROXMOX_ENDPOINT and credentials in the environment."`
+	Run    runCommand    `cmd:"" help:"Run the provider against the Proxmox VE cluster that PROXMOX_… variables name."`
 	Up     upCommand     `cmd:"" help:"Run a control plane that serves the provider's kinds, until Ctrl-C."`
 }
 
@@ -52,7 +52,7 @@ type (
 	}
 	runCommand struct {
 		Current    bool   `xor:"target" help:"Use the cluster that kubectl would use, instead of a control plane of its own."`
-		Kubeconfig string `xor:"target" placeholder:"FILE" help:"Use the cluster of this kubeconfig, instead of a control plane of its own. Relative to the top of the checkout."`
+		Kubeconfig string `xor:"target" placeholder:"FILE" help:"Use the cluster of this kubeconfig. Relative to the checkout."`
 	}
 )
 
@@ -77,8 +77,8 @@ func (assetsCommand) Run(repo repository.Repository) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(dir)
-	return nil
+	_, err = fmt.Fprintln(os.Stdout, dir)
+	return err
 }
 
 func (upCommand) Run(repo repository.Repository) error {

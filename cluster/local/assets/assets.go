@@ -74,10 +74,10 @@ func (p Provider) Paths(ctx context.Context) (Paths, error) {
 		return paths, nil
 	}
 	if exists(paths.ControllerManager) {
-		p.Report.Line("using every control plane program of KUBEBUILDER_ASSETS=%s", p.Given)
+		p.Report.Linef("using every control plane program of KUBEBUILDER_ASSETS=%s", p.Given)
 		return paths, nil
 	}
-	p.Report.Line("using etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS=%s; kube-controller-manager, which is not there, is ours", p.Given)
+	p.Report.Linef("using etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS=%s, and our own kube-controller-manager", p.Given)
 	own, err := p.build(ctx, []program{controllerManager()})
 	if err != nil {
 		return Paths{}, err

@@ -131,6 +131,7 @@ func TestKey(t *testing.T) {
 func TestPathsWithGivenFolder(t *testing.T) {
 	given := func(names ...string) func(*testing.T) string {
 		return func(t *testing.T) string {
+			t.Helper()
 			dir := t.TempDir()
 			fill(t, dir, names...)
 			return dir

@@ -87,7 +87,8 @@ func (p Provider) announce(todo []program) {
 		cold += w.cold
 	}
 	if cold > time.Minute {
-		p.Report.Line("building the control plane from its Go modules: about %.0f minutes on two cores the first time, seconds with a warm Go cache, and never again for these versions", cold.Minutes())
+		p.Report.Linef("building the control plane from its Go modules: about %.0f minutes on two cores the first time, "+
+			"seconds with a warm Go cache, and never again for these versions", cold.Minutes())
 	}
 }
 
@@ -141,7 +142,7 @@ func (p Provider) lock(ctx context.Context) (func(), error) {
 	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 		return unlock, nil
 	}
-	p.Report.Line("another launcher is building the control plane: waiting for it")
+	p.Report.Linef("another launcher is building the control plane: waiting for it")
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {

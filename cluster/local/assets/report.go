@@ -32,8 +32,8 @@ type Reporter struct {
 	Terminal bool
 }
 
-// Line writes one line.
-func (r Reporter) Line(format string, args ...any) {
+// Linef writes one line.
+func (r Reporter) Linef(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.Out, format+"\n", args...)
 }
 
@@ -74,7 +74,7 @@ func (r Reporter) open(name string, cold time.Duration) {
 		r.progress(name, cold, 0)
 		return
 	}
-	r.Line("building %s: about %s from a cold cache", name, cold)
+	r.Linef("building %s: about %s from a cold cache", name, cold)
 }
 
 func (r Reporter) progress(name string, cold, elapsed time.Duration) {
@@ -83,7 +83,7 @@ func (r Reporter) progress(name string, cold, elapsed time.Duration) {
 		_, _ = fmt.Fprintf(r.Out, "\r\x1b[Kbuilding %s: %s (about %s from a cold cache)", name, elapsed, cold)
 		return
 	}
-	r.Line("building %s: %s so far", name, elapsed)
+	r.Linef("building %s: %s so far", name, elapsed)
 }
 
 func (r Reporter) close(name string, elapsed time.Duration, err error) {
@@ -91,6 +91,6 @@ func (r Reporter) close(name string, elapsed time.Duration, err error) {
 		_, _ = fmt.Fprint(r.Out, "\r\x1b[K")
 	}
 	if err == nil {
-		r.Line("built %s in %s", name, elapsed.Round(100*time.Millisecond))
+		r.Linef("built %s in %s", name, elapsed.Round(100*time.Millisecond))
 	}
 }

@@ -31,7 +31,7 @@ import (
 
 // init runs before that of envtest: Go initializes packages in the order of their import paths as far
 // as dependencies allow, and there is no later moment at which the folder could still be chosen.
-func init() {
+func init() { //nolint:gochecknoinits // See above.
 	repo, err := repository.Find(".")
 	if err != nil {
 		return

@@ -60,8 +60,8 @@ func (c *Console) Terminal() bool { return c.terminal }
 // Elapsed is the time since the console was made.
 func (c *Console) Elapsed() time.Duration { return c.now().Sub(c.start) }
 
-// Step writes a line that starts with the elapsed time.
-func (c *Console) Step(format string, args ...any) {
+// Stepf writes a line that starts with the elapsed time.
+func (c *Console) Stepf(format string, args ...any) {
 	c.print(fmt.Sprintf("[%6.1fs] ", c.Elapsed().Seconds()) + fmt.Sprintf(format, args...) + "\n")
 }
 

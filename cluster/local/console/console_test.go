@@ -44,14 +44,14 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-func TestStepShowsTheElapsedTime(t *testing.T) {
+func TestStepfShowsTheElapsedTime(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	c := newConsole(&out, false, func() time.Time { return now })
 	now = now.Add(2500 * time.Millisecond)
-	c.Step("%s is ready", "etcd")
+	c.Stepf("%s is ready", "etcd")
 	if got, want := out.String(), "[   2.5s] etcd is ready\n"; got != want {
-		t.Errorf("Step writes %q, want %q", got, want)
+		t.Errorf("Stepf writes %q, want %q", got, want)
 	}
 }
 

@@ -135,12 +135,6 @@ func (c *ControlPlane) Config() *rest.Config { return rest.CopyConfig(c.env.Conf
 // Kubeconfig is the file that lets kubectl and other programs administer the control plane.
 func (c *ControlPlane) Kubeconfig() string { return c.kubeconfig }
 
-// Healthy reports whether the API server answers.
-func (c *ControlPlane) Healthy(ctx context.Context) error {
-	url := c.env.ControlPlane.APIServer.SecureServing.URL("https", "/healthz").String()
-	return process.HTTP(url)(ctx)
-}
-
 // Manager is the running kube-controller-manager.
 func (c *ControlPlane) Manager() *process.Process { return c.manager }
 

@@ -84,20 +84,20 @@ func (b *board) take(c machine.Change) {
 	old, known := b.machines[c.Machine.Key]
 	if c.Gone {
 		delete(b.machines, c.Machine.Key)
-		b.line("machine %s: gone", c.Machine.Key)
+		b.linef("machine %s: gone", c.Machine.Key)
 		b.draw()
 		return
 	}
 	b.machines[c.Machine.Key] = c.Machine
 	if !known || !slices.Equal(old.Row(), c.Machine.Row()) {
-		b.line("%s", c.Machine)
+		b.linef("%s", c.Machine)
 		b.draw()
 	}
 }
 
-func (b *board) line(format string, args ...any) {
+func (b *board) linef(format string, args ...any) {
 	if !b.table {
-		b.console.Step(format, args...)
+		b.console.Stepf(format, args...)
 	}
 }
 

@@ -34,7 +34,7 @@ func (d *demo) conclude(ctx context.Context) error {
 		d.diagnose(ctx)
 		return err
 	}
-	d.Console.Step("checked: every Machine is a VM of the simulator, %d connection Secrets are written", secrets)
+	d.Console.Stepf("checked: every Machine is a VM of the simulator, %d connection Secrets are written", secrets)
 	if err := d.deleteAll(ctx); err != nil {
 		d.diagnose(ctx)
 		return err
@@ -42,8 +42,9 @@ func (d *demo) conclude(ctx context.Context) error {
 	if err := d.checkGone(ctx, machines); err != nil {
 		return err
 	}
-	d.Console.Step("checked: the simulator holds none of their VMs any more")
-	d.Console.Text(fmt.Sprintf("\nPASS: %d Machines became ready, were checked and deleted in %.0f s.\n", len(machines), d.Console.Elapsed().Seconds()))
+	d.Console.Stepf("checked: the simulator holds none of their VMs any more")
+	seconds := d.Console.Elapsed().Seconds()
+	d.Console.Text(fmt.Sprintf("\nPASS: %d Machines became ready, were checked and deleted in %.0f s.\n", len(machines), seconds))
 	return nil
 }
 
@@ -61,7 +62,7 @@ func (d *demo) check(ctx context.Context, machines map[machine.Key]machine.Machi
 			return 0, fmt.Errorf("cannot find the VM %d of Machine %q in the simulator", m.VMID, key)
 		}
 		if vm.Node != m.Node {
-			return 0, fmt.Errorf("cannot confirm Machine %q: it says that VM %d is on node %q, the simulator %q", key, m.VMID, m.Node, vm.Node)
+			return 0, fmt.Errorf("cannot confirm Machine %q: VM %d is on node %q, not %q", key, m.VMID, vm.Node, m.Node)
 		}
 		if m.Secret.Name == "" {
 			continue

@@ -128,12 +128,12 @@ func (d *demo) startSimulator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := d.Session.Run(ctx, sim.Spec(path, d.Repo.Scenario()))
+	p, err := d.Run(ctx, sim.Spec(path, d.Repo.Scenario()))
 	if err != nil {
 		return err
 	}
 	d.simulator = sim
-	d.Console.Step("simulator: Proxmox VE %s, %s times as fast, at %s, logs to %s", simulator.Version, simulator.Speed, sim.URL(), p.Log())
+	d.Console.Stepf("simulator: Proxmox VE %s, %s times as fast, at %s, logs to %s", simulator.Version, simulator.Speed, sim.URL(), p.Log())
 	return nil
 }
 
@@ -158,11 +158,11 @@ func (d *demo) show(ctx context.Context) error {
 		return err
 	}
 	d.board = newBoard(d.Console, expected, changes)
-	d.Console.Step("waiting until %d Machines are ready, %s at most", len(expected), readyTimeout)
+	d.Console.Stepf("waiting until %d Machines are ready, %s at most", len(expected), readyTimeout)
 	if err := d.board.until(ctx, readyTimeout, d.board.complete); err != nil {
 		return fmt.Errorf("cannot see every Machine ready: %w", err)
 	}
-	d.Console.Step("all %d Machines are ready", len(expected))
+	d.Console.Stepf("all %d Machines are ready", len(expected))
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (d *demo) incomplete(ctx context.Context) []machine.Machine {
 
 // kubectl shows and runs a command and what it writes.
 func (d *demo) kubectl(ctx context.Context, args ...string) error {
-	d.Console.Step("$ kubectl %s", strings.Join(args, " "))
+	d.Console.Stepf("$ kubectl %s", strings.Join(args, " "))
 	output, err := d.RunKubectl(ctx, args...)
 	if err != nil {
 		return err

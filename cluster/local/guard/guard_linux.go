@@ -45,6 +45,8 @@ func workerAttributes() *syscall.SysProcAttr {
 // sweep ends every descendant that is left and returns when there is none.
 func sweep() {
 	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
 	for {
 		pids := children(os.Getpid())
 		if len(pids) == 0 {
@@ -58,7 +60,7 @@ func sweep() {
 			_ = unix.Kill(pid, s)
 		}
 		reap()
-		time.Sleep(20 * time.Millisecond)
+		<-tick.C
 	}
 }
 

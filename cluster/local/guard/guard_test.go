@@ -127,12 +127,15 @@ func (l launch) files(t *testing.T) []string {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
 	for !holds() {
-		if time.Now().After(deadline) {
+		select {
+		case <-tick.C:
+		case <-deadline:
 			t.Fatalf("it does not happen in time that %s", what)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 

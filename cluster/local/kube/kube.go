@@ -19,6 +19,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -149,7 +150,7 @@ func decode(r io.Reader) ([]*unstructured.Unstructured, error) {
 	for {
 		obj := &unstructured.Unstructured{}
 		err := d.Decode(&obj.Object)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return objs, nil
 		}
 		if err != nil {

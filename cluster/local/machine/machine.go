@@ -95,11 +95,11 @@ func Of(u *unstructured.Unstructured) Machine {
 	if len(ips) > 0 {
 		m.IP = ips[0]
 	}
-	m.readConditions(u)
-	return m
+	return m.withConditions(u)
 }
 
-func (m *Machine) readConditions(u *unstructured.Unstructured) {
+// withConditions returns the Machine with what its conditions say.
+func (m Machine) withConditions(u *unstructured.Unstructured) Machine {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
 		fields, _ := c.(map[string]any)
@@ -117,6 +117,7 @@ func (m *Machine) readConditions(u *unstructured.Unstructured) {
 			m.Message = message
 		}
 	}
+	return m
 }
 
 func secretOf(u *unstructured.Unstructured) types.NamespacedName {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -53,14 +54,25 @@ func HTTP(url string) Probe {
 	}
 }
 
-// FreePort returns a port of 127.0.0.1 that nothing listens on at the moment.
+// Ports are taken from this range. It lies below those that systems give to outgoing connections, one of
+// which could otherwise take a port between its choice and its use.
+const (
+	firstPort = 20000
+	portCount = 10000
+)
+
+// FreePort returns a random port of 127.0.0.1 that nothing listens on at the moment.
 func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("cannot find a free port on 127.0.0.1: %w", err)
+	var last error
+	for range 100 {
+		port := firstPort + rand.IntN(portCount) //nolint:gosec // A port is no secret.
+		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+		if err == nil {
+			return port, l.Close()
+		}
+		last = err
 	}
-	defer l.Close() //nolint:errcheck // Nothing was sent or received.
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("cannot find a free port on 127.0.0.1: %w", last)
 }
 
 // FreeAddress returns 127.0.0.1 with a port that nothing listens on at the moment, as host:port.

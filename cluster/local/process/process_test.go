@@ -20,9 +20,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -36,10 +38,13 @@ const behaviour = "PROCESS_TEST_BEHAVIOUR"
 func TestMain(m *testing.M) {
 	switch os.Getenv(behaviour) {
 	case "run":
-		fmt.Println("running")
-		select {}
+		stop := make(chan os.Signal, 1)
+		signal.Notify(stop, syscall.SIGTERM)
+		_, _ = fmt.Fprintln(os.Stdout, "running")
+		<-stop
+		os.Exit(0)
 	case "fail":
-		fmt.Println("cannot go on")
+		_, _ = fmt.Fprintln(os.Stdout, "cannot go on")
 		os.Exit(3)
 	}
 	os.Exit(m.Run())
@@ -159,5 +164,20 @@ func TestLogTail(t *testing.T) {
 	}
 	if got := LogTail(filepath.Join(t.TempDir(), "none.log"), 3); !strings.Contains(got, "no log") {
 		t.Errorf("LogTail of a missing log = %q", got)
+	}
+}
+
+func TestFreeAddressIsFree(t *testing.T) {
+	address, err := FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatalf("cannot listen on the free address: %v", err)
+	}
+	defer l.Close() //nolint:errcheck // Nothing was sent or received.
+	if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		t.Errorf("the address %q is open to the network", address)
 	}
 }

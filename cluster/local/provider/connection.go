@@ -121,7 +121,8 @@ func (v variables) credentials() (Credentials, error) {
 	case user != "":
 		return Credentials{}, errors.New("PROXMOX_PASSWORD is not set, but PROXMOX_USERNAME is")
 	default:
-		return Credentials{}, errors.New("no credentials are set: PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
+		return Credentials{}, errors.New("no credentials are set: " +
+			"PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
 	}
 }
 
@@ -132,7 +133,7 @@ func tokenCredentials(user, id, secret string) (Credentials, error) {
 		owner, name = user, id
 	}
 	if owner == "" {
-		return Credentials{}, fmt.Errorf("PROXMOX_TOKEN_ID %q must be whole, such as crossplane@pve!%s, or stand beside PROXMOX_USERNAME", id, name)
+		return Credentials{}, fmt.Errorf("PROXMOX_TOKEN_ID %q must be whole, as crossplane@pve!%s, or stand beside PROXMOX_USERNAME", id, name)
 	}
 	return Credentials{Username: owner, TokenID: name, TokenSecret: secret}, nil
 }

@@ -19,6 +19,7 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -30,7 +31,7 @@ const (
 	// DefaultNamespace holds the namespaced configuration and its own Secret.
 	DefaultNamespace = "default"
 
-	secretName = "proxmox-credentials"
+	secretName = "proxmox-credentials" //nolint:gosec // The name of a Secret is none.
 	secretKey  = "credentials"
 	configName = "default"
 
@@ -43,7 +44,7 @@ const (
 // kind. The namespaced one, in the namespace default, has a Secret of its own there, since it reads
 // none elsewhere.
 func (c Connection) Objects() ([]*unstructured.Unstructured, error) {
-	credentials, err := json.Marshal(c.Credentials)
+	credentials, err := json.Marshal(c.Credentials) //nolint:gosec // It goes into a Secret.
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode the credentials: %w", err)
 	}
@@ -87,8 +88,6 @@ func object(api, kind, namespace, name string, fields map[string]any) *unstructu
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": api, "kind": kind}}
 	u.SetNamespace(namespace)
 	u.SetName(name)
-	for k, v := range fields {
-		u.Object[k] = v
-	}
+	maps.Copy(u.Object, fields)
 	return u
 }

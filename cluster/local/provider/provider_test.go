@@ -27,10 +27,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// readCA plays a folder that holds nothing but ca.pem.
+func readCA(path string) ([]byte, error) {
+	if path != "ca.pem" {
+		return nil, errors.New("no such file")
+	}
+	return []byte("PEM"), nil
+}
+
 func TestFromEnvironment(t *testing.T) {
 	const secret = "very-secret"
 	token := Credentials{Username: "crossplane@pve", TokenID: "demo", TokenSecret: secret}
-	files := map[string]string{"ca.pem": "PEM"}
 	cases := map[string]struct {
 		reason string
 		env    map[string]string
@@ -77,12 +84,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := FromEnvironment(func(n string) string { return tc.env[n] }, func(path string) ([]byte, error) {
-				if text, ok := files[path]; ok {
-					return []byte(text), nil
-				}
-				return nil, errors.New("no such file")
-			})
+			got, err := FromEnvironment(func(n string) string { return tc.env[n] }, readCA)
 			if (err != nil) != (tc.fails != "") || (err != nil && !strings.Contains(err.Error(), tc.fails)) {
 				t.Fatalf("%s: it fails with %v, want %q", tc.reason, err, tc.fails)
 			}

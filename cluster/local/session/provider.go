@@ -33,7 +33,7 @@ func (s *Session) Connect(ctx context.Context, c provider.Connection) error {
 	if err := s.Kube.ApplyAll(ctx, objs); err != nil {
 		return err
 	}
-	s.Console.Step("configuration: ProviderConfig and ClusterProviderConfig \"default\", with their Secrets")
+	s.Console.Stepf("configuration: ProviderConfig and ClusterProviderConfig \"default\", with their Secrets")
 	return nil
 }
 
@@ -51,6 +51,6 @@ func (s *Session) StartProvider(ctx context.Context) (*process.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Console.Step("provider: ready, logs to %s", p.Log())
+	s.Console.Stepf("provider: ready, logs to %s", p.Log())
 	return p, nil
 }

@@ -102,13 +102,13 @@ func (s *Session) useCluster(t Target) error {
 	if err != nil {
 		return err
 	}
-	s.Console.Step("control plane: using context %q at %s", raw.CurrentContext, config.Host)
+	s.Console.Stepf("control plane: using context %q at %s", raw.CurrentContext, config.Host)
 	return nil
 }
 
 // explain says what runs now, and what stays when it is stopped.
 func (s *Session) explain(c provider.Connection, t Target) {
-	s.Console.Step("managing %s as %s", strings.Join(c.Endpoints, ", "), c.Credentials.Username)
+	s.Console.Stepf("managing %s as %s", strings.Join(c.Endpoints, ", "), c.Credentials.Username)
 	if t.own() {
 		s.Console.Text("\n" + s.Usage() + "\n\nCtrl-C stops everything. Virtual machines stay as they are then.")
 		return

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
@@ -82,7 +83,7 @@ func Assets(repo repository.Repository) assets.Provider {
 
 // StartControlPlane builds the control plane if need be, starts it and connects the session to it.
 func (s *Session) StartControlPlane(ctx context.Context) error {
-	s.Console.Step("control plane: starting etcd, kube-apiserver and kube-controller-manager on 127.0.0.1")
+	s.Console.Stepf("control plane: starting etcd, kube-apiserver and kube-controller-manager on 127.0.0.1")
 	paths, err := s.assets.Paths(ctx)
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (s *Session) StartControlPlane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Console.Step("control plane: ready at %s", strings.TrimSuffix(plane.Config().Host, "/"))
+	s.Console.Stepf("control plane: ready at %s", strings.TrimSuffix(plane.Config().Host, "/"))
 	return nil
 }
 
@@ -108,7 +109,7 @@ func (s *Session) InstallCRDs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Console.Step("definitions: %d kinds of the provider are served", n)
+	s.Console.Stepf("definitions: %d kinds of the provider are served", n)
 	return nil
 }
 
@@ -143,10 +144,10 @@ func (s *Session) Close() error {
 	// From here on it is expected that programs end.
 	s.cancel(context.Canceled)
 	var errs []error
-	for i := len(s.stops) - 1; i >= 0; i-- {
-		s.Console.Step("stopping: %s", s.stops[i].name)
-		if err := s.stops[i].do(); err != nil {
-			errs = append(errs, fmt.Errorf("cannot stop %s: %w", s.stops[i].name, err))
+	for _, stop := range slices.Backward(s.stops) {
+		s.Console.Stepf("stopping: %s", stop.name)
+		if err := stop.do(); err != nil {
+			errs = append(errs, fmt.Errorf("cannot stop %s: %w", stop.name, err))
 		}
 	}
 	s.stops = nil
