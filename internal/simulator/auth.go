@@ -54,18 +54,18 @@ func needsNoTicket(verb, path string) bool {
 func (s *Server) authenticate(r *wire.Request) error {
 	ticket, token := credentials(r)
 	if ticket == "" && token == "" {
-		return errors.New("No ticket") //nolint:staticcheck,revive // PVE's words.
+		return errors.New("No ticket")
 	}
 	who, err := s.identify(r)
 	if err != nil {
-		return errors.New("Authentication failed!") //nolint:staticcheck,revive // PVE's words.
+		return errors.New("Authentication failed!") //nolint:revive // PVE's words.
 	}
 	upload := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/upload")
 	if r.Method == http.MethodGet || ticket == "" || upload {
 		return nil
 	}
 	if !s.validCSRF(r.Header.Get("CSRFPreventionToken"), who) {
-		return errors.New("Permission denied - invalid csrf token") //nolint:staticcheck,revive // PVE's words.
+		return errors.New("Permission denied - invalid csrf token")
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,10 +49,7 @@ type answer struct {
 }
 
 func (c *client) with(name, value string) *client {
-	out := &client{t: c.t, server: c.server, header: map[string]string{}}
-	for k, v := range c.header {
-		out.header[k] = v
-	}
+	out := &client{t: c.t, server: c.server, header: maps.Clone(c.header)}
 	out.header[name] = value
 	return out
 }

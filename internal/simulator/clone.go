@@ -245,7 +245,7 @@ func (w *worker) clone(cl *cloning) error {
 	if err != nil {
 		return err
 	}
-	w.log("creating a clone of VM %d with ID %d", cl.vmid, cl.newID)
+	w.logf("creating a clone of VM %d with ID %d", cl.vmid, cl.newID)
 	made := []string{}
 	err = w.copyDrives(cl, p, &made)
 	return w.do(func(st *State) error {
@@ -314,9 +314,9 @@ func (o *op) copyDrive(cl *cloning, key string, d drive, full bool) (drive, erro
 	if d.cloudInit() {
 		base = "vm-" + strconv.Itoa(cl.newID) + "-cloudinit"
 	}
-	o.log("create full clone of drive %s (%s)", key, d.file())
+	o.logf("create full clone of drive %s (%s)", key, d.file())
 	out["file"] = o.allocate(s, cl.newID, base, o.copyFormat(s, cl, d, source), source.Size)
-	o.log("allocated target volume '%s'", out["file"])
+	o.logf("allocated target volume '%s'", out["file"])
 	o.st.volume(o.node, out["file"]).System = source.System
 	out["size"] = sizeOption(source.Size)
 	return out, nil
@@ -334,7 +334,7 @@ func (o *op) copyFormat(s *Storage, cl *cloning, d drive, source *Volume) string
 
 // linkVolume makes a volume that stands on another one.
 func (o *op) linkVolume(vmid int, base string, source *Volume) string {
-	o.log("create linked clone of drive (%s)", base)
+	o.logf("create linked clone of drive (%s)", base)
 	id, baseFile, _ := splitVolume(base)
 	s := o.st.Storages[id]
 	name := o.freeDisk(s, vmid)

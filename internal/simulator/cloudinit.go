@@ -104,7 +104,7 @@ func userData(g *Guest) string {
 	}
 	if keys, err := url.PathUnescape(g.Config["sshkeys"]); err == nil && strings.TrimSpace(keys) != "" {
 		b.WriteString("ssh_authorized_keys:\n")
-		for _, key := range strings.Split(strings.TrimSpace(keys), "\n") {
+		for key := range strings.SplitSeq(strings.TrimSpace(keys), "\n") {
 			fmt.Fprintf(b, "  - %s\n", key)
 		}
 	}

@@ -107,9 +107,8 @@ func (c *call) clusterOptions() (any, error) {
 func (c *call) clusterTasks() (any, error) {
 	all := c.state.may(c.who, "/", "Sys.Audit")
 	running, ended := []map[string]any{}, []map[string]any{}
-	for i := len(c.state.tasks) - 1; i >= 0; i-- {
-		t := c.state.tasks[i]
-		if c.state.Nodes[t.Node] == nil || !(all || t.belongs(c.who)) {
+	for _, t := range slices.Backward(c.state.tasks) {
+		if c.state.Nodes[t.Node] == nil || (!all && !t.belongs(c.who)) {
 			continue
 		}
 		if t.Running() {

@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -195,9 +196,7 @@ func TestChanges(t *testing.T) {
 		for _, key := range step.remove {
 			delete(want, key)
 		}
-		for key, v := range step.set {
-			want[key] = v
-		}
+		maps.Copy(want, step.set)
 		got := stable(c.config(vm))
 		if step.params[0] == "cores=02" {
 			want["cores"] = 2.0
@@ -219,10 +218,10 @@ func TestPending(t *testing.T) {
 		for _, item := range list {
 			e, _ := item.(map[string]any)
 			if v, ok := e["pending"]; ok {
-				out[e["key"].(string)] = v //nolint:forcetypeassert // Keys are texts.
+				out[e["key"].(string)] = v
 			}
 			if v, ok := e["delete"]; ok {
-				out["-"+e["key"].(string)] = v //nolint:forcetypeassert // Keys are texts.
+				out["-"+e["key"].(string)] = v
 			}
 		}
 		return out

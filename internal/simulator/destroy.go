@@ -128,10 +128,10 @@ func (o *op) destroy(d *destruction) {
 	path := fmt.Sprintf("/vms/%d", d.vmid)
 	o.st.ACL = slices.DeleteFunc(o.st.ACL, func(g Grant) bool { return g.Path == path })
 	if d.purge {
-		o.log("purging VM %d from related configurations..", d.vmid)
+		o.logf("purging VM %d from related configurations..", d.vmid)
 		if o.st.HA[haID(d.vmid)] != nil {
 			delete(o.st.HA, haID(d.vmid))
-			o.log("NOTE: removed VM %d from HA resource configuration.", d.vmid)
+			o.logf("NOTE: removed VM %d from HA resource configuration.", d.vmid)
 		}
 	}
 	delete(o.st.Guests, d.vmid)

@@ -19,6 +19,7 @@ package simulator
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -338,9 +339,7 @@ func decode(r *wire.Request) (schema.Values, []byte, error) {
 	}
 	query := schema.Values{}
 	decodeForm(r.URL.RawQuery, query)
-	for name, v := range query {
-		values[name] = v
-	}
+	maps.Copy(values, query)
 	delete(values, "_dc")
 	return values, upload, err
 }
@@ -382,7 +381,7 @@ func decodeJSON(content []byte, into schema.Values) error {
 	}
 	object, ok := raw.(map[string]any)
 	if !ok {
-		return errors.New("Not a HASH reference at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 978.") //nolint:staticcheck,revive // PVE's words.
+		return errors.New("Not a HASH reference at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 978.") //nolint:revive // PVE's words.
 	}
 	for name, v := range object {
 		into[name] = jsonValue(v)

@@ -66,9 +66,6 @@ func indexed(key, base string) bool {
 
 func index(key string) int { return atoi(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz")) }
 
-// createMethod is the method whose parameters hold all options of a VM.
-const createMethod = "/nodes/{node}/qemu"
-
 // option returns the type of a configuration option.
 func (s *Server) option(key string) *schema.Property {
 	m, _ := s.facts.Find("POST", "/nodes/any/qemu")
@@ -193,12 +190,12 @@ func (m *driveMaker) fresh(key string, d drive, storage, size string) (string, e
 			return "", err
 		}
 		bytes = source.Size
-		m.log("create full clone of drive (%s)", from)
+		m.logf("create full clone of drive (%s)", from)
 	}
 	d["file"] = m.allocate(s, m.vmid, m.freeDisk(s, m.vmid), m.format(s, d, source), bytes)
 	if source != nil {
 		m.st.volume(m.node, d["file"]).System = true
-		m.log("allocated target volume '%s'", d["file"])
+		m.logf("allocated target volume '%s'", d["file"])
 	}
 	m.created = append(m.created, d["file"])
 	delete(d, "format")
@@ -209,7 +206,7 @@ func (m *driveMaker) fresh(key string, d drive, storage, size string) (string, e
 
 func (m *driveMaker) report(key string, d drive) string {
 	value := m.s.print(key, d)
-	m.log("%s: successfully created disk '%s'", key, value)
+	m.logf("%s: successfully created disk '%s'", key, value)
 	return value
 }
 

@@ -314,7 +314,7 @@ func checkSSHKeys(encoded string) error {
 		return die("SSH public key validation error")
 	}
 	key := regexp.MustCompile(`^(\S+\s+)?(ssh-(rsa|ed25519|dss)|ecdsa-sha2-\S+|sk-\S+)\s+[A-Za-z0-9+/]{16,}=*(\s.*)?$`)
-	for _, line := range strings.Split(decoded, "\n") {
+	for line := range strings.SplitSeq(decoded, "\n") {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !key.MatchString(line) {
 			return die("SSH public key validation error")
 		}

@@ -222,7 +222,7 @@ func (o *op) change(ch *change) error {
 		return err
 	}
 	g := o.st.Guests[ch.vmid]
-	o.log("%s", ch.line)
+	o.logf("%s", ch.line)
 	o.st.logLine(logEntry{time: o.s.clock.Now(), node: o.node, user: string(o.who), pri: 6, msg: ch.line})
 	u := &update{op: o, g: g, force: ch.force, modified: map[string]bool{}}
 	ch = u.reverted(ch)

@@ -177,7 +177,7 @@ func (w *worker) create(cr *creation) error {
 		return die("unable to create VM %d - %s", cr.vmid, err)
 	}
 	if cr.start {
-		w.log("Execute autostart")
+		w.logf("Execute autostart")
 		w.spawn(cr.node, "qmstart", cr.vmid, func(w *worker) error { return w.start(cr.node, cr.vmid, false) })
 	}
 	return nil

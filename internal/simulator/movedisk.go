@@ -87,7 +87,7 @@ func (o *op) movable(m *move) error {
 func (o *op) move(m *move) error {
 	g := o.st.Guests[m.vmid]
 	old := o.s.parseDrive(m.key, g.Config[m.key])
-	o.log("copying volume '%s' from current storage '%s' to target storage '%s'", old.file(), storageOf(old.file()), m.storage)
+	o.logf("copying volume '%s' from current storage '%s' to target storage '%s'", old.file(), storageOf(old.file()), m.storage)
 	copied, err := o.copyDrive(&cloning{newID: m.vmid, storage: m.storage, format: m.format}, m.key, maps.Clone(old), true)
 	if err != nil {
 		return err

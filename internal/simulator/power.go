@@ -53,7 +53,7 @@ func haID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 // requestHA asks HA for a state; HA starts a task of its own a little later.
 func (w *worker) requestHA(node string, vmid int, state string) error {
 	verb := map[string]string{"started": "start", "stopped": "stop"}[state]
-	w.log("Requesting HA %s for VM %d", verb, vmid)
+	w.logf("Requesting HA %s for VM %d", verb, vmid)
 	err := w.do(func(st *State) error {
 		st.HA[haID(vmid)].State = state
 		return nil
@@ -135,7 +135,7 @@ func (o *op) boot(g *Guest) {
 	g.cloudInd = nil
 	for key, value := range g.Config {
 		if isDrive(key) && o.s.parseDrive(key, value).cloudInit() {
-			o.log("generating cloud-init ISO")
+			o.logf("generating cloud-init ISO")
 		}
 	}
 	if g.Config["lock"] == "suspended" {
@@ -256,7 +256,7 @@ func (w *worker) powerDown(e *ending, hears bool) error {
 	if !e.force {
 		return die("VM quit/powerdown failed - got timeout")
 	}
-	w.log("VM still running - terminating now with SIGTERM")
+	w.logf("VM still running - terminating now with SIGTERM")
 	return nil
 }
 

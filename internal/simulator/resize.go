@@ -71,7 +71,7 @@ func (o *op) resize(g *Guest, key, size string) error {
 		return die("shrinking disks is not supported")
 	}
 	if bytes > v.Size && g.Power == Stopped {
-		o.log("Image resized.")
+		o.logf("Image resized.")
 	}
 	v.Size = bytes
 	d["size"] = sizeOption(bytes)

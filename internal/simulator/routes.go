@@ -16,6 +16,8 @@ limitations under the License.
 
 package simulator
 
+import "maps"
+
 // method makes a handler of a method of call.
 func method(fn func(*call) (any, error)) handler { return fn }
 
@@ -24,9 +26,7 @@ func method(fn func(*call) (any, error)) handler { return fn }
 func (s *Server) table() map[string]handler {
 	out := map[string]handler{}
 	for _, part := range []map[string]handler{guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes()} {
-		for key, h := range part {
-			out[key] = h
-		}
+		maps.Copy(out, part)
 	}
 	return out
 }

@@ -17,7 +17,6 @@ limitations under the License.
 package simulator
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -455,7 +454,7 @@ func (s *Server) SetToken(id, secret string) error {
 	defer s.mu.Unlock()
 	user := s.state.Users[who.user()]
 	if user == nil || who.token() == "" {
-		return errors.New(fmt.Sprintf("cannot find the user of token %q", id))
+		return errors.Errorf("cannot find the user of token %q", id)
 	}
 	if t := user.Tokens[who.token()]; t != nil {
 		t.Secret = secret

@@ -66,20 +66,20 @@ func (c *call) snapshotIndex() (any, error) {
 	return []map[string]any{{"cmd": "rollback"}, {"cmd": "config"}}, nil
 }
 
-func (c *call) snapshot() (*Guest, *Snapshot, error) {
+func (c *call) snapshot() (*Snapshot, error) {
 	g, err := c.guest()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s := g.Snapshots[c.str("snapname")]
 	if s == nil {
-		return nil, nil, die("snapshot '%s' does not exist", c.str("snapname"))
+		return nil, die("snapshot '%s' does not exist", c.str("snapname"))
 	}
-	return g, s, nil
+	return s, nil
 }
 
 func (c *call) getSnapshotConfig() (any, error) {
-	_, s, err := c.snapshot()
+	s, err := c.snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (c *call) getSnapshotConfig() (any, error) {
 }
 
 func (c *call) putSnapshotConfig() (any, error) {
-	_, s, err := c.snapshot()
+	s, err := c.snapshot()
 	if err == nil && c.has("description") {
 		s.Description = c.str("description")
 	}
@@ -143,7 +143,7 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 		if !o.hasFeature(d, "snapshot") {
 			return die("snapshot feature is not available")
 		}
-		o.log("snapshotting 'drive-%s' (%s)", key, d.file())
+		o.logf("snapshotting 'drive-%s' (%s)", key, d.file())
 	}
 	memory = memory && g.Power != Stopped
 	g.Snapshots[name] = &Snapshot{

@@ -236,10 +236,8 @@ type Grant struct {
 // HAResource is a guest that HA watches.
 type HAResource struct {
 	// State is started, stopped, disabled or ignored.
-	State                    string
-	Group, Comment           string
-	MaxRestart, MaxRelocate  int
-	hasRestart, hasRelocated bool
+	State   string
+	Comment string
 }
 
 // NewGuest adds a stopped guest with the given options and the identity that PVE gives every VM.

@@ -183,12 +183,12 @@ func (c *call) deleteVolume() (any, error) {
 			o := w.op(st)
 			switch {
 			case st.volume(o.node, id) == nil:
-				o.log("disk image '%s' does not exist", s.filePath(content, name))
+				o.logf("disk image '%s' does not exist", s.filePath(content, name))
 			case o.clones(id):
 				return die("base volume '%s' is still in use by linked cloned", id)
 			}
 			o.free(id)
-			o.log("Removed volume '%s'", id)
+			o.logf("Removed volume '%s'", id)
 			return nil
 		})
 	})
@@ -253,9 +253,9 @@ func (c *call) uploadFile() (any, error) {
 	}
 	file, node := c.upload, c.node
 	return c.spawn("imgcopy", "", func(w *worker) error {
-		w.log("target node: %s", node)
-		w.log("target file: %s", s.filePath(content, content+"/"+name))
-		w.log("file size is: %d", len(file))
+		w.logf("target node: %s", node)
+		w.logf("target file: %s", s.filePath(content, content+"/"+name))
+		w.logf("file size is: %d", len(file))
 		if err := w.pauseFor("imgcopy"); err != nil {
 			return err
 		}

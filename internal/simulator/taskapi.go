@@ -19,6 +19,7 @@ package simulator
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -43,8 +44,7 @@ func (c *call) listTasks() (any, error) {
 		limit = c.num("limit")
 	}
 	out, count := []map[string]any{}, 0
-	for i := len(c.state.tasks) - 1; i >= 0; i-- {
-		t := c.state.tasks[i]
+	for _, t := range slices.Backward(c.state.tasks) {
 		if t.Node != c.node || !c.wantsTask(t) {
 			continue
 		}

@@ -72,9 +72,9 @@ func (st *State) forgetTasks() {
 }
 
 func (st *State) task(upid string) *Task {
-	for i := len(st.tasks) - 1; i >= 0; i-- {
-		if st.tasks[i].UPID == upid {
-			return st.tasks[i]
+	for _, t := range slices.Backward(st.tasks) {
+		if t.UPID == upid {
+			return t
 		}
 	}
 	return nil
@@ -106,10 +106,13 @@ type worker struct {
 	s    *Server
 	task *Task
 	ctx  context.Context //nolint:containedctx // A worker lives as long as its context.
+	// fault is the error that the task was told to end with.
+	fault  error
+	judged bool
 }
 
 // errInterrupted ends a worker that was stopped.
-var errInterrupted = errors.New("received interrupt") //nolint:gochecknoglobals // A sentinel.
+var errInterrupted = errors.New("received interrupt")
 
 // run runs a task. With instant tasks it returns when the task has ended.
 func (s *Server) run(sp *spawned) {
@@ -120,22 +123,24 @@ func (s *Server) run(sp *spawned) {
 		w.main(sp.work)
 		return
 	}
-	s.workers.Add(1)
-	go func() {
-		defer s.workers.Done()
-		w.main(sp.work)
-	}()
+	s.workers.Go(func() { w.main(sp.work) })
 }
 
 func (w *worker) main(body work) {
-	err := w.s.faults.taskExit(w.task.Type)
-	if err == nil {
-		err = body(w)
-	} else {
-		w.pauseFor(w.task.Type)
+	err := body(w)
+	if fault := w.judge(); fault != nil {
+		err = fault
 	}
 	w.s.update(func(st *State) { w.finish(st, err) })
 	w.task.cancel()
+}
+
+// judge asks once whether the task is to fail.
+func (w *worker) judge() error {
+	if !w.judged {
+		w.judged, w.fault = true, w.s.faults.taskExit(w.task.Type)
+	}
+	return w.fault
 }
 
 func (w *worker) finish(st *State, err error) {
@@ -168,19 +173,19 @@ func (w *worker) do(fn func(*State) error) error {
 	return err
 }
 
-// log adds lines to the task's log.
-func (w *worker) log(format string, args ...any) {
+// logf adds a line to the task's log.
+func (w *worker) logf(format string, args ...any) {
 	w.s.update(func(*State) { w.task.Log = append(w.task.Log, fmt.Sprintf(format, args...)) })
 }
 
-// sleep waits for a simulated duration; it fails when the task is stopped.
+// sleep waits for a simulated duration; it fails when the task is stopped, or when a fault is to make it fail.
 func (w *worker) sleep(d time.Duration) error {
 	if d = w.s.scale(d); d <= 0 {
-		return nil
+		return w.judge()
 	}
 	select {
 	case <-w.s.clock.After(d):
-		return nil
+		return w.judge()
 	case <-w.ctx.Done():
 		return errInterrupted
 	}
@@ -192,11 +197,11 @@ func (w *worker) pauseFor(kind string) error { return w.sleep(w.s.duration(kind)
 // locked runs fn while the guest's lock is held, and logs the wait for it as PVE does.
 func (w *worker) locked(vmid int, mode lockMode, wait time.Duration, fn func() error) error {
 	if ok, _ := w.s.locks.try(vmid, mode); !ok {
-		w.log("trying to acquire lock...")
+		w.logf("trying to acquire lock...")
 		if !w.s.locks.acquire(w.ctx, vmid, mode, w.s.clock.After(w.s.lockWait(wait))) {
 			return lockTimeout(vmid)
 		}
-		w.log(" OK")
+		w.logf(" OK")
 	}
 	defer w.s.locks.release(vmid, mode)
 	return fn()

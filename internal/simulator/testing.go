@@ -28,7 +28,7 @@ const (
 	// TestToken is an API token of the quickstart scenario, with the least privileges that the provider needs.
 	TestToken = "crossplane@pve!demo"
 	// TestSecret is its secret.
-	TestSecret = "00000000-0000-4000-8000-000000000001" //nolint:gosec // Of a simulator.
+	TestSecret = "00000000-0000-4000-8000-000000000001"
 	// RootPassword is the password of root@pam in every scenario.
 	RootPassword = "root"
 )

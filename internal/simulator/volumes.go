@@ -42,8 +42,8 @@ func (w *worker) op(st *State) *op {
 	return &op{s: w.s, st: st, who: identity(w.task.User), node: w.task.Node, task: w.task}
 }
 
-// log adds a line to the task's log, if there is a task.
-func (o *op) log(format string, args ...any) {
+// logf adds a line to the task's log, if there is a task.
+func (o *op) logf(format string, args ...any) {
 	if o.task != nil {
 		o.task.Log = append(o.task.Log, fmt.Sprintf(format, args...))
 	}
@@ -170,11 +170,11 @@ func (o *op) logFormat(s *Storage, name, format string, size int64) {
 	}
 	file := s.filePath("images", name)
 	if format == "qcow2" {
-		o.log("Formatting '%s', fmt=qcow2 cluster_size=65536 extended_l2=off preallocation=metadata compression_type=zlib "+
+		o.logf("Formatting '%s', fmt=qcow2 cluster_size=65536 extended_l2=off preallocation=metadata compression_type=zlib "+
 			"size=%d lazy_refcounts=off refcount_bits=16", file, size)
 		return
 	}
-	o.log("Formatting '%s', fmt=%s size=%d preallocation=off", file, format, size)
+	o.logf("Formatting '%s', fmt=%s size=%d preallocation=off", file, format, size)
 }
 
 // filePath is where a volume lies on a node.

@@ -18,6 +18,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -94,9 +95,7 @@ func stringFormats(version string) map[string]stringFormat {
 		"disk-size":            when(func(v string) bool { _, ok := ParseSize(v); return ok }, "value does not look like a valid disk size: %s"),
 		"email":                pattern(`^[^\s@]+@[^\s@]+$`, "value does not look like a valid email address"),
 	}
-	for name, f := range addressFormats() {
-		formats[name] = f
-	}
+	maps.Copy(formats, addressFormats())
 	formats["pve-volume-id-or-qm-path"] = qmPath
 	formats["pve-volume-id-or-absolute-path"] = absolutePath
 	return formats
@@ -113,10 +112,14 @@ func addressFormats() map[string]stringFormat {
 		"CIDR":            when(isCIDR, "value does not look like a valid CIDR network"),
 		"ipv4mask":        when(isMask, "value does not look like a valid IP netmask"),
 		"address":         when(func(v string) bool { return isIP(v) || name.MatchString(v) }, "value does not look like a valid address: %s"),
-		"pve-ipv4-config": when(func(v string) bool { return v == "dhcp" || v == "manual" || isCIDRv4(v) }, "value does not look like a valid ipv4 network configuration"),
-		"pve-ipv6-config": when(func(v string) bool { return v == "auto" || v == "dhcp" || v == "manual" || isCIDRv6(v) }, "value does not look like a valid ipv6 network configuration"),
+		"pve-ipv4-config": when(isIPv4Config, "value does not look like a valid ipv4 network configuration"),
+		"pve-ipv6-config": when(isIPv6Config, "value does not look like a valid ipv6 network configuration"),
 	}
 }
+
+func isIPv4Config(v string) bool { return v == "dhcp" || v == "manual" || isCIDRv4(v) }
+
+func isIPv6Config(v string) bool { return v == "auto" || v == "dhcp" || v == "manual" || isCIDRv6(v) }
 
 func isIP(v string) bool { return isIPv4(v) || isIPv6(v) }
 
@@ -188,7 +191,7 @@ func absolutePath(v string) string {
 
 func startupOrder(v string) string {
 	part := regexp.MustCompile(`^\s*$|^(order=)?\d+$|^up=\d+$|^down=\d+$`)
-	for _, p := range strings.Split(v, ",") {
+	for p := range strings.SplitSeq(v, ",") {
 		if v == "" || !part.MatchString(p) {
 			return "unable to parse startup options"
 		}

@@ -44,7 +44,7 @@ func (f *Facts) ParseProperties(format, s string) (map[string]string, error) {
 // propertyString parses and checks a property string and returns its values or what is wrong with it.
 func (c *checker) propertyString(path, format string, props Properties, s string) (map[string]string, string) {
 	p := &propertyParser{props: props, out: map[string]string{}}
-	for _, part := range strings.Split(s, ",") {
+	for part := range strings.SplitSeq(s, ",") {
 		if strings.TrimSpace(part) == "" {
 			continue
 		}

@@ -36,7 +36,7 @@ func load(t testing.TB, version string) *Facts {
 // params reads "a=1 b=2" into values.
 func params(text string) Values {
 	out := Values{}
-	for _, pair := range strings.Fields(text) {
+	for pair := range strings.FieldsSeq(text) {
 		k, v, _ := strings.Cut(pair, "=")
 		v, _ = url.PathUnescape(v)
 		out[k] = v

@@ -228,7 +228,7 @@ func (b *builder) format(raw json.RawMessage) string {
 		return ""
 	}
 	facts := b.properties(props)
-	key, _ := json.Marshal(facts) //nolint:errcheck,errchkjson // Facts are plain values.
+	key, _ := json.Marshal(facts) //nolint:errchkjson // Facts are plain values.
 	if n, ok := b.inline[string(key)]; ok {
 		return n
 	}
