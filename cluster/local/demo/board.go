@@ -29,7 +29,7 @@ import (
 )
 
 // errTime is why until stops waiting.
-var errTime = errors.New("the time is over")
+var errTime = errors.New("it takes too long")
 
 // board shows Machines as they change: as a table on a terminal, as a line for each change elsewhere.
 type board struct {

@@ -117,6 +117,7 @@ func stand(runs, name string) (int, error) {
 	sweep()
 	if code == 1 {
 		dir.keepLogs()
+		fmt.Fprintln(os.Stderr, "logs:", dir.path)
 		return code, err
 	}
 	dir.remove()
