@@ -425,10 +425,10 @@ func (b *bench) connect(mg resource.Managed) *Connection {
 }
 
 // rotate the Secret that all configurations use.
-func (b *bench) rotate() {
+func (b *bench) rotate(to string) {
 	b.t.Helper()
 	s := tokenSecretOf("system", "pve")
-	s.Data["tokenSecret"] = []byte("new" + hidden)
+	s.Data["tokenSecret"] = []byte(to)
 	if err := b.kube.Update(b.t.Context(), s); err != nil {
 		b.t.Fatal(err)
 	}
@@ -463,7 +463,7 @@ func TestSharing(t *testing.T) {
 func TestRotation(t *testing.T) {
 	b := newBench(t)
 	first := b.connect(clusterMachine("site"))
-	b.rotate()
+	b.rotate("new" + hidden)
 	b.clock.Add(9 * time.Second)
 	if early := b.connect(clusterMachine("site")); early.Client != first.Client {
 		t.Error("a Secret must not be read again before its time")
@@ -474,12 +474,29 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+func TestRotationUndone(t *testing.T) {
+	b := newBench(t)
+	first := b.connect(clusterMachine("site"))
+	for _, to := range []string{"new" + hidden, hidden} {
+		b.rotate(to)
+		b.clock.Add(10 * time.Second)
+		b.connect(clusterMachine("site"))
+	}
+	b.clock.Add(time.Hour)
+	if n := b.swept(); n != 1 {
+		t.Errorf("the connection in use must be kept, and no other: want 1, got %d", n)
+	}
+	if again := b.connect(clusterMachine("site")); again.Client != first.Client {
+		t.Error("a connection that came into use again must be kept")
+	}
+}
+
 func TestClosing(t *testing.T) {
 	b := newBench(t)
 	shared := namespacedMachine("team", "ClusterProviderConfig", "site")
 	first := b.connect(clusterMachine("site"))
 	b.connect(shared)
-	b.rotate()
+	b.rotate("new" + hidden)
 	b.clock.Add(10 * time.Second)
 	second := b.connect(clusterMachine("site"))
 
