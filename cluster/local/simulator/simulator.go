@@ -124,7 +124,7 @@ func (s *Simulator) VMs(ctx context.Context) (map[int64]VM, error) {
 	var list struct {
 		Data []VM `json:"data"`
 	}
-	if err := s.get(ctx, "/api2/json/cluster/resources?type=vm", &list); err != nil {
+	if err := s.Get(ctx, "/cluster/resources?type=vm", &list); err != nil {
 		return nil, fmt.Errorf("cannot list the simulator's VMs: %w", err)
 	}
 	vms := make(map[int64]VM, len(list.Data))
@@ -134,13 +134,15 @@ func (s *Simulator) VMs(ctx context.Context) (map[int64]VM, error) {
 	return vms, nil
 }
 
-func (s *Simulator) get(ctx context.Context, path string, into any) error {
+// Get asks the API, as the token's user, for the resource at path, such as /cluster/resources, and decodes the
+// whole answer, whose content is in the field data. Any status but 200 is an error.
+func (s *Simulator) Get(ctx context.Context, path string, into any) error {
 	client, err := s.client()
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/api2/json"+path, nil)
 	if err != nil {
 		return err
 	}
