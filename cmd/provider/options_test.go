@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// defaults are what the seeds of this project document.
+// defaults are what users may rely on.
 func defaults() options {
 	return options{
 		LogLevel:                 logLevel(slog.LevelInfo),
