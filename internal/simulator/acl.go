@@ -19,6 +19,7 @@ package simulator
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
@@ -84,8 +85,13 @@ func (st *State) privileges(who identity, path string) map[string]bool {
 		return owner
 	}
 	own := st.privilegesOf(st.roles(who, path))
-	maps.DeleteFunc(own, func(p string, _ bool) bool { _, ok := owner[p]; return !ok })
-	return own
+	out := map[string]bool{}
+	for p, propagate := range own {
+		if ownerPropagates, ok := owner[p]; ok {
+			out[p] = propagate && ownerPropagates
+		}
+	}
+	return out
 }
 
 func (st *State) allPrivileges() map[string]bool {
@@ -210,4 +216,44 @@ func (p *Pool) contains(path string) bool {
 	}
 	vmid, ok := strings.CutPrefix(path, "/vms/")
 	return ok && p.VMs[atoi(vmid)]
+}
+
+// view answers, for one identity, the same question for many objects of a list.
+type view struct {
+	st  *State
+	who identity
+	// special are the paths that have grants or pools of their own.
+	special map[string]bool
+	// below holds what the identity may do everywhere below a path.
+	below map[string]map[string]bool
+}
+
+func (st *State) view(who identity) *view {
+	v := &view{st: st, who: who, special: map[string]bool{}, below: map[string]map[string]bool{}}
+	for _, g := range st.ACL {
+		v.special[g.Path] = true
+	}
+	for _, p := range st.Pools {
+		for vmid := range p.VMs {
+			v.special["/vms/"+strconv.Itoa(vmid)] = true
+		}
+		for storage := range p.Storages {
+			v.special["/storage/"+storage] = true
+		}
+	}
+	return v
+}
+
+// may reports whether the identity has the privilege on a path such as "/vms/100".
+func (v *view) may(path, privilege string) bool {
+	if v.special[path] {
+		return v.st.may(v.who, path, privilege)
+	}
+	parent := path[:strings.LastIndex(path, "/")]
+	have, ok := v.below[parent]
+	if !ok {
+		have = v.st.privileges(v.who, parent)
+		v.below[parent] = have
+	}
+	return have[privilege]
 }

@@ -156,10 +156,10 @@ func (c *call) poolResources() []map[string]any {
 }
 
 func (c *call) guestResources() []map[string]any {
-	pools := c.state.poolsOf()
-	out := []map[string]any{}
+	pools, view := c.state.poolsOf(), c.state.view(c.who)
+	out := make([]map[string]any, 0, len(c.state.Guests))
 	for _, vmid := range slices.Sorted(maps.Keys(c.state.Guests)) {
-		if !c.state.may(c.who, "/vms/"+strconv.Itoa(vmid), "VM.Audit") {
+		if !view.may("/vms/"+strconv.Itoa(vmid), "VM.Audit") {
 			continue
 		}
 		g := c.state.Guests[vmid]

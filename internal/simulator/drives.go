@@ -18,10 +18,10 @@ package simulator
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
@@ -42,12 +42,18 @@ func (d drive) cdrom() bool {
 
 // newDisk matches the file of a drive that asks for a new volume: "storage:size in GiB".
 func newDisk(file string) (storage, size string, ok bool) {
-	m := regexp.MustCompile(`^(?:([^/:\s]+):)?(\d+(?:\.\d+)?)$`).FindStringSubmatch(file)
-	if m == nil {
+	storage, size, ok = strings.Cut(file, ":")
+	if !ok {
+		storage, size = "", file
+	}
+	whole, fraction, point := strings.Cut(size, ".")
+	if (ok && storage == "") || strings.ContainsAny(storage, "/ \t") || !digits(whole) || (point && !digits(fraction)) {
 		return "", "", false
 	}
-	return m[1], m[2], true
+	return storage, size, true
 }
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // isDrive reports whether an option is a drive. Unused disks are none.
 func isDrive(key string) bool {
@@ -67,10 +73,7 @@ func indexed(key, base string) bool {
 func index(key string) int { return atoi(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz")) }
 
 // option returns the type of a configuration option.
-func (s *Server) option(key string) *schema.Property {
-	m, _ := s.facts.Find("POST", "/nodes/any/qemu")
-	return m.Method.Parameters.Find(key)
-}
+func (s *Server) option(key string) *schema.Property { return s.creation.Find(key) }
 
 // configOption reports whether a key is an option of the configuration: what a change may set but does not control it.
 func (s *Server) configOption(key string) bool {
@@ -78,20 +81,48 @@ func (s *Server) configOption(key string) bool {
 	case "node", "vmid", "digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage", "cdrom":
 		return false
 	}
-	m, _ := s.facts.Find("PUT", "/nodes/any/qemu/100/config")
-	return m.Method.Parameters.Find(key) != nil
+	return s.change.Find(key) != nil
 }
 
-func (s *Server) parse(key, value string) map[string]string {
+// parse reads a property string; one that cannot be read is empty. The caller may change the result.
+func (s *Server) parse(key, value string) map[string]string { return maps.Clone(s.read(key, value)) }
+
+// read is parse for callers that change nothing.
+func (s *Server) read(key, value string) map[string]string {
 	p := s.option(key)
 	if p == nil {
 		return map[string]string{}
 	}
-	out, err := s.facts.ParseProperties(p.Format, value)
-	if err != nil {
-		return map[string]string{}
+	return s.parsed.get(p.Format, value, func() map[string]string {
+		out, err := s.facts.ParseProperties(p.Format, value)
+		if err != nil {
+			return map[string]string{}
+		}
+		return out
+	})
+}
+
+// parseCache remembers property strings that were read: many guests have the same ones, and lists read them all.
+type parseCache struct {
+	mu      sync.Mutex
+	entries map[[2]string]map[string]string
+}
+
+// maxParsed is how many property strings are remembered before all are forgotten.
+const maxParsed = 100_000
+
+func (c *parseCache) get(format, value string, read func() map[string]string) map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := [2]string{format, value}
+	if out, ok := c.entries[key]; ok {
+		return out
 	}
-	return out
+	if c.entries == nil || len(c.entries) >= maxParsed {
+		c.entries = map[[2]string]map[string]string{}
+	}
+	c.entries[key] = read()
+	return c.entries[key]
 }
 
 func (s *Server) parseDrive(key, value string) drive { return s.parse(key, value) }

@@ -209,7 +209,7 @@ func (o *op) balloonFits(g *Guest, ch *change) error {
 
 // memory is the size of a VM's memory in bytes.
 func (s *Server) memory(config map[string]string) int64 {
-	mib := atoi(s.parse("memory", config["memory"])["current"])
+	mib := atoi(s.read("memory", config["memory"])["current"])
 	if mib == 0 {
 		mib = 512
 	}

@@ -140,12 +140,12 @@ func (o *op) cpus(g *Guest) int {
 
 // bootDiskSize is the size of the first disk of the boot order.
 func (o *op) bootDiskSize(g *Guest) int64 {
-	order := schema.SplitList(o.s.parse("boot", g.Config["boot"])["order"])
+	order := schema.SplitList(o.s.read("boot", g.Config["boot"])["order"])
 	for _, key := range order {
 		if !isDrive(key) || g.Config[key] == "" {
 			continue
 		}
-		if d := o.s.parseDrive(key, g.Config[key]); !d.cdrom() {
+		if d := drive(o.s.read(key, g.Config[key])); !d.cdrom() {
 			n, _ := schema.ParseSize(d["size"])
 			return n
 		}
@@ -154,10 +154,10 @@ func (o *op) bootDiskSize(g *Guest) int64 {
 }
 
 func (c *call) listGuests() (any, error) {
-	out := []map[string]any{}
+	out, view := []map[string]any{}, c.state.view(c.who)
 	for _, vmid := range slices.Sorted(maps.Keys(c.state.Guests)) {
 		g := c.state.Guests[vmid]
-		if g.Node == c.node && c.state.may(c.who, fmt.Sprintf("/vms/%d", vmid), "VM.Audit") {
+		if g.Node == c.node && view.may(fmt.Sprintf("/vms/%d", vmid), "VM.Audit") {
 			out = append(out, c.op().vmstatus(g, c.flag("full")))
 		}
 	}

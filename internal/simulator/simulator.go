@@ -61,6 +61,9 @@ type Server struct {
 	options   Options
 	durations map[string]time.Duration
 	routes    map[string]handler
+	// creation and change are the parameters of creating and changing a VM.
+	creation, change schema.Properties
+	parsed           parseCache
 	// privileges are what changing a VM's options needs.
 	privileges []optionPrivilege
 	certs      *Certificates
@@ -108,6 +111,7 @@ func New(o Options) (*Server, error) {
 		privileges: optionPrivileges(), certs: o.Certificates, address: map[string]string{},
 	}
 	s.routes = s.table()
+	s.creation, s.change = facts.Parameters("POST", "/nodes/any/qemu"), facts.Parameters("PUT", "/nodes/any/qemu/100/config")
 	maps.Copy(s.durations, o.Scenario.durations())
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, errors.Wrap(s.populate(o.Scenario), "cannot build the scenario")

@@ -63,9 +63,10 @@ const (
 
 // stringFormats are the named formats of single values, with the messages of PVE's verifiers.
 func stringFormats(version string) map[string]stringFormat {
+	volume := pattern(`(?i)^[a-z][a-z0-9\-_.]*[a-z0-9]:.+`, "unable to parse volume ID '%s'")
 	formats := map[string]stringFormat{
 		"pve-configid":    pattern(`(?i)^[a-z][a-z0-9_-]+\n?$`, "invalid configuration ID '%s'"),
-		"pve-storage-id":  storageID,
+		"pve-storage-id":  storageID(),
 		"pve-bridge-id":   pattern(`^[-_.\w\d]+$`, "invalid bridge ID '%s'"),
 		"pve-vmid":        pattern(`^[1-9][0-9]{2,8}\n?$`, "value does not look like a valid VM ID"),
 		"pve-node":        pattern(`^([a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)\n?$`, "value does not look like a valid node name"),
@@ -81,8 +82,8 @@ func stringFormats(version string) map[string]stringFormat {
 		"pve-userid":      pattern(`^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+$`, "value '%s' does not look like a valid user name"),
 		"pve-tokenid":     pattern(`^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+![A-Za-z][A-Za-z0-9.\-_]+$`, "value '%s' does not look like a valid token ID"),
 		"pve-priv":        privilege(version),
-		"pve-poolid":      poolID,
-		"pve-volume-id":   volumeID,
+		"pve-poolid":      poolID(),
+		"pve-volume-id":   volume,
 		"pve-qm-bootdev":  pattern(`^(net|scsi|virtio|sata|ide|usb|hostpci)\d+$`, "invalid boot device '%s'"),
 		"pve-qm-bootdisk": pattern(`^(ide|sata|scsi|virtio|efidisk|tpmstate)\d+$`, "invalid boot disk '%s'"),
 		"pve-storage-content": pattern(`^(images|rootdir|vztmpl|iso|backup|snippets|import|none)$`,
@@ -96,8 +97,8 @@ func stringFormats(version string) map[string]stringFormat {
 		"email":                pattern(`^[^\s@]+@[^\s@]+$`, "value does not look like a valid email address"),
 	}
 	maps.Copy(formats, addressFormats())
-	formats["pve-volume-id-or-qm-path"] = qmPath
-	formats["pve-volume-id-or-absolute-path"] = absolutePath
+	formats["pve-volume-id-or-absolute-path"] = unless(isAbsolute, volume)
+	formats["pve-volume-id-or-qm-path"] = unless(isDriveWord, unless(isAbsolute, volume))
 	return formats
 }
 
@@ -156,38 +157,40 @@ func isMask(v string) bool {
 	return ^bits&(^bits+1) == 0
 }
 
-func storageID(v string) string {
-	if len(v) < 2 {
-		return fmt.Sprintf("storage ID '%s' cannot be shorter than 2 characters", v)
+func storageID() stringFormat {
+	legal := pattern(`(?i)^[a-z][a-z0-9\-_.]*[a-z0-9]\n?$`, "storage ID '%s' contains illegal characters")
+	return func(v string) string {
+		if len(v) < 2 {
+			return fmt.Sprintf("storage ID '%s' cannot be shorter than 2 characters", v)
+		}
+		return legal(v)
 	}
-	return pattern(`(?i)^[a-z][a-z0-9\-_.]*[a-z0-9]\n?$`, "storage ID '%s' contains illegal characters")(v)
 }
 
-func poolID(v string) string {
-	if strings.Count(v, "/") > 2 {
-		return fmt.Sprintf("pool name '%s' nested too deeply (max levels = 3)", v)
+func poolID() stringFormat {
+	legal := pattern(`^[A-Za-z0-9.\-_]+(/[A-Za-z0-9.\-_]+)*$`, "pool name '%s' contains invalid characters")
+	return func(v string) string {
+		if strings.Count(v, "/") > 2 {
+			return fmt.Sprintf("pool name '%s' nested too deeply (max levels = 3)", v)
+		}
+		return legal(v)
 	}
-	return pattern(`^[A-Za-z0-9.\-_]+(/[A-Za-z0-9.\-_]+)*$`, "pool name '%s' contains invalid characters")(v)
 }
 
-func volumeID(v string) string {
-	return pattern(`(?i)^[a-z][a-z0-9\-_.]*[a-z0-9]:.+`, "unable to parse volume ID '%s'")(v)
+// unless is a format that takes some values beside those of another one.
+func unless(fine func(string) bool, otherwise stringFormat) stringFormat {
+	return func(v string) string {
+		if fine(v) {
+			return ""
+		}
+		return otherwise(v)
+	}
 }
 
-// qmPath takes what may stand as the file of a VM's drive.
-func qmPath(v string) string {
-	if v == "none" || v == "cdrom" || v == "cloudinit" {
-		return ""
-	}
-	return absolutePath(v)
-}
+// isDriveWord reports whether v is a word that stands for the file of a VM's drive.
+func isDriveWord(v string) bool { return v == "none" || v == "cdrom" || v == "cloudinit" }
 
-func absolutePath(v string) string {
-	if strings.HasPrefix(v, "/") && len(v) > 1 {
-		return ""
-	}
-	return volumeID(v)
-}
+func isAbsolute(v string) bool { return strings.HasPrefix(v, "/") && len(v) > 1 }
 
 func startupOrder(v string) string {
 	part := regexp.MustCompile(`^\s*$|^(order=)?\d+$|^up=\d+$|^down=\d+$`)

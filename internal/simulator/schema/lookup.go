@@ -118,6 +118,15 @@ func (f *Facts) Find(verb, path string) (Match, bool) {
 	return found, err == nil
 }
 
+// Parameters returns the parameters of the method that answers verb on path, nil if there is none.
+func (f *Facts) Parameters(verb, path string) Properties {
+	m, ok := f.Find(verb, path)
+	if !ok {
+		return nil
+	}
+	return m.Method.Parameters
+}
+
 func segments(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }

@@ -17,19 +17,24 @@ limitations under the License.
 package schema
 
 import (
-	"regexp"
 	"strconv"
+	"strings"
 )
 
 // ParseSize reads a size such as "32G", "512M" or "1024" and returns it in bytes.
 func ParseSize(s string) (int64, bool) {
-	m := regexp.MustCompile(`^(\d+(?:\.\d+)?)([KMGT])?(?:iB)?$`).FindStringSubmatch(s)
-	if m == nil {
+	s = strings.TrimSuffix(s, "iB")
+	factor := float64(1)
+	if i := strings.IndexAny(s, "KMGT"); i >= 0 && i == len(s)-1 {
+		factor = float64(int64(1024) << (10 * strings.IndexByte("KMGT", s[i])))
+		s = s[:i]
+	}
+	whole, fraction, point := strings.Cut(s, ".")
+	if !digits(whole) || (point && !digits(fraction)) {
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(m[1], 64)
-	units := map[string]float64{"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-	return int64(f * units[m[2]]), err == nil
+	f, err := strconv.ParseFloat(s, 64)
+	return int64(f * factor), err == nil
 }
 
 // FormatSize writes a size in bytes with the largest unit that divides it, as PVE does in drive options.

@@ -18,7 +18,6 @@ package schema
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,13 +205,29 @@ func typeOK(kind, v string) bool {
 	return true
 }
 
-func isInteger(v string) bool {
-	digits := strings.TrimLeft(strings.TrimSuffix(v, "\n"), "+-")
-	return len(v)-len(digits) <= 1+strings.Count(v, "\n") && digits != "" && strings.Trim(digits, "0123456789") == ""
+// unsigned takes away what PVE lets stand around digits: one sign before and a newline behind.
+func unsigned(v string) string {
+	v = strings.TrimSuffix(v, "\n")
+	if v != "" && (v[0] == '+' || v[0] == '-') {
+		v = v[1:]
+	}
+	return v
 }
 
+func digits(v string) bool { return v != "" && strings.Trim(v, "0123456789") == "" }
+
+func isInteger(v string) bool { return digits(unsigned(v)) }
+
 func isNumber(v string) bool {
-	return regexp.MustCompile(`^[+-]?(\d+\.\d+|\d+\.|\.\d+|\d+)([eE][+-]?\d+)?\n?$`).MatchString(v)
+	mantissa, exponent := unsigned(v), ""
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		mantissa, exponent = mantissa[:i], mantissa[i+1:]
+		if !isInteger(exponent) || strings.HasSuffix(exponent, "\n") {
+			return false
+		}
+	}
+	whole, fraction, point := strings.Cut(mantissa, ".")
+	return whole+fraction != "" && strings.Trim(whole+fraction, "0123456789") == "" && (point || fraction == "")
 }
 
 func checkPattern(p *Property, v string) string {
