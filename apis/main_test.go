@@ -20,8 +20,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -61,8 +63,10 @@ func run(m *testing.M) (int, error) {
 		CRDDirectoryPaths:     []string{filepath.Join("..", "package", "crds")},
 		ErrorIfCRDPathMissing: true,
 	}
+	stopWhenInterrupted(server)
 	cfg, err := server.Start()
 	if err != nil {
+		_ = server.Stop() // It may run without the definitions.
 		return 1, fmt.Errorf("cannot start an API server with the CRDs of package/crds: %w", err)
 	}
 	restConfig = cfg
@@ -71,6 +75,18 @@ func run(m *testing.M) (int, error) {
 		return 1, fmt.Errorf("cannot stop the API server: %w", stop)
 	}
 	return code, err
+}
+
+// stopWhenInterrupted ends the API server when the tests are interrupted. It is in a process group of its own, so that
+// Ctrl-C would leave it behind.
+func stopWhenInterrupted(server *envtest.Environment) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		_ = server.Stop()
+		os.Exit(1)
+	}()
 }
 
 func runWithClient(m *testing.M, cfg *rest.Config) (int, error) {
