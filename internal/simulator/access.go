@@ -147,7 +147,7 @@ func (c *call) getUser() (any, error) {
 		return nil, err
 	}
 	out := u.show()
-	out["groups"] = slices.Sorted(maps.Keys(u.Groups))
+	out["groups"] = slices.AppendSeq([]string{}, maps.Keys(u.Groups))
 	out["tokens"] = nil
 	if len(u.Tokens) > 0 {
 		tokens := map[string]any{}
@@ -266,13 +266,7 @@ func (c *call) listACL() (any, error) {
 func (c *call) listGroups() (any, error) {
 	out := []map[string]any{}
 	for _, id := range slices.Sorted(maps.Keys(c.state.Groups)) {
-		members := []string{}
-		for _, user := range slices.Sorted(maps.Keys(c.state.Users)) {
-			if c.state.Users[user].Groups[id] {
-				members = append(members, user)
-			}
-		}
-		out = append(out, map[string]any{"groupid": id, "users": strings.Join(members, ",")})
+		out = append(out, map[string]any{"groupid": id, "users": strings.Join(c.members(id), ",")})
 	}
 	return out, nil
 }

@@ -143,3 +143,21 @@ func (c *call) agentIndex() (any, error) {
 	}
 	return out, nil
 }
+
+// agentShutdown makes the guest's system power off, which takes its time.
+func (c *call) agentShutdown() (any, error) {
+	g, err := c.guest()
+	if err == nil {
+		err = c.op().agentRuns(g)
+	}
+	if err != nil {
+		return nil, err
+	}
+	vmid := g.VMID
+	c.s.later(c.s.duration("qmshutdown"), func(o *op) {
+		if g := o.st.Guests[vmid]; g != nil && g.Power == Running && o.hearsShutdown(g) {
+			o.halt(g)
+		}
+	})
+	return map[string]any{"result": nil}, nil
+}

@@ -245,7 +245,9 @@ func (w *worker) clone(cl *cloning) error {
 	if err != nil {
 		return err
 	}
-	w.logf("creating a clone of VM %d with ID %d", cl.vmid, cl.newID)
+	if w.s.facts.Version != "8.4" {
+		w.logf("creating a clone of VM %d with ID %d", cl.vmid, cl.newID)
+	}
 	made := []string{}
 	err = w.copyDrives(cl, p, &made)
 	return w.do(func(st *State) error {

@@ -201,7 +201,8 @@ func (o *op) build(cr *creation) error {
 			config[key] = value
 		}
 	}
-	if tags, ok := config["tags"]; ok {
+	// 8.4 stores the tags of a new VM as they are.
+	if tags, ok := config["tags"]; ok && o.st.Version != "8.4" {
 		config["tags"] = uniqueTags(tags)
 	}
 	delete(config, "description")

@@ -35,7 +35,7 @@ func (c *call) guestStatus() (any, error) {
 	if c.s.parse("agent", g.Config["agent"])["enabled"] == "1" {
 		out["agent"] = 1
 	}
-	if c.state.Version != "8.4" && g.Config["vga"] != "" {
+	if g.Config["vga"] != "" {
 		out["clipboard"] = nil
 	}
 	return out, nil

@@ -86,3 +86,34 @@ func (c *call) deleteHA() (any, error) {
 	delete(c.state.HA, sid)
 	return nil, nil //nolint:nilnil // The answer is null.
 }
+
+// haStatus tells of quorum, of fencing and of what HA watches.
+func (c *call) haStatus() (any, error) {
+	out := []map[string]any{{
+		"id": "quorum", "type": "quorum", "node": c.local, "status": "OK", "quorate": boolInt(!c.state.NoQuorum),
+	}}
+	if c.state.Version != "8.4" {
+		out = append(out, map[string]any{
+			"id": "fencing", "type": "fencing", "node": c.local, "armed-state": "standby", "status": "standby (CRM watchdog standby)",
+		})
+	}
+	for _, sid := range slices.Sorted(maps.Keys(c.state.HA)) {
+		node, state := "", c.state.HA[sid].State
+		if g := c.state.Guests[atoi(strings.TrimPrefix(sid, "vm:"))]; g != nil {
+			node = g.Node
+		}
+		out = append(out, map[string]any{
+			"id": "service:" + sid, "sid": sid, "type": "service", "node": node, "state": state, "request_state": state,
+			"crm_state": state, "status": sid + " (" + node + ", " + state + ")",
+		})
+	}
+	return out, nil
+}
+
+// haGroups became rules in PVE 9.
+func (c *call) haGroups() (any, error) {
+	if c.state.Version == "8.4" {
+		return []any{}, nil
+	}
+	return nil, die("cannot index groups: ha groups have been migrated to rules")
+}

@@ -98,7 +98,7 @@ func (c *call) nodeStatus() (any, error) {
 	u, r := c.op().nodeUsage(n), c.state.release()
 	used := u["mem"].(int64) //nolint:forcetypeassert // It is ours.
 	kernel := "6.14.8-2-pve"
-	return map[string]any{
+	out := map[string]any{
 		"pveversion": fmt.Sprintf("pve-manager/%s/%s", r["version"], r["repoid"]), "uptime": u["uptime"], "cpu": u["cpu"], "wait": 0,
 		"loadavg": []string{"0.10", "0.08", "0.05"}, "kversion": "Linux " + kernel + " #1 SMP PREEMPT_DYNAMIC",
 		"current-kernel": map[string]any{"sysname": "Linux", "release": kernel, "machine": "x86_64", "version": "#1 SMP PREEMPT_DYNAMIC"},
@@ -110,7 +110,11 @@ func (c *call) nodeStatus() (any, error) {
 			"cpus": n.CPUs, "cores": n.CPUs, "sockets": 1, "model": "AMD EPYC", "vendor": "AuthenticAMD", "mhz": "2600.000", "hvm": "1",
 			"user_hz": 100, "flags": "fpu sse sse2 svm",
 		},
-	}, nil
+	}
+	if c.state.Version == "8.4" {
+		out["idle"] = 0
+	}
+	return out, nil
 }
 
 func (c *call) nodeTime() (any, error) {
@@ -125,7 +129,46 @@ func (c *call) nodeDNS() (any, error) {
 func (c *call) nodeConfig() (any, error) {
 	out := map[string]any{}
 	if d := c.state.Nodes[c.node].Description; d != "" {
-		out["description"] = d
+		out["description"], out["digest"] = d+"\n", hash([]byte(d))
+	}
+	return out, nil
+}
+
+// setNodeConfig takes the node's note; the other options of a node have no effect here.
+func (c *call) setNodeConfig() (any, error) {
+	for name := range c.Values {
+		if name != "node" && name != "description" && name != "delete" && name != "digest" {
+			return nil, notSimulated(c.method.Verb, c.path+" with '"+name+"'")
+		}
+	}
+	if c.has("description") || c.str("delete") == "description" {
+		c.state.Nodes[c.node].Description = c.str("description")
+	}
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// machines lists the machine types that the release comes with.
+func (c *call) machines() (any, error) {
+	out := []map[string]any{}
+	for _, version := range []string{c.state.machine(), "9.0", "8.2", "8.1", "7.2"} {
+		for _, kind := range []string{"i440fx", "q35"} {
+			out = append(out, map[string]any{"id": "pc-" + kind + "-" + version, "type": kind, "version": version})
+		}
+	}
+	return out, nil
+}
+
+// cpuModels lists CPU models.
+func (c *call) cpuModels() (any, error) {
+	out := []map[string]any{}
+	for vendor, names := range map[string][]string{
+		"default":      {"host", "kvm64", "max", "qemu64", "x86-64-v2", "x86-64-v2-AES", "x86-64-v3", "x86-64-v4"},
+		"AuthenticAMD": {"EPYC", "EPYC-Rome", "EPYC-Milan", "EPYC-Genoa"},
+		"GenuineIntel": {"Haswell", "Broadwell", "Skylake-Server", "Cascadelake-Server", "Icelake-Server", "SapphireRapids"},
+	} {
+		for _, name := range names {
+			out = append(out, map[string]any{"name": name, "vendor": vendor, "custom": 0})
+		}
 	}
 	return out, nil
 }

@@ -60,9 +60,7 @@ func (c *call) getPool() (any, error) {
 		return nil, err
 	}
 	out := c.showPool(p)
-	if c.state.Version != "8.4" {
-		out["poolid"] = c.str("poolid")
-	}
+	out["poolid"] = c.str("poolid")
 	return out, nil
 }
 

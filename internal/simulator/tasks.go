@@ -166,6 +166,22 @@ func (w *worker) finish(st *State, err error) {
 	st.logLine(logEntry{time: t.Ended, node: t.Node, user: t.User, pri: pri, msg: "end task " + t.UPID + " " + t.Exit})
 }
 
+// later changes the state after a simulated duration; nobody waits for it. It must be called while the state is held.
+func (s *Server) later(d time.Duration, fn func(*op)) {
+	o := &op{s: s, st: s.state, who: root}
+	if s.instant() {
+		fn(o)
+		return
+	}
+	s.workers.Go(func() {
+		select {
+		case <-s.clock.After(s.scale(d)):
+			s.update(func(*State) { fn(o) })
+		case <-s.ctx.Done():
+		}
+	})
+}
+
 // do runs fn on the state.
 func (w *worker) do(fn func(*State) error) error {
 	var err error
