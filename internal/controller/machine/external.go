@@ -508,18 +508,22 @@ func (e *external) change() proxmox.Change {
 }
 
 // configure changes options, and has the VM looked at again soon: some may have
-// become pending, also of those that the running VM has refused.
+// become pending, also of those that the running VM has refused. A change that
+// fails is tried again no sooner than the back-off says.
 func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.plan.change.empty() {
 		return nil
 	}
-	defer func() { go e.wake(m) }()
 	err := e.client.Configure(ctx, e.vm.Ref, e.change())
-	if proxmox.IsHotplugRefused(err) {
-		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
-		return nil
+	if err != nil && !proxmox.IsHotplugRefused(err) {
+		return err
 	}
-	return err
+	if err != nil {
+		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
+	}
+	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with this one.
+	go e.wake(later)
+	return nil
 }
 
 func (e *external) setPower(ctx context.Context, m Machine) error {
