@@ -138,7 +138,7 @@ func (e *external) findSource(ctx context.Context, p *v1alpha1.MachineParameters
 	if err != nil {
 		return nil, err
 	}
-	shared, err := e.shared(ctx, config.Values)
+	shared, err := e.shared(ctx, config.Values, p.Clone)
 	return &source{Guest: g, Config: config.Values, Shared: shared}, err
 }
 
@@ -186,8 +186,9 @@ func vmids(guests []proxmox.Guest) string {
 	return strings.Join(ids, ", ")
 }
 
-// shared says whether all disks of a configuration are on shared storage.
-func (e *external) shared(ctx context.Context, config map[string]string) (bool, error) {
+// shared says whether all disks of a configuration are on shared storage, and
+// those of its clone too.
+func (e *external) shared(ctx context.Context, config map[string]string, c *v1alpha1.MachineClone) (bool, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return false, err
@@ -195,6 +196,9 @@ func (e *external) shared(ctx context.Context, config map[string]string) (bool, 
 	shared := map[string]bool{}
 	for _, s := range storages {
 		shared[s.Name] = s.Shared
+	}
+	if c != nil && c.Storage != nil && !shared[*c.Storage] {
+		return false, nil
 	}
 	for _, device := range devicesOf(config, func(device string) bool { return busOf(device) != "net" }) {
 		d, err := proxmox.ParseDisk(config[device])
@@ -218,7 +222,7 @@ func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string
 	}
 	if s != nil && !s.Shared {
 		if wanted != "" && wanted != s.Node {
-			return "", refuse(allocating, "template '%s' is on node %s with local storage: a clone on node %s is not served yet", m.Parameters().Template, s.Node, wanted)
+			return "", refuse(allocating, "template '%s' is on node %s, and it or its clone on local storage: a clone on node %s is not served yet", m.Parameters().Template, s.Node, wanted)
 		}
 		wanted = s.Node
 	}

@@ -109,6 +109,43 @@ func TestReconcile(t *testing.T) {
 			pve:  func(b *bench) { b.vms[9000] = templateVM() },
 			want: want{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve1/9000 to 10000"}},
 		},
+		"CloneToLocalStorage": {
+			reason: "A clone on local storage is made where its template is.",
+			machine: all(fromTemplate, func(m *namespaced.Machine) {
+				delete(m.Annotations, AnnotationNode)
+				m.Spec.ForProvider.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")}
+			}),
+			pve: func(b *bench) {
+				b.vms[9000] = &guest{node: "pve2", config: map[string]string{"name": "debian", "template": "1", "scsi0": "ceph:base-9000-disk-0,size=8G"}}
+				b.on["Clone"] = func() {
+					if got := b.m.GetAnnotations()[AnnotationNode]; got != "pve2" {
+						b.errs["Clone"] = errors.Errorf("clone on %s", got)
+					}
+				}
+			},
+			want: want{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve2/9000 to 10000"}},
+		},
+		"CloneToSharedStorage": {
+			reason: "A clone on shared storage is made where there is most memory.",
+			machine: all(fromTemplate, func(m *namespaced.Machine) {
+				delete(m.Annotations, AnnotationNode)
+			}),
+			pve: func(b *bench) {
+				b.vms[9000] = &guest{node: "pve2", config: map[string]string{"name": "debian", "template": "1", "scsi0": "ceph:base-9000-disk-0,size=8G"}}
+				b.on["Clone"] = func() {
+					if got := b.m.GetAnnotations()[AnnotationNode]; got != "pve1" {
+						b.errs["Clone"] = errors.Errorf("clone on %s", got)
+					}
+				}
+			},
+			want: want{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve2/9000 to 10000"}},
+		},
+		"LocalTemplateElsewhere": {
+			reason:  "A template on local storage is not cloned to another node.",
+			machine: all(fromTemplate, func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") }),
+			pve:     func(b *bench) { b.vms[9000] = templateVM() },
+			want:    failed(want{Allocated: ReasonAllocationFailed}), err: "a clone on node pve2 is not served yet",
+		},
 		"NoTemplate": {
 			reason: "Without its template a VM is not created.", machine: fromTemplate,
 			want: failed(want{Created: ReasonCreationFailed}), err: "template 'debian' not found",

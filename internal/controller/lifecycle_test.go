@@ -1,0 +1,413 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/vitistack/provider-proxmox/apis"
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// patience is how long a slow computer may need for anything.
+const patience = 2 * time.Minute
+
+// The API server that all scenarios share: starting one takes seconds.
+var (
+	apiServer *rest.Config    //nolint:gochecknoglobals // Set once by TestMain.
+	scheme    *runtime.Scheme //nolint:gochecknoglobals // Set once by TestMain.
+)
+
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return 1, fmt.Errorf("cannot start an API server: KUBEBUILDER_ASSETS is not set; run \"make test\", which builds one and sets it")
+	}
+	flag.Parse()
+	// Scenarios wait much more than they compute.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		return 1, err
+	}
+	scheme = runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apis.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return 1, fmt.Errorf("cannot build the scheme: %w", err)
+		}
+	}
+	server := &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "package", "crds")},
+		ErrorIfCRDPathMissing: true,
+	}
+	var err error
+	if apiServer, err = server.Start(); err != nil {
+		return 1, fmt.Errorf("cannot start an API server with the CRDs of package/crds: %w", err)
+	}
+	apiServer.QPS, apiServer.Burst = -1, -1
+	code := m.Run()
+	if err := server.Stop(); err != nil {
+		return 1, fmt.Errorf("cannot stop the API server: %w", err)
+	}
+	return code, nil
+}
+
+// A scope is one of the two that Machines come in.
+type scope struct {
+	machine func(o metav1.ObjectMeta, spec v1alpha1.MachineParameters) machine.Machine
+	config  func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object
+}
+
+const namespace = "default"
+
+func scopes() map[string]scope {
+	return map[string]scope{
+		"Cluster": {
+			machine: func(o metav1.ObjectMeta, spec v1alpha1.MachineParameters) machine.Machine {
+				m := &cluster.Machine{ObjectMeta: o, Spec: cluster.MachineSpec{ForProvider: spec}}
+				m.SetProviderConfigReference(&xpv2.Reference{Name: o.Name})
+				m.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: namespace, Name: "connection-" + o.Name})
+				return m
+			},
+			config: func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object {
+				return &cluster.ProviderConfig{ObjectMeta: o, Spec: spec}
+			},
+		},
+		"Namespaced": {
+			machine: func(o metav1.ObjectMeta, spec v1alpha1.MachineParameters) machine.Machine {
+				o.Namespace = namespace
+				m := &namespaced.Machine{ObjectMeta: o, Spec: namespaced.MachineSpec{ForProvider: spec}}
+				m.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: o.Name})
+				m.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection-" + o.Name})
+				return m
+			},
+			config: func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object {
+				o.Namespace = namespace
+				spec.Credentials.SecretRef.Namespace = nil // It is its own.
+				return &namespaced.ProviderConfig{ObjectMeta: o, Spec: spec}
+			},
+		},
+	}
+}
+
+// A world has one Machine, a PVE cluster of its own, and a provider that sees no
+// other Machine.
+type world struct {
+	*testing.T
+
+	scope scope
+	name  string
+	kube  client.Client
+	pve   *simulator.Server
+	admin *proxmox.Client
+	m     machine.Machine
+	stop  func()
+}
+
+const label = "example.org/world"
+
+// newWorld with the quickstart cluster, whose tasks take the durations given.
+func newWorld(t *testing.T, s scope, name string, durations map[string]string) *world {
+	t.Helper()
+	scenario, err := simulator.Quickstart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario.Durations = map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
+	maps.Copy(scenario.Durations, durations)
+	w := &world{T: t, scope: s, name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}
+	if w.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	w.admin, err = proxmox.New(proxmox.Config{
+		Endpoints: []string{w.pve.URL()}, TLS: proxmox.TLS{CA: w.pve.CA()},
+		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulator.RootPassword},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.admin.Close)
+	w.configure()
+	w.start()
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+func (w *world) meta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: w.name, Labels: map[string]string{label: w.name}}
+}
+
+// configure the provider to use the cluster with a token of few privileges.
+func (w *world) configure() {
+	w.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.name},
+		StringData: map[string]string{"tokenID": simulator.TestToken, "tokenSecret": simulator.TestSecret},
+	}
+	pc := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{
+		Endpoints: []string{w.pve.URL()},
+		TLS:       &v1alpha1.ProviderTLS{CACertificate: new(string(w.pve.CA()))},
+		Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
+			SecretReference: v1alpha1.SecretReference{Namespace: new(namespace), Name: w.name},
+		}},
+		DefaultStorage: new("local-lvm"), DefaultBridge: new("vmbr0"),
+	})
+	for _, o := range []client.Object{secret, pc} {
+		if err := w.kube.Create(w.Context(), o); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// start a provider. It runs until it is stopped.
+func (w *world) start() {
+	w.Helper()
+	mine := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{label: w.name})}
+	mgr, err := ctrl.NewManager(apiServer, ctrl.Options{
+		Scheme:     scheme,
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true)}, // All worlds have the same controllers.
+		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&cluster.Machine{}: mine, &namespaced.Machine{}: mine, &cluster.ProviderConfig{}: mine, &namespaced.ProviderConfig{}: mine,
+		}},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := controller.Setup(mgr, kindOptions(mgr)); err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	w.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.Error(err)
+		}
+		w.stop = func() {}
+	}
+}
+
+func kindOptions(mgr ctrl.Manager) kind.Options {
+	features := &feature.Flags{}
+	features.Enable(feature.EnableBetaManagementPolicies)
+	return kind.Options{
+		Options: xpcontroller.Options{
+			Logger: logging.NewNopLogger(), GlobalRateLimiter: ratelimiter.NewGlobal(1000),
+			PollInterval: time.Second, MaxConcurrentReconciles: 2, Features: features,
+		},
+		Connections: connect.New(mgr.GetClient(), connect.WithInventory(
+			inventory.WithPollInterval(50*time.Millisecond), inventory.WithMaxAge(50*time.Millisecond))),
+	}
+}
+
+// eventually waits for a condition, and shows the Machine if that never holds.
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("never happened: %s\n%s", what, w)
+		}
+	}
+}
+
+// String shows the Machine and what was done about it.
+func (w *world) String() string {
+	var b strings.Builder
+	if w.m != nil {
+		fmt.Fprintf(&b, "annotations %v\nobserved %+v\n", w.m.GetAnnotations(), w.m.Observation())
+		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, machine.TypeVMCreated} {
+			c := w.m.GetCondition(t)
+			fmt.Fprintf(&b, "%s %s %s: %s\n", t, c.Status, c.Reason, c.Message)
+		}
+	}
+	for _, r := range w.writes() {
+		fmt.Fprintf(&b, "%s %s %v: %d %s\n", r.Method, r.Path, r.Params, r.Status, r.Message)
+	}
+	return b.String()
+}
+
+// writes to the cluster so far, apart from logging in.
+func (w *world) writes() []simulator.Request {
+	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool {
+		return r.Method == "GET" || strings.HasPrefix(r.User, "root@pam") || strings.HasPrefix(r.Path, "/access")
+	})
+}
+
+// create the Machine.
+func (w *world) create(spec v1alpha1.MachineParameters, change ...func(machine.Machine)) {
+	w.Helper()
+	if spec.ShutdownTimeoutSeconds == nil {
+		spec.ShutdownTimeoutSeconds = new(int32(1)) // Nobody hears a shutdown while the guest boots.
+	}
+	w.m = w.scope.machine(w.meta(), spec)
+	for _, c := range change {
+		c(w.m)
+	}
+	if err := w.kube.Create(w.Context(), w.m); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// exists reads the Machine.
+func (w *world) exists() bool {
+	w.Helper()
+	err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(w.m), w.m)
+	if err != nil && !kerrors.IsNotFound(err) {
+		w.Fatal(err)
+	}
+	return err == nil
+}
+
+// change the spec of the Machine.
+func (w *world) change(change func(*v1alpha1.MachineParameters)) {
+	w.Helper()
+	w.eventually("the change is taken", func() bool {
+		w.exists()
+		change(w.m.Parameters())
+		err := w.kube.Update(w.Context(), w.m)
+		if err != nil && !kerrors.IsConflict(err) {
+			w.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+func (w *world) delete() {
+	w.Helper()
+	if err := w.kube.Delete(w.Context(), w.m); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) gone() {
+	w.Helper()
+	w.eventually("the Machine is gone", func() bool { return !w.exists() })
+}
+
+// ready waits until the Machine is ready and as its spec wants it.
+func (w *world) ready() {
+	w.Helper()
+	w.eventually("the Machine is ready", func() bool {
+		w.exists()
+		r, s := w.m.GetCondition(xpv2.TypeReady), w.m.GetCondition(xpv2.TypeSynced)
+		return r.Status == corev1.ConditionTrue && s.Status == corev1.ConditionTrue &&
+			s.ObservedGeneration == w.m.GetGeneration() && w.m.Observation().VMID != nil && len(w.m.Observation().Difference) == 0
+	})
+}
+
+// says waits until a condition has a reason and a text in its message.
+func (w *world) says(t xpv2.ConditionType, r xpv2.ConditionReason, text string) {
+	w.Helper()
+	w.eventually(fmt.Sprintf("%s is %s: %s", t, r, text), func() bool {
+		w.exists()
+		c := w.m.GetCondition(t)
+		return c.Reason == r && strings.Contains(c.Message, text)
+	})
+}
+
+func (w *world) vmid() int { return int(*w.m.Observation().VMID) }
+
+// vm is the Machine's, or one that does not exist.
+func (w *world) vm() simulator.Guest {
+	g, _ := w.pve.Guest(w.vmid())
+	return g
+}
+
+func (w *world) ref() proxmox.Ref { return proxmox.Ref{Node: w.vm().Node, VMID: w.vmid()} }
+
+// ours are the VMIDs of all VMs that were made.
+func (w *world) ours() []int {
+	var ids []int
+	w.pve.Edit(func(s *simulator.State) {
+		for id := range s.Guests {
+			if id >= 10000 {
+				ids = append(ids, id)
+			}
+		}
+	})
+	return ids
+}
+
+// tasks of a kind that ran.
+func (w *world) tasks(kind string) int {
+	n := 0
+	for _, t := range w.pve.Tasks() {
+		if t.Type == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// finish deletes the Machine and waits until nothing is left of it.
+func (w *world) finish() {
+	w.Helper()
+	w.delete()
+	w.gone()
+	if ours := w.ours(); len(ours) > 0 {
+		w.Errorf("VMs %v are left", ours)
+	}
+}

@@ -1,0 +1,456 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// A scenario of a Machine's life, the same in both scopes.
+type scenario struct {
+	reason    string
+	durations map[string]string
+	run       func(*world)
+}
+
+func scenarios() map[string]scenario {
+	slow := map[string]string{"qmclone": "3s"}
+	return map[string]scenario{
+		"template":   {reason: "A template and a name are enough for a running VM.", run: fromTemplate},
+		"change":     {reason: "Changes are made to the running VM.", run: change},
+		"grow":       {reason: "A disk grows where it is.", run: grow},
+		"networks":   {reason: "A network that is added changes no other.", run: networks},
+		"power":      {reason: "The VM is kept in the power state of the spec.", run: power},
+		"foreign":    {reason: "Somebody else's VM is left alone.", run: foreign},
+		"adopt":      {reason: "A VM is taken over as it is, and managed from then on.", run: adopt},
+		"observe":    {reason: "A VM may be observed only.", run: observe},
+		"removed":    {reason: "A VM that was removed by hand comes back.", run: removed},
+		"protection": {reason: "A protected VM stays until the protection is lifted.", run: protection},
+		"full":       {reason: "A full clone has its own disks where the spec wants them.", run: full},
+		"empty":      {reason: "A VM needs no template.", run: empty},
+		"restart":    {reason: "A provider that starts again goes on where it was.", durations: slow, run: restart},
+		"abandon":    {reason: "A Machine that is deleted while its VM is made leaves nothing.", durations: slow, run: abandon},
+		"fails":      {reason: "A task that fails is shown, and tried again.", run: fails},
+		"nocreation": {reason: "A creation that fails is shown, and tried again.", run: failsToCreate},
+		"lostclone":  {reason: "A clone whose answer is lost is found.", run: loses("/nodes/{node}/qemu/{vmid}/clone", ubuntu())},
+		"lostcreate": {reason: "A creation whose answer is lost is found.", run: loses("/nodes/{node}/qemu", v1alpha1.MachineParameters{})},
+		"refused":    {reason: "What cannot be is said before anything is created.", run: refused},
+	}
+}
+
+func TestLifecycle(t *testing.T) {
+	for scopeName, s := range scopes() {
+		for name, sc := range scenarios() {
+			t.Run(scopeName+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				t.Log(sc.reason)
+				sc.run(newWorld(t, s, strings.ToLower(scopeName)+"-"+name, sc.durations))
+			})
+		}
+	}
+}
+
+func ubuntu() v1alpha1.MachineParameters {
+	return v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04"))}
+}
+
+func fromTemplate(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	if v := w.vm(); v.Power != simulator.Running || v.Config["name"] != w.name || !strings.Contains(v.Config["scsi0"], "base-9000-disk") {
+		w.Errorf("want a running linked clone, got %+v", v)
+	}
+	if ours := w.ours(); !slices.Equal(ours, []int{10000}) {
+		w.Errorf("want the lowest VMID, got %v", ours)
+	}
+	secret := &corev1.Secret{}
+	w.eventually("the Secret has what is needed to connect", func() bool {
+		err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: "connection-" + w.name}, secret)
+		return err == nil && len(secret.Data["endpoint"]) > 0
+	})
+	want := map[string]string{"vmid": "10000", "node": w.vm().Node, "name": w.name}
+	for k, v := range want {
+		if string(secret.Data[k]) != v {
+			w.Errorf("Secret: want %s %q, got %q", k, v, secret.Data[k])
+		}
+	}
+	w.exists()
+	if o := w.m.Observation(); o.Phase != v1alpha1.MachineRunning || len(o.IPAddresses) == 0 || o.IPAddresses[0] != string(secret.Data["endpoint"]) {
+		w.Errorf("want a running VM at the endpoint, got %+v", o)
+	}
+	w.finish()
+}
+
+func change(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	before := w.vm()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Name, p.Description, p.Tags = new("renamed"), new("text"), []string{"b", "a"}
+		p.CPU, p.Memory = &v1alpha1.MachineCPU{Cores: new(int32(4))}, new(resource.MustParse("4Gi"))
+	})
+	w.eventually("the VM is changed", func() bool {
+		v := w.vm()
+		return v.Config["name"] == "renamed" && strings.TrimSpace(v.Config["description"]) == "text" && v.Config["tags"] == "a;b" &&
+			(v.Config["cores"] == "4" || v.Pending["cores"] == "4") && (v.Config["memory"] == "4096" || v.Pending["memory"] == "4096")
+	})
+	w.ready()
+	w.says(machine.TypeRestartRequired, machine.ReasonPendingChanges, "cores")
+	if w.tasks("qmstart") != 1 || w.tasks("qmstop")+w.tasks("qmshutdown")+w.tasks("qmreboot")+w.tasks("qmreset") > 0 {
+		w.Errorf("the VM was restarted:\n%s", w)
+	}
+	if after := w.vm(); after.Config["net0"] != before.Config["net0"] || after.Config["scsi0"] != before.Config["scsi0"] {
+		w.Errorf("devices have changed: %v became %v", before.Config, after.Config)
+	}
+	n := len(w.writes())
+	w.change(func(p *v1alpha1.MachineParameters) { p.Tags = []string{"a", "b"} })
+	w.ready()
+	if got := w.writes(); len(got) != n {
+		w.Errorf("the order of tags was changed and %v was written", got[n:])
+	}
+	w.finish()
+}
+
+func grow(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	volume := func() string { return strings.Split(w.vm().Config["scsi0"], ",")[0] }
+	before := volume()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), Size: new("2G")}, {Name: "root", Device: new("scsi0"), Size: new("20G")}}
+	})
+	w.eventually("the disk has grown and the other is there", func() bool {
+		return strings.Contains(w.vm().Config["scsi0"], "size=20G") && strings.Contains(w.vm().Config["scsi1"], "size=2G")
+	})
+	w.ready()
+	if volume() != before {
+		w.Errorf("the disk %s became %s", before, volume())
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[1].Size = new("10G") })
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "cannot shrink from 20G to 10G")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = p.Disks[1:]; p.Disks[0].Size = new("20G") })
+	w.eventually("the disk is detached and kept", func() bool {
+		return w.vm().Config["scsi1"] == "" && strings.Contains(w.vm().Config["unused0"], "disk")
+	})
+	w.ready()
+	w.finish()
+}
+
+func networks(w *world) {
+	spec := ubuntu()
+	spec.Networks = []v1alpha1.MachineNetwork{{Name: "lan"}}
+	w.create(spec)
+	w.ready()
+	before := w.vm().Config["net0"]
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Networks = append([]v1alpha1.MachineNetwork{{Name: "dmz", Bridge: new("vmbr1"), VLAN: new(int32(20))}}, p.Networks...)
+	})
+	w.eventually("the network is there", func() bool { return strings.Contains(w.vm().Config["net1"], "bridge=vmbr1,tag=20") })
+	w.ready()
+	second := w.vm().Config["net1"]
+	if w.vm().Config["net0"] != before {
+		w.Errorf("the first network was %s and is %s", before, w.vm().Config["net0"])
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.Networks[1].Firewall = new(true) })
+	w.eventually("the firewall is on", func() bool { return strings.Contains(w.vm().Config["net0"], "firewall=1") })
+	mac := func(nic string) string {
+		n, err := proxmox.ParseNIC(nic)
+		if err != nil {
+			w.Fatal(err)
+		}
+		return n.MAC
+	}
+	if w.vm().Config["net1"] != second || mac(w.vm().Config["net0"]) != mac(before) {
+		w.Errorf("networks were %s, %s and are %s, %s", before, second, w.vm().Config["net0"], w.vm().Config["net1"])
+	}
+	w.finish()
+}
+
+func power(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	if _, err := w.admin.Stop(w.Context(), w.ref(), proxmox.StopOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the VM that was stopped by hand is started", func() bool { return w.tasks("qmstart") == 2 && w.vm().Power == simulator.Running })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
+	w.eventually("the VM is shut down", func() bool { return w.vm().Power == simulator.Stopped })
+	w.ready()
+	if w.tasks("qmshutdown") != 1 {
+		w.Errorf("want one graceful shutdown:\n%s", w)
+	}
+	if w.m.Observation().Phase != v1alpha1.MachineStopped {
+		w.Errorf("phase is %s", w.m.Observation().Phase)
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = nil })
+	w.eventually("the VM is started", func() bool { return w.vm().Power == simulator.Running })
+	w.ready()
+	w.finish()
+}
+
+// router is somebody else's VM.
+const router = 100
+
+func (w *world) router() simulator.Guest {
+	g, ok := w.pve.Guest(router)
+	if !ok {
+		w.Fatal("the router is gone")
+	}
+	return g
+}
+
+func foreign(w *world) {
+	before := w.router()
+	spec := ubuntu()
+	spec.VMID = new(int32(router))
+	w.create(spec)
+	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "VM 100 already exists on node pve1")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("mine") })
+	w.eventually("the change was seen", func() bool {
+		w.exists()
+		return w.m.GetCondition(xpv2.TypeSynced).ObservedGeneration == w.m.GetGeneration()
+	})
+	w.delete()
+	w.gone()
+	if diff := cmp.Diff(before, w.router(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" {
+		w.Errorf("somebody else's VM was changed: -before, +after:\n%s", diff)
+	}
+	if writes := w.writes(); len(writes) > 0 {
+		w.Errorf("somebody else's VM was written to:\n%s", w)
+	}
+}
+
+func adopting(m machine.Machine) { meta.SetExternalName(m, strconv.Itoa(router)) }
+
+func adopt(w *world) {
+	before := w.router()
+	w.create(v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "wan"}}}, adopting)
+	w.ready()
+	if diff := cmp.Diff(before, w.router(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" || len(w.writes()) > 0 {
+		w.Errorf("adoption changes nothing: -before, +after:\n%s\n%s", diff, w)
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("ours now") })
+	w.eventually("the VM is managed", func() bool { return strings.TrimSpace(w.router().Config["description"]) == "ours now" })
+	if n := len(w.writes()); n != 1 {
+		w.Errorf("want one write:\n%s", w)
+	}
+	w.delete()
+	w.gone()
+	if _, ok := w.pve.Guest(router); ok {
+		w.Error("an adopted VM is removed with its resource")
+	}
+}
+
+func observe(w *world) {
+	w.create(v1alpha1.MachineParameters{Description: new("x")}, adopting, func(m machine.Machine) {
+		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
+	})
+	w.eventually("the difference is shown", func() bool {
+		w.exists()
+		d := w.m.Observation().Difference
+		return len(d) == 1 && d[0].Option == "description" && d[0].Desired == "x"
+	})
+	w.delete()
+	w.gone()
+	if w.router().Power != simulator.Running || len(w.writes()) > 0 {
+		w.Errorf("observing writes nothing:\n%s", w)
+	}
+}
+
+func removed(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	first := w.vm().Config["vmgenid"] + w.vm().Config["net0"]
+	ref := w.ref()
+	for _, do := range []func() (proxmox.UPID, error){
+		func() (proxmox.UPID, error) { return w.admin.Stop(w.Context(), ref, proxmox.StopOptions{}) },
+		func() (proxmox.UPID, error) { return w.admin.Delete(w.Context(), ref, proxmox.DeleteOptions{}) },
+	} {
+		w.eventually("it is removed by hand", func() bool {
+			_, err := do()
+			return err == nil || proxmox.IsNotFound(err)
+		})
+	}
+	w.eventually("another VM is created", func() bool {
+		v, ok := w.pve.Guest(ref.VMID)
+		return ok && v.Power == simulator.Running && v.Config["vmgenid"]+v.Config["net0"] != first
+	})
+	w.ready()
+	if ours := w.ours(); !slices.Equal(ours, []int{ref.VMID}) {
+		w.Errorf("want one VM, got %v", ours)
+	}
+	w.finish()
+}
+
+func protection(w *world) {
+	spec := ubuntu()
+	spec.Protection = new(true)
+	w.create(spec)
+	w.ready()
+	w.delete()
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "is protected")
+	if w.vm().Power != simulator.Running {
+		w.Error("a protected VM is not stopped either")
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.Protection = new(false) })
+	w.gone()
+	if ours := w.ours(); len(ours) > 0 {
+		w.Errorf("VMs %v are left", ours)
+	}
+}
+
+func full(w *world) {
+	spec := ubuntu()
+	spec.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")}
+	spec.Disks = []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("local-lvm")}}
+	spec.CloudInit = &v1alpha1.MachineCloudInit{User: new("admin"), SSHKeys: []string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl a b+c@example.org"}}
+	w.create(spec)
+	w.ready()
+	if d := w.vm().Config["scsi0"]; !strings.HasPrefix(d, "local-lvm:vm-10000-disk") || !strings.Contains(d, "size=10G") {
+		w.Errorf("the disk is %s", d)
+	}
+	if w.m.Observation().Disks[0].Name != "root" {
+		w.Errorf("disks are %+v", w.m.Observation().Disks)
+	}
+	n := len(w.writes())
+	w.change(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })
+	w.eventually("a later change is made", func() bool { return w.vm().Config["onboot"] == "1" })
+	if got := w.writes(); len(got) != n+1 {
+		w.Errorf("want one write more, got %v", got[n:])
+	}
+	w.finish()
+}
+
+func empty(w *world) {
+	w.create(v1alpha1.MachineParameters{
+		Node: new("pve2"), Memory: new(resource.MustParse("1Gi")), OSType: new("linux"),
+		Disks:    []v1alpha1.MachineDisk{{Name: "root", Size: new("3G"), SSD: new(true)}, {Name: "data", Size: new("1500M"), Type: new("virtio"), Storage: new("ceph")}},
+		Networks: []v1alpha1.MachineNetwork{{Name: "lan", MACAddress: new("BC:24:11:00:00:0A")}}, BootOrder: []string{"root", "network"},
+	})
+	w.ready()
+	v := w.vm()
+	if v.Node != "pve2" || v.Config["scsihw"] != "virtio-scsi-single" || v.Config["boot"] != "order=scsi0;net0" || !strings.Contains(v.Config["net0"], "BC:24:11:00:00:0A") {
+		w.Errorf("the VM is %+v", v)
+	}
+	if n := len(w.writes()); n != 2 {
+		w.Errorf("want two writes, to create and to start:\n%s", w)
+	}
+	w.finish()
+}
+
+func restart(w *world) {
+	w.create(ubuntu())
+	w.eventually("the clone is under way", func() bool { return w.tasks("qmclone") == 1 })
+	w.stop()
+	if len(w.ours()) != 1 || w.vmIsReady() {
+		w.Fatalf("the clone was to be under way:\n%s", w)
+	}
+	w.start()
+	w.ready()
+	if w.tasks("qmclone") != 1 || !slices.Equal(w.ours(), []int{10000}) {
+		w.Errorf("want one VM, got %v:\n%s", w.ours(), w)
+	}
+	w.stop()
+	w.start()
+	n := len(w.writes())
+	w.finish()
+	if got := len(w.writes()); got != n+2 {
+		w.Errorf("want a shutdown and a removal:\n%s", w)
+	}
+}
+
+// vmIsReady says whether the clone has ended.
+func (w *world) vmIsReady() bool {
+	v, ok := w.pve.Guest(10000)
+	return ok && v.Config["lock"] == ""
+}
+
+func abandon(w *world) {
+	w.create(ubuntu())
+	w.eventually("the clone is under way", func() bool { return w.tasks("qmclone") == 1 })
+	w.finish()
+	if w.tasks("qmstart") > 0 {
+		w.Error("a VM that is not wanted any more was started")
+	}
+}
+
+func fails(w *world) {
+	w.pve.Inject(simulator.Fault{Task: "qmstart", TaskExit: "no more power", Count: 1})
+	w.create(ubuntu())
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "no more power")
+	w.ready()
+	if w.tasks("qmstart") != 2 || len(w.ours()) != 1 {
+		w.Errorf("want one VM that was started twice:\n%s", w)
+	}
+	if l := w.m.Observation().LastTask; l == nil || l.Type != "qmstart" || l.Result != "OK" {
+		w.Errorf("the last task is %+v", l)
+	}
+	w.finish()
+}
+
+func failsToCreate(w *world) {
+	w.pve.Inject(simulator.Fault{Task: "qmclone", TaskExit: "no space left on device", Count: 1})
+	w.create(ubuntu())
+	w.says(machine.TypeVMCreated, machine.ReasonCreationFailed, "no space left on device")
+	w.ready()
+	if w.tasks("qmclone") != 2 || !slices.Equal(w.ours(), []int{10000}) {
+		w.Errorf("want one VM that was cloned twice:\n%s", w)
+	}
+	w.finish()
+}
+
+// loses cuts the connection after a call took effect.
+func loses(path string, spec v1alpha1.MachineParameters) func(*world) {
+	return func(w *world) {
+		w.pve.Inject(simulator.Fault{Method: "POST", Path: path, CutAfter: true, Count: 1})
+		w.create(spec)
+		w.ready()
+		if w.tasks("qmclone")+w.tasks("qmcreate") != 1 || !slices.Equal(w.ours(), []int{10000}) {
+			w.Errorf("want one VM, got %v:\n%s", w.ours(), w)
+		}
+		w.finish()
+	}
+}
+
+func refused(w *world) {
+	w.create(v1alpha1.MachineParameters{Template: new(intstr.FromString("fedora"))})
+	w.says(machine.TypeVMCreated, machine.ReasonCreationFailed, "template 'fedora' not found")
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "template 'fedora' not found")
+	if len(w.writes()) > 0 {
+		w.Errorf("nothing may be created:\n%s", w)
+	}
+	w.delete()
+	w.gone()
+}
