@@ -1,0 +1,414 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// pve counts what it is asked, and answers when it may.
+type pve struct {
+	calls atomic.Int64 // of the lists
+	looks atomic.Int64 // at single tasks
+
+	mu     sync.Mutex
+	guests []proxmox.Guest
+	tasks  []proxmox.Task
+	task   proxmox.Task
+	err    error
+	gate   chan struct{} // answers wait until it is closed, unless nil
+}
+
+func (p *pve) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+func (p *pve) wait(ctx context.Context) error {
+	p.calls.Add(1)
+	p.mu.Lock()
+	gate := p.gate
+	p.mu.Unlock()
+	if gate == nil {
+		return nil
+	}
+	select {
+	case <-gate:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *pve) Guests(ctx context.Context) ([]proxmox.Guest, error) {
+	if err := p.wait(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.guests, p.err
+}
+
+func (p *pve) Nodes(ctx context.Context) ([]proxmox.Node, error) {
+	return []proxmox.Node{{Name: "pve1"}}, p.wait(ctx)
+}
+
+func (p *pve) Storages(ctx context.Context) ([]proxmox.Storage, error) {
+	return []proxmox.Storage{{Name: "local"}}, p.wait(ctx)
+}
+
+func (p *pve) Tasks(ctx context.Context) ([]proxmox.Task, error) {
+	if err := p.wait(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tasks, p.err
+}
+
+func (p *pve) Task(context.Context, proxmox.UPID) (proxmox.Task, error) {
+	p.looks.Add(1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.task, p.err
+}
+
+func TestOneReadForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{gate: make(chan struct{}), guests: []proxmox.Guest{{VMID: 100}}}
+		c := New(p)
+		defer c.Close()
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if g, err := c.Guests(t.Context()); err != nil || len(g) != 1 {
+					t.Errorf("want one guest, got %v, %v", g, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(p.gate)
+		wg.Wait()
+		if n := p.calls.Load(); n != 1 {
+			t.Errorf("50 callers at once: want one read, got %d", n)
+		}
+	})
+}
+
+func TestMaxAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{}
+		c := New(p, WithMaxAge(10*time.Second))
+		defer c.Close()
+		read := func(why string, want int64, list func(context.Context) ([]proxmox.Guest, error)) {
+			t.Helper()
+			if _, err := list(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := p.calls.Load(); n != want {
+				t.Errorf("%s: want %d reads in all, got %d", why, want, n)
+			}
+		}
+		read("The first read", 1, c.Guests)
+		time.Sleep(10 * time.Second)
+		read("As old as may be", 1, c.Guests)
+		time.Sleep(time.Second)
+		read("Too old", 2, c.Guests)
+		read("Fresh", 3, c.FreshGuests)
+		read("After a fresh one", 3, c.Guests)
+	})
+}
+
+func TestLists(t *testing.T) {
+	p := &pve{}
+	now := time.Unix(1, 0)
+	c := New(p, WithClock(func() time.Time { return now }), WithPollInterval(time.Minute))
+	defer c.Close()
+	for range 2 {
+		if n, err := c.Nodes(t.Context()); err != nil || len(n) != 1 {
+			t.Errorf("nodes: %v, %v", n, err)
+		}
+		if s, err := c.Storages(t.Context()); err != nil || len(s) != 1 {
+			t.Errorf("storages: %v, %v", s, err)
+		}
+		if _, err := c.RecentTasks(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := p.calls.Load(); n != 3 {
+		t.Errorf("want three reads, got %d", n)
+	}
+	if _, err := c.Tasks(t.Context()); err != nil || p.calls.Load() != 4 {
+		t.Errorf("tasks are read anew: %v after %d reads", err, p.calls.Load())
+	}
+}
+
+func TestFailedReadIsNotKept(t *testing.T) {
+	boom := errors.New("boom")
+	p := &pve{err: boom}
+	c := New(p)
+	defer c.Close()
+	if _, err := c.Guests(t.Context()); !errors.Is(err, boom) {
+		t.Errorf("want the error, got %v", err)
+	}
+	p.set(func() { p.err, p.guests = nil, []proxmox.Guest{{VMID: 100}} })
+	if g, err := c.Guests(t.Context()); err != nil || len(g) != 1 {
+		t.Errorf("want another read after a failure, got %v, %v", g, err)
+	}
+}
+
+func TestCallerGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{gate: make(chan struct{}), guests: []proxmox.Guest{{VMID: 100}}}
+		c := New(p)
+		defer c.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		impatient, patient := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := c.Guests(ctx); impatient <- err }()
+		synctest.Wait()
+		go func() { _, err := c.Guests(t.Context()); patient <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-impatient; !errors.Is(err, context.Canceled) {
+			t.Errorf("who began the read and goes gets an error, got %v", err)
+		}
+		close(p.gate)
+		if err := <-patient; err != nil || p.calls.Load() != 1 {
+			t.Errorf("who stays gets the answer of that read, got %v after %d reads", err, p.calls.Load())
+		}
+	})
+}
+
+func TestFreshReadJoinsNoOlderOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := make(chan struct{})
+		p := &pve{gate: old}
+		c := New(p)
+		defer c.Close()
+		first := make(chan int, 1)
+		go func() { g, _ := c.Guests(t.Context()); first <- len(g) }()
+		synctest.Wait()
+		p.set(func() { p.gate, p.guests = nil, []proxmox.Guest{{VMID: 100}} })
+		if g, err := c.FreshGuests(t.Context()); err != nil || len(g) != 1 {
+			t.Errorf("want a read that began now, got %v, %v", g, err)
+		}
+		p.set(func() { p.guests = nil })
+		close(old)
+		<-first
+		if g, err := c.Guests(t.Context()); err != nil || len(g) != 1 {
+			t.Errorf("a read that began earlier must not replace a newer one, got %v, %v", g, err)
+		}
+	})
+}
+
+func TestReadEndsWithTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{gate: make(chan struct{})}
+		c := New(p)
+		ended := make(chan error, 1)
+		go func() { _, err := c.Guests(t.Context()); ended <- err }()
+		synctest.Wait()
+		c.Close()
+		if err := <-ended; err == nil {
+			t.Error("want an error when the view is closed")
+		}
+	})
+}
+
+func TestReadTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(&pve{gate: make(chan struct{})})
+		defer c.Close()
+		if _, err := c.Guests(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a read that is never answered must end, got %v", err)
+		}
+	})
+}
+
+// followed are the ends that were told, by task.
+type followed chan proxmox.Task
+
+func (f followed) done(task proxmox.Task) { f <- task }
+
+// told has the tasks whose end was told so far.
+func (f followed) told() []string {
+	synctest.Wait()
+	var all []string
+	for len(f) > 0 {
+		task := <-f
+		all = append(all, string(task.UPID)+" "+task.ExitStatus)
+	}
+	return all
+}
+
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{tasks: []proxmox.Task{{UPID: "a", Running: true}, {UPID: "b", Running: true}}}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 10)
+		want := func(why string, tasks ...string) {
+			t.Helper()
+			if got := f.told(); fmt.Sprint(got) != fmt.Sprint(tasks) {
+				t.Errorf("%s: want %v, got %v", why, tasks, got)
+			}
+		}
+		c.Follow("a", f.done)
+		c.Follow("b", f.done)
+		time.Sleep(5500 * time.Millisecond)
+		want("Tasks that run")
+		if n := p.calls.Load(); n != 5 {
+			t.Errorf("One poll a second for all tasks: want 5, got %d", n)
+		}
+		p.set(func() { p.tasks[1] = proxmox.Task{UPID: "b", ExitStatus: "boom"} })
+		time.Sleep(time.Second)
+		want("A task that failed", "b boom")
+		p.set(func() { p.tasks[0] = proxmox.Task{UPID: "a", ExitStatus: "OK"} })
+		time.Sleep(time.Second)
+		want("A task that ended well", "a OK")
+		n := p.calls.Load()
+		time.Sleep(time.Hour)
+		if p.calls.Load() != n {
+			t.Errorf("With nothing to follow nothing is polled, got %d polls", p.calls.Load()-n)
+		}
+		c.Follow("b", f.done)
+		time.Sleep(time.Second)
+		want("A task that had ended before", "b boom")
+	})
+}
+
+func TestFollowUnlisted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{task: proxmox.Task{UPID: "a", Running: true}}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 10)
+		c.Follow("a", f.done)
+		time.Sleep((missesBeforeLook - 1) * time.Second)
+		synctest.Wait()
+		if n := p.looks.Load(); n != 0 {
+			t.Errorf("A task may not be visible at once: want no look, got %d", n)
+		}
+		time.Sleep(2 * time.Second)
+		if got := f.told(); len(got) != 0 || p.looks.Load() == 0 {
+			t.Errorf("A task that runs unlisted is looked at, got %v after %d looks", got, p.looks.Load())
+		}
+		p.set(func() { p.task = proxmox.Task{UPID: "a", ExitStatus: "OK"} })
+		time.Sleep(2 * time.Second)
+		if got := f.told(); len(got) != 1 {
+			t.Errorf("The end of a task that is not listed is told, got %v", got)
+		}
+	})
+}
+
+func TestFollowThroughFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{err: errors.New("boom")}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 10)
+		c.Follow("a", f.done)
+		time.Sleep(time.Minute)
+		p.set(func() { p.err, p.tasks = nil, []proxmox.Task{{UPID: "a", ExitStatus: "OK"}} })
+		time.Sleep(time.Second)
+		if got := f.told(); len(got) != 1 {
+			t.Errorf("A cluster that cannot be reached for a while loses no task, got %v", got)
+		}
+	})
+}
+
+func TestFollowEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{tasks: []proxmox.Task{{UPID: "a", Running: true}}}
+		c := New(p, WithPollInterval(time.Minute))
+		f := make(followed, 10)
+		c.Follow("a", f.done)
+		time.Sleep(giveUpAfter + 2*time.Minute)
+		synctest.Wait()
+		n := p.calls.Load()
+		time.Sleep(time.Hour)
+		if p.calls.Load() != n {
+			t.Error("A task that never ends is followed for ever")
+		}
+		c.Follow("a", f.done)
+		c.Close()
+		synctest.Wait() // The bubble fails unless the poll ends, too.
+	})
+}
+
+func TestReserveVMID(t *testing.T) {
+	now := time.Unix(1, 0)
+	p := &pve{guests: []proxmox.Guest{{VMID: 100}, {VMID: 102}}}
+	c := New(p, WithClock(func() time.Time { return now }))
+	defer c.Close()
+	want := func(why, owner string, lowest, highest, id int) {
+		t.Helper()
+		got, err := c.ReserveVMID(t.Context(), owner, lowest, highest)
+		if got != id || (err != nil) != (id == 0) {
+			t.Errorf("%s: want %d, got %d, %v", why, id, got, err)
+		}
+	}
+	want("The lowest free one", "a", 100, 105, 101)
+	want("The same for the same owner", "a", 100, 105, 101)
+	want("Another for another", "b", 100, 105, 103)
+	c.BurnVMID(101)
+	want("A VMID that was lost", "a", 100, 105, 104)
+	want("The highest", "c", 105, 105, 105)
+	want("None left", "d", 100, 105, 0)
+	want("A range of one that is taken", "d", 100, 100, 0)
+	now = now.Add(reservedFor)
+	want("What was reserved long ago and never taken", "e", 100, 105, 101)
+	p.set(func() { p.err = errors.New("boom") })
+	now = now.Add(time.Hour)
+	want("Without the list of guests", "e", 100, 105, 0)
+}
+
+func TestReserveVMIDAtOnce(t *testing.T) {
+	c := New(&pve{guests: []proxmox.Guest{{VMID: 110}}})
+	defer c.Close()
+	var wg sync.WaitGroup
+	ids := make(chan int, 100)
+	for i := range cap(ids) {
+		wg.Go(func() {
+			id, err := c.ReserveVMID(t.Context(), fmt.Sprint("owner", i), 100, 1000)
+			if err != nil {
+				t.Error(err)
+			}
+			ids <- id
+		})
+	}
+	wg.Wait()
+	close(ids)
+	seen := map[int]bool{110: true}
+	for id := range ids {
+		if seen[id] || id < 100 || id > 200 {
+			t.Errorf("VMID %d was given twice, is taken, or is not among the lowest", id)
+		}
+		seen[id] = true
+	}
+}
