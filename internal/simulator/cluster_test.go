@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/examples/scenarios"
 )
 
 func TestPermissions(t *testing.T) {
@@ -141,6 +143,43 @@ func TestNodes(t *testing.T) {
 	c.ok("GET /nodes/pve1/qemu/9000/config")
 	if got := c.do("PUT /nodes/pve1/qemu/9000/config", "cores=1"); got.Line != "500 cluster not ready - no quorum?" {
 		t.Errorf("write without quorum: %s", got.Line)
+	}
+}
+
+// TestExamples loads every scenario of the examples, for both releases.
+func TestExamples(t *testing.T) {
+	entries, err := scenarios.Files.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		for _, version := range []string{"8.4", "9.2"} {
+			sc, err := LoadScenario("../../examples/scenarios/" + e.Name())
+			if err != nil {
+				t.Errorf("%s: %v", e.Name(), err)
+				continue
+			}
+			if _, err := New(Options{Scenario: sc, Version: version}); err != nil {
+				t.Errorf("%s on %s: %v", e.Name(), version, err)
+			}
+		}
+	}
+	if len(entries) == 0 {
+		t.Error("there are no examples")
+	}
+}
+
+func TestOfflineTakesTime(t *testing.T) {
+	clock := newHandClock()
+	s := NewTest(t, Options{Speed: 1, Clock: clock})
+	c := connect(t, s)
+	s.Edit(func(st *State) { st.Nodes["pve3"].Offline = true })
+	line := make(chan string)
+	go func() { line <- c.do("GET /nodes/pve3/qemu").Line }()
+	clock.await(t, 1)
+	clock.advance(3 * time.Second)
+	if got := <-line; got != "595 No route to host" {
+		t.Errorf("a request for a node that is off: %s", got)
 	}
 }
 

@@ -40,8 +40,10 @@ type call struct {
 	who identity
 	// local is the node that took the request, node the one that answers it.
 	local, node string
-	method      *schema.Method
-	path        string
+	// offline is true when that node is off.
+	offline bool
+	method  *schema.Method
+	path    string
 	// upload is the content of an uploaded file.
 	upload []byte
 	schema.Params
@@ -141,6 +143,9 @@ func (c *call) perform(r *wire.Request, values schema.Values) (any, int, error) 
 	var result any
 	err := c.prepare(r.Method, values)
 	if err == nil {
+		err = c.connect(r)
+	}
+	if err == nil {
 		result, err = c.handle()
 	}
 	for err == nil {
@@ -216,6 +221,9 @@ func (c *call) prepare(verb string, values schema.Values) error {
 	if err := c.admitted(known); err != nil {
 		return err
 	}
+	if c.offline {
+		return nil
+	}
 	var wrong schema.Errors
 	if c.Params, wrong = c.facts.Check(c.method, values); len(wrong) > 0 {
 		return paramErrors(wrong)
@@ -243,7 +251,7 @@ func (c *call) admitted(params map[string]string) error {
 // statusNoRoute is what the node that proxies a request answers when the other one is not there.
 const statusNoRoute = 595
 
-// reach finds the node that answers.
+// reach finds the node that answers. Its parameters are checked there, so that one that is off refuses nothing.
 func (c *call) reach(node string) error {
 	c.node = c.local
 	if node == "" || node == "localhost" {
@@ -254,10 +262,22 @@ func (c *call) reach(node string) error {
 	if n == nil {
 		return die("hostname lookup '%s' failed - failed to get address info for: %s: Temporary failure in name resolution", node, node)
 	}
-	if n.Offline {
-		return &failure{status: statusNoRoute, message: "No route to host"}
-	}
+	c.offline = n.Offline
 	return nil
+}
+
+// connect fails when the node that answers is off; the node that was asked notices after a while.
+func (c *call) connect(r *wire.Request) error {
+	if !c.offline {
+		return nil
+	}
+	if !c.s.instant() {
+		select {
+		case <-c.s.clock.After(c.s.scale(c.s.duration("offline"))):
+		case <-r.Context().Done():
+		}
+	}
+	return &failure{status: statusNoRoute, message: "No route to host"}
 }
 
 func first(v any) string {

@@ -45,7 +45,8 @@ type Fault struct {
 	CutBefore, CutAfter bool
 	// TaskExit makes the task end with this error, without an effect.
 	TaskExit string
-	// Refuse makes the start of the task fail: "got no worker upid - start worker failed".
+	// Refuse makes the start of the task fail: "got no worker upid - start worker failed". What the call did before it
+	// stays, as in PVE: a creation leaves a configuration with the lock "create".
 	Refuse bool
 }
 

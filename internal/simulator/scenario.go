@@ -37,7 +37,8 @@ type Scenario struct {
 	// Cluster is the cluster's name; empty for nodes without a cluster.
 	Cluster string `json:"cluster,omitempty"`
 	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
-	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk.
+	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "offline" how long a request
+	// for a node that is off takes.
 	Durations map[string]string `json:"durations,omitempty"`
 	Nodes     []ScenarioNode    `json:"nodes"`
 	Storages  []ScenarioStorage `json:"storages,omitempty"`

@@ -50,7 +50,7 @@ type Options struct {
 	Certificates *Certificates
 	// Clock is the time; nil means the real one.
 	Clock Clock
-	// OnRequest is called after every request, in the order of their ends.
+	// OnRequest is called after every request, in the order of their ends. It must not call the server.
 	OnRequest func(Request)
 }
 

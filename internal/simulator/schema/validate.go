@@ -219,12 +219,12 @@ func digits(v string) bool { return v != "" && strings.Trim(v, "0123456789") == 
 func isInteger(v string) bool { return digits(unsigned(v)) }
 
 func isNumber(v string) bool {
-	mantissa, exponent := unsigned(v), ""
+	mantissa := unsigned(v)
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
-		mantissa, exponent = mantissa[:i], mantissa[i+1:]
-		if !isInteger(exponent) || strings.HasSuffix(exponent, "\n") {
+		if exponent := mantissa[i+1:]; !isInteger(exponent) || strings.HasSuffix(exponent, "\n") {
 			return false
 		}
+		mantissa = mantissa[:i]
 	}
 	whole, fraction, point := strings.Cut(mantissa, ".")
 	return whole+fraction != "" && strings.Trim(whole+fraction, "0123456789") == "" && (point || fraction == "")
