@@ -65,6 +65,7 @@ func scenarios() map[string]scenario {
 		"nocreation": {reason: "A creation that fails is shown, and tried again.", run: failsToCreate},
 		"lostclone":  {reason: "A clone whose answer is lost is found.", run: loses("/nodes/{node}/qemu/{vmid}/clone", ubuntu())},
 		"lostcreate": {reason: "A creation whose answer is lost is found.", run: loses("/nodes/{node}/qemu", v1alpha1.MachineParameters{})},
+		"forbidden":  {reason: "What PVE refuses is shown until it does not.", run: forbidden},
 		"refused":    {reason: "What cannot be is said before anything is created.", run: refused},
 	}
 }
@@ -428,6 +429,19 @@ func failsToCreate(w *world) {
 	if w.tasks("qmclone") != 2 || !slices.Equal(w.ours(), []int{10000}) {
 		w.Errorf("want one VM that was cloned twice:\n%s", w)
 	}
+	w.finish()
+}
+
+func forbidden(w *world) {
+	w.pve.Inject(simulator.Fault{Method: "POST", Path: "/nodes/{node}/qemu/{vmid}/clone", Status: 403, Message: "Permission check failed (/vms/9000, VM.Clone)"})
+	w.create(ubuntu())
+	w.says(machine.TypeVMCreated, machine.ReasonCreationFailed, "/vms/9000, VM.Clone")
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "/vms/9000, VM.Clone")
+	if w.m.Observation().Phase != v1alpha1.MachineError {
+		w.Errorf("phase is %q", w.m.Observation().Phase)
+	}
+	w.pve.ClearFaults()
+	w.ready()
 	w.finish()
 }
 

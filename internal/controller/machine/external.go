@@ -431,11 +431,22 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, e.lost(ctx, m, c, err)
 	}
 	if err != nil {
+		e.refused(m, err)
 		return managed.ExternalCreation{}, err
 	}
 	e.log.Debug("Creating VM", "vmid", c.identity.VMID, "node", c.node)
 	e.follow(m, u, c.node)
 	return managed.ExternalCreation{}, nil
+}
+
+// refused has a refusal of PVE shown by the next look: conditions that are set
+// here are lost when the reconciler writes annotations.
+func (e *external) refused(m Machine, err error) {
+	switch proxmox.ClassOf(err) {
+	case proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown:
+		e.tasks.refused(m, err)
+	default: // Trying again may help, or looking.
+	}
 }
 
 // annotations that have to be kept before the VM is created.

@@ -681,6 +681,37 @@ func TestCreationFails(t *testing.T) {
 	}
 }
 
+func TestCreationRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		err    error
+		held   bool
+	}{
+		"Refused":     {reason: "What PVE refuses is shown, and not tried again at once.", err: refused(500, "no such pool 'x'"), held: true},
+		"Forbidden":   {reason: "So is what is not permitted.", err: refused(403, "Permission check failed (/vms/10000, VM.Allocate)"), held: true},
+		"Unavailable": {reason: "What failed on the way is looked for at once.", err: refused(595, "No route to host")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.errs["Create"] = tc.err
+			if s := b.reconcile(t.Context()); !errors.Is(s.err, tc.err) {
+				t.Fatalf("\n%s\nwant %v, got %v", tc.reason, tc.err, s.err)
+			}
+			delete(b.errs, "Create")
+			s := b.reconcile(t.Context())
+			shown := b.m.GetCondition(TypeVMCreated).Reason == ReasonCreationFailed && b.m.Observation().Phase == v1alpha1.MachineError
+			if shown != tc.held || (s.err != nil) != tc.held || (len(b.writes) == 1) != tc.held {
+				t.Errorf("\n%s\nwant it shown and held back: %t, got %t, %v and %q", tc.reason, tc.held, shown, s.err, b.writes)
+			}
+			b.clock.wait(time.Minute)
+			if b.reconcile(t.Context()); len(b.writes) < 2 {
+				t.Errorf("\n%s\nin time it is tried again, got %q", tc.reason, b.writes)
+			}
+		})
+	}
+}
+
 func TestDelete(t *testing.T) {
 	b := newBench(t, deleted)
 	b.vms[10000] = ourVM("running")

@@ -66,14 +66,20 @@ func (t *tasks) of(m Machine) *taskRecord {
 	return r
 }
 
-// started remembers a task that runs for a Machine.
-func (t *tasks) started(m Machine, u proxmox.UPID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// attempt is the record of a Machine, made anew for a changed spec.
+func (t *tasks) attempt(m Machine) *taskRecord {
 	r := t.of(m)
 	if r.generation != m.GetGeneration() {
 		*r = taskRecord{generation: m.GetGeneration()}
 	}
+	return r
+}
+
+// started remembers a task that runs for a Machine.
+func (t *tasks) started(m Machine, u proxmox.UPID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.attempt(m)
 	r.upid, r.begun, r.running, r.err = u, t.now(), true, nil
 }
 
@@ -91,6 +97,19 @@ func (t *tasks) ended(m Machine, task proxmox.Task, err error) {
 		r.failures, r.err = 0, nil
 		return
 	}
+	t.failed(r, err)
+}
+
+// refused remembers that a task could not be started at all.
+func (t *tasks) refused(m Machine, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.attempt(m)
+	r.running = false
+	t.failed(r, err)
+}
+
+func (t *tasks) failed(r *taskRecord, err error) {
 	r.failures++
 	delay := min(firstRetry<<min(r.failures-1, 10), lastRetry)
 	r.until = t.now().Add(delay + rand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
