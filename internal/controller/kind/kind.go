@@ -97,7 +97,8 @@ type Kind[T resource.Managed] struct {
 
 	// Wake has objects to reconcile at once, whatever changed on them, and with
 	// the back-off of their past failures forgotten. Only their names and
-	// namespaces matter. May be nil. Once the controller's buffer of about a
+	// namespaces matter, and they are read later: send copies of objects that
+	// anybody still changes. May be nil. Once the buffer of about a
 	// thousand is full, or before it is started, sending blocks.
 	Wake <-chan ctrlevent.TypedGenericEvent[client.Object]
 }
