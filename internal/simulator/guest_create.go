@@ -33,6 +33,8 @@ type creation struct {
 	pool    string
 	storage string
 	start   bool
+	// ha adds the VM to the HA resources.
+	ha bool
 }
 
 // createControls are the parameters of a creation that are no options of the VM.
@@ -49,6 +51,7 @@ func (c *call) createGuest() (any, error) {
 	}
 	cr := &creation{
 		vmid: c.vmid(), node: c.node, options: maps.Clone(c.Values), pool: c.str("pool"), storage: c.str("storage"), start: c.flag("start"),
+		ha: c.flag("ha-managed"),
 	}
 	for _, name := range createControls() {
 		delete(cr.options, name)
@@ -111,6 +114,11 @@ func (c *call) checkCreate(cr *creation) error {
 func (c *call) mayCreate(a *guestAccess, cr *creation) error {
 	if c.has("storage") && c.state.Storages[cr.storage] != nil {
 		if err := c.state.check(c.who, "/storage/"+cr.storage, "Datastore.AllocateSpace"); err != nil {
+			return err
+		}
+	}
+	if cr.ha {
+		if err := c.state.check(c.who, "/", "Sys.Console"); err != nil {
 			return err
 		}
 	}
@@ -212,6 +220,10 @@ func (o *op) build(cr *creation) error {
 	g.Config = config
 	if p := o.st.Pools[cr.pool]; p != nil {
 		p.VMs[cr.vmid] = true
+	}
+	if cr.ha {
+		o.logf("Add as HA resource")
+		o.st.HA[haID(cr.vmid)] = &HAResource{State: map[bool]string{true: "started", false: "stopped"}[cr.start]}
 	}
 	return nil
 }

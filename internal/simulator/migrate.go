@@ -44,7 +44,9 @@ func (c *call) migrateCheck() (any, error) {
 func (c *call) migrateGuest() (any, error) {
 	m := &migration{
 		node: c.node, vmid: c.vmid(), target: c.str("target"), online: c.flag("online"), local: c.flag("with-local-disks"),
-		storage: c.str("targetstorage"),
+	}
+	if s := c.str("targetstorage"); s != "" && s != "1" {
+		return nil, notSimulated(c.method.Verb, c.path+" with 'targetstorage'")
 	}
 	g, err := c.guest()
 	switch {
@@ -70,7 +72,6 @@ type migration struct {
 	node, target  string
 	vmid          int
 	online, local bool
-	storage       string
 }
 
 func (w *worker) migrate(m *migration) error {

@@ -26,7 +26,10 @@ func (c *call) moveDisk() (any, error) {
 	if c.has("target-vmid") || c.has("target-disk") {
 		return nil, notSimulated(c.method.Verb, c.path+" to another VM")
 	}
-	m := &move{node: c.node, vmid: c.vmid(), key: c.str("disk"), storage: c.str("storage"), format: c.str("format"), remove: c.flag("delete")}
+	m := &move{
+		node: c.node, vmid: c.vmid(), key: c.str("disk"), storage: c.str("storage"), format: c.str("format"), remove: c.flag("delete"),
+		digest: c.str("digest"),
+	}
 	if !c.has("storage") {
 		return nil, die("either set storage or target-vmid, but not both")
 	}
@@ -53,6 +56,7 @@ type move struct {
 	key             string
 	storage, format string
 	remove          bool
+	digest          string
 }
 
 func (o *op) movable(m *move) error {
@@ -62,6 +66,9 @@ func (o *op) movable(m *move) error {
 	}
 	if err := g.lock(); err != nil {
 		return err
+	}
+	if m.digest != "" && m.digest != g.digest() {
+		return die("checksum mismatch (file change by other user?)")
 	}
 	if g.Config[m.key] == "" {
 		return die("disk '%s' does not exist", m.key)

@@ -19,6 +19,7 @@ package simulator
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
@@ -104,20 +105,45 @@ func (c *call) updatePool() (any, error) {
 		p.Comment = c.str("comment")
 	}
 	for _, id := range schema.SplitList(c.str("vms")) {
-		if c.flag("delete") {
-			delete(p.VMs, atoi(id))
-		} else {
-			p.VMs[atoi(id)] = true
+		if err := c.poolMember(p, "/vms/"+id, func() error { return c.setPoolVM(p, atoi(id)) }); err != nil {
+			return nil, err
 		}
 	}
 	for _, id := range schema.SplitList(c.str("storage")) {
-		if c.flag("delete") {
-			delete(p.Storages, id)
-		} else {
+		err := c.poolMember(p, "/storage/"+id, func() error {
 			p.Storages[id] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// poolMember adds a member by a function, or takes it away, if the caller may.
+func (c *call) poolMember(p *Pool, path string, add func() error) error {
+	if err := c.checkModify([]any{"perm-modify", path}, nil); err != nil {
+		return err
+	}
+	if !c.flag("delete") {
+		return add()
+	}
+	delete(p.VMs, atoi(strings.TrimPrefix(path, "/vms/")))
+	delete(p.Storages, strings.TrimPrefix(path, "/storage/"))
+	return nil
+}
+
+// setPoolVM adds a VM, which is in one pool at most.
+func (c *call) setPoolVM(p *Pool, vmid int) error {
+	if old, ok := c.state.poolsOf()[vmid]; ok && c.state.Pools[old] != p {
+		if !c.flag("allow-move") {
+			return die("update pool failed: VM %d belongs already to pool '%s' and 'allow-move' is not set", vmid, old)
+		}
+		delete(c.state.Pools[old].VMs, vmid)
+	}
+	p.VMs[vmid] = true
+	return nil
 }
 
 func (c *call) deletePool() (any, error) {

@@ -51,7 +51,8 @@ func (c *call) listNodeStorage() (any, error) {
 	for _, id := range slices.Sorted(maps.Keys(c.state.Storages)) {
 		s := c.state.Storages[id]
 		switch {
-		case !s.storageOn(c.node), c.has("storage") && c.str("storage") != id, c.flag("enabled") && s.Disabled:
+		case !s.storageOn(c.node), c.has("storage") && c.str("storage") != id, c.flag("enabled") && s.Disabled,
+			c.has("target") && !s.storageOn(c.str("target")):
 			continue
 		case c.state.checkAny(c.who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace") != nil:
 			continue

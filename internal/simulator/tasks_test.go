@@ -160,6 +160,29 @@ func TestStopTask(t *testing.T) {
 	}
 }
 
+func TestHA(t *testing.T) {
+	clock := newHandClock()
+	sc := lab()
+	sc.Guests = []ScenarioGuest{{VMID: 100, Node: "pve1", Config: map[string]string{"scsi0": "nfs:1"}}}
+	sc.HA = []int{100}
+	s := NewTest(t, Options{Scenario: sc, Speed: 1, Clock: clock})
+	c := connect(t, s)
+	if exit := clock.ended(t, s, c.start("POST /nodes/pve1/qemu/100/status/start")); exit != "OK" {
+		t.Errorf("exit status %q", exit)
+	}
+	tasks := s.Tasks()
+	if tasks[0].Type != "hastart" || tasks[1].Type != "qmstart" || clock.ended(t, s, tasks[1].UPID) != "OK" {
+		t.Errorf("tasks %s, %s", tasks[0].String(), tasks[1].String())
+	}
+	if g, _ := s.Guest(100); g.Power != Running {
+		t.Error("HA does not start the VM")
+	}
+	if exit := clock.ended(t, s, c.start("POST /nodes/pve1/qemu", "vmid=101", "ha-managed=1")); exit != "OK" {
+		t.Errorf("exit status %q", exit)
+	}
+	c.ok("GET /cluster/ha/resources/vm:101")
+}
+
 func TestPower(t *testing.T) {
 	s := NewTest(t, Options{Scenario: lab()})
 	c := connect(t, s)
