@@ -48,7 +48,11 @@ func TestExamplesAccepted(t *testing.T) {
 		for _, file := range examples(t, dir) {
 			t.Run(filepath.Join(dir, filepath.Base(file)), func(t *testing.T) {
 				for _, o := range objects(t, file) {
-					wantAccepted(t, "Every example applies as it is.", tryCreate(t.Context(), o))
+					err := tryCreate(t.Context(), o)
+					if o.GetKind() == "Namespace" && apierrors.IsAlreadyExists(err) {
+						continue // The tests themselves need it.
+					}
+					wantAccepted(t, "Every example applies as it is.", err)
 				}
 			})
 		}
