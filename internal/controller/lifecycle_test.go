@@ -21,6 +21,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -266,8 +267,12 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 // eventually waits for a condition, and shows the Machine if that never holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	again, late := time.NewTicker(20*time.Millisecond), time.After(patience)
+	defer again.Stop()
+	for !holds() {
+		select {
+		case <-again.C:
+		case <-late:
 			w.Fatalf("never happened: %s\n%s", what, w)
 		}
 	}
@@ -292,7 +297,7 @@ func (w *world) String() string {
 // writes to the cluster so far, apart from logging in.
 func (w *world) writes() []simulator.Request {
 	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool {
-		return r.Method == "GET" || strings.HasPrefix(r.User, "root@pam") || strings.HasPrefix(r.Path, "/access")
+		return r.Method == http.MethodGet || strings.HasPrefix(r.User, "root@pam") || strings.HasPrefix(r.Path, "/access")
 	})
 }
 

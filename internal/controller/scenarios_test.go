@@ -71,6 +71,7 @@ func scenarios() map[string]scenario {
 }
 
 func TestLifecycle(t *testing.T) {
+	t.Parallel()
 	for scopeName, s := range scopes() {
 		for name, sc := range scenarios() {
 			t.Run(scopeName+"/"+name, func(t *testing.T) {

@@ -30,6 +30,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// pass lets time pass in a bubble, where that takes none.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Nobody waits for it.
+
 // pve counts what it is asked, and answers when it may.
 type pve struct {
 	calls atomic.Int64 // of the lists
@@ -135,9 +138,9 @@ func TestMaxAge(t *testing.T) {
 			}
 		}
 		read("The first read", 1, c.Guests)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		read("As old as may be", 1, c.Guests)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		read("Too old", 2, c.Guests)
 		read("Fresh", 3, c.FreshGuests)
 		read("After a fresh one", 3, c.Guests)
@@ -280,24 +283,24 @@ func TestFollow(t *testing.T) {
 		}
 		c.Follow("a", f.done)
 		c.Follow("b", f.done)
-		time.Sleep(5500 * time.Millisecond)
+		pass(5500 * time.Millisecond)
 		want("Tasks that run")
 		if n := p.calls.Load(); n != 5 {
 			t.Errorf("One poll a second for all tasks: want 5, got %d", n)
 		}
 		p.set(func() { p.tasks[1] = proxmox.Task{UPID: "b", ExitStatus: "boom"} })
-		time.Sleep(time.Second)
+		pass(time.Second)
 		want("A task that failed", "b boom")
 		p.set(func() { p.tasks[0] = proxmox.Task{UPID: "a", ExitStatus: "OK"} })
-		time.Sleep(time.Second)
+		pass(time.Second)
 		want("A task that ended well", "a OK")
 		n := p.calls.Load()
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		if p.calls.Load() != n {
 			t.Errorf("With nothing to follow nothing is polled, got %d polls", p.calls.Load()-n)
 		}
 		c.Follow("b", f.done)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		want("A task that had ended before", "b boom")
 	})
 }
@@ -309,17 +312,17 @@ func TestFollowUnlisted(t *testing.T) {
 		defer c.Close()
 		f := make(followed, 10)
 		c.Follow("a", f.done)
-		time.Sleep((missesBeforeLook - 1) * time.Second)
+		pass((missesBeforeLook - 1) * time.Second)
 		synctest.Wait()
 		if n := p.looks.Load(); n != 0 {
 			t.Errorf("A task may not be visible at once: want no look, got %d", n)
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if got := f.told(); len(got) != 0 || p.looks.Load() == 0 {
 			t.Errorf("A task that runs unlisted is looked at, got %v after %d looks", got, p.looks.Load())
 		}
 		p.set(func() { p.task = proxmox.Task{UPID: "a", ExitStatus: "OK"} })
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if got := f.told(); len(got) != 1 {
 			t.Errorf("The end of a task that is not listed is told, got %v", got)
 		}
@@ -333,9 +336,9 @@ func TestFollowThroughFailures(t *testing.T) {
 		defer c.Close()
 		f := make(followed, 10)
 		c.Follow("a", f.done)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		p.set(func() { p.err, p.tasks = nil, []proxmox.Task{{UPID: "a", ExitStatus: "OK"}} })
-		time.Sleep(time.Second)
+		pass(time.Second)
 		if got := f.told(); len(got) != 1 {
 			t.Errorf("A cluster that cannot be reached for a while loses no task, got %v", got)
 		}
@@ -348,10 +351,10 @@ func TestFollowEnds(t *testing.T) {
 		c := New(p, WithPollInterval(time.Minute))
 		f := make(followed, 10)
 		c.Follow("a", f.done)
-		time.Sleep(giveUpAfter + 2*time.Minute)
+		pass(giveUpAfter + 2*time.Minute)
 		synctest.Wait()
 		n := p.calls.Load()
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		if p.calls.Load() != n {
 			t.Error("A task that never ends is followed for ever")
 		}

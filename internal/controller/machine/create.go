@@ -222,7 +222,8 @@ func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string
 	}
 	if s != nil && !s.Shared {
 		if wanted != "" && wanted != s.Node {
-			return "", refuse(allocating, "template '%s' is on node %s, and it or its clone on local storage: a clone on node %s is not served yet", m.Parameters().Template, s.Node, wanted)
+			return "", refuse(allocating, "template '%s' is on node %s, and it or its clone on local storage: a clone on node %s is not served yet",
+				m.Parameters().Template, s.Node, wanted)
 		}
 		wanted = s.Node
 	}

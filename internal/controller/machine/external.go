@@ -226,7 +226,7 @@ func (e *external) makePlan(m Machine, id identity) error {
 	}
 	if d.devices, err = before.assign(m.Parameters(), e.vm.Config); err != nil {
 		e.plan = plan{desired: d, refusals: []string{err.Error()}}
-		return nil
+		return nil //nolint:nilerr // The plan has it.
 	}
 	d.devices = d.devices.without(d.devices.settled(m.Parameters(), e.vm.Config))
 	e.plan = plan{
@@ -442,10 +442,9 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 // refused has a refusal of PVE shown by the next look: conditions that are set
 // here are lost when the reconciler writes annotations.
 func (e *external) refused(m Machine, err error) {
-	switch proxmox.ClassOf(err) {
-	case proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown:
+	lasting := []proxmox.Class{proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown}
+	if slices.Contains(lasting, proxmox.ClassOf(err)) {
 		e.tasks.refused(m, err)
-	default: // Trying again may help, or looking.
 	}
 }
 

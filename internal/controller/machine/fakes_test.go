@@ -65,7 +65,6 @@ type pve struct {
 // A guest of the fake. Its type is qemu.
 type guest struct {
 	node    string
-	name    string
 	config  map[string]string
 	pending map[string]string
 	status  string
@@ -227,7 +226,8 @@ func (p *pve) RecentTasks(context.Context) ([]proxmox.Task, error) {
 func (p *pve) Follow(u proxmox.UPID, done func(proxmox.Task)) { p.ends[u] = done }
 
 func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {
-	for ; slices.Contains(p.burned, p.next); p.next++ {
+	for slices.Contains(p.burned, p.next) {
+		p.next++
 	}
 	return p.next, p.call("ReserveVMID")
 }

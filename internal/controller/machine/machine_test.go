@@ -21,7 +21,6 @@ import (
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-
 	corev1 "k8s.io/api/core/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"

@@ -37,7 +37,6 @@ func tenantOf(labels map[string]string) string {
 	return ""
 }
 
-//nolint:gochecknoglobals // A constant.
 var notInTag = regexp.MustCompile(`[^a-z0-9_+.-]`)
 
 // tenantTag is the tag of a tenant: in lower case, as PVE's tags are.
