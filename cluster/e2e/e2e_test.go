@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package e2e tests the built programs as a user meets them: the provider's process against a Kubernetes API
+// and a simulated Proxmox VE, the examples and the documents' commands with kubectl.
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/guard"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+)
+
+// What TestMain hands to the tests: a context that ends when the run is interrupted, the folder that the run
+// writes into, and the checkout.
+var (
+	runContext context.Context       //nolint:gochecknoglobals // Nothing else reaches tests from TestMain.
+	runDir     string                //nolint:gochecknoglobals // See above.
+	checkout   repository.Repository //nolint:gochecknoglobals // See above.
+)
+
+// TestMain runs the tests under a guard, so that no program outlives them, however they end.
+func TestMain(m *testing.M) {
+	var err error
+	if checkout, err = repository.Find("."); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+	os.Exit(guard.Run(checkout.Runs(), "e2e", func(ctx context.Context, dir string) error {
+		runContext, runDir = ctx, dir
+		if m.Run() != 0 {
+			return errors.New("an end-to-end test failed")
+		}
+		return nil
+	}))
+}
+
+// TestEndToEnd goes through the steps in their order, since all share one control plane. The last one looks
+// at what all of them left behind.
+func TestEndToEnd(t *testing.T) {
+	s := start(t)
+	for _, step := range []struct {
+		name string
+		test func(t *testing.T)
+	}{
+		{name: "ProviderExamples", test: s.testProviderExamples},
+		{name: "Examples", test: s.testExamples},
+		{name: "Documents", test: s.testDocuments},
+		{name: "Kills", test: s.testKills},
+		{name: "Credentials", test: s.testCredentials},
+		{name: "Outage", test: s.testOutage},
+		{name: "Endpoints", test: s.testEndpoints},
+		{name: "Secrets", test: s.testSecrets},
+	} {
+		t.Run(step.name, step.test)
+	}
+}

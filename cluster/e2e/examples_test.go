@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/kube"
+	"github.com/vitistack/provider-proxmox/cluster/local/machine"
+)
+
+// placeholder is the endpoint of the examples, which the tests replace as a reader would.
+const placeholder = "https://pve1.example.com:8006"
+
+func examples(folder string) string { return filepath.Join(checkout.Root(), "examples", folder) }
+
+// read returns the objects of a folder of examples.
+func read(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	objs, err := kube.ReadDir(examples(folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objs) == 0 {
+		t.Fatalf("examples/%s holds no object", folder)
+	}
+	return objs
+}
+
+// testProviderExamples applies the configurations as they are, then gives them the simulator's address and token.
+func (s *suite) testProviderExamples(t *testing.T) {
+	s.kubectl(t, "apply", "-f", "examples/provider/")
+	for _, obj := range read(t, "provider") {
+		if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+			t.Errorf("cannot find what was applied: %v", err)
+		}
+		if endpoints, _, _ := unstructured.NestedStringSlice(obj.Object, "spec", "endpoints"); slices.Contains(endpoints, placeholder) {
+			s.redirect(t, obj)
+		}
+	}
+	if err := s.connect(); err != nil {
+		t.Fatal(err)
+	}
+	s.setToken(t, s.connection.Credentials.TokenSecret)
+}
+
+// redirect has a configuration lead to the simulator.
+func (s *suite) redirect(t *testing.T, obj *unstructured.Unstructured) {
+	t.Helper()
+	s.merge(t, obj, map[string]any{"spec": map[string]any{
+		"endpoints": s.connection.Endpoints,
+		"tls":       map[string]any{"caCertificate": s.connection.CA, "caCertificateConfigMapRef": nil},
+	}})
+}
+
+// testExamples applies every example, waits until all its Machines are ready, and deletes it.
+func (s *suite) testExamples(t *testing.T) {
+	folders := exampleFolders(t)
+	before := s.holdings(t)
+	var objs []*unstructured.Unstructured
+	var keys []machine.Key
+	for _, folder := range folders {
+		s.kubectl(t, "apply", "-f", "examples/"+folder+"/")
+		objs = append(objs, read(t, folder)...)
+	}
+	for _, obj := range objs {
+		keys = append(keys, machine.KeyOf(obj))
+	}
+	s.untilComplete(t, keys)
+	now := s.holdings(t)
+	now.keeps(t, before)
+	now.noStrays(t)
+	for _, obj := range objs {
+		t.Run(obj.GroupVersionKind().Group+"/"+obj.GetName(), func(t *testing.T) { s.checkExample(t, obj, now) })
+	}
+
+	for _, folder := range folders {
+		s.kubectl(t, "delete", "--wait=false", "-f", "examples/"+folder+"/")
+	}
+	for _, obj := range objs {
+		s.unprotect(t, obj)
+	}
+	s.untilGone(t, keys)
+	s.holdings(t).sameAs(t, before)
+}
+
+// exampleFolders returns the folders whose files hold Machines, and fails if there is something in examples
+// that no test applies.
+func exampleFolders(t *testing.T) []string {
+	t.Helper()
+	machines := []string{"cluster", "namespaced", "quickstart"}
+	entries, err := os.ReadDir(examples(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !slices.Contains(append(machines, "provider", "scenarios"), e.Name()) {
+			t.Errorf("examples/%s is applied by no test", e.Name())
+		}
+	}
+	return machines
+}
+
+// checkExample checks that a Machine of the examples is a VM, the one that its status tells, and that its
+// connection details are written if it asks for them.
+func (s *suite) checkExample(t *testing.T, obj *unstructured.Unstructured, now holdings) {
+	t.Helper()
+	if obj.GetKind() != "Machine" {
+		t.Fatalf("the example is a %s, want a Machine", obj.GetKind())
+	}
+	m := s.machine(machine.KeyOf(obj))
+	if got := now.vms[nameOf(m.VMID)]; !strings.HasPrefix(got, "on "+m.Node+",") {
+		t.Errorf("%s: the cluster holds %q", m, got)
+	}
+	if m.Secret.Name == "" {
+		return
+	}
+	secret := &corev1.Secret{}
+	if err := s.Kube.Get(s.ctx, m.Secret, secret); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(secret.Data["vmid"]); got != fmt.Sprint(m.VMID) {
+		t.Errorf("%s: its connection Secret holds the VMID %q", m, got)
+	}
+}
+
+// unprotect sees that a protected VM is not removed, then takes its protection away.
+func (s *suite) unprotect(t *testing.T, obj *unstructured.Unstructured) {
+	t.Helper()
+	if protected, _, _ := unstructured.NestedBool(obj.Object, "spec", "forProvider", "protection"); !protected {
+		return
+	}
+	key := machine.KeyOf(obj)
+	s.until(t, func() string {
+		if m := s.machine(key); !strings.Contains(m.Message, "is protected") {
+			return fmt.Sprintf("%s: it is not said to be protected", m)
+		}
+		return ""
+	})
+	s.merge(t, obj, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"protection": false}}})
+}
+
+// merge changes some fields of an object.
+func (s *suite) merge(t *testing.T, obj *unstructured.Unstructured, change map[string]any) {
+	t.Helper()
+	patch, err := json.Marshal(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Kube.Patch(s.ctx, obj.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatalf("cannot change %s %q: %v", obj.GetKind(), obj.GetName(), err)
+	}
+}

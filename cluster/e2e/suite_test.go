@@ -1,0 +1,260 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/machine"
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+	"github.com/vitistack/provider-proxmox/cluster/local/provider"
+	"github.com/vitistack/provider-proxmox/cluster/local/session"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+)
+
+// patience is how long a test waits for what takes the provider seconds.
+const patience = 90 * time.Second
+
+// A suite is the control plane, the simulated cluster and the provider that all steps share.
+type suite struct {
+	*session.Session
+
+	ctx        context.Context //nolint:containedctx // It ends when the run does, and every wait with it.
+	connection provider.Connection
+	simulator  *simulator.Simulator
+	pve        *process.Process
+	spec       process.Spec
+	provider   *process.Process
+
+	mu       sync.Mutex
+	machines map[machine.Key]machine.Machine
+}
+
+// start starts everything and stops it when the test ends.
+func start(t *testing.T) *suite {
+	t.Helper()
+	for _, name := range []string{"provider", "pve-simulator"} {
+		if _, err := checkout.Binary(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &suite{machines: map[machine.Key]machine.Machine{}}
+	s.Session, s.ctx = session.New(runContext, checkout, runDir, os.Stdout)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, step := range []func() error{s.startPlane, s.startSimulator, s.startFirstProvider, s.connect, s.follow} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func (s *suite) startPlane() error {
+	if err := s.StartControlPlane(s.ctx); err != nil {
+		return err
+	}
+	return s.InstallCRDs(s.ctx)
+}
+
+func (s *suite) startSimulator() error {
+	var err error
+	if s.simulator, err = simulator.New(s.Dir); err != nil {
+		return err
+	}
+	path, err := checkout.Binary("pve-simulator")
+	if err != nil {
+		return err
+	}
+	if s.pve, err = s.Run(s.ctx, s.simulator.Spec(path, checkout.Scenario())); err != nil {
+		return err
+	}
+	s.connection, err = s.simulator.Connection()
+	return err
+}
+
+// startFirstProvider starts the provider beside the session, which would end with it: the tests kill it.
+func (s *suite) startFirstProvider() error {
+	path, err := checkout.Binary("provider")
+	if err != nil {
+		return err
+	}
+	if s.spec, err = provider.Spec(path, s.Kubeconfig, append(os.Environ(), "LOG_LEVEL=debug")); err != nil {
+		return err
+	}
+	s.spec.Log = filepath.Join(s.Dir, s.spec.Name+".log")
+	s.OnClose(s.spec.Name, func() error {
+		if s.provider == nil {
+			return nil
+		}
+		return s.provider.Stop()
+	})
+	s.provider, err = process.Start(s.ctx, s.spec)
+	return err
+}
+
+// connect creates the configurations named default, or makes them again what they were.
+func (s *suite) connect() error {
+	objs, err := s.connection.Objects()
+	if err != nil {
+		return err
+	}
+	return s.Kube.ApplyAll(s.ctx, objs)
+}
+
+// follow keeps the Machines of both scopes up to date until the run ends.
+func (s *suite) follow() error {
+	changes, err := machine.Follow(s.ctx, s.Kube.Config())
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			select {
+			case <-s.ctx.Done():
+				return
+			case c := <-changes:
+				s.take(c)
+			}
+		}
+	}()
+	return nil
+}
+
+func (s *suite) take(c machine.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Gone {
+		delete(s.machines, c.Machine.Key)
+		return
+	}
+	s.machines[c.Machine.Key] = c.Machine
+}
+
+// machine returns a Machine as it was seen last, a zero one if there is none.
+func (s *suite) machine(key machine.Key) machine.Machine {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.machines[key]
+}
+
+// until waits until missing says that nothing is missing any more.
+func (s *suite) until(t *testing.T, missing func() string) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		what := missing()
+		if what == "" {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-s.ctx.Done():
+			t.Fatal(context.Cause(s.ctx))
+		case <-s.provider.Exited():
+			t.Fatalf("the provider ended (%v), its last lines:\n%s", s.provider.Err(), process.LogTail(s.spec.Log, 30))
+		case <-deadline.C:
+			t.Fatalf("after %s: %s\nthe provider's last lines:\n%s", patience, what, process.LogTail(s.spec.Log, 30))
+		}
+	}
+}
+
+// untilComplete waits until Machines are ready and in sync.
+func (s *suite) untilComplete(t *testing.T, keys []machine.Key) {
+	t.Helper()
+	s.until(t, func() string {
+		var missing []string
+		for _, key := range keys {
+			if m := s.machine(key); !m.Complete() {
+				missing = append(missing, fmt.Sprintf("not complete: %s: %s, synced %q", key, m, m.Synced))
+			}
+		}
+		return strings.Join(missing, "\n")
+	})
+}
+
+// untilGone waits until none of the Machines is left.
+func (s *suite) untilGone(t *testing.T, keys []machine.Key) {
+	t.Helper()
+	s.until(t, func() string {
+		var left []string
+		for _, key := range keys {
+			if m := s.machine(key); m.Key == key {
+				left = append(left, fmt.Sprintf("not gone: %s", m))
+			}
+		}
+		return strings.Join(left, "\n")
+	})
+}
+
+// incomplete counts the Machines that are not ready or not in sync.
+func (s *suite) incomplete(keys []machine.Key) int {
+	return len(slices.DeleteFunc(slices.Clone(keys), func(k machine.Key) bool { return s.machine(k).Complete() }))
+}
+
+// left counts the Machines that there are.
+func (s *suite) left(keys []machine.Key) int {
+	return len(slices.DeleteFunc(slices.Clone(keys), func(k machine.Key) bool { return s.machine(k).Key != k }))
+}
+
+// kubectl runs kubectl and returns what it wrote.
+func (s *suite) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	output, err := s.RunKubectl(s.ctx, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return output
+}
+
+// kill ends the provider as a crash would.
+func (s *suite) kill(t *testing.T) {
+	t.Helper()
+	err := syscall.Kill(s.provider.Pid(), syscall.SIGKILL)
+	if err != nil && !errors.Is(err, syscall.ESRCH) {
+		t.Fatal(err)
+	}
+	<-s.provider.Exited()
+}
+
+// restart starts the provider after a kill; with a nil probe it does not wait until it is ready.
+func (s *suite) restart(t *testing.T, ready process.Probe) {
+	t.Helper()
+	spec := s.spec
+	spec.Ready = ready
+	p, err := process.Start(s.ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.provider = p
+}
