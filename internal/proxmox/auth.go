@@ -211,7 +211,7 @@ func (a *ticketAuth) ask(ctx context.Context) (*ticket, *failure) {
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	since := a.clock()
-	resp, err := a.next.RoundTrip(r)
+	resp, err := a.next.RoundTrip(r) //nolint:bodyclose // readAll closes it.
 	if err != nil {
 		return nil, loginFailure(asFailure(err, false))
 	}

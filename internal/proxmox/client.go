@@ -173,7 +173,7 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.http.Do(req) //nolint:bodyclose // readAll closes it.
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,6 @@ func (c Credentials) GoString() string { return c.String() }
 
 // Format writes String for every verb.
 func (c Credentials) Format(s fmt.State, _ rune) {
-	//nolint:errcheck // A formatter has no way to report an error.
 	_, _ = s.Write([]byte(c.String()))
 }
 

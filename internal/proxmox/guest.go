@@ -18,6 +18,7 @@ package proxmox
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -50,7 +51,7 @@ func (r Ref) validate() string {
 }
 
 func validVMID(id int) string {
-	if id < 0 || telmate.GuestID(id).Validate() != nil {
+	if id < 0 || id > math.MaxUint32 || telmate.GuestID(id).Validate() != nil {
 		return "vmid " + strconv.Itoa(id) + " is not within 100 and 999999999"
 	}
 	return ""

@@ -18,31 +18,32 @@ package proxmox
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // This file alone knows the texts of PVE's messages, of 8.x and 9.x.
-//
-//nolint:gochecknoglobals // Compiled once; never changed.
+
 var (
 	// An absent VM is not told by a bare "does not exist", which PVE says of
 	// storages, volumes, pools, disks and snapshots too.
 	reNotFound = regexp.MustCompile(`[Cc]onfiguration file '[^']*' does not exist|unable to find configuration file for (VM|CT) \d+`)
 
-	reAlreadyExists  = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists`)
-	reLocked         = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error|got lock (request )?timeout`)
-	reDigest         = regexp.MustCompile(`checksum mismatch \(|detected modified configuration`)
-	reRunning        = regexp.MustCompile(`\b(VM|CT) \d+ (is|already) running|if (VM|CT) is running`)
-	reNotRunning     = regexp.MustCompile(`\b(VM|CT) \d+ (is )?not running`)
-	reProtected      = regexp.MustCompile(`protection mode enabled`)
-	reHotplug        = regexp.MustCompile(`^hotplug problem\b`)
-	reNoSuchTask     = regexp.MustCompile(`^no such task$`)
-	reAgent          = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed`)
-	reRootOnly       = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
-	rePrivilege      = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
-	reReference      = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|no such cluster node|No such storage`)
+	reAlreadyExists = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists`)
+	reLocked        = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error|got lock (request )?timeout`)
+	reDigest        = regexp.MustCompile(`checksum mismatch \(|detected modified configuration`)
+	reRunning       = regexp.MustCompile(`\b(VM|CT) \d+ (is|already) running|if (VM|CT) is running`)
+	reNotRunning    = regexp.MustCompile(`\b(VM|CT) \d+ (is )?not running`)
+	reProtected     = regexp.MustCompile(`protection mode enabled`)
+	reHotplug       = regexp.MustCompile(`^hotplug problem\b`)
+	reNoSuchTask    = regexp.MustCompile(`^no such task$`)
+	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed`)
+	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
+	rePrivilege     = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
+	reReference     = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
+		`no such cluster node|No such storage`)
 	reUnavailable    = regexp.MustCompile(`no quorum|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
 	reInvalidRequest = regexp.MustCompile(strings.Join([]string{
 		`does not support '`, `not allowed for linked clones`, `Linked clone feature is not supported`,
@@ -150,14 +151,9 @@ func unavailable(e *Error) bool { return e.says(reUnavailable) }
 func invalid(e *Error) bool { return e.says(reRootOnly) || e.says(reInvalidRequest) }
 
 func conflict(e *Error) bool {
-	for _, re := range []*regexp.Regexp{
+	return slices.ContainsFunc([]*regexp.Regexp{
 		reNotFound, reAlreadyExists, reLocked, reDigest, reRunning, reNotRunning, reProtected, reHotplug, reNoSuchTask,
-	} {
-		if e.says(re) {
-			return true
-		}
-	}
-	return false
+	}, e.says)
 }
 
 // scrub makes a text of PVE fit for a condition: one line, without the given

@@ -197,7 +197,10 @@ func TestConcurrencyLimit(t *testing.T) {
 	pve := newFakePVE(t, func(asked) reply {
 		n := now.Add(1)
 		defer now.Add(-1)
-		for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
+		for p := peak.Load(); n > p; p = peak.Load() {
+			if peak.CompareAndSwap(p, n) {
+				break
+			}
 		}
 		reached <- struct{}{}
 		<-release

@@ -27,7 +27,7 @@ import (
 // Properties are the value of an option that has parts, such as
 // local:100/vm-100-disk-0.raw,size=32G. They keep their order, so that what was
 // read is written back the same. The zero value is empty and usable.
-type Properties struct {
+type Properties struct { //nolint:recvcheck // A value that is changed by few methods.
 	items []property
 }
 

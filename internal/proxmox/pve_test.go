@@ -83,10 +83,11 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // write writes the answer by hand, since net/http does not let a handler choose
 // the phrase of the status line.
-func write(t testing.TB, w http.ResponseWriter, r reply) {
+func write(tb testing.TB, w http.ResponseWriter, r reply) {
+	tb.Helper()
 	conn, buf, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		t.Errorf("cannot take over the connection: %v", err)
+		tb.Errorf("cannot take over the connection: %v", err)
 		return
 	}
 	defer conn.Close() //nolint:errcheck // The test is over if this matters.
@@ -99,7 +100,7 @@ func write(t testing.TB, w http.ResponseWriter, r reply) {
 	}
 	writeHead(buf.Writer, r, length)
 	if err := buf.Flush(); err != nil {
-		t.Logf("cannot write the answer: %v", err)
+		tb.Logf("cannot write the answer: %v", err)
 	}
 }
 

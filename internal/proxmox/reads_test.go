@@ -158,8 +158,11 @@ func TestReads(t *testing.T) {
 			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Pending(ctx, vm100)) },
 			path: "/nodes/pve1/qemu/100/pending",
 			want: []PendingValue{
-				{Key: "net1", Value: ptr("virtio=BC:24:11:00:04:01,bridge=vmbr0"), Delete: 1}, {Key: "memory", Value: ptr("64"), Pending: ptr("96")},
-				{Key: "cores", Pending: ptr("2")}, {Key: "digest", Value: ptr("e1e1")}, {Key: "tags", Value: ptr("")},
+				{Key: "net1", Value: ptr("virtio=BC:24:11:00:04:01,bridge=vmbr0"), Delete: 1},
+				{Key: "memory", Value: ptr("64"), Pending: ptr("96")},
+				{Key: "cores", Pending: ptr("2")},
+				{Key: "digest", Value: ptr("e1e1")},
+				{Key: "tags", Value: ptr("")},
 			},
 		},
 		"StatusRunning": {

@@ -104,6 +104,7 @@ func releases(t *testing.T, test func(*testing.T, simulator.Options)) {
 
 func TestLifeOfVM(t *testing.T) {
 	releases(t, func(t *testing.T, o simulator.Options) {
+		t.Helper()
 		l := newLab(t, o)
 		ctx := t.Context()
 		vm := proxmox.Ref{Node: "pve1", VMID: 20000}

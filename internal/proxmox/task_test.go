@@ -116,6 +116,7 @@ func TestTasks(t *testing.T) {
 
 // logOf answers for a log of n lines as PVE does.
 func logOf(t *testing.T, n int) func(asked) reply {
+	t.Helper()
 	return func(a asked) reply {
 		q, err := url.ParseQuery(a.query)
 		if err != nil {
