@@ -44,7 +44,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
 		tasks:   newTasks(time.Now),
 		wake:    func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		options: o.Options,
-		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())), //nolint:staticcheck // crossplane-runtime records with the old events API.
+		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
 		now:     time.Now,
 	}
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
