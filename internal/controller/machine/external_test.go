@@ -806,6 +806,76 @@ func TestDifferenceIsShown(t *testing.T) {
 	}
 }
 
+func TestAgent(t *testing.T) {
+	eth0 := []proxmox.Interface{{Name: "eth0", Addresses: addrs("192.0.2.1")}}
+	cases := map[string]struct {
+		reason  string
+		agent   string
+		answer  []proxmox.Interface
+		err     error
+		before  []string
+		want    []string
+		network xpv2.ConditionReason
+	}{
+		"Answers": {reason: "What the agent reports is shown.", agent: "1", answer: eth0, want: []string{"192.0.2.1"}, network: ReasonNetworkReady},
+		"Boots":   {reason: "An agent that is not up yet is waited for.", agent: "1", err: refused(500, "QEMU guest agent is not running"), network: ReasonNetworkPending},
+		"Silent":  {reason: "What it reported before stays while it does not answer.", agent: "1", err: refused(500, "QEMU guest agent is not running"), before: []string{"192.0.2.2"}, want: []string{"192.0.2.2"}, network: ReasonNetworkReady},
+		"Off":     {reason: "An agent that was turned off is not asked, and what it reported is out of date.", agent: "0", answer: eth0, before: []string{"192.0.2.2"}, network: ReasonNetworkReady},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.vms[10000] = ourVM("running")
+			b.vms[10000].config["agent"], b.vms[10000].config["net0"] = tc.agent, "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+			b.vms[10000].agent, b.errs["Interfaces"] = tc.answer, tc.err
+			if tc.err != nil {
+				b.vms[10000].agent = nil
+			}
+			b.m.Observation().IPAddresses = tc.before
+			if s := b.reconcile(t.Context()); s.err != nil || !s.upToDate {
+				t.Errorf("\n%s\nan agent is no reason to stop: %+v", tc.reason, s)
+			}
+			if diff := cmp.Diff(tc.want, b.m.Observation().IPAddresses); diff != "" {
+				t.Errorf("\n%s\naddresses: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := b.m.GetCondition(TypeNetworkConfigured).Reason; got != tc.network {
+				t.Errorf("\n%s\nwant %s, got %s", tc.reason, tc.network, got)
+			}
+		})
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	for _, call := range []string{"Status", "Pending", "RecentTasks", "Nodes", "FreshGuests", "Storages"} {
+		t.Run(call, func(t *testing.T) {
+			b := newBench(t, nil)
+			if call == "Status" || call == "Pending" {
+				b.vms[10000] = ourVM("stopped")
+			}
+			b.errs[call] = refused(595, "No route to host")
+			if s := b.reconcile(t.Context()); !proxmox.IsUnavailable(s.err) || len(b.writes) != 0 {
+				t.Errorf("What cannot be read must be an error and nothing may be done, got %v and %q", s.err, b.writes)
+			}
+		})
+	}
+}
+
+func TestBrokenAnnotation(t *testing.T) {
+	for name, machine := range map[string]func(*namespaced.Machine){"Alive": nil, "Absent": fromTemplate} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, machine)
+			b.m.Annotations[AnnotationDevices] = "scsi0"
+			if machine == nil {
+				b.vms[10000] = ourVM("stopped")
+			}
+			b.vms[9000] = templateVM()
+			if s := b.reconcile(t.Context()); s.err == nil || len(b.writes) != 0 {
+				t.Errorf("Devices that cannot be read must be an error and nothing may be done, got %v and %q", s.err, b.writes)
+			}
+		})
+	}
+}
+
 func TestWithoutObserve(t *testing.T) {
 	e := newBench(t, nil).external()
 	m := resourceOf("a", 1)

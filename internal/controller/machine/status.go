@@ -90,7 +90,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
 		UUID:           smbiosUUID(v.Config),
 		PowerState:     v.powerState(),
 		Lock:           v.lock(),
-		IPAddresses:    addresses(v.Interfaces, before.IPAddresses, v.Status.Running()),
+		IPAddresses:    addresses(v.Interfaces, before.IPAddresses, v.Status.Running() && v.agentOn()),
 		CPU:            &v1alpha1.MachineCPUObservation{Cores: integer(v.Active["cores"], 1), Sockets: integer(v.Active["sockets"], 1)},
 		MemoryBytes:    int64Pointer(int64(integer(strings.TrimPrefix(v.Active["memory"], "current="), 512)) * int64(proxmox.MiB)),
 		Disks:          v.disks(d),
@@ -209,10 +209,10 @@ func masked(option, value string) string {
 	return value
 }
 
-// addresses of the guest, IPv4 first. Those known before are kept while the
-// agent of a running guest does not answer.
-func addresses(interfaces []proxmox.Interface, before []string, running bool) []string {
-	if !running {
+// addresses of the guest, IPv4 first. Those known before are kept while an agent
+// that is to be there does not answer.
+func addresses(interfaces []proxmox.Interface, before []string, agent bool) []string {
+	if !agent {
 		return nil
 	}
 	if interfaces == nil {
