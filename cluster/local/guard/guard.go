@@ -48,7 +48,7 @@ type Task func(ctx context.Context, dir string) error
 
 // Run runs a task under a guard and returns the exit code of the program: 0 when the task returned nil,
 // 130 when it was interrupted, 1 when it failed. The run folder is created inside runs and its name
-// starts with name; when the task fails, its *.log files stay until the next launch.
+// starts with name; when the task fails or panics, its *.log files stay until the next launch.
 func Run(runs, name string, task Task) int {
 	if dir := os.Getenv(dirVariable); dir != "" {
 		_ = os.Unsetenv(dirVariable)
@@ -115,7 +115,7 @@ func stand(runs, name string) (int, error) {
 
 	code, err := supervise(dir.path, signals)
 	sweep()
-	if code == 1 {
+	if code != 0 && code != codeInterrupted {
 		dir.keepLogs()
 		fmt.Fprintln(os.Stderr, "logs:", dir.path)
 		return code, err

@@ -61,6 +61,8 @@ func play(how string) Task {
 		switch how {
 		case "fail":
 			return errors.New("it failed")
+		case "panic":
+			panic("it has a mistake")
 		case "succeed":
 			return nil
 		}
@@ -151,6 +153,7 @@ func TestRun(t *testing.T) {
 	}{
 		"Success":   {reason: "a task that succeeds leaves nothing", task: "succeed", code: 0},
 		"Failure":   {reason: "of a task that fails the logs stay", task: "fail", code: 1, files: []string{"lock", "ready.log"}},
+		"Panic":     {reason: "so do those of one that panics", task: "panic", code: 2, files: []string{"lock", "ready.log"}},
 		"Interrupt": {reason: "an interrupted task leaves nothing", task: "wait", signal: syscall.SIGINT, code: 130},
 		"Terminate": {reason: "so does one that is asked to terminate", task: "wait", signal: syscall.SIGTERM, code: 130},
 		"Hangup":    {reason: "so does one whose terminal is closed", task: "wait", signal: syscall.SIGHUP, code: 130},
