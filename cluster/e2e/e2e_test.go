@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(guard.Run(checkout.Runs(), "e2e", func(ctx context.Context, dir string) error {
-		runContext, runDir = ctx, dir
+		runContext, runDir = ctx, dir //nolint:fatcontext // It is set once.
 		if m.Run() != 0 {
 			return errors.New("an end-to-end test failed")
 		}
@@ -57,19 +57,12 @@ func TestMain(m *testing.M) {
 // at what all of them left behind.
 func TestEndToEnd(t *testing.T) {
 	s := start(t)
-	for _, step := range []struct {
-		name string
-		test func(t *testing.T)
-	}{
-		{name: "ProviderExamples", test: s.testProviderExamples},
-		{name: "Examples", test: s.testExamples},
-		{name: "Documents", test: s.testDocuments},
-		{name: "Kills", test: s.testKills},
-		{name: "Credentials", test: s.testCredentials},
-		{name: "Outage", test: s.testOutage},
-		{name: "Endpoints", test: s.testEndpoints},
-		{name: "Secrets", test: s.testSecrets},
-	} {
-		t.Run(step.name, step.test)
-	}
+	t.Run("ProviderExamples", s.testProviderExamples)
+	t.Run("Examples", s.testExamples)
+	t.Run("Documents", s.testDocuments)
+	t.Run("Kills", s.testKills)
+	t.Run("Credentials", s.testCredentials)
+	t.Run("Outage", s.testOutage)
+	t.Run("Endpoints", s.testEndpoints)
+	t.Run("Secrets", s.testSecrets)
 }

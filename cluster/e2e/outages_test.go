@@ -32,7 +32,7 @@ import (
 )
 
 // wrongToken is the secret of no token.
-const wrongToken = "e2e-wrong-token-secret" //nolint:gosec // It opens nothing.
+const wrongToken = "e2e-wrong-token-secret"
 
 // setToken writes a token's secret into the Secrets that the configurations refer to, in each form that they read.
 func (s *suite) setToken(t *testing.T, secret string) {
@@ -55,7 +55,7 @@ func (s *suite) setToken(t *testing.T, secret string) {
 }
 
 // The Secrets that hold the token.
-const credentialSecret = "proxmox-credentials" //nolint:gosec // The name of a Secret is none.
+const credentialSecret = "proxmox-credentials"
 
 func credentialNamespaces() []string {
 	return []string{provider.SystemNamespace, provider.DefaultNamespace}

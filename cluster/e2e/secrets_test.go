@@ -80,14 +80,14 @@ func textOf(t *testing.T, obj *unstructured.Unstructured) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clear := []string{string(text)}
+	texts := []string{string(text)}
 	data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
 	for _, value := range data {
 		if b, err := base64.StdEncoding.DecodeString(value); err == nil {
-			clear = append(clear, string(b))
+			texts = append(texts, string(b))
 		}
 	}
-	return strings.Join(clear, "\n")
+	return strings.Join(texts, "\n")
 }
 
 // allObjects lists all that the API server holds.
