@@ -41,6 +41,7 @@ import (
 // A machine of either group.
 type machine interface {
 	client.Object
+	Parameters() *v1alpha1.MachineParameters
 	Observation() *v1alpha1.MachineObservation
 	SetConditions(c ...xpv2.Condition)
 }
@@ -99,6 +100,26 @@ func TestStatusRoundTrip(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, *got.Observation()); diff != "" {
 				t.Errorf("\nThe API server prunes nothing of a status\n-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// An empty list is a wish, such as for no tags, and differs from none. It must
+// outlive the whole objects that the provider writes.
+func TestEmptyListsKept(t *testing.T) {
+	for name, m := range machines(t) {
+		t.Run(name, func(t *testing.T) {
+			p := m.Parameters()
+			p.Tags, p.Hotplug = []string{}, []string{}
+			p.CloudInit = &v1alpha1.MachineCloudInit{SSHKeys: []string{}, Nameservers: []string{}, SearchDomains: []string{}}
+			want := p.DeepCopy()
+			if err := kube.Create(t.Context(), m, client.DryRunAll); err != nil {
+				t.Fatal(err)
+			}
+			got := []any{p.Tags, p.Hotplug, p.CloudInit}
+			if diff := cmp.Diff([]any{want.Tags, want.Hotplug, want.CloudInit}, got); diff != "" {
+				t.Errorf("\nEmpty lists are kept\n-want, +got:\n%s", diff)
 			}
 		})
 	}

@@ -49,7 +49,7 @@ type MachineCloudInit struct {
 	// +kubebuilder:validation:items:MinLength=16
 	// +kubebuilder:validation:items:MaxLength=8192
 	// +kubebuilder:validation:items:Pattern=`^(sk-)?(ssh|ecdsa)-[^\r\n]+$`
-	SSHKeys []string `json:"sshKeys,omitempty"`
+	SSHKeys []string `json:"sshKeys,omitzero"`
 
 	// Nameservers of the guest, IP addresses. PVE: nameserver.
 	// +optional
@@ -57,7 +57,7 @@ type MachineCloudInit struct {
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule="self.all(a, isIP(a))",messageExpression="'cloudInit.nameservers: %s is not an IP address'.format([self.filter(a, !isIP(a))[0]])"
-	Nameservers []string `json:"nameservers,omitempty"`
+	Nameservers []string `json:"nameservers,omitzero"`
 
 	// SearchDomains of the guest. PVE: searchdomain.
 	// +optional
@@ -65,7 +65,7 @@ type MachineCloudInit struct {
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$`
-	SearchDomains []string `json:"searchDomains,omitempty"`
+	SearchDomains []string `json:"searchDomains,omitzero"`
 
 	// Upgrade packages at the first boot. PVE: ciupgrade, default on.
 	// +optional

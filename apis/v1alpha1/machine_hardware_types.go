@@ -64,6 +64,7 @@ type MachineCPU struct {
 	// PVE: cpu flags=.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:Pattern=`^[+-][a-zA-Z0-9._-]+$`
 	// +kubebuilder:validation:items:MaxLength=32

@@ -208,7 +208,7 @@ type MachineParameters struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=124
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9_][a-z0-9_+.-]*$`
-	Tags []string `json:"tags,omitempty"`
+	Tags []string `json:"tags,omitzero"`
 
 	// OnBoot starts the VM when its node boots. PVE: onboot.
 	// +optional
@@ -305,7 +305,7 @@ type MachineParameters struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=6
 	// +kubebuilder:validation:items:Enum=network;disk;cpu;memory;usb;cloudinit
-	Hotplug []string `json:"hotplug,omitempty"`
+	Hotplug []string `json:"hotplug,omitzero"`
 
 	// Hookscript is the volume ID of a script that PVE runs at the VM's
 	// lifecycle events. Only root@pam may set it. PVE: hookscript.

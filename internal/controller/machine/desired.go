@@ -102,6 +102,9 @@ func (d desired) detached(config map[string]string) []string {
 		if _, ok := config[device]; ok {
 			options = append(options, device)
 		}
+		if ip := ipConfigName(device); config[ip] != "" {
+			options = append(options, ip)
+		}
 	}
 	return options
 }
@@ -167,6 +170,10 @@ func (d desired) refusals(config map[string]string) []string {
 	return no
 }
 
+// rounding is how much larger than asked for a storage may make a disk: LVM, for
+// one, allocates whole extents.
+const rounding = 32 * proxmox.MiB
+
 func (d desired) diskRefusals(k v1alpha1.MachineDisk, config map[string]string) []string {
 	device := d.devices.Disks[k.Name]
 	disk, err := proxmox.ParseDisk(config[device])
@@ -177,7 +184,7 @@ func (d desired) diskRefusals(k v1alpha1.MachineDisk, config map[string]string) 
 		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
 	}
 	var no []string
-	if has, known := disk.Size(); known && k.Size != nil && diskSize(k) < has {
+	if has, known := disk.Size(); known && k.Size != nil && diskSize(k)+rounding < has {
 		no = append(no, fmt.Sprintf("disk %q (%s) cannot shrink from %s to %s", k.Name, device, has, *k.Size))
 	}
 	if k.Storage != nil && *k.Storage != disk.Storage() {

@@ -78,6 +78,12 @@ func TestDifference(t *testing.T) {
 			config: our(m{"cores": "4", "tags": "x", "scsi0": "s:vm-100-disk-0,size=4G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "boot": "order=scsi0"}),
 			want:   difference{Set: proxmox.Params{}},
 		},
+		"NetworkRemoved": {
+			reason: "With a network goes what cloud-init was to configure on it.",
+			before: devices{Networks: m{"lan": "net1"}, assigned: true},
+			config: our(m{"net1": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ipconfig1": "ip=dhcp"}),
+			want:   difference{Set: proxmox.Params{}, Delete: []string{"ipconfig1", "net1"}},
+		},
 		"UpToDate": {
 			reason: "What PVE rewrote is no difference.",
 			spec: v1alpha1.MachineParameters{
@@ -216,6 +222,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"None":           {reason: "What can be done is not refused.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("30G"), Storage: new("s")}), config: config},
 		"Shrink":         {reason: "A disk never shrinks.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("10G")}), config: config, want: []string{"cannot shrink from 20G to 10G"}},
+		"Rounded":        {reason: "A disk that its storage has made a little larger does not shrink.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("20476M")}), config: config},
 		"Move":           {reason: "Moving disks is not served.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Storage: new("t")}), config: config, want: []string{`cannot move from storage "s" to "t"`}},
 		"CDROM":          {reason: "A CD-ROM drive is no disk.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("ide0"), Size: new("1G")}), config: config, want: []string{"is a CD-ROM drive"}},
 		"NoSize":         {reason: "A new disk needs a size.", spec: disks(disk("a")), defaults: defaults{Storage: "s"}, want: []string{`disk "a" is new and has no size`}},

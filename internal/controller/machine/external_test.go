@@ -184,8 +184,14 @@ func TestReconcile(t *testing.T) {
 			want: failed(want{Allocated: ReasonInsufficientResources}), err: "insufficient resources on node pve1",
 		},
 		"NodeOffline": {
-			reason: "Nothing is created on a node that is offline.", pve: func(b *bench) { b.nodes[0].Status = "offline" },
-			want: want{}, err: `node "pve1" is offline`,
+			reason: "A VM that is not there yet goes to another node when the chosen one goes offline.",
+			pve:    func(b *bench) { b.nodes[0].Status = "offline" },
+			want:   want{Phase: v1alpha1.MachinePending, Writes: []string{"Create pve2/10000"}},
+		},
+		"WantedNodeOffline": {
+			reason: "Nothing is created on a node that is offline.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve1") },
+			pve:  func(b *bench) { b.nodes[0].Status = "offline" },
+			want: failed(want{Created: ReasonCreationFailed}), err: `node "pve1" is offline`,
 		},
 		"OtherNode": {
 			reason: "A node that was changed before there is a VM counts.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
@@ -453,7 +459,7 @@ func TestReconcile(t *testing.T) {
 				b.vms[10000] = ourVM("running")
 				b.vms[10000].config["protection"] = "1"
 			},
-			want: running(want{Ready: ReasonProtected, UpToDate: true}), err: "is protected",
+			want: running(want{Ready: xpv2.ReasonDeleting, UpToDate: true}), err: "is protected",
 		},
 		"DeleteUnprotected": {
 			reason: "A spec that lifts the protection lets the VM be removed.", machine: all(deleted, func(m *namespaced.Machine) {
@@ -469,8 +475,16 @@ func TestReconcile(t *testing.T) {
 			reason: "A VM that is being created is removed when it is there.", machine: deleted,
 			pve: func(b *bench) {
 				b.vms[10000] = &guest{node: "pve1", status: "stopped", config: map[string]string{"lock": "create"}}
+				b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmcreate", ID: "10000", Running: true}}
 			},
 			want: want{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting},
+		},
+		"DeleteCreationDied": {
+			reason: "A VM whose creation died with its node is not waited for in silence.", machine: deleted,
+			pve: func(b *bench) {
+				b.vms[10000] = &guest{node: "pve1", status: "stopped", config: map[string]string{"lock": "create"}}
+			},
+			want: want{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "qm unlock 10000",
 		},
 		"DeleteCreationUnseen": {
 			reason: "A VM whose creation is not seen yet is waited for.", machine: deleted,

@@ -145,9 +145,12 @@ func sameNIC(a, b string) bool {
 	return errX == nil && errY == nil && x.Equal(y)
 }
 
+// ipConfigName is the option of cloud-init for a network device.
+func ipConfigName(device string) string { return "ipconfig" + strings.TrimPrefix(device, "net") }
+
 // ipConfigOption is what cloud-init configures on a network interface.
 func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
-	name := "ipconfig" + strings.TrimPrefix(device, "net")
+	name := ipConfigName(device)
 	if c == nil {
 		return option{name: name, want: undeclared}
 	}

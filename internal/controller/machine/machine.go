@@ -14,6 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
+// Package machine drives virtual machines of Proxmox VE.
 package machine
 
 import (
@@ -33,7 +34,47 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
+
+// A Machine of either scope.
+type Machine interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.MachineParameters
+	Observation() *v1alpha1.MachineObservation
+}
+
+// A Client does to PVE what a Machine needs done.
+type Client interface {
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
+	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
+	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
+
+	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
+	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
+	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
+	ConfigureAsync(ctx context.Context, ref proxmox.Ref, change proxmox.Change) (proxmox.UPID, error)
+	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
+	Start(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
+	Shutdown(ctx context.Context, ref proxmox.Ref, o proxmox.ShutdownOptions) (proxmox.UPID, error)
+	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// An Inventory answers what all Machines of a cluster ask.
+type Inventory interface {
+	Guests(ctx context.Context) ([]proxmox.Guest, error)
+	FreshGuests(ctx context.Context) ([]proxmox.Guest, error)
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	Storages(ctx context.Context) ([]proxmox.Storage, error)
+	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
+	Follow(u proxmox.UPID, done func(proxmox.Task))
+	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
+	BurnVMID(id int)
+}
 
 // Setup adds a controller of Machines of one scope to the manager.
 func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {

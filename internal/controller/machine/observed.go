@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,15 @@ type vm struct {
 
 // lock of PVE on the VM's configuration.
 func (v *vm) lock() string { return v.Config["lock"] }
+
+// beingCreated says whether the VM is not complete yet.
+func (v *vm) beingCreated() bool { return v.lock() == "create" || v.lock() == "clone" }
+
+// stuck says what to do about a VM that is locked for its creation for ever.
+func (v *vm) stuck() string {
+	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation died, and \"qm unlock %d\" on the node lets it be deleted",
+		v.VMID, v.Node, v.lock(), v.VMID)
+}
 
 func (v *vm) template() bool { return v.Config["template"] == "1" }
 
@@ -92,12 +102,18 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := guestOf(guests, id); ok {
-		hint = g.Node
+	off, err := e.offline(ctx, hint)
+	if err != nil {
+		return nil, err
 	}
-	if hint != "" {
-		v, err := e.look(ctx, proxmox.Ref{Node: hint, VMID: id})
-		if v != nil || err != nil {
+	node := hint
+	if g, ok := guestOf(guests, id); ok {
+		node = g.Node
+	} else if off {
+		node = "" // The list has the VMs of nodes that are offline too.
+	}
+	if node != "" {
+		if v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id}); v != nil || err != nil {
 			return v, err
 		}
 	}
@@ -151,16 +167,17 @@ func (e *external) look(ctx context.Context, ref proxmox.Ref) (*vm, error) {
 // online is an error if the cluster says that a node is offline, which saves
 // waiting for the node's answer.
 func (e *external) online(ctx context.Context, node string) error {
+	off, err := e.offline(ctx, node)
+	if off {
+		return errors.Errorf("node %q is offline", node)
+	}
+	return err
+}
+
+// offline says whether the cluster knows a node and says that it is offline.
+func (e *external) offline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	for _, n := range nodes {
-		if n.Name == node && !n.Online() {
-			return errors.Errorf("node %q is %s", node, n.Status)
-		}
-	}
-	return nil
+	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && !n.Online() }), err
 }
 
 // agentTimeout is how long the guest agent is waited for.

@@ -57,7 +57,6 @@ const (
 	ReasonPendingChanges        xpv2.ConditionReason = "PendingChanges"
 	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
 	ReasonLocked                xpv2.ConditionReason = "Locked"
-	ReasonProtected             xpv2.ConditionReason = "Protected"
 	ReasonNotOurs               xpv2.ConditionReason = "NotOurs"
 	ReasonStopped               xpv2.ConditionReason = "NotInDesiredPowerState"
 )

@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// absent is the observation where there is no VM. If it may be created, all is
+// decided and checked here, where conditions can be shown.
+func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
+	e.vm = nil
+	if id.VMID != 0 {
+		if busy, err := e.creating(ctx, m, id.VMID); busy || err != nil {
+			return e.waiting(ctx, m, id)
+		}
+	}
+	if meta.WasDeleted(m) {
+		e.tasks.forget(m)
+		return managed.ExternalObservation{}, nil
+	}
+	if id.VMID == 0 || !mayCreate(m) {
+		m.Observation().Phase = v1alpha1.MachinePending
+		return managed.ExternalObservation{}, nil
+	}
+	return managed.ExternalObservation{}, e.mayBeCreated(ctx, m, id)
+}
+
+// mayBeCreated decides how the VM is created and shows why it cannot be.
+func (e *external) mayBeCreated(ctx context.Context, m Machine, id identity) error {
+	err := e.tasks.held(m)
+	if err == nil {
+		e.creation, err = e.prepare(ctx, m, id)
+	}
+	if err == nil {
+		m.Observation().Phase = v1alpha1.MachinePending
+		return nil
+	}
+	m.Observation().Phase = v1alpha1.MachineError
+	show(m, xpv2.Unavailable().WithMessage(err.Error()), refusalCondition(err))
+	return err
+}
+
+// refusalCondition is the condition that shows why a VM cannot be created.
+func refusalCondition(err error) xpv2.Condition {
+	var r refusal
+	if !errors.As(err, &r) {
+		return condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
+	}
+	switch r.condition {
+	case allocating:
+		return condition(TypeResourcesAllocated, corev1.ConditionFalse, ReasonAllocationFailed, err.Error())
+	case overcommitting:
+		return condition(TypeResourcesAllocated, corev1.ConditionFalse, ReasonInsufficientResources, err.Error())
+	case networking:
+		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkError, err.Error())
+	case creating:
+	}
+	return condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
+}
+
+// foreign is the observation of a VM that is somebody else's. It is as if there
+// were none: a VMID that we chose is exchanged, one that the user named is a
+// conflict.
+func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
+	node := e.vm.Node
+	e.vm = nil
+	if meta.WasDeleted(m) {
+		e.tasks.forget(m)
+		return managed.ExternalObservation{}, nil
+	}
+	if mayExchange(m) && mayCreate(m) {
+		err := e.mayBeCreated(ctx, m, id)
+		if e.creation != nil {
+			e.creation.taken = true
+		}
+		return managed.ExternalObservation{}, err
+	}
+	err := errors.Errorf("VM %d already exists on node %s and is not this resource's: it is left alone. "+
+		"Choose another vmid, or create a resource with the annotation %s: \"%d\" to adopt it", id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
+	m.Observation().Phase = v1alpha1.MachineError
+	show(m, notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
+	return managed.ExternalObservation{}, err
+}
+
+// cloneGrace is how long after our last attempt a running clone of the same
+// template may be the one that we started.
+const cloneGrace = 10 * time.Minute
+
+// creating says whether a task may be creating the VM although it cannot be seen
+// yet. The task of a clone names its source only.
+func (e *external) creating(ctx context.Context, m Machine, vmid int) (bool, error) {
+	if busy, err := e.busy(ctx, m, vmid); busy || err != nil {
+		return busy, err
+	}
+	source, begun := m.GetAnnotations()[AnnotationSource], meta.GetExternalCreatePending(m)
+	if source == "" || begun.IsZero() || e.now().Sub(begun) > cloneGrace {
+		return false, nil
+	}
+	tasks, err := e.inventory.RecentTasks(ctx)
+	return slices.ContainsFunc(tasks, func(t proxmox.Task) bool {
+		return t.Running && t.ID == source && t.Type == "qmclone"
+	}), err
+}

@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Delete does the next thing that leads to the end of the VM.
+func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
+	show(m, xpv2.Deleting())
+	if e.vm == nil {
+		return managed.ExternalDelete{}, nil
+	}
+	works := e.busy
+	if e.vm.beingCreated() {
+		works = e.creating
+	}
+	if busy, err := works(ctx, m, e.vm.VMID); busy || err != nil {
+		return managed.ExternalDelete{}, err
+	}
+	if e.vm.beingCreated() {
+		return managed.ExternalDelete{}, errors.New(e.vm.stuck())
+	}
+	if lock := e.vm.lock(); lock != "" {
+		return managed.ExternalDelete{}, errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
+	}
+	if err := e.tasks.held(m); err != nil {
+		return managed.ExternalDelete{}, err
+	}
+	return managed.ExternalDelete{}, e.destroy(ctx, m)
+}
+
+func (e *external) destroy(ctx context.Context, m Machine) error {
+	if e.vm.Config["protection"] == "1" {
+		if p := m.Parameters().Protection; p == nil || *p {
+			return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
+		}
+		if err := e.unprotect(ctx); err != nil {
+			return err
+		}
+	}
+	if e.vm.Status.Running() {
+		return e.start(m)(e.client.Shutdown(ctx, e.vm.Ref, shutdown(m)))
+	}
+	return e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true}))
+}
+
+// unprotect lifts the protection of a VM whose spec no longer has it: a resource
+// that is being deleted is not updated any more.
+func (e *external) unprotect(ctx context.Context) error {
+	change := proxmox.Change{Set: proxmox.Params{"protection": "0"}, Digest: e.vm.Digest}
+	return errors.Wrap(e.client.Configure(ctx, e.vm.Ref, change), "cannot lift protection")
+}

@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Events of a Machine beside those of the managed reconciler.
+const (
+	reasonTaskEnded  xpevent.Reason = "TaskEnded"
+	reasonTaskFailed xpevent.Reason = "TaskFailed"
+)
+
+// start follows the task that a call to PVE has started.
+func (e *external) start(m Machine) func(proxmox.UPID, error) error {
+	return func(u proxmox.UPID, err error) error {
+		if err == nil && u != "" {
+			e.follow(m, u, e.vm.Node)
+		}
+		return err
+	}
+}
+
+// lastLines of a failed task's log that are shown.
+const lastLines = 3
+
+// follow wakes the Machine when its task has ended.
+func (e *external) follow(m Machine, u proxmox.UPID, node string) {
+	m, _ = m.DeepCopyObject().(Machine)
+	e.tasks.started(m, u)
+	e.inventory.Follow(u, func(t proxmox.Task) {
+		go e.settle(m, t, node) // It reads the log of a task that failed.
+	})
+}
+
+func (e *external) settle(m Machine, t proxmox.Task, node string) {
+	defer e.wake(m)
+	vmid := meta.GetExternalName(m)
+	if t.OK() {
+		e.tasks.ended(m, t, nil)
+		if t.Type == "qmcreate" || t.Type == "qmclone" {
+			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
+		}
+		e.record.Event(m, xpevent.Normal(reasonTaskEnded, fmt.Sprintf("%s of VM %s has ended: %s", t.Type, vmid, t.ExitStatus)))
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	lines, err := e.client.TaskLog(ctx, t.UPID, lastLines)
+	if err != nil {
+		e.log.Debug("Cannot read task log", "vmid", vmid, "error", err)
+	}
+	failure := t.Err(lines...)
+	e.tasks.ended(m, t, failure)
+	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
+	e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
+}
+
+// withLog adds the last lines of a task's log to its error. They may hold times
+// and names that differ each time, so they are for events, not for conditions.
+func withLog(failure error, lines []string) error {
+	if len(lines) == 0 {
+		return failure
+	}
+	return errors.Errorf("%w; its log ends: %s", failure, strings.Join(lines, " | "))
+}
