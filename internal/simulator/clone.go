@@ -97,7 +97,7 @@ func (o *op) cloneable(cl *cloning) (*plan, error) {
 		if s == nil {
 			return nil, die("snapshot '%s' does not exist", cl.snapshot)
 		}
-		source = s.Config
+		source = s.restored()
 	}
 	full := !g.template()
 	if cl.full != nil {

@@ -19,6 +19,7 @@ package simulator
 import (
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -128,7 +129,45 @@ func (c *call) networkConfig(g *Guest) string {
 		writeSubnet(b, config["ip"], config["gw"], "4")
 		writeSubnet(b, config["ip6"], config["gw6"], "6")
 	}
+	c.writeNameServers(b, g)
 	return b.String()
+}
+
+// writeNameServers tells the guest the name servers of its configuration, or those of its node.
+func (c *call) writeNameServers(b *strings.Builder, g *Guest) {
+	n := c.state.Nodes[g.Node]
+	servers, domains := strings.Fields(g.Config["nameserver"]), strings.Fields(g.Config["searchdomain"])
+	if len(servers) == 0 {
+		servers = n.DNS
+	}
+	if len(domains) == 0 {
+		domains = strings.Fields(n.SearchDomain)
+	}
+	if len(servers)+len(domains) == 0 {
+		return
+	}
+	b.WriteString("    - type: nameserver\n")
+	for _, part := range []struct {
+		name   string
+		values []string
+	}{{"address", servers}, {"search", domains}} {
+		if len(part.values) > 0 {
+			fmt.Fprintf(b, "      %s:\n", part.name)
+		}
+		for _, v := range part.values {
+			fmt.Fprintf(b, "      - '%s'\n", v)
+		}
+	}
+}
+
+// writeAddress writes a fixed address, of IPv4 with its network mask.
+func writeAddress(b *strings.Builder, ip, length string) {
+	if strings.Contains(ip, ":") {
+		fmt.Fprintf(b, "      - type: static6\n        address: '%s/%s'\n", ip, length)
+		return
+	}
+	mask := net.IP(net.CIDRMask(atoi(length), 32))
+	fmt.Fprintf(b, "      - type: static\n        address: '%s'\n        netmask: '%s'\n", ip, mask)
 }
 
 func writeSubnet(b *strings.Builder, address, gateway, family string) {
@@ -138,7 +177,7 @@ func writeSubnet(b *strings.Builder, address, gateway, family string) {
 	case !static:
 		fmt.Fprintf(b, "      - type: %s%s\n", address, family)
 	default:
-		fmt.Fprintf(b, "      - type: static\n        address: '%s/%s'\n", ip, length)
+		writeAddress(b, ip, length)
 		if gateway != "" {
 			fmt.Fprintf(b, "        gateway: '%s'\n", gateway)
 		}

@@ -92,7 +92,7 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 	if !needsNoTicket(r.Method, path) {
 		c.who, _ = s.identify(r)
 	}
-	values, upload, err := decode(r)
+	values, upload, err := decode(r, s.facts.Version)
 	c.upload = upload
 	if err != nil {
 		return plain(http.StatusInternalServerError, err.Error())
@@ -344,14 +344,14 @@ func extjs(resp *wire.Response, body map[string]any, err error) {
 }
 
 // decode reads the parameters of query and body; those of the query win. The content of an uploaded file comes apart.
-func decode(r *wire.Request) (schema.Values, []byte, error) {
+func decode(r *wire.Request, version string) (schema.Values, []byte, error) {
 	values, upload := schema.Values{}, []byte(nil)
 	var err error
 	kind := r.Header.Get("Content-Type")
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodDelete:
 	case strings.HasPrefix(kind, "application/json"):
-		err = decodeJSON(r.Content, values)
+		err = decodeJSON(r.Content, values, parserLines(version))
 	case strings.HasPrefix(kind, "multipart/form-data"):
 		upload, err = decodeMultipart(r, values)
 	default:
@@ -391,17 +391,25 @@ func unescape(s string) string {
 	return s
 }
 
-func decodeJSON(content []byte, into schema.Values) error {
+// parserLines are the lines of pveproxy in which it fails to read a JSON body.
+func parserLines(version string) [2]int {
+	if version == "8.4" {
+		return [2]int{917, 957}
+	}
+	return [2]int{934, 978}
+}
+
+func decodeJSON(content []byte, into schema.Values, lines [2]int) error {
 	var raw any
 	dec := json.NewDecoder(bytes.NewReader(content))
 	dec.UseNumber()
 	if err := dec.Decode(&raw); err != nil {
 		return errors.Errorf("malformed JSON string, neither tag, array, object, number, string or atom, at character offset %d "+
-			`(before "(end of string)") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 934.`, len(content))
+			`(before "(end of string)") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line %d.`, len(content), lines[0])
 	}
 	object, ok := raw.(map[string]any)
 	if !ok {
-		return errors.New("Not a HASH reference at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 978.") //nolint:revive // PVE's words.
+		return errors.Errorf("Not a HASH reference at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line %d.", lines[1]) //nolint:revive // PVE's words.
 	}
 	for name, v := range object {
 		into[name] = jsonValue(v)

@@ -80,6 +80,8 @@ func (s *Server) configOption(key string) bool {
 	switch key {
 	case "node", "vmid", "digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage", "cdrom":
 		return false
+	case "meta":
+		return true // It is an option, though not one that the API takes.
 	}
 	return s.change.Find(key) != nil
 }

@@ -76,7 +76,6 @@ func (a *guestAccess) options(keys []string) error {
 	if a.who == root {
 		return nil
 	}
-	slices.Sort(keys)
 	for _, key := range keys {
 		if err := a.option(key); err != nil {
 			return err

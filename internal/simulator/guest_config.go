@@ -146,7 +146,7 @@ func (c *call) checkChange(ch *change) error {
 	for _, check := range []func() error{
 		func() error { return a.checkDrives(ch.set) },
 		func() error { return a.options(slices.Clone(ch.remove)) },
-		func() error { return a.options(slices.Collect(maps.Keys(ch.set))) },
+		func() error { return a.options(slices.Sorted(maps.Keys(ch.set))) },
 		func() error { return a.storages(ch.set, "") },
 		func() error { return a.devices(ch.set) },
 		func() error { return a.bridges(ch.set) },
@@ -239,6 +239,9 @@ func (o *op) change(ch *change) error {
 	g.dropNoops()
 	if g.Power == Stopped {
 		o.applyPending(g)
+		if g.template() {
+			o.makeTemplate(g, "")
+		}
 		return nil
 	}
 	return o.hotplug(g, u.modified)

@@ -98,7 +98,7 @@ func (c *call) checkCreate(cr *creation) error {
 	resolveCDROM(cr.options)
 	for _, check := range []func() error{
 		func() error { return a.storages(cr.options, cr.storage) },
-		func() error { return a.options(slices.Collect(maps.Keys(cr.options))) },
+		func() error { return a.options(slices.Sorted(maps.Keys(cr.options))) },
 		func() error { return a.devices(cr.options) },
 		func() error { return a.bridges(cr.options) },
 		func() error { return a.checkDrives(cr.options) },

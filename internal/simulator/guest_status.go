@@ -116,7 +116,9 @@ func (o *op) runningStatus(g *Guest, out map[string]any, full bool) {
 			nics[fmt.Sprintf("tap%di%d", g.VMID, index(key))] = map[string]any{"netin": seconds * 1000, "netout": seconds * 500}
 		}
 	}
-	out["nics"] = nics
+	if len(nics) > 0 {
+		out["nics"] = nics
+	}
 }
 
 // machine is the machine version that belongs to the QEMU version.

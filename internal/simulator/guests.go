@@ -17,6 +17,8 @@ limitations under the License.
 package simulator
 
 import (
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+
 	"maps"
 	"slices"
 	"strconv"
@@ -33,6 +35,9 @@ func (c *call) has(name string) bool {
 	_, ok := c.Values[name]
 	return ok
 }
+
+// list is a parameter that holds a list.
+func (c *call) list(name string) []string { return schema.SplitList(c.Values[name]) }
 
 func (c *call) vmid() int { return c.num("vmid") }
 

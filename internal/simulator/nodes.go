@@ -19,7 +19,6 @@ package simulator
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -123,7 +122,14 @@ func (c *call) nodeTime() (any, error) {
 }
 
 func (c *call) nodeDNS() (any, error) {
-	return map[string]any{"dns1": "10.0.0.1", "search": "example.org"}, nil
+	out := map[string]any{}
+	for i, server := range c.state.Nodes[c.node].DNS {
+		out[fmt.Sprintf("dns%d", i+1)] = server
+	}
+	if search := c.state.Nodes[c.node].SearchDomain; search != "" {
+		out["search"] = search
+	}
+	return out, nil
 }
 
 func (c *call) nodeConfig() (any, error) {
@@ -183,62 +189,6 @@ func (c *call) nodeIndex() (any, error) {
 		out = append(out, map[string]any{"name": name})
 	}
 	return out, nil
-}
-
-func (c *call) listNetwork() (any, error) {
-	n := c.state.Nodes[c.node]
-	out := []map[string]any{}
-	for i, name := range slices.Sorted(maps.Keys(n.Interfaces)) {
-		iface := n.Interfaces[name]
-		if !c.wantsInterface(iface) {
-			continue
-		}
-		entry := iface.show(i + 3)
-		entry["iface"] = name
-		out = append(out, entry)
-	}
-	return out, nil
-}
-
-// wantsInterface applies the filter of a list of interfaces.
-func (c *call) wantsInterface(i *Interface) bool {
-	switch t := c.str("type"); t {
-	case "", "include_sdn":
-		return true
-	case "any_bridge", "any_local_bridge":
-		return i.Type == "bridge" || i.Type == "OVSBridge"
-	default:
-		return i.Type == t
-	}
-}
-
-func (c *call) getInterface() (any, error) {
-	i := c.state.Nodes[c.node].Interfaces[c.str("iface")]
-	if i == nil {
-		return nil, paramError("iface", "interface does not exist")
-	}
-	return i.show(3), nil
-}
-
-func (i *Interface) show(priority int) map[string]any {
-	out := map[string]any{
-		"type": i.Type, "active": 1, "priority": priority, "families": []string{"inet"}, "method": "manual", "method6": "manual",
-	}
-	if i.Type == "bridge" {
-		maps.Copy(out, map[string]any{"autostart": 1, "bridge_ports": i.Ports, "bridge_stp": "off", "bridge_fd": "0"})
-	}
-	if i.VLANAware {
-		out["bridge_vlan_aware"], out["bridge_vids"] = 1, "2-4094"
-	}
-	if p, err := netip.ParsePrefix(i.CIDR); err == nil {
-		maps.Copy(out, map[string]any{
-			"method": "static", "cidr": i.CIDR, "address": p.Addr().String(), "netmask": fmt.Sprint(p.Bits()),
-		})
-	}
-	if i.Gateway != "" {
-		out["gateway"] = i.Gateway
-	}
-	return out
 }
 
 func (c *call) empty() (any, error) { return []any{}, nil }

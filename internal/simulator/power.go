@@ -105,13 +105,22 @@ func (o *op) startable(node string, vmid int, skipLock bool) error {
 	return o.devicesExist(g)
 }
 
+// noBridge is how a start fails without a bridge. Before PVE 9 only QEMU noticed.
+func (o *op) noBridge(bridge string) error {
+	if o.st.Version == "8.4" {
+		o.logf("bridge '%s' does not exist", bridge)
+		return die("start failed: QEMU exited with code 1")
+	}
+	return die("bridge '%s' does not exist", bridge)
+}
+
 // devicesExist checks what a VM needs of its node: bridges and volumes.
 func (o *op) devicesExist(g *Guest) error {
 	for key, value := range g.Config {
 		if isNIC(key) {
 			bridge := o.s.parse(key, value)["bridge"]
 			if bridge != "" && o.st.Nodes[g.Node].Interfaces[bridge] == nil {
-				return die("bridge '%s' does not exist", bridge)
+				return o.noBridge(bridge)
 			}
 		}
 		if !isDrive(key) {

@@ -66,7 +66,7 @@ func TestStatusLines(t *testing.T) {
 		"RootOnly":        {reason: "Some options are for root@pam.", client: c, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "args=-foo"}, line: "500 only root can set 'args' config"},
 		"RawDevice":       {reason: "Devices of the host are for root@pam.", client: c, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "hostpci0=01:00.0"}, line: "500 only root can set 'hostpci0' config for non-mapped devices"},
 		"SkipLock":        {reason: "So is skipping locks.", client: c, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"skiplock=1", "cores=1"}, line: "400 Parameter verification failed."},
-		"NotSimulated":    {reason: "What has no behaviour says so.", client: c, request: "GET /cluster/sdn/zones", line: "501 Method 'GET /cluster/sdn/zones' is not simulated"},
+		"NotSimulated":    {reason: "What has no behaviour says so.", client: c, request: "GET /cluster/sdn/dns", line: "501 Method 'GET /cluster/sdn/dns' is not simulated"},
 		"Conflict":        {reason: "A parameter must not contradict the path.", client: c, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"vmid=951", "cores=1"}, line: "400 Parameter verification failed."},
 		"UnknownTask":     {reason: "An unknown task is a wrong parameter.", client: c, request: "GET /nodes/pve1/tasks/UPID:pve1:00000001:00000001:00000001:qmcreate:100:tester@pve!full:/status", line: "400 Parameter verification failed."},
 		"MalformedTask":   {reason: "A task has a UPID.", client: c, request: "GET /nodes/pve1/tasks/foo/status", line: "400 Parameter verification failed.", body: `{"data":null,"errors":{"upid":"unable to parse worker upid"},"message":"Parameter verification failed.\n"}`},

@@ -18,7 +18,7 @@ package simulator
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
+	"crypto/sha1" //nolint:gosec // PVE's digests are SHA-1.
 	"encoding/hex"
 	"fmt"
 )
@@ -43,8 +43,8 @@ func newMAC() string {
 	return fmt.Sprintf("BC:24:11:%02X:%02X:%02X", b[0], b[1], b[2])
 }
 
-// hash is a stable short name for a content.
+// hash is the digest that PVE gives a content.
 func hash(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:16])
+	sum := sha1.Sum(content) //nolint:gosec // PVE's digests are SHA-1.
+	return hex.EncodeToString(sum[:])
 }

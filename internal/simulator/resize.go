@@ -70,6 +70,9 @@ func (o *op) resize(g *Guest, key, size string) error {
 	if bytes < v.Size {
 		return die("shrinking disks is not supported")
 	}
+	if isBase(d.file()) && o.st.Version == "8.4" {
+		return o.resizeBase(d, v, bytes)
+	}
 	if bytes > v.Size && g.Power == Stopped {
 		o.logf("Image resized.")
 	}
@@ -77,4 +80,11 @@ func (o *op) resize(g *Guest, key, size string) error {
 	d["size"] = sizeOption(bytes)
 	g.Config[key] = o.s.print(key, d)
 	return nil
+}
+
+// resizeBase is what happens to the disk of a template: up to PVE 8 its file is read-only.
+func (o *op) resizeBase(d drive, v *Volume, bytes int64) error {
+	storage, name, _ := splitVolume(d.file())
+	file := o.st.Storages[storage].filePath("images", name)
+	return die("command '/usr/bin/qemu-img resize -f %s %s %d' failed: exit code 1", v.Format, file, bytes)
 }

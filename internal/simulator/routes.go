@@ -25,7 +25,7 @@ func method(fn func(*call) (any, error)) handler { return fn }
 // is answered with 501, "… is not simulated".
 func (s *Server) table() map[string]handler {
 	out := map[string]handler{}
-	for _, part := range []map[string]handler{guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes()} {
+	for _, part := range []map[string]handler{guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes(), firewallRoutes(), jobRoutes(), sdnRoutes()} {
 		maps.Copy(out, part)
 	}
 	return out
@@ -102,7 +102,6 @@ func clusterRoutes() map[string]handler {
 		"GET /cluster/ha/status/current":     method((*call).haStatus),
 		"GET /cluster/ha/groups":             method((*call).haGroups),
 		"GET /cluster/ha/rules":              method((*call).empty),
-		"GET /cluster/backup":                method((*call).empty),
 		"GET /cluster/replication":           method((*call).empty),
 		"GET /pools":                         method((*call).listPools),
 		"POST /pools":                        method((*call).createPool),
@@ -132,7 +131,12 @@ func nodeRoutes() map[string]handler {
 		"GET " + node + "/capabilities/qemu/machines": method((*call).machines),
 		"GET " + node + "/lxc":                        method((*call).empty),
 		"GET " + node + "/network":                    method((*call).listNetwork),
+		"POST " + node + "/network":                   method((*call).createInterface),
+		"PUT " + node + "/network":                    method((*call).applyNetwork),
+		"DELETE " + node + "/network":                 method((*call).revertNetwork),
 		"GET " + node + "/network/{iface}":            method((*call).getInterface),
+		"PUT " + node + "/network/{iface}":            method((*call).updateInterface),
+		"DELETE " + node + "/network/{iface}":         method((*call).deleteInterface),
 		"GET " + node + "/tasks":                      method((*call).listTasks),
 		"GET " + node + "/tasks/{upid}":               method((*call).taskIndex),
 		"DELETE " + node + "/tasks/{upid}":            method((*call).stopTask),

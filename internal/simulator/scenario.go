@@ -61,6 +61,9 @@ type ScenarioNode struct {
 	Memory  string `json:"memory,omitempty"`
 	Disk    string `json:"disk,omitempty"`
 	Address string `json:"address,omitempty"`
+	// DNS are name servers, 10.0.0.1 by default; Search is the domain of short names.
+	DNS    []string `json:"dns,omitempty"`
+	Search string   `json:"search,omitempty"`
 	// Interfaces default to the bridge vmbr0.
 	Interfaces []ScenarioInterface `json:"interfaces,omitempty"`
 }
@@ -89,7 +92,8 @@ type ScenarioStorage struct {
 	// Total defaults to 100G.
 	Total string `json:"total,omitempty"`
 	Used  string `json:"used,omitempty"`
-	// Files are such as "iso/debian.iso: 600M"; they are on every node.
+	// Files are such as "iso/debian.iso: 600M"; they are on every node. An image may say how large its file is beside the
+	// size of the disk in it: "import/debian.qcow2: 3G 400M".
 	Files map[string]string `json:"files,omitempty"`
 }
 
@@ -261,7 +265,10 @@ func (n ScenarioNode) build(now time.Time) (*Node, error) {
 	}
 	node := &Node{
 		Name: n.Name, Offline: n.Offline, CPUs: n.CPUs, Memory: memory, Disk: disk, Address: n.Address,
-		Interfaces: map[string]*Interface{}, booted: now.Add(-24 * time.Hour),
+		Interfaces: map[string]*Interface{}, DNS: n.DNS, SearchDomain: n.Search, booted: now.Add(-24 * time.Hour),
+	}
+	if len(node.DNS) == 0 {
+		node.DNS, node.SearchDomain = []string{"10.0.0.1"}, "example.org"
 	}
 	if node.CPUs == 0 {
 		node.CPUs = 8
@@ -269,12 +276,13 @@ func (n ScenarioNode) build(now time.Time) (*Node, error) {
 	if len(n.Interfaces) == 0 {
 		n.Interfaces = []ScenarioInterface{{Name: "vmbr0"}}
 	}
-	for _, i := range n.Interfaces {
+	for k, i := range n.Interfaces {
 		if i.Type == "" {
 			i.Type = "bridge"
 		}
 		node.Interfaces[i.Name] = &Interface{
 			Name: i.Name, Type: i.Type, CIDR: i.CIDR, Gateway: i.Gateway, Ports: i.Ports, VLANAware: i.VLANAware,
+			Autostart: i.Type != "eth", Options: map[string]string{}, priority: firstPriority + k,
 		}
 	}
 	return node, nil
@@ -295,7 +303,7 @@ func (sc ScenarioStorage) build(st *State, now time.Time) error {
 	}
 	st.Storages[sc.ID] = storage
 	for name, text := range sc.Files {
-		bytes, err := size(text, "")
+		disk, length, err := fileSizes(text)
 		if err != nil {
 			return err
 		}
@@ -305,17 +313,27 @@ func (sc ScenarioStorage) build(st *State, now time.Time) error {
 		}
 		for node := range st.Nodes {
 			if storage.storageOn(node) {
-				st.Volumes[storage.key(node, name)] = file(content, name, bytes, now)
+				st.Volumes[storage.key(node, name)] = file(content, name, disk, length, now)
 			}
 		}
 	}
 	return nil
 }
 
+// fileSizes reads the size of a disk and that of the file it is in.
+func fileSizes(text string) (disk, length int64, err error) {
+	first, second, _ := strings.Cut(text, " ")
+	if disk, err = size(first, ""); err != nil {
+		return 0, 0, err
+	}
+	length, err = size(second, first)
+	return disk, length, err
+}
+
 // file is a volume that belongs to no guest.
-func file(content, name string, bytes int64, now time.Time) *Volume {
+func file(content, name string, disk, length int64, now time.Time) *Volume {
 	return &Volume{
-		Content: content, Format: uploadFormat(content, name), Size: bytes, Used: bytes, System: content == "import", Created: now,
+		Content: content, Format: uploadFormat(content, name), Size: disk, Used: length, System: content == "import", Created: now,
 	}
 }
 

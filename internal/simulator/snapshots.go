@@ -37,6 +37,16 @@ func (s *Snapshot) show() map[string]string {
 	return out
 }
 
+// restored are the options that a guest made from the snapshot has.
+func (s *Snapshot) restored() map[string]string {
+	out := maps.Clone(s.Config)
+	delete(out, "description")
+	if s.Description != "" {
+		out["description"] = s.Description
+	}
+	return out
+}
+
 func (c *call) listSnapshots() (any, error) {
 	g, err := c.guest()
 	if err != nil {

@@ -46,6 +46,12 @@ type State struct {
 	ACL    []Grant
 	// HA are the HA resources by ID, such as "vm:100".
 	HA map[string]*HAResource
+	// Firewalls are the firewalls by what they protect: "cluster", "node/NAME" or "vm/VMID".
+	Firewalls map[string]*Firewall
+	// Backups are the backup jobs by ID, with their options as the API names them.
+	Backups map[string]map[string]string
+	// SDN are zones and virtual networks.
+	SDN *SDN
 	// NoQuorum makes writes fail as in a cluster that has lost its majority.
 	NoQuorum bool
 
@@ -59,7 +65,8 @@ func newState(version string) *State {
 	return &State{
 		Version: version, Nodes: map[string]*Node{}, Guests: map[int]*Guest{}, Storages: map[string]*Storage{},
 		Pools: map[string]*Pool{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
-		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, sequence: 1000,
+		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, Firewalls: map[string]*Firewall{},
+		Backups: map[string]map[string]string{}, SDN: newSDN(), sequence: 1000,
 	}
 }
 
@@ -74,8 +81,13 @@ type Node struct {
 	Disk   int64
 	// Address is the node's IP address.
 	Address string
-	// Interfaces are the network interfaces by name.
-	Interfaces map[string]*Interface
+	// Interfaces are the network interfaces by name, PendingInterfaces those after the changes that wait to be applied; nil
+	// without such changes.
+	Interfaces        map[string]*Interface
+	PendingInterfaces map[string]*Interface
+	// DNS are the node's name servers, SearchDomain is where it looks for short names.
+	DNS          []string
+	SearchDomain string
 	// Description is the node's note.
 	Description string
 	booted      time.Time
@@ -91,6 +103,12 @@ type Interface struct {
 	Ports string
 	// VLANAware bridges pass tagged frames.
 	VLANAware bool
+	// Autostart is true for interfaces that come up with the node.
+	Autostart bool
+	// Options are further settings as the API names them, such as "mtu" or "vlan-id".
+	Options map[string]string
+	// priority is the interface's place among the others.
+	priority int
 }
 
 // Guest is a virtual machine.

@@ -128,6 +128,7 @@ func (v *Volume) show(key VolumeKey) map[string]any {
 		"volid": key.Storage + ":" + key.Name, "content": v.Content, "format": v.Format, "size": v.Size, "ctime": v.Created.Unix(),
 	}
 	if v.Content != "images" {
+		out["size"] = v.Used
 		return out
 	}
 	out["vmid"], out["used"], out["parent"] = v.VMID, v.Used, nil
@@ -153,8 +154,12 @@ func (c *call) getVolume() (any, error) {
 		return nil, die("volume_size_info on '%s' failed - no format", id)
 	}
 	storage, name, _ := splitVolume(id)
+	format := v.Format
+	if v.Content == "iso" {
+		format = "raw"
+	}
 	return map[string]any{
-		"path": c.state.Storages[storage].filePath(v.Content, name), "size": v.Size, "used": v.Used, "format": v.Format,
+		"path": c.state.Storages[storage].filePath(v.Content, name), "size": v.Size, "used": v.Used, "format": format,
 	}, nil
 }
 
@@ -253,6 +258,7 @@ func (c *call) uploadFile() (any, error) {
 		return nil, die("storage '%s' does not support '%s' content", s.ID, content)
 	}
 	file, node := c.upload, c.node
+	algorithm, checksum := c.str("checksum-algorithm"), c.str("checksum")
 	return c.spawn("imgcopy", "", func(w *worker) error {
 		w.logf("target node: %s", node)
 		w.logf("target file: %s", s.filePath(content, content+"/"+name))
@@ -260,9 +266,12 @@ func (c *call) uploadFile() (any, error) {
 		if err := w.pauseFor("imgcopy"); err != nil {
 			return err
 		}
+		if err := checkFile(content, name, file, algorithm, checksum); err != nil {
+			return err
+		}
 		return w.do(func(st *State) error {
 			st.Volumes[s.key(node, content+"/"+name)] = &Volume{
-				Content: content, Format: uploadFormat(content, name), Size: int64(len(file)), Used: int64(len(file)), Data: file,
+				Content: content, Format: uploadFormat(content, name), Size: diskSize(name, file), Used: int64(len(file)), Data: file,
 				System: content == "import", Created: w.s.clock.Now(),
 			}
 			return nil
@@ -271,6 +280,9 @@ func (c *call) uploadFile() (any, error) {
 }
 
 func uploadFormat(content, name string) string {
+	if content == "snippets" {
+		return "snippet"
+	}
 	if content != "import" {
 		return content
 	}

@@ -125,7 +125,7 @@ func (o *op) hasFeature(d drive, feature string) bool {
 	case "clone":
 		return isBase(d.file())
 	case "snapshot":
-		return v.Format == "qcow2" || (!s.fileBased() && s.Type != "lvm")
+		return (!isBase(d.file()) || o.st.Version != "8.4") && (v.Format == "qcow2" || (!s.fileBased() && s.Type != "lvm"))
 	}
 	return true
 }

@@ -89,6 +89,7 @@ func stringFormats(version string) map[string]stringFormat {
 		"pve-storage-content": pattern(`^(images|rootdir|vztmpl|iso|backup|snippets|import|none)$`,
 			"invalid content type '%s'"),
 		"pve-storage-path":     pattern(`^/.+`, "value does not look like a valid absolute path"),
+		"pve-calendar-event":   calendarEvent,
 		"pve-startup-order":    startupOrder,
 		"pve-hotplug-features": hotplugFeatures,
 		"pve-cpuset":           pattern(`^\s*\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*\s*$`, "cpuset contains invalid cpu list '%s'"),

@@ -1,0 +1,247 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// firstPriority is the number of a node's first interface; those before are the loopback's.
+const firstPriority = 3
+
+// networks are the interfaces as they are written down: changes that wait to be applied, or what is in force.
+func (n *Node) networks() map[string]*Interface {
+	if n.PendingInterfaces != nil {
+		return n.PendingInterfaces
+	}
+	return n.Interfaces
+}
+
+// changing returns the interfaces for a change that waits to be applied.
+func (n *Node) changing() map[string]*Interface {
+	if n.PendingInterfaces == nil {
+		n.PendingInterfaces = maps.Clone(n.Interfaces)
+	}
+	return n.PendingInterfaces
+}
+
+// up reports whether an interface is in force and in use: a network card is while something is connected to it.
+func (n *Node) up(name string) bool {
+	i := n.Interfaces[name]
+	if i == nil || i.Type != "eth" || i.CIDR != "" {
+		return i != nil
+	}
+	for _, other := range n.Interfaces {
+		if slices.Contains(strings.Fields(other.Ports+" "+other.Options["slaves"]), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// byPriority are the names of interfaces in their order.
+func byPriority(list map[string]*Interface) []string {
+	return slices.SortedFunc(maps.Keys(list), func(a, b string) int {
+		if d := list[a].priority - list[b].priority; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+func (c *call) listNetwork() (any, error) {
+	n := c.state.Nodes[c.node]
+	list, out := n.networks(), []map[string]any{}
+	for _, name := range byPriority(list) {
+		if !c.wantsInterface(list[name]) {
+			continue
+		}
+		entry := n.show(name)
+		entry["iface"] = name
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+// wantsInterface applies the filter of a list of interfaces.
+func (c *call) wantsInterface(i *Interface) bool {
+	switch t := c.str("type"); t {
+	case "", "include_sdn":
+		return true
+	case "any_bridge", "any_local_bridge":
+		return i.Type == "bridge" || i.Type == "OVSBridge"
+	default:
+		return i.Type == t
+	}
+}
+
+func (c *call) getInterface() (any, error) {
+	n := c.state.Nodes[c.node]
+	if n.networks()[c.str("iface")] == nil {
+		return nil, paramError("iface", "interface does not exist")
+	}
+	return n.show(c.str("iface")), nil
+}
+
+// show is an interface as the API tells it.
+func (n *Node) show(name string) map[string]any {
+	i := n.networks()[name]
+	out := map[string]any{
+		"type": i.Type, "priority": i.priority, "families": []string{"inet"}, "method": "manual", "method6": "manual",
+	}
+	for key, value := range i.Options {
+		out[key] = value
+	}
+	if n.up(name) {
+		out["active"] = 1
+	}
+	if i.Autostart {
+		out["autostart"] = 1
+	}
+	if i.Type == "bridge" {
+		maps.Copy(out, map[string]any{"bridge_ports": i.Ports, "bridge_stp": "off", "bridge_fd": "0"})
+	}
+	if i.VLANAware {
+		out["bridge_vlan_aware"], out["bridge_vids"] = 1, "2-4094"
+	}
+	i.showAddress(out)
+	return out
+}
+
+func (i *Interface) showAddress(out map[string]any) {
+	if p, err := netip.ParsePrefix(i.CIDR); err == nil {
+		maps.Copy(out, map[string]any{
+			"method": "static", "cidr": i.CIDR, "address": p.Addr().String(), "netmask": fmt.Sprint(p.Bits()),
+		})
+	}
+	if i.Gateway != "" {
+		out["gateway"] = i.Gateway
+	}
+}
+
+// fill puts the parameters of a call into an interface.
+func (c *call) fill(i *Interface) {
+	i.Type, i.Autostart = c.str("type"), c.flag("autostart")
+	for _, key := range c.list("delete") {
+		delete(i.Options, key)
+	}
+	for name, value := range c.given("iface", "type", "autostart", "address", "netmask") {
+		switch name {
+		case "cidr":
+			i.CIDR = value
+		case "gateway":
+			i.Gateway = value
+		case "bridge_ports":
+			i.Ports = value
+		case "bridge_vlan_aware":
+			i.VLANAware = value == "1"
+		case "comments":
+			i.Options[name] = strings.TrimSuffix(value, "\n") + "\n"
+		default:
+			i.Options[name] = value
+		}
+	}
+	if c.has("address") && c.has("netmask") {
+		i.CIDR = c.str("address") + "/" + c.str("netmask")
+	}
+}
+
+// checkGateway refuses a second default route.
+func (c *call) checkGateway(name string) error {
+	if !c.has("gateway") {
+		return nil
+	}
+	list := c.state.Nodes[c.node].networks()
+	for _, other := range byPriority(list) {
+		if other != name && list[other].Gateway != "" {
+			return paramError("gateway", "Default gateway already exists on interface '%s'.", other)
+		}
+	}
+	return nil
+}
+
+func (c *call) createInterface() (any, error) {
+	n, name := c.state.Nodes[c.node], c.str("iface")
+	if n.networks()[name] != nil {
+		return nil, paramError("iface", "interface already exists")
+	}
+	if err := c.checkGateway(name); err != nil {
+		return nil, err
+	}
+	list := n.changing()
+	i := &Interface{Name: name, Options: map[string]string{}, priority: firstPriority}
+	for _, other := range list {
+		i.priority = max(i.priority, other.priority+1)
+	}
+	c.fill(i)
+	list[name] = i
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) updateInterface() (any, error) {
+	n, name := c.state.Nodes[c.node], c.str("iface")
+	old := n.networks()[name]
+	if old == nil {
+		return nil, paramError("iface", "interface does not exist")
+	}
+	if err := c.checkGateway(name); err != nil {
+		return nil, err
+	}
+	i := *old
+	i.Options = maps.Clone(old.Options)
+	if i.Options == nil {
+		i.Options = map[string]string{}
+	}
+	c.fill(&i)
+	n.changing()[name] = &i
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) deleteInterface() (any, error) {
+	n, name := c.state.Nodes[c.node], c.str("iface")
+	if n.networks()[name] == nil {
+		return nil, paramError("iface", "interface does not exist")
+	}
+	delete(n.changing(), name)
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// revertNetwork forgets the changes that wait.
+func (c *call) revertNetwork() (any, error) {
+	c.state.Nodes[c.node].PendingInterfaces = nil
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// applyNetwork puts the changes that wait into force.
+func (c *call) applyNetwork() (any, error) {
+	node := c.node
+	return c.spawn("srvreload", "networking", func(w *worker) error {
+		if err := w.pauseFor("srvreload"); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			if n := st.Nodes[node]; n.PendingInterfaces != nil {
+				n.Interfaces, n.PendingInterfaces = n.PendingInterfaces, nil
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,242 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// recording is one exchange with a real Proxmox VE, with what was read after it.
+type recording struct {
+	Section string   `json:"section"`
+	Series  string   `json:"file"`
+	Request string   `json:"request"`
+	Status  string   `json:"status"`
+	Body    string   `json:"body"`
+	Task    string   `json:"task"`
+	After   []string `json:"after"`
+	// place is the recording's number in its section.
+	place int
+}
+
+// recordedNode describes the node of the recordings.
+type recordedNode struct {
+	Scenario Scenario                  `json:"scenario"`
+	Series   map[string]recordedSeries `json:"series"`
+	Actors   []struct {
+		Section string `json:"section"`
+		From    int    `json:"from"`
+		To      int    `json:"to"`
+		Token   string `json:"token"`
+	} `json:"actors"`
+}
+
+type recordedSeries struct {
+	Mini   bool            `json:"mini"`
+	Guests []ScenarioGuest `json:"guests"`
+}
+
+func readYAML(t *testing.T, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recordings returns those of a version in the order in which the requests were made.
+func recordings(t *testing.T, version string) []recording {
+	t.Helper()
+	data, err := os.ReadFile("testdata/recordings-" + version + ".json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []recording
+	if err := json.NewDecoder(plain).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	for i := range out {
+		if i > 0 && out[i].Section == out[i-1].Section && out[i].Series == out[i-1].Series {
+			out[i].place = out[i-1].place + 1
+		}
+	}
+	return out
+}
+
+// exchange is a recorded request, ready to be sent.
+type exchange struct {
+	verb, path string
+	// plain requests go to the TLS port without TLS.
+	plain  bool
+	header http.Header
+	body   string
+	params url.Values
+}
+
+var (
+	requestLine = regexp.MustCompile(`^(?s)(GET|POST|PUT|DELETE) (\S+) ?(.*)$`)
+	headerFlag  = regexp.MustCompile(`^(?s)(.*?)-H ([A-Za-z-]+): (application/json; charset=utf-8|application/x-www-form-urlencoded; charset=utf-8|PVEAPIToken \S+|\S+) ?(.*)$`)
+	paramStart  = regexp.MustCompile(` (?:[A-Za-z][A-Za-z0-9_-]*[=@])`)
+	curlFlag    = regexp.MustCompile(` (?:-X |-H |-d |-b |-I|-F |--data-urlencode |/|http://)`)
+)
+
+const breakMark = " ⏎ "
+
+// trailer is what a request of two at once has after it.
+var trailer = regexp.MustCompile(` ⏎ [^!-~]{3,}(?s:.*)$`)
+
+// split cuts the text before each match.
+func split(text string, at *regexp.Regexp) []string {
+	var out []string
+	last := 0
+	for _, m := range at.FindAllStringIndex(text, -1) {
+		out = append(out, strings.TrimSpace(text[last:m[0]]))
+		last = m[0]
+	}
+	out = append(out, strings.TrimPrefix(text[last:], " "))
+	return slices.DeleteFunc(out, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+func (r *recording) parse() *exchange {
+	if _, flags, ok := strings.Cut(r.Request, " — "); ok {
+		return parseCurl(flags)
+	}
+	text := r.Request
+	if m := trailer.FindStringIndex(text); m != nil {
+		text = text[:m[0]]
+	}
+	if end := text[max(0, len(text)-100):]; strings.Trim(end, end[:1]) == "" {
+		text += strings.Repeat(end, 100) // A long value was written down without its end.
+	}
+	m := requestLine.FindStringSubmatch(strings.ReplaceAll(text, breakMark, "\n"))
+	x := &exchange{verb: m[1], path: "/api2/json" + m[2], header: http.Header{}, params: url.Values{}}
+	rest := m[3]
+	if h := headerFlag.FindStringSubmatch(rest); h != nil {
+		x.header.Set(h[2], h[3])
+		rest = h[1] + h[4]
+		if strings.HasPrefix(h[3], "application/json") {
+			x.body = h[4]
+			return x
+		}
+	}
+	x.fill(strings.TrimRight(rest, " "))
+	return x
+}
+
+// parseCurl reads a request that was written as the flags of curl.
+func parseCurl(flags string) *exchange {
+	x := &exchange{verb: http.MethodGet, path: "/api2/json", header: http.Header{}, params: url.Values{}}
+	var form []string
+	for _, f := range split(" "+flags, curlFlag) {
+		f = strings.TrimSpace(f)
+		name, value, _ := strings.Cut(f, " ")
+		switch {
+		case name == "-X":
+			x.verb = value
+		case name == "-I":
+			x.verb = http.MethodHead
+		case name == "-H":
+			k, v, _ := strings.Cut(value, ": ")
+			x.header.Set(k, v)
+		case name == "-b":
+			x.header.Set("Cookie", value)
+		case name == "-d", name == "--data-urlencode":
+			form = append(form, value)
+		case strings.HasPrefix(f, "http://"):
+			x.plain, x.path = true, "/api2/json/version"
+		case strings.HasPrefix(f, "/api2"):
+			x.path = f
+		default:
+			x.path += f
+		}
+	}
+	if kind := x.header.Get("Content-Type"); kind != "" || len(form) == 1 && strings.HasPrefix(form[0], "{") {
+		x.body = strings.Join(form, "&")
+		return x
+	}
+	if len(form) > 0 {
+		x.fill(strings.Join(form, " "))
+	}
+	return x
+}
+
+// fill makes the body of a form.
+func (x *exchange) fill(text string) {
+	if strings.HasPrefix(text, "-F ") {
+		x.multipart(text)
+		return
+	}
+	if text == "" {
+		return
+	}
+	var pairs []string
+	for _, p := range split(" "+text, paramStart) {
+		p = strings.TrimPrefix(p, " ")
+		k, v, ok := strings.Cut(p, "=")
+		if !ok {
+			k, _, _ = strings.Cut(p, "@")
+			v = strings.Repeat("x", 600*1024)
+		}
+		x.params.Add(k, v)
+		pairs = append(pairs, url.QueryEscape(k)+"="+strings.ReplaceAll(url.QueryEscape(v), "+", "%20"))
+	}
+	x.body = strings.Join(pairs, "&")
+	if x.header.Get("Content-Type") == "" {
+		x.header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+}
+
+// multipart makes the body of an upload.
+func (x *exchange) multipart(text string) {
+	buffer := &bytes.Buffer{}
+	w := multipart.NewWriter(buffer)
+	for f := range strings.SplitSeq(strings.TrimPrefix(text, "-F "), " -F ") {
+		k, v, _ := strings.Cut(f, "=")
+		if !strings.HasPrefix(v, "@") {
+			_ = w.WriteField(k, v) // A buffer takes everything.
+			continue
+		}
+		name := strings.TrimPrefix(v, "@")
+		if _, other, ok := strings.Cut(v, ";filename="); ok {
+			name = other
+		}
+		part, _ := w.CreateFormFile(k, name)
+		_, _ = part.Write(bytes.Repeat([]byte{0}, 512))
+	}
+	_ = w.Close()
+	x.body = buffer.String()
+	x.header.Set("Content-Type", w.FormDataContentType())
+}

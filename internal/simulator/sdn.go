@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"maps"
+	"slices"
+)
+
+// SDN are the zones and virtual networks of the cluster. Changes wait until they are applied.
+type SDN struct {
+	Zones map[string]map[string]string
+	VNets map[string]map[string]string
+	// AppliedZones and AppliedVNets are what was applied last.
+	AppliedZones, AppliedVNets map[string]map[string]string
+}
+
+func newSDN() *SDN {
+	return &SDN{Zones: map[string]map[string]string{}, VNets: map[string]map[string]string{}}
+}
+
+func sdnRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /cluster/sdn/zones":           method((*call).listZones),
+		"POST /cluster/sdn/zones":          method((*call).createZone),
+		"GET /cluster/sdn/zones/{zone}":    method((*call).getZone),
+		"DELETE /cluster/sdn/zones/{zone}": method((*call).deleteZone),
+		"GET /cluster/sdn/vnets":           method((*call).listVNets),
+		"POST /cluster/sdn/vnets":          method((*call).createVNet),
+		"GET /cluster/sdn/vnets/{vnet}":    method((*call).getVNet),
+		"DELETE /cluster/sdn/vnets/{vnet}": method((*call).deleteVNet),
+		"PUT /cluster/sdn":                 method((*call).applySDN),
+	}
+}
+
+func digestOf(list map[string]map[string]string) string {
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		text += name + "\n"
+		for _, key := range slices.Sorted(maps.Keys(list[name])) {
+			text += key + " " + list[name][key] + "\n"
+		}
+	}
+	return hash([]byte(text))
+}
+
+// showSDN is a zone or virtual network; pending tells what waits to be applied.
+func (c *call) showSDN(key, name string, list, applied map[string]map[string]string) map[string]any {
+	out := map[string]any{key: name, "digest": digestOf(list), "type": "vnet"}
+	if t := list[name]["type"]; t != "" {
+		out["type"] = t
+	}
+	if !c.flag("pending") {
+		for k, v := range c.typed(list[name]) {
+			out[k] = v
+		}
+		return out
+	}
+	out["digest"] = nil
+	values := c.typed(list[name])
+	if applied[name] == nil && c.state.Version != "8.4" {
+		delete(values, "type")
+		out["state"], out["pending"] = "new", values
+		return out
+	}
+	maps.Copy(out, values)
+	return out
+}
+
+func (c *call) listZones() (any, error) {
+	out, sdn := []map[string]any{}, c.state.SDN
+	for _, name := range slices.Sorted(maps.Keys(sdn.Zones)) {
+		if t := c.str("type"); t == "" || t == sdn.Zones[name]["type"] {
+			out = append(out, c.showSDN("zone", name, sdn.Zones, sdn.AppliedZones))
+		}
+	}
+	return out, nil
+}
+
+func (c *call) createZone() (any, error) {
+	zones, name := c.state.SDN.Zones, c.str("zone")
+	if zones[name] != nil {
+		return nil, die("create sdn zone object failed: sdn zone object ID '%s' already defined", name)
+	}
+	zones[name] = c.given("zone", "lock-token")
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) getZone() (any, error) {
+	sdn, name := c.state.SDN, c.str("zone")
+	if sdn.Zones[name] == nil {
+		return nil, die("sdn '%s' does not exist", name)
+	}
+	return c.showSDN("zone", name, sdn.Zones, sdn.AppliedZones), nil
+}
+
+func (c *call) deleteZone() (any, error) {
+	sdn, name := c.state.SDN, c.str("zone")
+	if sdn.Zones[name] == nil {
+		return nil, die("sdn '%s' does not exist", name)
+	}
+	for _, vnet := range slices.Sorted(maps.Keys(sdn.VNets)) {
+		if sdn.VNets[vnet]["zone"] == name {
+			return nil, die("delete sdn zone object failed: zone %s is used by vnet %s", name, vnet)
+		}
+	}
+	delete(sdn.Zones, name)
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) listVNets() (any, error) {
+	out, sdn := []map[string]any{}, c.state.SDN
+	for _, name := range slices.Sorted(maps.Keys(sdn.VNets)) {
+		out = append(out, c.showSDN("vnet", name, sdn.VNets, sdn.AppliedVNets))
+	}
+	return out, nil
+}
+
+func (c *call) createVNet() (any, error) {
+	sdn, name, zone := c.state.SDN, c.str("vnet"), c.str("zone")
+	if sdn.VNets[name] != nil {
+		return nil, die("create sdn vnet object failed: sdn vnet object ID '%s' already defined", name)
+	}
+	if sdn.Zones[zone] == nil {
+		return nil, die("create sdn vnet object failed: zone %s don't exist", zone)
+	}
+	sdn.VNets[name] = c.given("vnet", "lock-token")
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) getVNet() (any, error) {
+	sdn, name := c.state.SDN, c.str("vnet")
+	if sdn.VNets[name] == nil {
+		return nil, die("sdn vnet object '%s' does not exist", name)
+	}
+	return c.showSDN("vnet", name, sdn.VNets, sdn.AppliedVNets), nil
+}
+
+func (c *call) deleteVNet() (any, error) {
+	sdn, name := c.state.SDN, c.str("vnet")
+	if sdn.VNets[name] == nil {
+		return nil, die("sdn vnet object '%s' does not exist", name)
+	}
+	delete(sdn.VNets, name)
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// applySDN puts all changes into force and makes every node reload its network.
+func (c *call) applySDN() (any, error) {
+	return c.spawn("reloadnetworkall", "", func(w *worker) error {
+		if err := w.pauseFor("reloadnetworkall"); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			st.SDN.AppliedZones, st.SDN.AppliedVNets = maps.Clone(st.SDN.Zones), maps.Clone(st.SDN.VNets)
+			return nil
+		})
+	})
+}
