@@ -230,6 +230,9 @@ func (o *op) build(cr *creation) error {
 
 // qemu is the QEMU version that the release comes with.
 func (st *State) qemu() string {
+	if st.QEMU != "" {
+		return st.QEMU
+	}
 	if st.Version == "8.4" {
 		return "9.2.0"
 	}

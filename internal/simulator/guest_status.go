@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
@@ -123,10 +124,11 @@ func (o *op) runningStatus(g *Guest, out map[string]any, full bool) {
 
 // machine is the machine version that belongs to the QEMU version.
 func (st *State) machine() string {
-	if st.Version == "8.4" {
-		return "9.2"
+	parts := strings.SplitN(st.qemu(), ".", 3)
+	if len(parts) < 2 {
+		return st.qemu()
 	}
-	return "10.0"
+	return parts[0] + "." + parts[1]
 }
 
 func (o *op) cpus(g *Guest) int {

@@ -260,6 +260,7 @@ func (w *worker) powerDown(e *ending, hears bool) error {
 		return w.sleep(takes)
 	}
 	if err := w.sleep(e.timeout); err != nil {
+		w.agentSilent(e.vmid, err)
 		return err
 	}
 	if !e.force {
@@ -267,6 +268,18 @@ func (w *worker) powerDown(e *ending, hears bool) error {
 	}
 	w.logf("VM still running - terminating now with SIGTERM")
 	return nil
+}
+
+// agentSilent logs why a shutdown through the guest agent ended early.
+func (w *worker) agentSilent(vmid int, reason error) {
+	asked := false
+	w.s.update(func(st *State) {
+		g := st.Guests[vmid]
+		asked = g != nil && w.s.parse("agent", g.Config["agent"])["enabled"] == "1"
+	})
+	if asked {
+		w.logf("QEMU Guest Agent is not running - %s", reason)
+	}
 }
 
 // hearsShutdown reports whether the guest's system acts on a request to power off: it must have booted.

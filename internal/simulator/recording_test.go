@@ -49,12 +49,59 @@ type recording struct {
 type recordedNode struct {
 	Scenario Scenario                  `json:"scenario"`
 	Series   map[string]recordedSeries `json:"series"`
-	Actors   []struct {
+	// Leftovers are what other series had left on the node of one release.
+	Leftovers []leftover `json:"leftovers"`
+	// Slow are the beginnings of the names of sections in which tasks take their time.
+	Slow []string `json:"slow"`
+	// Unrecorded are requests that were not written down.
+	Unrecorded []struct {
+		Section string `json:"section"`
+		Before  int    `json:"before"`
+		Request string `json:"request"`
+	} `json:"unrecorded"`
+	Actors []struct {
 		Section string `json:"section"`
 		From    int    `json:"from"`
 		To      int    `json:"to"`
 		Token   string `json:"token"`
 	} `json:"actors"`
+}
+
+type leftover struct {
+	Version string           `json:"version"`
+	Series  string           `json:"series"`
+	Mini    bool             `json:"mini"`
+	Guests  []ScenarioGuest  `json:"guests"`
+	Volumes map[string]int64 `json:"volumes"`
+	User    string           `json:"user"`
+	Note    string           `json:"note"`
+}
+
+// leave puts what was left into the state.
+func (l leftover) leave(st *State) {
+	for id, size := range l.Volumes {
+		storage, name, _ := splitVolume(id)
+		owner, file, _ := strings.Cut(name, "/")
+		st.Volumes[VolumeKey{Storage: storage, Node: "pve1", Name: name}] = &Volume{
+			VMID: atoi(owner), Format: file[strings.LastIndex(file, ".")+1:], Content: "images", Size: size,
+		}
+	}
+	if l.User != "" {
+		st.Users[l.User] = &User{Groups: map[string]bool{}, Tokens: map[string]*Token{}}
+	}
+	if l.Note != "" {
+		st.Nodes["pve1"].Description = l.Note
+	}
+}
+
+// left are the leftovers of a series.
+func (n *recordedNode) left(version, series string) []leftover {
+	return slices.DeleteFunc(slices.Clone(n.Leftovers), func(l leftover) bool { return l.Version != version || l.Series != series })
+}
+
+// slow reports whether tasks take their time in a section.
+func (n *recordedNode) slow(section string) bool {
+	return slices.ContainsFunc(n.Slow, func(s string) bool { return strings.HasPrefix(section, s) })
 }
 
 type recordedSeries struct {

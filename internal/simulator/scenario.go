@@ -36,6 +36,8 @@ type Scenario struct {
 	Version string `json:"version,omitempty"`
 	// Cluster is the cluster's name; empty for nodes without a cluster.
 	Cluster string `json:"cluster,omitempty"`
+	// QEMU is the version of the nodes' QEMU, by default the one that the release comes with.
+	QEMU string `json:"qemu,omitempty"`
 	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
 	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "offline" how long a request
 	// for a node that is off takes.
@@ -216,7 +218,7 @@ func (s *Scenario) durations() map[string]time.Duration {
 // build makes the state without guests.
 func (s *Scenario) build(version string, now time.Time) (*State, error) {
 	st := newState(version)
-	st.ClusterName = s.Cluster
+	st.ClusterName, st.QEMU = s.Cluster, s.QEMU
 	st.Roles = builtinRoles(version)
 	st.Users[root] = &User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*Token{}}
 	for _, n := range s.Nodes {

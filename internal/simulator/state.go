@@ -32,6 +32,8 @@ type State struct {
 	Version string
 	// ClusterName is empty for a single node.
 	ClusterName string
+	// QEMU is the version of QEMU, such as "10.0.13".
+	QEMU string
 	// Nodes, Guests, Storages and Pools are the cluster's objects by name or VMID.
 	Nodes    map[string]*Node
 	Guests   map[int]*Guest
