@@ -58,6 +58,8 @@ type recordedNode struct {
 		Section string `json:"section"`
 		Before  int    `json:"before"`
 		Request string `json:"request"`
+		// As is what stands in later requests for the process that it started.
+		As string `json:"as"`
 	} `json:"unrecorded"`
 	Actors []struct {
 		Section string `json:"section"`
@@ -68,13 +70,14 @@ type recordedNode struct {
 }
 
 type leftover struct {
-	Version string           `json:"version"`
-	Series  string           `json:"series"`
-	Mini    bool             `json:"mini"`
-	Guests  []ScenarioGuest  `json:"guests"`
-	Volumes map[string]int64 `json:"volumes"`
-	User    string           `json:"user"`
-	Note    string           `json:"note"`
+	Version string            `json:"version"`
+	Series  string            `json:"series"`
+	Mini    bool              `json:"mini"`
+	Guests  []ScenarioGuest   `json:"guests"`
+	Volumes map[string]int64  `json:"volumes"`
+	Files   map[string]string `json:"files"`
+	User    string            `json:"user"`
+	Note    string            `json:"note"`
 }
 
 // leave puts what was left into the state.

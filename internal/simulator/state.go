@@ -129,9 +129,13 @@ type Guest struct {
 	// Agent says what the guest's system does; nil stands for a plain system on the VM's boot disk.
 	Agent *Agent
 
-	started  time.Time
-	pid      int
-	cloudInd map[string]string
+	// Files are the files inside the guest that the agent has written, by path.
+	Files map[string]string
+
+	processes map[int]process
+	started   time.Time
+	pid       int
+	cloudInd  map[string]string
 	// cached is what pvestatd last reported.
 	cached     map[string]any
 	reportedAt time.Time
