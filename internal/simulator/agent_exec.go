@@ -74,11 +74,11 @@ func (c *call) program(g *Guest, name string, args []string) (process, bool) {
 	case "false":
 		return process{code: 1}, true
 	case "cat":
-		out := ""
+		out := &strings.Builder{}
 		for _, file := range args {
-			out += g.Files[file]
+			out.WriteString(g.Files[file])
 		}
-		return process{out: out}, true
+		return process{out: out.String()}, true
 	}
 	return process{}, false
 }

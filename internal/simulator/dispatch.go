@@ -155,6 +155,8 @@ func (c *call) perform(r *wire.Request, values schema.Values) (any, int, error) 
 			return t.task.UPID, 0, nil
 		case *locked:
 			result, err = t.run(c)
+		case outside:
+			result, err = t()
 		case page:
 			return t.data, t.total, nil
 		default:

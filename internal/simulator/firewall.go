@@ -174,14 +174,14 @@ func (c *call) setFirewallOptions() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range c.list("delete") {
+	for _, key := range c.deleted() {
 		delete(fw.Options, key)
 	}
 	maps.Copy(fw.Options, c.given())
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-func (fw *Firewall) showRule(c *call, i int) map[string]any {
+func (fw *Firewall) showRule(i int) map[string]any {
 	out := map[string]any{"pos": i, "digest": fw.digest(fw.Rules, len(fw.Rules))}
 	for key, value := range fw.Rules[i] {
 		out[key] = value
@@ -197,7 +197,7 @@ func (c *call) listFirewallRules() (any, error) {
 	}
 	out := []map[string]any{}
 	for i := range fw.Rules {
-		out = append(out, fw.showRule(c, i))
+		out = append(out, fw.showRule(i))
 	}
 	return out, nil
 }
@@ -220,7 +220,7 @@ func (c *call) getFirewallRule() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := fw.showRule(c, i)
+	out := fw.showRule(i)
 	out["pos"] = strconv.Itoa(i)
 	return out, nil
 }
@@ -272,7 +272,7 @@ func (c *call) updateFirewallRule() (any, error) {
 		return nil, nil //nolint:nilnil // The answer is null.
 	}
 	rule := maps.Clone(fw.Rules[i])
-	for _, key := range c.list("delete") {
+	for _, key := range c.deleted() {
 		delete(rule, key)
 	}
 	maps.Copy(rule, c.given("pos", "group", "moveto"))

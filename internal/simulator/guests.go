@@ -17,11 +17,11 @@ limitations under the License.
 package simulator
 
 import (
-	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
-
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 // str, num and flag read the parameters of a call; absent ones are empty, 0 or false.
@@ -36,8 +36,8 @@ func (c *call) has(name string) bool {
 	return ok
 }
 
-// list is a parameter that holds a list.
-func (c *call) list(name string) []string { return schema.SplitList(c.Values[name]) }
+// deleted are the options that a call is to delete.
+func (c *call) deleted() []string { return schema.SplitList(c.Values["delete"]) }
 
 func (c *call) vmid() int { return c.num("vmid") }
 

@@ -108,7 +108,7 @@ func (c *call) updateBackup() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range c.list("delete") {
+	for _, key := range c.deleted() {
 		delete(job, key)
 	}
 	maps.Copy(job, c.given("id"))

@@ -233,6 +233,9 @@ func ordered(v any) any {
 }
 
 func encoded(v any) string {
-	text, _ := json.Marshal(v) // Decoded JSON can be encoded.
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
 	return string(text)
 }

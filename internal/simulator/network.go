@@ -140,7 +140,7 @@ func (i *Interface) showAddress(out map[string]any) {
 // fill puts the parameters of a call into an interface.
 func (c *call) fill(i *Interface) {
 	i.Type, i.Autostart = c.str("type"), c.flag("autostart")
-	for _, key := range c.list("delete") {
+	for _, key := range c.deleted() {
 		delete(i.Options, key)
 	}
 	for name, value := range c.given("iface", "type", "autostart", "address", "netmask") {

@@ -25,7 +25,10 @@ func method(fn func(*call) (any, error)) handler { return fn }
 // is answered with 501, "… is not simulated".
 func (s *Server) table() map[string]handler {
 	out := map[string]handler{}
-	for _, part := range []map[string]handler{guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes(), firewallRoutes(), jobRoutes(), sdnRoutes()} {
+	for _, part := range []map[string]handler{
+		guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes(), firewallRoutes(), jobRoutes(), sdnRoutes(),
+		downloadRoutes(),
+	} {
 		maps.Copy(out, part)
 	}
 	return out

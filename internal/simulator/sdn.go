@@ -19,6 +19,7 @@ package simulator
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // SDN are the zones and virtual networks of the cluster. Changes wait until they are applied.
@@ -48,14 +49,14 @@ func sdnRoutes() map[string]handler {
 }
 
 func digestOf(list map[string]map[string]string) string {
-	text := ""
+	text := &strings.Builder{}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		text += name + "\n"
+		text.WriteString(name + "\n")
 		for _, key := range slices.Sorted(maps.Keys(list[name])) {
-			text += key + " " + list[name][key] + "\n"
+			text.WriteString(key + " " + list[name][key] + "\n")
 		}
 	}
-	return hash([]byte(text))
+	return hash([]byte(text.String()))
 }
 
 // showSDN is a zone or virtual network; pending tells what waits to be applied.
@@ -65,9 +66,7 @@ func (c *call) showSDN(key, name string, list, applied map[string]map[string]str
 		out["type"] = t
 	}
 	if !c.flag("pending") {
-		for k, v := range c.typed(list[name]) {
-			out[k] = v
-		}
+		maps.Copy(out, c.typed(list[name]))
 		return out
 	}
 	out["digest"] = nil

@@ -241,13 +241,17 @@ func (c *call) allocVolume() (any, error) {
 	return c.op().allocate(s, c.vmid(), strings.TrimSuffix(name, path.Ext(name)), format, size), nil
 }
 
+// extensions are the ends of the names of files that may come from outside, by content.
+func extensions() map[string][]string {
+	return map[string][]string{
+		"iso": {".iso", ".img"}, "vztmpl": {".tar.gz", ".tar.xz", ".tar.zst"}, "import": {".qcow2", ".raw", ".vmdk", ".ova", ".img"},
+	}
+}
+
 // uploadFile takes an ISO image, a container template or an image to import.
 func (c *call) uploadFile() (any, error) {
 	content, name := c.str("content"), path.Base(strings.ReplaceAll(c.str("filename"), " ", "_"))
-	extensions := map[string][]string{
-		"iso": {".iso", ".img"}, "vztmpl": {".tar.gz", ".tar.xz", ".tar.zst"}, "import": {".qcow2", ".raw", ".vmdk", ".ova", ".img"},
-	}
-	if !slices.ContainsFunc(extensions[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
+	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
 		return nil, paramError("filename", "wrong file extension")
 	}
 	s, err := c.state.enabledStorage(c.str("storage"), c.node)

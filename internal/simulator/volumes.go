@@ -197,12 +197,17 @@ func (o *op) logFormat(s *Storage, name, format string, size int64) {
 	o.logf("Formatting '%s', fmt=%s size=%d preallocation=off", file, format, size)
 }
 
+// root is the folder of a storage of files.
+func (s *Storage) root() string {
+	if s.Path == "" {
+		return "/mnt/pve/" + s.ID
+	}
+	return s.Path
+}
+
 // filePath is where a volume lies on a node.
 func (s *Storage) filePath(content, name string) string {
-	root := s.Path
-	if root == "" {
-		root = "/mnt/pve/" + s.ID
-	}
+	root := s.root()
 	switch content {
 	case "images":
 		if !s.fileBased() {

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// downloadTimeout limits how long a download may take.
+	downloadTimeout = 10 * time.Minute
+	// metadataTimeout limits how long a server may take to tell of a file.
+	metadataTimeout = 10 * time.Second
+	// maxDownload is the size of the largest file that is taken.
+	maxDownload = 1 << 30
+)
+
+// outside is the result of a call that does the rest of its work without the state.
+type outside func() (any, error)
+
+func downloadRoutes() map[string]handler {
+	return map[string]handler{
+		"POST /nodes/{node}/storage/{storage}/download-url": method((*call).downloadURL),
+		"GET /nodes/{node}/query-url-metadata":              method((*call).urlMetadata),
+		"GET /nodes/{node}/vzdump/defaults":                 method((*call).backupDefaults),
+	}
+}
+
+// unreachable tells of a server that cannot be reached: host with port, and why.
+func unreachable(address string, err error) (host, why string) {
+	host = address
+	if u, parseErr := url.Parse(address); parseErr == nil {
+		host = u.Host
+		if u.Port() == "" {
+			host = net.JoinHostPort(u.Host, map[string]string{"https": "443"}[u.Scheme]+map[string]string{"http": "80"}[u.Scheme])
+		}
+	}
+	dns := &net.DNSError{}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return host, "Connection refused"
+	case errors.As(err, &dns):
+		return host, "Name or service not known"
+	case errors.Is(err, context.DeadlineExceeded):
+		return host, "Connection timed out"
+	}
+	return host, "No route to host"
+}
+
+// get fetches a file from the network of the simulator's host.
+func get(ctx context.Context, verb, address string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, verb, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultClient.Do(req)
+}
+
+// downloadURL lets the node fetch a file into a storage.
+func (c *call) downloadURL() (any, error) {
+	content, name := c.str("content"), path.Base(strings.ReplaceAll(c.str("filename"), " ", "_"))
+	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
+		return nil, paramError("filename", "wrong file extension")
+	}
+	s, err := c.state.enabledStorage(c.str("storage"), c.node)
+	if err != nil {
+		return nil, err
+	}
+	if !s.holds(content) {
+		return nil, die("storage '%s' does not support '%s' content", s.ID, content)
+	}
+	address, node := c.str("url"), c.node
+	algorithm, checksum := c.str("checksum-algorithm"), c.str("checksum")
+	return c.spawn("download", name, func(w *worker) error {
+		w.logf("downloading %s to %s", address, s.filePath(content, content+"/"+name))
+		file, err := w.download(address)
+		if err != nil {
+			return err
+		}
+		if err := checkFile(content, name, file, algorithm, checksum); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			st.Volumes[s.key(node, content+"/"+name)] = &Volume{
+				Content: content, Format: uploadFormat(content, name), Size: diskSize(name, file), Used: int64(len(file)), Data: file,
+				System: content == "import", Created: w.s.clock.Now(),
+			}
+			return nil
+		})
+	})
+}
+
+func (w *worker) download(address string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(w.ctx, downloadTimeout)
+	defer cancel()
+	resp, err := get(ctx, http.MethodGet, address)
+	if err != nil {
+		host, why := unreachable(address, err)
+		return nil, die("download failed: Connecting to %s... failed: %s.", host, why)
+	}
+	defer resp.Body.Close() //nolint:errcheck // Nothing can be done about it.
+	if resp.StatusCode != http.StatusOK {
+		return nil, die("download failed: ERROR %d: %s.", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	file, err := io.ReadAll(io.LimitReader(resp.Body, maxDownload))
+	if err != nil {
+		return nil, die("download failed: Read error (%s).", err)
+	}
+	return file, nil
+}
+
+// urlMetadata asks a server for the name, size and type of a file.
+func (c *call) urlMetadata() (any, error) {
+	address, parent := c.str("url"), c.s.ctx
+	return outside(func() (any, error) {
+		ctx, cancel := context.WithTimeout(parent, metadataTimeout)
+		defer cancel()
+		resp, err := get(ctx, http.MethodHead, address)
+		if err != nil {
+			host, why := unreachable(address, err)
+			return nil, die("invalid server response: '500 Can't connect to %s (%s)'", host, why)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return nil, die("invalid server response: '%s'", resp.Status)
+		}
+		return describeFile(resp), nil
+	}), nil
+}
+
+// describeFile reads what a server tells of a file.
+func describeFile(resp *http.Response) map[string]any {
+	out := map[string]any{}
+	if resp.ContentLength >= 0 {
+		out["size"] = resp.ContentLength
+	}
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil {
+		out["mimetype"] = kind
+	}
+	name := path.Base(resp.Request.URL.Path)
+	if _, params, err := mime.ParseMediaType(resp.Header.Get("Content-Disposition")); err == nil && params["filename"] != "" {
+		name = params["filename"]
+	}
+	if name != "/" && name != "." {
+		out["filename"] = name
+	}
+	return out
+}
+
+// backupDefaults are the settings of backups on a node that has none of its own.
+func (c *call) backupDefaults() (any, error) {
+	out := map[string]any{
+		"all": 0, "bwlimit": 0, "compress": "0", "fleecing": map[string]any{"enabled": 0}, "ionice": 7, "lockwait": 180,
+		"mailnotification": "always", "mode": "snapshot", "notification-mode": "auto", "pigz": 0, "quiet": 0, "remove": 1,
+		"performance":   map[string]any{"max-workers": 16, "pbs-entries-max": 1048576},
+		"prune-backups": "keep-all=1", "stdexcludes": 1, "stop": 0, "stopwait": 10, "zstd": 1,
+	}
+	if c.state.Version == "8.4" {
+		out["notification-policy"] = "always"
+	}
+	id := c.str("storage")
+	if id == "" {
+		id = "local"
+	}
+	s, err := c.state.storage(id)
+	if err != nil {
+		return nil, err
+	}
+	out["storage"] = id
+	if s.fileBased() {
+		out["dumpdir"] = fmt.Sprintf("%s/dump", s.root())
+	}
+	return out, nil
+}
