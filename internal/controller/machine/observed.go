@@ -55,8 +55,8 @@ func (v *vm) beingCreated() bool { return v.lock() == "create" || v.lock() == "c
 
 // stuck says what to do about a VM that is locked for its creation for ever.
 func (v *vm) stuck() string {
-	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation died, and \"qm unlock %d\" on the node lets it be deleted",
-		v.VMID, v.Node, v.lock(), v.VMID)
+	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, "+
+		"its creation died, and \"qm unlock %d\" on the node lets it be deleted", v.VMID, v.Node, v.lock(), v.VMID)
 }
 
 func (v *vm) template() bool { return v.Config["template"] == "1" }
