@@ -40,7 +40,7 @@ import (
 var mismatches = flag.String("mismatches", "", "write the recordings that do not match to this file, followed by the version") //nolint:gochecknoglobals // A flag.
 
 // floors are how many recordings of a version match word for word, at least.
-func floors() map[string]int { return map[string]int{"8.4": 841, "9.2": 840} }
+func floors() map[string]int { return map[string]int{"8.4": 842, "9.2": 841} }
 
 // known is a reason for which recordings do not match word for word. Every entry needs at least one such recording.
 type known struct {

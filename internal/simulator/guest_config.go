@@ -171,6 +171,8 @@ func (c *call) tidyChange(ch *change) error {
 			ch.set[key] = newUUID()
 		case key == "tags":
 			ch.set[key] = uniqueTags(value)
+		case key == "cipassword":
+			ch.set[key] = hashedPassword(value)
 		}
 	}
 	return c.s.checkValues(ch.set)
