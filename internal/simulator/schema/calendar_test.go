@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package schema
+
+import (
+	"testing"
+	"time"
+)
+
+func TestCalendar(t *testing.T) {
+	now := time.Date(2026, time.November, 21, 6, 55, 30, 0, time.UTC) // A Saturday.
+	cases := map[string]struct {
+		reason, event, want string
+	}{
+		"Daily":    {reason: "Daily is midnight.", event: "daily", want: "2026-11-22T00:00:00Z"},
+		"Weekly":   {reason: "Weekly is the night to Monday.", event: "weekly", want: "2026-11-23T00:00:00Z"},
+		"Monthly":  {reason: "Monthly is the first of the month.", event: "monthly", want: "2026-12-01T00:00:00Z"},
+		"Time":     {reason: "A time is that of the day.", event: "02:30", want: "2026-11-22T02:30:00Z"},
+		"Weekdays": {reason: "A range of weekdays leaves others out.", event: "mon..fri 21:00", want: "2026-11-23T21:00:00Z"},
+		"Around":   {reason: "A range may go around the week.", event: "sat..mon 21:00", want: "2026-11-21T21:00:00Z"},
+		"Step":     {reason: "A step repeats within the hour.", event: "*/15", want: "2026-11-21T07:00:00Z"},
+		"List":     {reason: "Lists hold several.", event: "sat 5,12:00", want: "2026-11-21T12:00:00Z"},
+		"Word":     {reason: "Other words are no events.", event: "bogus!"},
+		"Hour":     {reason: "A day has 24 hours.", event: "24:00"},
+		"Empty":    {reason: "Nothing is no event."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if c, ok := ParseCalendar(tc.event); ok {
+				if next, ok := c.Next(now); ok {
+					got = next.Format(time.RFC3339)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
