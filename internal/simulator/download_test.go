@@ -19,7 +19,6 @@ package simulator
 import (
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 )
 
@@ -32,11 +31,7 @@ func TestDownload(t *testing.T) {
 		_, _ = w.Write([]byte("an image")) // The client sees the error.
 	}))
 	t.Cleanup(files.Close)
-	s := NewTest(t, Options{})
-	c := connect(t, s).with("Authorization", "").with("Cookie", "")
-	login := c.ok("POST /access/ticket", "username=root@pam", "password="+RootPassword).Data.(map[string]any)
-	c = c.with("Cookie", "PVEAuthCookie="+strings.ReplaceAll(login["ticket"].(string), "+", "%2B")).
-		with("CSRFPreventionToken", login["CSRFPreventionToken"].(string))
+	c := rootClient(t, NewTest(t, Options{}))
 	cases := map[string]struct {
 		reason string
 		params []string

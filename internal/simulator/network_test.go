@@ -1,0 +1,70 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import "testing"
+
+func rootClient(t *testing.T, s *Server) *client {
+	t.Helper()
+	c := connect(t, s)
+	delete(c.header, "Authorization")
+	login, _ := c.ok("POST /access/ticket", "username=root@pam", "password="+RootPassword).Data.(map[string]any)
+	ticket, _ := login["ticket"].(string)
+	token, _ := login["CSRFPreventionToken"].(string)
+	return c.with("Cookie", "PVEAuthCookie="+ticket).with("CSRFPreventionToken", token)
+}
+
+func TestNetworkChanges(t *testing.T) {
+	s := NewTest(t, Options{})
+	c := rootClient(t, s)
+	c.ok("POST /nodes/pve1/network", "iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24")
+	there := func() bool {
+		found := false
+		s.Edit(func(st *State) { found = st.Nodes["pve1"].Interfaces["vmbr7"] != nil })
+		return found
+	}
+	if there() {
+		t.Error("a change must wait until it is applied")
+	}
+	c.ok("DELETE /nodes/pve1/network")
+	if a := c.do("GET /nodes/pve1/network/vmbr7"); a.Errors["iface"] != "interface does not exist" {
+		t.Errorf("a reverted change must be gone: %s", a.Body)
+	}
+	c.ok("POST /nodes/pve1/network", "iface=vmbr7", "type=bridge")
+	if exit := c.task("PUT /nodes/pve1/network"); exit != "OK" || !there() {
+		t.Errorf("an applied change must be in force: %s", exit)
+	}
+}
+
+func TestFirewallRules(t *testing.T) {
+	c := rootClient(t, NewTest(t, Options{}))
+	const rules = "/nodes/pve1/qemu/100/firewall/rules"
+	c.ok("POST "+rules, "type=in", "action=ACCEPT", "comment=one")
+	c.ok("POST "+rules, "type=in", "action=DROP", "comment=two")
+	first := func() any {
+		list, _ := c.ok("GET " + rules).Data.([]any)
+		rule, _ := list[0].(map[string]any)
+		return rule["comment"]
+	}
+	if got := first(); got != "two" {
+		t.Errorf("a new rule must come first: got %v", got)
+	}
+	c.ok("PUT "+rules+"/0", "moveto=2")
+	if got := first(); got != "one" {
+		t.Errorf("a rule must move behind the other: got %v", got)
+	}
+}
