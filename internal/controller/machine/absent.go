@@ -54,8 +54,12 @@ func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.
 // mayBeCreated decides how the VM is created and shows why it cannot be.
 func (e *external) mayBeCreated(ctx context.Context, m Machine, id identity) error {
 	err := e.tasks.held(m)
-	if err == nil {
+	lost := proxmox.IsAlreadyExists(err) && mayExchange(m)
+	if err == nil || lost {
 		e.creation, err = e.prepare(ctx, m, id)
+	}
+	if err == nil && lost {
+		e.creation.taken = true // The task found out: somebody has it whom we may not see.
 	}
 	if err == nil {
 		m.Observation().Phase = v1alpha1.MachinePending
@@ -108,9 +112,13 @@ func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed
 	return managed.ExternalObservation{}, err
 }
 
-// cloneGrace is how long after our last attempt a running clone of the same
-// template may be the one that we started.
-const cloneGrace = 10 * time.Minute
+// How long after our last attempt a running clone of the same template may be
+// the one that we started: shortly if we know how the attempt went, since the
+// VM shows soon, and longer if we do not.
+const (
+	cloneGrace        = time.Minute
+	cloneGraceUnknown = 10 * time.Minute
+)
 
 // creating says whether a task may be creating the VM although it cannot be seen
 // yet. The task of a clone names its source only.
@@ -119,7 +127,11 @@ func (e *external) creating(ctx context.Context, m Machine, vmid int) (bool, err
 		return busy, err
 	}
 	source, begun := m.GetAnnotations()[AnnotationSource], meta.GetExternalCreatePending(m)
-	if source == "" || begun.IsZero() || e.now().Sub(begun) > cloneGrace {
+	grace := cloneGrace
+	if meta.ExternalCreateIncomplete(m) {
+		grace = cloneGraceUnknown
+	}
+	if source == "" || begun.IsZero() || e.now().Sub(begun) > grace {
 		return false, nil
 	}
 	tasks, err := e.inventory.RecentTasks(ctx)

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -135,7 +136,7 @@ func (c *creation) hasSCSI() bool {
 func (c *creation) cloneOptions() proxmox.CloneOptions {
 	o := proxmox.CloneOptions{
 		NewID:       c.identity.VMID,
-		Name:        cmpOr(value(c.Name), c.name),
+		Name:        cmp.Or(value(c.Name), c.name),
 		Description: c.identity.mark(c.sourceConfig()["description"]),
 		Pool:        value(c.Pool),
 		Full:        new(bool),

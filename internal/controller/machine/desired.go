@@ -35,6 +35,9 @@ type desired struct {
 	tenant   string
 	name     string
 	defaults defaults
+
+	// created is true when the VM was created by this resource, not adopted.
+	created bool
 }
 
 // defaults of the provider config.
@@ -68,6 +71,15 @@ type difference struct {
 
 	// Allocates is true when the change makes disks, which takes a task.
 	Allocates bool
+}
+
+// options that differ.
+func (d difference) options() []string {
+	return slices.Concat(slices.Sorted(maps.Keys(d.Set)), d.Delete)
+}
+
+func (d difference) equal(o difference) bool {
+	return maps.Equal(d.Set, o.Set) && slices.Equal(d.Delete, o.Delete)
 }
 
 func (d difference) empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
@@ -120,7 +132,11 @@ func (d desired) boot(config map[string]string, diff *difference) {
 		delete(after, o)
 	}
 	want, declared := bootOrder(d.MachineParameters, d.devices, after)
-	if declared && !slices.Equal(bootDevices(want), bootDevices(config["boot"])) {
+	switch {
+	case !declared || slices.Equal(bootDevices(want), bootDevices(config["boot"])):
+	case len(bootDevices(want)) == 0:
+		diff.Delete = append(diff.Delete, "boot") // PVE knows no empty order.
+	default:
 		diff.Set["boot"] = want
 	}
 }
@@ -164,6 +180,10 @@ func (d desired) refusals(config map[string]string) []string {
 			no = append(no, fmt.Sprintf("network %q is new and has no bridge, and the provider config has no defaultBridge", n.Name))
 		}
 	}
+	if least := integer(config["balloon"], 0); d.ballooned() && int64(least)*int64(proxmox.MiB) > d.Memory.Value() {
+		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+
+			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
+	}
 	if d.usesCloudInit() && !hasCloudInit(config) {
 		no = append(no, "cloudInit and networks[].ipConfig need a cloud-init drive, and the VM or its template has none")
 	}
@@ -177,6 +197,10 @@ const rounding = 32 * proxmox.MiB
 func (d desired) diskRefusals(k v1alpha1.MachineDisk, config map[string]string) []string {
 	device := d.devices.Disks[k.Name]
 	disk, err := proxmox.ParseDisk(config[device])
+	if err != nil && d.devices.Seen[k.Name] {
+		return []string{fmt.Sprintf("disk %q is no longer at %s of the VM: attach it there again, "+
+			"or take it off the list and add a new one by another name", k.Name, device)}
+	}
 	if err != nil {
 		return d.newDiskRefusals(k)
 	}
@@ -202,6 +226,11 @@ func (d desired) newDiskRefusals(k v1alpha1.MachineDisk) []string {
 		no = append(no, fmt.Sprintf("disk %q is new and has no storage, and the provider config has no defaultStorage", k.Name))
 	}
 	return no
+}
+
+// ballooned says whether memory is declared, but nothing of ballooning.
+func (d desired) ballooned() bool {
+	return d.Memory != nil && d.Balloon == nil && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
 }
 
 func (d desired) usesCloudInit() bool {

@@ -260,11 +260,14 @@ func TestRefusals(t *testing.T) {
 func TestPowerChange(t *testing.T) {
 	running, stopped := proxmox.Status{Status: "running"}, proxmox.Status{Status: "stopped"}
 	cases := map[string]struct {
-		reason string
-		state  *v1alpha1.PowerState
-		vm     vm
-		want   powerChange
+		reason  string
+		state   *v1alpha1.PowerState
+		adopted bool
+		vm      vm
+		want    powerChange
 	}{
+		"Adopted":        {reason: "An adopted VM is left as it is.", adopted: true, vm: vm{Status: stopped}, want: keepPower},
+		"AdoptedStart":   {reason: "An adopted VM is started if the spec says so.", adopted: true, state: new(v1alpha1.PowerStateRunning), vm: vm{Status: stopped}, want: powerOn},
 		"DefaultStopped": {reason: "A VM runs unless the spec says otherwise.", vm: vm{Status: stopped}, want: powerOn},
 		"DefaultRunning": {reason: "A running VM is left alone.", vm: vm{Status: running}, want: keepPower},
 		"Start":          {reason: "A stopped VM is started.", state: new(v1alpha1.PowerStateRunning), vm: vm{Status: stopped}, want: powerOn},
@@ -275,7 +278,7 @@ func TestPowerChange(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := desired{MachineParameters: &v1alpha1.MachineParameters{PowerState: tc.state}}
+			d := desired{MachineParameters: &v1alpha1.MachineParameters{PowerState: tc.state}, created: !tc.adopted}
 			if got := d.powerChange(&tc.vm); got != tc.want {
 				t.Errorf("\n%s\nwant %d, got %d", tc.reason, tc.want, got)
 			}

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -37,6 +38,10 @@ import (
 type devices struct {
 	Disks    map[string]string `json:"disks,omitempty"`
 	Networks map[string]string `json:"networks,omitempty"`
+
+	// Seen are the disks that the VM has had. One that is gone since is not
+	// replaced by an empty one.
+	Seen map[string]bool `json:"seen,omitempty"`
 
 	assigned bool
 }
@@ -82,6 +87,7 @@ func (d devices) assign(p *v1alpha1.MachineParameters, have map[string]string) (
 	out := devices{Disks: map[string]string{}, Networks: map[string]string{}}
 	maps.Copy(out.Disks, d.Disks)
 	maps.Copy(out.Networks, d.Networks)
+	out.Seen = maps.Clone(d.Seen)
 	var disks, nics []string
 	if !d.assigned {
 		disks, nics = disksOf(have), nicsOf(have)
@@ -101,15 +107,18 @@ func (d devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, ha
 		}
 	}
 	for _, k := range disks {
-		if d.Disks[k.Name] != "" {
+		if has := d.Disks[k.Name]; has != "" {
+			if k.Type != nil && busOf(has) != *k.Type {
+				return errors.Errorf("disk %q is device %s: its type cannot become %s", k.Name, has, *k.Type)
+			}
 			continue
 		}
 		device := firstFree(d.Disks, existing, value(k.Type))
 		if device == "" {
-			device = lowestFree(d.Disks, have, cmpOr(value(k.Type), defaultBus))
+			device = lowestFree(d.Disks, have, cmp.Or(value(k.Type), defaultBus))
 		}
 		if device == "" {
-			return errors.Errorf("no free %s device for disk %q", cmpOr(value(k.Type), defaultBus), k.Name)
+			return errors.Errorf("no free %s device for disk %q", cmp.Or(value(k.Type), defaultBus), k.Name)
 		}
 		d.Disks[k.Name] = device
 	}
@@ -202,9 +211,10 @@ func (d devices) removed(p *v1alpha1.MachineParameters) devices {
 
 // without leaves out what is in gone.
 func (d devices) without(gone devices) devices {
-	out := devices{Disks: maps.Clone(d.Disks), Networks: maps.Clone(d.Networks)}
+	out := devices{Disks: maps.Clone(d.Disks), Networks: maps.Clone(d.Networks), Seen: maps.Clone(d.Seen)}
 	for name := range gone.Disks {
 		delete(out.Disks, name)
+		delete(out.Seen, name)
 	}
 	for name := range gone.Networks {
 		delete(out.Networks, name)
@@ -224,7 +234,20 @@ func (d devices) settled(p *v1alpha1.MachineParameters, config map[string]string
 
 // equal says whether both are the same assignment.
 func (d devices) equal(o devices) bool {
-	return maps.Equal(d.Disks, o.Disks) && maps.Equal(d.Networks, o.Networks)
+	return maps.Equal(d.Disks, o.Disks) && maps.Equal(d.Networks, o.Networks) && maps.Equal(d.Seen, o.Seen)
+}
+
+// see notes the disks that a VM has.
+func (d devices) see(config map[string]string) devices {
+	seen := map[string]bool{}
+	maps.Copy(seen, d.Seen)
+	for name, device := range d.Disks {
+		if _, ok := config[device]; ok {
+			seen[name] = true
+		}
+	}
+	d.Seen = seen
+	return d
 }
 
 func busOf(device string) string {
@@ -335,7 +358,7 @@ func bootOrder(p *v1alpha1.MachineParameters, d devices, config map[string]strin
 }
 
 func bootEntry(entry string, d devices, config map[string]string) []string {
-	if device := cmpOr(d.Disks[entry], d.Networks[entry]); device != "" {
+	if device := cmp.Or(d.Disks[entry], d.Networks[entry]); device != "" {
 		return []string{device}
 	}
 	switch entry {

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -91,6 +90,9 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	o := m.Observation()
 	e.vm.observe(o, e.plan.devices, e.now())
 	e.plan.change.report(o, e.vm.Config)
+	if e.plan.change.empty() {
+		e.tasks.send(m, difference{}) // A change that was made has held.
+	}
 	if t, ok := e.tasks.last(m); ok {
 		o.LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}
 	}
@@ -140,8 +142,16 @@ func (e *external) ready() xpv2.Condition {
 	case e.plan.power == powerOff:
 		return notReady(ReasonStopped, "the VM is still running")
 	}
+	if s := e.vm.Status.QMPStatus; e.vm.Status.Running() && slices.Contains(halted, s) {
+		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", s))
+	}
 	return xpv2.Available()
 }
+
+// halted are the states of a running QEMU in which the guest does not run.
+//
+//nolint:gochecknoglobals // A constant.
+var halted = []string{"paused", "io-error", "internal-error", "guest-panicked"}
 
 // waiting is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.
@@ -180,7 +190,7 @@ func (e *external) busy(ctx context.Context, m Machine, vmid int) (bool, error) 
 		return err == nil, err
 	}
 	return slices.ContainsFunc(tasks, func(t proxmox.Task) bool {
-		return t.Running && t.ID == strconv.Itoa(vmid) && strings.HasPrefix(t.Type, "qm")
+		return t.Running && t.ID == strconv.Itoa(vmid)
 	}), nil
 }
 

@@ -265,8 +265,8 @@ func TestReconcile(t *testing.T) {
 			want: want{Phase: v1alpha1.MachinePending, Writes: []string{"Create pve1/10001"}},
 		},
 		"ForeignAfterOurs": {
-			reason:  "Once a VM was created its VMID stays: who took its place is left alone.",
-			machine: func(m *namespaced.Machine) { meta.SetExternalCreateSucceeded(m, time.Unix(1, 0)) },
+			reason:  "Once a VM was seen to be ours its VMID stays: who took its place is left alone.",
+			machine: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = ourUUID },
 			pve:     func(b *bench) { b.vms[10000] = theirVM() },
 			want:    want{Phase: v1alpha1.MachineError, Ready: ReasonNotOurs, Created: ReasonCreationFailed}, err: "is not this resource's",
 		},
@@ -772,7 +772,7 @@ func TestAdoptionIsKept(t *testing.T) {
 			t.Fatal(s.err)
 		}
 	}
-	if got, want := b.kept(t, AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"}}`; got != want {
+	if got, want := b.kept(t, AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"},"seen":{"a":true,"b":true}}`; got != want {
 		t.Errorf("Which device an entry stands for is kept, got %s", got)
 	}
 	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) != 0 {
@@ -875,18 +875,11 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestBrokenAnnotation(t *testing.T) {
-	for name, machine := range map[string]func(*namespaced.Machine){"Alive": nil, "Absent": fromTemplate} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t, machine)
-			b.m.Annotations[AnnotationDevices] = "scsi0"
-			if machine == nil {
-				b.vms[10000] = ourVM("stopped")
-			}
-			b.vms[9000] = templateVM()
-			if s := b.reconcile(t.Context()); s.err == nil || len(b.writes) != 0 {
-				t.Errorf("Devices that cannot be read must be an error and nothing may be done, got %v and %q", s.err, b.writes)
-			}
-		})
+	b := newBench(t, nil)
+	b.m.Annotations[AnnotationDevices] = "scsi0"
+	b.vms[10000] = ourVM("stopped")
+	if s := b.reconcile(t.Context()); s.err == nil || len(b.writes) != 0 {
+		t.Errorf("Devices that cannot be read must be an error and nothing may be done, got %v and %q", s.err, b.writes)
 	}
 }
 

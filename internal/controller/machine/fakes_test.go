@@ -253,6 +253,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	t.Helper()
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "uid", Generation: 1, Annotations: map[string]string{
 		AnnotationUUID: ourUUID, AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", AnnotationDevices: "{}", AnnotationNode: "pve1",
+		meta.AnnotationKeyExternalCreatePending: "2001-01-01T00:00:00Z",
 	}}}
 	if change != nil {
 		change(m)

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -78,7 +79,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, defaultStorage string) op
 // newDisk is a disk to allocate: storage:GiB.
 func newDisk(k v1alpha1.MachineDisk, defaultStorage string) proxmox.Disk {
 	gib := float64(diskSize(k)) / float64(proxmox.GiB)
-	d := proxmox.Disk{Volume: cmpOr(value(k.Storage), defaultStorage) + ":" + strconv.FormatFloat(gib, 'f', -1, 64)}
+	d := proxmox.Disk{Volume: cmp.Or(value(k.Storage), defaultStorage) + ":" + strconv.FormatFloat(gib, 'f', -1, 64)}
 	overlay(&d.Options, part{key: "format", value: k.Format})
 	return d
 }
@@ -123,7 +124,7 @@ func nicOption(device string, n v1alpha1.MachineNetwork, defaultBridge string) o
 			nic = proxmox.NIC{Model: defaultModel}
 			overlay(&nic.Options, part{key: "bridge", value: nonEmpty(defaultBridge)})
 		}
-		nic.Model = cmpOr(value(n.Model), nic.Model)
+		nic.Model = cmp.Or(value(n.Model), nic.Model)
 		if n.MACAddress != nil && !strings.EqualFold(*n.MACAddress, nic.MAC) {
 			nic.MAC = *n.MACAddress
 		}
@@ -165,6 +166,13 @@ func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
 			part{key: "ip6", value: c.Address6},
 			part{key: "gw6", value: c.Gateway6},
 		)
+		// A gateway beside an address that is not static makes PVE ignore both.
+		if value(c.Address) == "dhcp" {
+			p.Delete("gw")
+		}
+		if a := value(c.Address6); a == "dhcp" || a == "auto" {
+			p.Delete("gw6")
+		}
 		return p.String(), declared
 	}}
 }

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -76,10 +77,14 @@ const (
 // marker is what proves a clone ours before it has its UUID.
 func (id identity) marker() string { return markerStart + id.UUID + markerEnd }
 
-// mark adds the marker to a description, in place of any that it has.
+// longestDescription that PVE takes, in bytes.
+const longestDescription = 8192
+
+// mark adds the marker to a description, in place of any that it has, and of all
+// of one that leaves no room.
 func (id identity) mark(description string) string {
 	description = strings.TrimRight(unmark(description), "\n")
-	if description == "" {
+	if description == "" || len(description)+len(id.marker()) >= longestDescription {
 		return id.marker()
 	}
 	return description + "\n" + id.marker()
@@ -141,9 +146,13 @@ func (id identity) options(description *string) []option {
 	}
 }
 
-// sameText ignores the line end that PVE may add.
+// sameText ignores what PVE does not keep of a text: white space at its end, and
+// the sort of line ends.
 func sameText(a, b string) bool {
-	return strings.TrimRight(a, "\n") == strings.TrimRight(b, "\n")
+	kept := func(s string) string {
+		return strings.TrimRightFunc(strings.ReplaceAll(s, "\r\n", "\n"), unicode.IsSpace)
+	}
+	return kept(a) == kept(b)
 }
 
 func newUUID() string { return uuid.NewString() }

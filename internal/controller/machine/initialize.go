@@ -48,10 +48,12 @@ func mayCreate(m Machine) bool {
 	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionCreate)
 }
 
-// mayExchange says whether the VMID of a Machine was chosen by us, and no VM was
-// created with it yet.
+// mayExchange says whether the VMID of a Machine was chosen by us, and no VM with
+// it was seen to be ours. That a creation was started says nothing: PVE finds
+// out in the task that another node has the VMID.
 func mayExchange(m Machine) bool {
-	return m.GetAnnotations()[AnnotationAllocated] == meta.GetExternalName(m) && meta.GetExternalCreateSucceeded(m).IsZero()
+	a := m.GetAnnotations()
+	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID != a[AnnotationUUID]
 }
 
 // Initialize settles which VM a Machine is, before anything is created: a VMID
@@ -112,23 +114,25 @@ func (e *external) exchange(ctx context.Context, m Machine, c *creation) error {
 }
 
 // adopt takes over the VM that the user named by its VMID: what proves it ours
-// from now on is the UUID that it has. Without a VM there, one may be created.
+// from now on is the UUID that it has. Without a VM there, one is created only
+// if vmid asks for it: the one that is meant may merely not be visible.
 func (e *external) adopt(ctx context.Context, m Machine) error {
 	id, err := identityOf(m)
 	if err != nil {
 		return err
 	}
 	v, err := e.find(ctx, id.VMID, value(m.Parameters().Node))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case v == nil && m.Parameters().VMID != nil && mayCreate(m):
+		return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: newUUID()})
+	case v == nil:
+		return errors.Errorf("cannot adopt VM %d: there is none that may be seen", id.VMID)
 	}
-	uuid := newUUID()
-	if v != nil {
-		if uuid = smbiosUUID(v.Config); uuid == "" {
-			return errors.Errorf("cannot adopt VM %d: it has no SMBIOS UUID that would prove it to be the same one later", id.VMID)
-		}
-	} else if !mayCreate(m) {
-		return nil
+	uuid := smbiosUUID(v.Config)
+	if uuid == "" {
+		return errors.Errorf("cannot adopt VM %d: it has no SMBIOS UUID that would prove it to be the same one later", id.VMID)
 	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: uuid})
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: uuid, AnnotationNode: v.Node})
 }

@@ -90,8 +90,9 @@ func TestAdopt(t *testing.T) {
 		"There":           {reason: "A VM that the user names is adopted by the UUID that it has.", vm: &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID},
 		"ThereToObserve":  {reason: "It is adopted to be observed, too.", machine: observed, vm: &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID},
 		"WithoutUUID":     {reason: "A VM without a UUID could not be told from another later.", vm: &guest{node: "pve2", config: map[string]string{}}, err: "has no SMBIOS UUID"},
-		"Absent":          {reason: "Without a VM there, one may be created.", want: "any"},
-		"AbsentToObserve": {reason: "What may not be created is waited for.", machine: observed},
+		"Absent":          {reason: "A VM that is not seen may be there all the same.", err: "cannot adopt VM 777"},
+		"AbsentWanted":    {reason: "Without a VM there, one is created if vmid asks for it.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "any"},
+		"AbsentToObserve": {reason: "What may not be created is waited for.", machine: observed, err: "cannot adopt VM 777"},
 		"NoVMID":          {reason: "A name that is no VMID names no VM.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "99") }, err: "must be a VMID"},
 		"Other":           {reason: "The VMID of the spec must be the same.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(778)) }, err: "a VMID cannot change"},
 	}

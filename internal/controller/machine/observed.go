@@ -55,8 +55,8 @@ func (v *vm) beingCreated() bool { return v.lock() == "create" || v.lock() == "c
 
 // stuck says what to do about a VM that is locked for its creation for ever.
 func (v *vm) stuck() string {
-	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, "+
-		"its creation died, and \"qm unlock %d\" on the node lets it be deleted", v.VMID, v.Node, v.lock(), v.VMID)
+	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation died, "+
+		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.lock(), v.VMID, v.VMID)
 }
 
 func (v *vm) template() bool { return v.Config["template"] == "1" }
@@ -72,7 +72,7 @@ func (v *vm) read(values []proxmox.PendingValue) {
 	v.Config, v.Active = make(map[string]string, len(values)), make(map[string]string, len(values))
 	for _, p := range values {
 		if p.Key == "digest" {
-			v.Digest = deref(p.Value)
+			v.Digest = value(p.Value)
 			continue
 		}
 		if p.Value != nil {
@@ -90,8 +90,6 @@ func (v *vm) read(values []proxmox.PendingValue) {
 	}
 	slices.SortFunc(v.Pending, func(a, b proxmox.PendingValue) int { return strings.Compare(a.Key, b.Key) })
 }
-
-func deref(s *string) string { return value(s) }
 
 // find looks for the VM of a VMID, first where it is said to be. It returns nil
 // only if the VM is neither there nor in the cluster's list: one alone may be

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -77,14 +78,13 @@ func scalars(p *v1alpha1.MachineParameters) []option {
 		{name: "sockets", absent: "1", want: number(cpu.Sockets)},
 		{name: "vcpus", want: number(cpu.VCPUs)},
 		{name: "cpulimit", absent: "0", want: decimal(cpu.Limit), same: sameNumber},
-		{name: "cpuunits", want: number(cpu.Units)},
+		{name: "cpuunits", want: number(cpu.Units), same: sameUnits},
 		{name: "numa", absent: "0", want: flag(cpu.NUMA)},
 		{name: "memory", absent: "512", want: mebibytes(p.Memory), same: sameMemory},
 		{name: "balloon", want: balloon(p.Balloon, mem.Minimum)},
 		{name: "shares", absent: "1000", want: number(mem.Shares)},
 		{name: "ostype", absent: "other", want: osType(p.OSType)},
 		{name: "bios", absent: "seabios", want: text(p.BIOS)},
-		{name: "machine", want: text(p.MachineType)},
 		{name: "scsihw", absent: "lsi", want: text(p.SCSIController)},
 		{name: "onboot", absent: "0", want: flag(p.OnBoot)},
 		{name: "protection", absent: "0", want: flag(p.Protection)},
@@ -101,16 +101,27 @@ func composed(p *v1alpha1.MachineParameters) []option {
 	return []option{
 		{name: "cpu", want: cpuModel(p.CPU), same: sameProperties("cputype")},
 		{name: "agent", absent: "0", want: agent(p.Agent, p.AgentOptions), same: sameProperties("enabled")},
+		{name: "machine", want: properties("type", "", part{key: "type", value: p.MachineType}), same: sameMachine},
 		{name: "vga", absent: "std", want: vga(p.VGA), same: sameProperties("type")},
 		{name: "startup", want: startup(p.Startup), same: sameProperties("order")},
 	}
 }
 
-// serials are the serial ports.
+// maxSerials is how many serial ports PVE has.
+const maxSerials = 4
+
+// serials are the serial ports. Those beyond the list are removed.
 func serials(p *v1alpha1.MachineParameters) []option {
-	options := make([]option, 0, len(p.SerialPorts))
-	for i := range p.SerialPorts {
-		options = append(options, option{name: "serial" + strconv.Itoa(i), want: text(&p.SerialPorts[i])})
+	if p.SerialPorts == nil {
+		return nil
+	}
+	options := make([]option, 0, maxSerials)
+	for i := range maxSerials {
+		port := ""
+		if i < len(p.SerialPorts) {
+			port = p.SerialPorts[i]
+		}
+		options = append(options, option{name: "serial" + strconv.Itoa(i), want: text(&port)})
 	}
 	return options
 }
@@ -252,6 +263,30 @@ func sameNumber(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
+// mostUnits is where PVE caps the weight of a VM with cgroup v2.
+const mostUnits = 10000
+
+func sameUnits(a, b string) bool {
+	x, errX := strconv.Atoi(a)
+	y, errY := strconv.Atoi(b)
+	return errX == nil && errY == nil && min(x, mostUnits) == min(y, mostUnits)
+}
+
+// sameMachine knows that a VM of type q35 or pc may have been pinned by PVE to a
+// version of it, as it does for Windows.
+func sameMachine(now, want string) bool {
+	x, errX := proxmox.ParseProperties(now, "type")
+	y, errY := proxmox.ParseProperties(want, "type")
+	if errX != nil || errY != nil {
+		return false
+	}
+	pinned := map[string]string{"q35": "pc-q35-", "pc": "pc-i440fx-"}[y.Get("type")]
+	if pinned != "" && strings.HasPrefix(x.Get("type"), pinned) {
+		x.SetDefault("type", y.Get("type"))
+	}
+	return x.Equal(y)
+}
+
 // sameMemory compares memory, which PVE also writes as current=2048.
 func sameMemory(a, b string) bool {
 	return strings.TrimPrefix(a, "current=") == strings.TrimPrefix(b, "current=")
@@ -321,17 +356,10 @@ func properties(defaultKey, first string, parts ...part) func(string) (string, b
 			return "", false
 		}
 		if lead := p.Get(defaultKey); lead != "" || first != "" {
-			p.SetDefault(defaultKey, cmpOr(lead, first))
+			p.SetDefault(defaultKey, cmp.Or(lead, first))
 		}
 		return p.String(), true
 	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func optional[T any](v *T, write func(T) string) *string {

@@ -19,6 +19,8 @@ package machine
 import (
 	"fmt"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
@@ -58,7 +60,7 @@ func (e *external) makePlan(m Machine, id identity) error {
 		e.plan = plan{desired: d, refusals: []string{err.Error()}, power: d.powerChange(e.vm)}
 		return nil //nolint:nilerr // The plan has it.
 	}
-	d.devices = d.devices.without(d.devices.settled(m.Parameters(), e.vm.Config))
+	d.devices = d.devices.without(d.devices.settled(m.Parameters(), e.vm.Config)).see(e.vm.Config)
 	e.plan = plan{
 		desired:  d,
 		unkept:   !before.assigned || !before.equal(d.devices),
@@ -81,18 +83,16 @@ func (e *external) nodeRefusal(m Machine) []string {
 	return []string{fmt.Sprintf("the VM is on node %s and cannot move to %s: migration is not served yet", e.vm.Node, wanted)}
 }
 
-// powerChange that brings the VM to the power state of the spec.
+// powerChange that brings the VM to the power state of the spec. Without one, a
+// VM that was adopted is left as it is.
 func (d desired) powerChange(v *vm) powerChange {
-	wanted := v1alpha1.PowerStateRunning
-	if d.PowerState != nil {
-		wanted = *d.PowerState
-	}
+	running := v.Status.Running()
 	switch {
-	case v.template():
+	case v.template(), d.PowerState == nil && !d.created:
 		return keepPower
-	case wanted == v1alpha1.PowerStateRunning && !v.Status.Running():
+	case !running && (d.PowerState == nil || *d.PowerState == v1alpha1.PowerStateRunning):
 		return powerOn
-	case wanted == v1alpha1.PowerStateStopped && v.Status.Running():
+	case running && value(d.PowerState) == v1alpha1.PowerStateStopped:
 		return powerOff
 	}
 	return keepPower
@@ -103,6 +103,7 @@ func (e *external) desired(m Machine, id identity) desired {
 	return desired{
 		MachineParameters: m.Parameters(),
 		name:              m.GetName(),
+		created:           !meta.GetExternalCreatePending(m).IsZero(),
 		identity:          id,
 		tenant:            tenantOf(m.GetLabels()),
 		defaults:          e.defaults,

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -71,11 +72,8 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	if c.node, err = e.chooseNode(ctx, m, c.source); err != nil {
 		return nil, err
 	}
-	before, err := parseDevices(m.GetAnnotations()[AnnotationDevices])
-	if err != nil {
-		return nil, err
-	}
-	if c.devices, err = before.assign(m.Parameters(), c.sourceConfig()); err != nil {
+	// Nothing is there yet, so that what an earlier attempt assigned is void.
+	if c.devices, err = (devices{}).assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return nil, refusal{error: err, condition: allocating}
 	}
 	if no := c.refusals(c.sourceConfig()); len(no) > 0 {
@@ -226,7 +224,7 @@ func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string
 		}
 		wanted = s.Node
 	}
-	return pickNode(nodes, cmpOr(wanted, e.defaults.Node))
+	return pickNode(nodes, cmp.Or(wanted, e.defaults.Node))
 }
 
 // pickNode is the node wanted, or without one the online node with the most free
@@ -308,7 +306,7 @@ func (c *creation) storages() []string {
 	}
 	for _, k := range c.Disks {
 		if c.sourceConfig()[c.devices.Disks[k.Name]] == "" {
-			names = append(names, cmpOr(value(k.Storage), c.defaults.Storage))
+			names = append(names, cmp.Or(value(k.Storage), c.defaults.Storage))
 		}
 	}
 	return names

@@ -58,6 +58,7 @@ const (
 	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
 	ReasonLocked                xpv2.ConditionReason = "Locked"
 	ReasonNotOurs               xpv2.ConditionReason = "NotOurs"
+	ReasonHalted                xpv2.ConditionReason = "Halted"
 	ReasonStopped               xpv2.ConditionReason = "NotInDesiredPowerState"
 )
 
@@ -181,7 +182,7 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 	var out []v1alpha1.MachinePendingChange
 	for _, p := range v.Pending {
 		out = append(out, v1alpha1.MachinePendingChange{
-			Option: p.Key, Current: masked(p.Key, deref(p.Value)), Desired: masked(p.Key, deref(p.Pending)),
+			Option: p.Key, Current: masked(p.Key, value(p.Value)), Desired: masked(p.Key, value(p.Pending)),
 		})
 	}
 	return out

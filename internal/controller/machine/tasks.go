@@ -51,6 +51,9 @@ type taskRecord struct {
 	failures   int
 	until      time.Time
 	err        error
+
+	// change of options that was made last, until nothing differed.
+	change difference
 }
 
 func newTasks(now func() time.Time) *tasks {
@@ -156,4 +159,18 @@ func (t *tasks) forget(m Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, m.GetUID())
+}
+
+// send remembers a change of options that was made.
+func (t *tasks) send(m Machine, d difference) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of(m).change = d
+}
+
+// sent says whether this very change was made last, and still differs.
+func (t *tasks) sent(m Machine, d difference) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !d.empty() && t.of(m).change.equal(d)
 }

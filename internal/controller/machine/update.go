@@ -74,6 +74,9 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.plan.change.empty() {
 		return nil
 	}
+	if e.tasks.sent(m, e.plan.change) {
+		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.plan.change.options(), ", "))
+	}
 	err := e.client.Configure(ctx, e.vm.Ref, e.change())
 	if err != nil && !proxmox.IsHotplugRefused(err) {
 		return err
@@ -81,6 +84,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if err != nil {
 		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
 	}
+	e.tasks.send(m, e.plan.change)
 	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with this one.
 	go e.wake(later)
 	return nil
