@@ -107,6 +107,10 @@ func TestMachineAccepted(t *testing.T) {
 			reason: "Throughputs may be whole numbers, decimals, and zero.",
 			spec:   `{disks: [{name: a, limits: {readMBps: 100, writeMBps: "12.5"}}, {name: b, limits: {readMBps: 0}}], networks: [{name: lan, rateMBps: "0.5"}]}`,
 		},
+		"IOPSOff": {
+			reason: "0 is no limit.",
+			spec:   `{disks: [{name: root, limits: {readIOPS: 0, writeIOPS: 0}}]}`,
+		},
 		"BootOrder": {
 			reason: "Boot entries are sorts of devices, names and devices.",
 			spec:   `{disks: [{name: root, size: 20G}], networks: [{name: lan}], bootOrder: [root, lan, disk, network, cdrom, scsi7, ide2, net3]}`,
@@ -123,6 +127,10 @@ func TestMachineAccepted(t *testing.T) {
 		"HotplugOff": {
 			reason: "An empty list turns hotplug off.",
 			spec:   `{hotplug: []}`,
+		},
+		"SerialPortsOff": {
+			reason: "An empty list removes all serial ports.",
+			spec:   `{serialPorts: []}`,
 		},
 		"TagsOff": {
 			reason: "An empty list removes all tags.",
@@ -153,7 +161,7 @@ func TestMachineWithoutParametersAccepted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := s.object(t, "Machine", "{}")
 			wantAccepted(t, "forProvider may be left out.", tryCreate(t.Context(), o))
-			want := map[string]any{"powerState": "Running", "shutdownTimeoutSeconds": int64(180), "restartPolicy": "Never"}
+			want := map[string]any{"shutdownTimeoutSeconds": int64(180), "restartPolicy": "Never"}
 			got, _, _ := unstructured.NestedMap(o.Object, "spec", "forProvider")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("\nOnly what the provider does by itself has a default: nothing that PVE keeps\n-want, +got:\n%s", diff)

@@ -78,6 +78,36 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{pool: test}`,
 			want:   []string{"spec.forProvider.pool", "cannot change", "production", "test"},
 		},
+		"PoolAdded": {
+			reason: "A VM joins its pool when it is created.",
+			before: `{}`,
+			after:  `{pool: production}`,
+			want:   []string{"spec.forProvider", "pool counts at creation only", "neither added nor removed"},
+		},
+		"PoolRemoved": {
+			reason: "A VM stays in its pool.",
+			before: `{pool: production}`,
+			after:  `{}`,
+			want:   []string{"spec.forProvider", "pool counts at creation only", "neither added nor removed"},
+		},
+		"CloneAdded": {
+			reason: "A VM that exists is not cloned any more.",
+			before: `{template: ubuntu-24.04}`,
+			after:  `{template: ubuntu-24.04, clone: {full: true}}`,
+			want:   []string{"spec.forProvider", "clone counts at creation only", "neither added nor removed"},
+		},
+		"CloneRemoved": {
+			reason: "A VM that was cloned in full stays so.",
+			before: `{template: ubuntu-24.04, clone: {full: true}}`,
+			after:  `{template: ubuntu-24.04}`,
+			want:   []string{"spec.forProvider", "clone counts at creation only", "neither added nor removed"},
+		},
+		"DiskFormat": {
+			reason: "A disk is not converted.",
+			before: `{disks: [{name: root, size: 20G, format: raw}]}`,
+			after:  `{disks: [{name: root, size: 20G, format: qcow2}]}`,
+			want:   []string{"spec.forProvider.disks[0]", "format of a disk cannot change", "root", "raw", "qcow2"},
+		},
 		"DiskType": {
 			reason: "A disk does not change its bus.",
 			before: `{disks: [{name: root, size: 20G, type: scsi}]}`,
@@ -137,7 +167,7 @@ func TestMachineChangeAccepted(t *testing.T) {
 		"DiskTypeAdded": {
 			reason: "What was left open may be written down.",
 			before: `{disks: [{name: root, size: 20G}]}`,
-			after:  `{disks: [{name: root, size: 20G, type: scsi, device: scsi0}]}`,
+			after:  `{disks: [{name: root, size: 20G, type: scsi, device: scsi0, format: raw}]}`,
 		},
 		"Hardware": {
 			reason: "Hardware may change at any time.",

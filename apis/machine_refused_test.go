@@ -145,10 +145,10 @@ func sourceRefusals() map[string]refusal {
 			spec:   `{template: ubuntu-24.04, clone: {format: qcow2}}`,
 			want:   []string{"spec.forProvider.clone", "clone.format", "clone.full"},
 		},
-		"LinkedCloneOfASnapshot": {
-			reason: "PVE clones snapshots in full only.",
-			spec:   `{template: ubuntu-24.04, clone: {full: false, snapshot: before}}`,
-			want:   []string{"spec.forProvider", "clone.full", "snapshot"},
+		"CloneOfASnapshot": {
+			reason: "Clones of snapshots are not served yet.",
+			spec:   `{template: ubuntu-24.04, clone: {full: true, snapshot: before}}`,
+			want:   []string{"spec.forProvider.clone.snapshot", "not served yet", "template"},
 		},
 		"CloneSnapshotWithDot": {
 			reason: "Snapshot names have no dots.",
@@ -440,15 +440,15 @@ func diskRefusals() map[string]refusal {
 			spec:   `{disks: [{name: root, serial: "123456789012345678901"}]}`,
 			want:   []string{"spec.forProvider.disks[0].serial", "Too long", "20"},
 		},
-		"ReadIOPSTooLow": {
-			reason: "Ten operations per second are the least limit.",
-			spec:   `{disks: [{name: root, limits: {readIOPS: 9}}]}`,
-			want:   []string{"spec.forProvider.disks[0].limits.readIOPS", "9", "greater than or equal to 10"},
+		"ReadIOPSNegative": {
+			reason: "No limit is 0.",
+			spec:   `{disks: [{name: root, limits: {readIOPS: -1}}]}`,
+			want:   []string{"spec.forProvider.disks[0].limits.readIOPS", "-1", "greater than or equal to 0"},
 		},
-		"WriteIOPSTooLow": {
-			reason: "Ten operations per second are the least limit.",
-			spec:   `{disks: [{name: root, limits: {writeIOPS: 0}}]}`,
-			want:   []string{"spec.forProvider.disks[0].limits.writeIOPS", "0", "greater than or equal to 10"},
+		"WriteIOPSNegative": {
+			reason: "No limit is 0.",
+			spec:   `{disks: [{name: root, limits: {writeIOPS: -1}}]}`,
+			want:   []string{"spec.forProvider.disks[0].limits.writeIOPS", "-1", "greater than or equal to 0"},
 		},
 		"ReadMBpsNegative": {
 			reason: "A throughput cannot be negative.",
@@ -684,6 +684,11 @@ func optionRefusals() map[string]refusal {
 			reason: "A port is a socket or a device of the host.",
 			spec:   `{serialPorts: [ttyS0]}`,
 			want:   []string{"spec.forProvider.serialPorts[0]", `"ttyS0"`, "should match"},
+		},
+		"SerialPortOfTheHost": {
+			reason: "Only root@pam may hand devices of the host to a guest.",
+			spec:   `{serialPorts: [socket, /dev/ttyS0]}`,
+			want:   []string{"spec.forProvider.serialPorts", "only socket is served yet", "root@pam"},
 		},
 		"TooManySerialPorts": {
 			reason: "PVE has four.",

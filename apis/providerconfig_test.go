@@ -143,6 +143,11 @@ func TestProviderConfigRefused(t *testing.T) {
 			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {password: {secretRef: {NS name: pve, key: password}}}}`,
 			want:   []string{"spec.credentials", "password needs username"},
 		},
+		"UsernameWithColon": {
+			reason: "Users' names have no colons.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {username: cross:plane@pve, password: {secretRef: {NS name: pve, key: password}}}}`,
+			want:   []string{"spec.credentials.username", `"cross:plane@pve"`, "should match"},
+		},
 		"UsernameWithoutRealm": {
 			reason: "PVE's users have a realm.",
 			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {username: crossplane, password: {secretRef: {NS name: pve, key: password}}}}`,
@@ -272,6 +277,10 @@ func TestProviderConfigAccepted(t *testing.T) {
 		"Password": {
 			reason: "A user and a password.",
 			spec:   `{endpoints: ["https://pve1"], credentials: {username: root@pam, password: {secretRef: {NS name: pve, key: password}}}}`,
+		},
+		"UserWithAt": {
+			reason: "Users of a directory may be called like mail addresses.",
+			spec:   `{endpoints: ["https://pve1"], credentials: {username: crossplane@example.com@ldap, password: {secretRef: {NS name: pve, key: password}}}}`,
 		},
 		"Everything": {
 			reason: "Every field that is served.",

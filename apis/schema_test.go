@@ -143,8 +143,8 @@ func testUnserved(t *testing.T, crd extv1.CustomResourceDefinition, u unserved) 
 // TestUnservedFound fails when the search for unserved fields finds none any more.
 func TestUnservedFound(t *testing.T) {
 	want := map[string][]string{
-		"machines.proxmox.vitistack.io":                 {"spec.forProvider.placement", "spec.forProvider.disks[0].wwn", "spec.forProvider.cloudInit.userData", "spec.forProvider.powerState"},
-		"machines.proxmox.m.vitistack.io":               {"spec.forProvider.placement", "spec.forProvider.disks[0].wwn", "spec.forProvider.cloudInit.userData", "spec.forProvider.powerState"},
+		"machines.proxmox.vitistack.io":                 {"spec.forProvider.placement", "spec.forProvider.disks[0].wwn", "spec.forProvider.cloudInit.userData", "spec.forProvider.powerState", "spec.forProvider.serialPorts"},
+		"machines.proxmox.m.vitistack.io":               {"spec.forProvider.placement", "spec.forProvider.disks[0].wwn", "spec.forProvider.cloudInit.userData", "spec.forProvider.powerState", "spec.forProvider.serialPorts"},
 		"providerconfigs.proxmox.vitistack.io":          {"spec.limits.concurrentTasks"},
 		"providerconfigs.proxmox.m.vitistack.io":        {"spec.limits.concurrentTasks"},
 		"clusterproviderconfigs.proxmox.m.vitistack.io": {"spec.limits.concurrentTasks"},
@@ -197,7 +197,7 @@ func findUnserved(out *[]unserved, path string, n schema, whole func(any) map[st
 		return
 	}
 	if isPartlyUnserved(n) {
-		*out = append(*out, unserved{path: path, values: enum(n), set: whole})
+		*out = append(*out, unserved{path: path, values: choices(n), set: whole})
 	}
 	for name, p := range n.Properties {
 		findUnserved(out, path+"."+name, p, func(v any) map[string]any {
@@ -307,12 +307,29 @@ func sampleInteger(n schema) int64 {
 // sampleString returns the first string that matches the schema's pattern; the API server refuses none at all in a
 // way that the tests notice.
 func sampleString(n schema) string {
-	for _, s := range []string{"sample", "0-3", "0x5000c500a1b2c3d4", "https://pve1.example.com:8006"} {
-		if n.Pattern == "" || regexp.MustCompile(n.Pattern).MatchString(s) {
-			return s
-		}
+	if all := sampleStrings(n); len(all) > 0 {
+		return all[0]
 	}
 	return ""
+}
+
+func sampleStrings(n schema) []string {
+	all := []string{"sample", "0-3", "0x5000c500a1b2c3d4", "https://pve1.example.com:8006", "socket", "/dev/ttyS0"}
+	return slices.DeleteFunc(all, func(s string) bool {
+		return n.Pattern != "" && !regexp.MustCompile(n.Pattern).MatchString(s)
+	})
+}
+
+// choices are values of which a schema may serve some: those of an enum, and lists of one string each.
+func choices(n schema) []any {
+	if n.Items == nil {
+		return enum(n)
+	}
+	var out []any
+	for _, s := range sampleStrings(*n.Items.Schema) {
+		out = append(out, []any{s})
+	}
+	return out
 }
 
 func enum(n schema) []any {

@@ -111,14 +111,14 @@ func TestEmptyListsKept(t *testing.T) {
 	for name, m := range machines(t) {
 		t.Run(name, func(t *testing.T) {
 			p := m.Parameters()
-			p.Tags, p.Hotplug = []string{}, []string{}
+			p.Tags, p.Hotplug, p.SerialPorts = []string{}, []string{}, []string{}
 			p.CloudInit = &v1alpha1.MachineCloudInit{SSHKeys: []string{}, Nameservers: []string{}, SearchDomains: []string{}}
 			want := p.DeepCopy()
 			if err := kube.Create(t.Context(), m, client.DryRunAll); err != nil {
 				t.Fatal(err)
 			}
-			got := []any{p.Tags, p.Hotplug, p.CloudInit}
-			if diff := cmp.Diff([]any{want.Tags, want.Hotplug, want.CloudInit}, got); diff != "" {
+			got := []any{p.Tags, p.Hotplug, p.SerialPorts, p.CloudInit}
+			if diff := cmp.Diff([]any{want.Tags, want.Hotplug, want.SerialPorts, want.CloudInit}, got); diff != "" {
 				t.Errorf("\nEmpty lists are kept\n-want, +got:\n%s", diff)
 			}
 		})

@@ -26,6 +26,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.ssd) || (has(self.type) ? self.type != 'virtio' : !has(self.device) || !self.device.startsWith('virtio'))",message="ssd needs type ide, sata or scsi, not virtio"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
+// +kubebuilder:validation:XValidation:rule="!has(self.format) || !has(oldSelf.format) || self.format == oldSelf.format",messageExpression="'the format of a disk cannot change: that of %s is %s, not %s'.format([self.name, oldSelf.format, self.format])"
 type MachineDisk struct {
 	// Name of the disk in this list, up to 63 characters. It stands for one
 	// disk of the VM for as long as it is listed, whatever its position.
@@ -61,8 +62,9 @@ type MachineDisk struct {
 	Type *string `json:"type,omitempty"`
 
 	// Device of PVE that the disk is, such as scsi0. Default: for the first
-	// disks of a clone those of the source, boot disk first; otherwise the
-	// lowest free one of its type. Cannot change.
+	// disks of a clone those of the source, boot disk first; the first
+	// assignment for an adopted VM takes its existing disks too, boot disk
+	// first; otherwise the lowest free one of its type. Cannot change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$`
@@ -167,15 +169,15 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.writeMBps is 0 or more"
 	WriteMBps *resource.Quantity `json:"writeMBps,omitempty"`
 
-	// ReadIOPS is the limit of read operations per second, 10 or more. PVE:
+	// ReadIOPS is the limit of read operations per second; 0 is no limit. PVE:
 	// iops_rd=.
 	// +optional
-	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Minimum=0
 	ReadIOPS *int32 `json:"readIOPS,omitempty"`
 
-	// WriteIOPS is the limit of write operations per second, 10 or more. PVE:
-	// iops_wr=.
+	// WriteIOPS is the limit of write operations per second; 0 is no limit.
+	// PVE: iops_wr=.
 	// +optional
-	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Minimum=0
 	WriteIOPS *int32 `json:"writeIOPS,omitempty"`
 }

@@ -77,7 +77,7 @@ type MachineCPU struct {
 	Limit *resource.Quantity `json:"limit,omitempty"`
 
 	// Units are the VM's weight against others, 1 to 262144. PVE: cpuunits,
-	// default 100 (cgroup v2).
+	// default 100; PVE caps it at 10000 with cgroup v2.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=262144

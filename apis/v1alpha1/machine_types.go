@@ -28,7 +28,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.image), has(self.iso), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector))].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, image, iso and clone.machine (or machineRef, machineSelector)"
 // +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, or clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
-// +kubebuilder:validation:XValidation:rule="!has(self.clone) || !has(self.clone.snapshot) || !has(self.clone.full) || self.clone.full",message="a clone of a snapshot is always a full clone: set clone.full to true or leave it out"
+// +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="has(self.pool) == has(oldSelf.pool)",message="pool counts at creation only: it can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk or network of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
 // +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",messageExpression="'memoryOptions.minimum %s must not exceed memory %s'.format([self.memoryOptions.minimum, self.memory])"
@@ -70,8 +71,9 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="false",message="placement is not served yet by this version of the provider: leave it out and set node"
 	Placement *MachinePlacement `json:"placement,omitempty"`
 
-	// Pool of Proxmox VE that the VM is created in. Cannot change until moving
-	// between pools is served. PVE: pool.
+	// Pool of Proxmox VE that the VM is created in. It counts at creation only:
+	// it can be neither added nor removed nor changed until moving between pools
+	// is served. PVE: pool.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'pool cannot change from ' + oldSelf + ' to ' + self + ': moving between pools is not served yet'"
 	// +kubebuilder:validation:MinLength=1
@@ -89,6 +91,7 @@ type MachineParameters struct {
 	Template *intstr.IntOrString `json:"template,omitempty"`
 
 	// Clone says how the source is cloned, or names another Machine as source.
+	// It counts at creation only and can be neither added nor removed later.
 	// +optional
 	Clone *MachineClone `json:"clone,omitempty"`
 
@@ -243,14 +246,17 @@ type MachineParameters struct {
 	// +optional
 	VGA *MachineVGA `json:"vga,omitempty"`
 
-	// SerialPorts are the serial ports 0 to 3, in order, each socket or the
-	// path of a host device such as /dev/ttyS0. PVE: serial0 to serial3.
+	// SerialPorts are the serial ports 0 to 3, in order, each socket: a Unix
+	// socket on the node, which PVE's terminal connects to. Host devices such
+	// as /dev/ttyS0 are not served yet. An empty list removes them. PVE: serial0
+	// to serial3.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:Pattern=`^(socket|/dev/[^,]+)$`
 	// +kubebuilder:validation:items:MaxLength=128
-	SerialPorts []string `json:"serialPorts,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p == 'socket')",message="of serialPorts only socket is served yet by this version of the provider: host devices need root@pam"
+	SerialPorts []string `json:"serialPorts,omitzero"`
 
 	// Audio is a sound device. PVE: audio0.
 	// +optional
@@ -347,9 +353,9 @@ type MachineParameters struct {
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
 
 	// PowerState that the VM is kept in: Running, Stopped or Suspended.
-	// Default: Running.
+	// Default: Running for a VM that this resource creates; the power state of
+	// an adopted VM is left alone.
 	// +optional
-	// +kubebuilder:default=Running
 	// +kubebuilder:validation:Enum=Running;Stopped;Suspended
 	// +kubebuilder:validation:XValidation:rule="self != 'Suspended'",message="powerState Suspended is not served yet by this version of the provider: Running or Stopped"
 	PowerState *PowerState `json:"powerState,omitempty"`
@@ -433,6 +439,7 @@ type MachineClone struct {
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
+	// +kubebuilder:validation:XValidation:rule="false",message="clone.snapshot is not served yet by this version of the provider: use template"
 	Snapshot *string `json:"snapshot,omitempty"`
 
 	// Machine is the name of another Machine (of the same namespace, where

@@ -146,11 +146,12 @@ type ProviderCredentials struct {
 	// +optional
 	SecretRef *SecretOptionalKeyReference `json:"secretRef,omitempty"`
 
-	// Username with realm, such as crossplane@pve.
+	// Username with realm, such as crossplane@pve. The user may have an @ of its
+	// own, as in user@example.com@ldap.
 	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[^\s:/@]+@[A-Za-z][A-Za-z0-9._-]+$`
+	// +kubebuilder:validation:Pattern=`^[^\s:/]+@[A-Za-z][A-Za-z0-9._-]+$`
 	Username *string `json:"username,omitempty"`
 
 	// Password of the user.
