@@ -73,7 +73,8 @@ type plan struct {
 	full   map[string]bool
 }
 
-// cloneable makes the checks of a clone; the task makes them again.
+// cloneable makes the checks of a clone; the task makes them again. They look for the new VMID on the node of the source
+// only, as PVE does: that another node has it is noticed when the configuration is written.
 func (o *op) cloneable(cl *cloning) (*plan, error) {
 	if cl.pool != "" && o.st.Pools[cl.pool] == nil {
 		return nil, forbidden(fmt.Sprintf("pool '%s' does not exist", cl.pool))
@@ -112,7 +113,7 @@ func (o *op) cloneable(cl *cloning) (*plan, error) {
 	if err := o.cloneAccess(cl, source); err != nil {
 		return nil, err
 	}
-	if o.st.Guests[cl.newID] != nil {
+	if taken := o.st.Guests[cl.newID]; taken != nil && taken.Node == cl.node {
 		return nil, die("unable to create VM %d: config file already exists", cl.newID)
 	}
 	return o.planClone(cl, source, full)
@@ -234,6 +235,9 @@ func (w *worker) clone(cl *cloning) error {
 		var err error
 		if p, err = w.op(st).cloneable(cl); err != nil {
 			return err
+		}
+		if st.Guests[cl.newID] != nil {
+			return die("close (rename) atomic file '/etc/pve/nodes/%s/qemu-server/%d.conf' failed: File exists", cl.node, cl.newID)
 		}
 		w.op(st).identify(cl, p)
 		st.Guests[cl.newID] = &Guest{

@@ -32,12 +32,14 @@ func TestClone(t *testing.T) {
 	c.task("POST " + template + "/template")
 	c.task("POST /nodes/pve1/qemu", "vmid=800", "name=plain", "scsi0=local:1,format=qcow2", "net0=virtio,bridge=vmbr0")
 	c.task("POST /nodes/pve1/qemu", "vmid=700", "scsi0=nfs:1")
+	c.task("POST /nodes/pve2/qemu", "vmid=600", "name=other")
 
 	for name, tc := range map[string]struct {
 		reason  string
 		request string
 		params  []string
 		line    string
+		exit    string
 		node    string
 		want    map[string]any
 	}{
@@ -62,6 +64,7 @@ func TestClone(t *testing.T) {
 		"LocalTarget":    {reason: "On local storage it may not.", request: "POST " + vm + "/clone", params: []string{"newid=803", "target=pve2"}, line: "500 can't clone VM to node 'pve2' (VM uses local storage)"},
 		"UnknownTarget":  {reason: "The node must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "target=nope"}, line: "500 no such cluster node 'nope'"},
 		"Taken":          {reason: "The VMID must be free.", request: "POST " + vm + "/clone", params: []string{"newid=900"}, line: "500 unable to create VM 900: config file already exists"},
+		"TakenElsewhere": {reason: "That another node has the VMID is noticed by the task only.", request: "POST " + vm + "/clone", params: []string{"newid=600"}, exit: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/600.conf' failed: File exists"},
 		"LinkedPlain":    {reason: "Only templates have linked clones.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=0"}, line: "500 Linked clone feature is not supported for 'local:800/vm-800-disk-0.qcow2' (scsi0)"},
 		"LinkedStorage":  {reason: "A linked clone stays where it is.", request: "POST " + template + "/clone", params: []string{"newid=903", "storage=data2"}, line: "500 parameter 'storage' not allowed for linked clones"},
 		"LinkedFormat":   {reason: "And as it is.", request: "POST " + template + "/clone", params: []string{"newid=903", "format=raw"}, line: "500 parameter 'format' not allowed for linked clones"},
@@ -78,8 +81,14 @@ func TestClone(t *testing.T) {
 				}
 				return
 			}
-			if exit := c.task(tc.request, tc.params...); exit != "OK" {
-				t.Fatalf("%s: exit status %q", tc.reason, exit)
+			if tc.exit == "" {
+				tc.exit = "OK"
+			}
+			if exit := c.task(tc.request, tc.params...); exit != tc.exit {
+				t.Fatalf("%s: exit status %q, want %q", tc.reason, exit, tc.exit)
+			}
+			if tc.want == nil {
+				return
 			}
 			if tc.node == "" {
 				tc.node = "pve1"
@@ -95,6 +104,10 @@ func TestClone(t *testing.T) {
 		})
 	}
 	checkIdentity(t, c)
+	c.t = t
+	if got := c.config("/nodes/pve2/qemu/600")["name"]; got != "other" {
+		t.Errorf("a clone that failed left the name %v to the VM with its VMID", got)
+	}
 }
 
 // checkIdentity looks at what clones must not share, and at what keeps a template alive.

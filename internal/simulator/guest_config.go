@@ -173,6 +173,8 @@ func (c *call) tidyChange(ch *change) error {
 			ch.set[key] = uniqueTags(value)
 		case key == "cipassword":
 			ch.set[key] = hashedPassword(value)
+		case key == "cpuunits":
+			ch.set[key] = clampedUnits(value)
 		}
 	}
 	return c.s.checkValues(ch.set)

@@ -60,8 +60,11 @@ func (c *call) createGuest() (any, error) {
 		return nil, err
 	}
 	for key, value := range cr.options {
-		if isNIC(key) {
+		switch {
+		case isNIC(key):
 			cr.options[key] = c.s.withMAC(key, value)
+		case key == "cpuunits":
+			cr.options[key] = clampedUnits(value)
 		}
 	}
 	if err := c.claim(cr.vmid, "create"); err != nil {
@@ -161,6 +164,14 @@ func (s *Server) checkValues(options map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// clampedUnits are a CPU weight as a node with cgroup v2 stores it: 10000 at most, although requests may have more.
+func clampedUnits(value string) string {
+	if atoi(value) > 10000 {
+		return "10000"
+	}
+	return value
 }
 
 // withMAC writes a NIC option as PVE stores it; a NIC without an address gets a random one.

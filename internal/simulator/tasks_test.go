@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,51 @@ func TestCreateInProgress(t *testing.T) {
 	if resources = c.ok("GET /cluster/resources", "type=vm").Body; !strings.Contains(resources, `"name":"new"`) {
 		t.Errorf("the VM's name is still unknown: %s", resources)
 	}
+}
+
+func TestCloneTakenMeanwhile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		node   string
+		want   string
+	}{
+		"SameNode":  {reason: "The task makes the check again.", node: "pve1", want: "unable to create VM 300: config file already exists"},
+		"OtherNode": {reason: "Writing the configuration fails.", node: "pve2", want: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/300.conf' failed: File exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := newHandClock()
+			s := NewTest(t, Options{Speed: 1, Clock: clock})
+			c := connect(t, s)
+			s.locks.try(300, exclusive)
+			upid := c.start("POST /nodes/pve1/qemu/9000/clone", "newid=300")
+			clock.await(t, 1)
+			s.Edit(func(st *State) {
+				st.Guests[300] = &Guest{VMID: 300, Node: tc.node, Config: map[string]string{"name": "other"}}
+			})
+			s.locks.release(300, exclusive)
+			if exit := exitStatus(t, s, upid); exit != tc.want {
+				t.Errorf("%s: exit status %q, want %q", tc.reason, exit, tc.want)
+			}
+			if g, _ := s.Guest(300); g.Config["name"] != "other" || g.Node != tc.node {
+				t.Errorf("%s: the VM that was first is now %v on %s", tc.reason, g.Config, g.Node)
+			}
+		})
+	}
+}
+
+// exitStatus waits until a task that needs no time has ended.
+func exitStatus(t *testing.T, s *Server, upid string) string {
+	t.Helper()
+	for t.Context().Err() == nil {
+		for _, task := range s.Tasks() {
+			if task.UPID == upid && !task.Running() {
+				return task.Exit
+			}
+		}
+		runtime.Gosched()
+	}
+	t.Fatal("the task does not end")
+	return ""
 }
 
 func TestLocks(t *testing.T) {
