@@ -162,7 +162,7 @@ type ProviderCredentials struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^([^\s:/@!=]+@[A-Za-z][A-Za-z0-9._-]+!)?[A-Za-z][A-Za-z0-9._-]+$`
+	// +kubebuilder:validation:Pattern=`^([^\s:/!=]+@[A-Za-z][A-Za-z0-9._-]+!)?[A-Za-z][A-Za-z0-9._-]+$`
 	TokenID *string `json:"tokenID,omitempty"`
 
 	// TokenSecret of the API token.

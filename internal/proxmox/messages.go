@@ -31,7 +31,7 @@ var (
 	// storages, volumes, pools, disks and snapshots too.
 	reNotFound = regexp.MustCompile(`[Cc]onfiguration file '[^']*' does not exist|unable to find configuration file for (VM|CT) \d+`)
 
-	reAlreadyExists = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists`)
+	reAlreadyExists = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists|atomic file '[^']*/\d+\.conf' failed: File exists`)
 	reLocked        = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error|got lock (request )?timeout`)
 	reDigest        = regexp.MustCompile(`checksum mismatch \(|detected modified configuration`)
 	reRunning       = regexp.MustCompile(`\b(VM|CT) \d+ (is|already) running|if (VM|CT) is running`)
