@@ -262,8 +262,15 @@ func TestRefusalsOfSimulator(t *testing.T) {
 		"TakenClone": {
 			reason: "By a clone too.",
 			call: func(ctx context.Context, l lab) error {
-				_, err := l.Clone(ctx, proxmox.Ref{Node: "pve1", VMID: 9000}, proxmox.CloneOptions{NewID: 101})
+				_, err := l.Clone(ctx, proxmox.Ref{Node: "pve1", VMID: 9000}, proxmox.CloneOptions{NewID: 100})
 				return err
+			},
+			is: proxmox.IsAlreadyExists,
+		},
+		"TakenCloneElsewhere": {
+			reason: "A VMID of another node is found in the task.",
+			call: func(ctx context.Context, l lab) error {
+				return l.end(l.Clone(ctx, proxmox.Ref{Node: "pve1", VMID: 9000}, proxmox.CloneOptions{NewID: 101})).Err()
 			},
 			is: proxmox.IsAlreadyExists,
 		},
