@@ -25,8 +25,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -85,16 +83,9 @@ func get(ctx context.Context, verb, address string) (*http.Response, error) {
 
 // downloadURL lets the node fetch a file into a storage.
 func (c *call) downloadURL() (any, error) {
-	content, name := c.str("content"), path.Base(strings.ReplaceAll(c.str("filename"), " ", "_"))
-	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
-		return nil, paramError("filename", "wrong file extension")
-	}
-	s, err := c.state.enabledStorage(c.str("storage"), c.node)
+	s, content, name, err := c.incoming()
 	if err != nil {
 		return nil, err
-	}
-	if !s.holds(content) {
-		return nil, die("storage '%s' does not support '%s' content", s.ID, content)
 	}
 	address, node := c.str("url"), c.node
 	algorithm, checksum := c.str("checksum-algorithm"), c.str("checksum")

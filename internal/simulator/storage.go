@@ -248,18 +248,26 @@ func extensions() map[string][]string {
 	}
 }
 
-// uploadFile takes an ISO image, a container template or an image to import.
-func (c *call) uploadFile() (any, error) {
-	content, name := c.str("content"), path.Base(strings.ReplaceAll(c.str("filename"), " ", "_"))
+// incoming is where a file that comes from outside goes: the storage, its content and its name there.
+func (c *call) incoming() (s *Storage, content, name string, err error) {
+	content, name = c.str("content"), path.Base(strings.ReplaceAll(c.str("filename"), " ", "_"))
 	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
-		return nil, paramError("filename", "wrong file extension")
+		return nil, "", "", paramError("filename", "wrong file extension")
 	}
-	s, err := c.state.enabledStorage(c.str("storage"), c.node)
-	if err != nil {
-		return nil, err
+	if s, err = c.state.enabledStorage(c.str("storage"), c.node); err != nil {
+		return nil, "", "", err
 	}
 	if !s.holds(content) {
-		return nil, die("storage '%s' does not support '%s' content", s.ID, content)
+		return nil, "", "", die("storage '%s' does not support '%s' content", s.ID, content)
+	}
+	return s, content, name, nil
+}
+
+// uploadFile takes an ISO image, a container template or an image to import.
+func (c *call) uploadFile() (any, error) {
+	s, content, name, err := c.incoming()
+	if err != nil {
+		return nil, err
 	}
 	file, node := c.upload, c.node
 	algorithm, checksum := c.str("checksum-algorithm"), c.str("checksum")

@@ -56,7 +56,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A change that PVE does not keep is made once, and then said to be in vain.
+// A change that PVE does not keep is said to be in vain, and seldom made again.
 func TestChangeInVain(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) { m.Spec.ForProvider.MachineType = new("q35") })
 	b.vms[10000] = ourVM("running")
@@ -67,13 +67,20 @@ func TestChangeInVain(t *testing.T) {
 	if s.err == nil || !strings.Contains(s.err.Error(), "machine") || len(b.writes) != 1 {
 		t.Errorf("want one write and an error that names the option, got %v and %q", s.err, b.writes)
 	}
+	b.clock.wait(firstRepeat)
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 {
+		t.Errorf("want the change made again after a while, since it may have been undone, got %v and %q", s.err, b.writes)
+	}
+	if s := b.reconcile(t.Context()); s.err == nil || len(b.writes) != 2 {
+		t.Errorf("want it held back again, got %v and %q", s.err, b.writes)
+	}
 	b.vms[10000].config["machine"] = "q35"
 	if s := b.reconcile(t.Context()); s.err != nil || !s.upToDate {
 		t.Errorf("want no error once nothing differs, got %v", s.err)
 	}
 	b.vms[10000].config["machine"] = "pc"
-	if b.reconcile(t.Context()); len(b.writes) != 2 {
-		t.Errorf("want the change made again after it was undone, got %q", b.writes)
+	if b.reconcile(t.Context()); len(b.writes) != 3 {
+		t.Errorf("want the change made at once after it was undone, got %q", b.writes)
 	}
 }
 

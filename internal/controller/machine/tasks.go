@@ -52,8 +52,11 @@ type taskRecord struct {
 	until      time.Time
 	err        error
 
-	// change of options that was made last, until nothing differed.
-	change difference
+	// change of options that was made last, until nothing differed; how often in
+	// a row; and until when it is not made again.
+	change  difference
+	changes int
+	changed time.Time
 }
 
 func newTasks(now func() time.Time) *tasks {
@@ -161,16 +164,28 @@ func (t *tasks) forget(m Machine) {
 	delete(t.all, m.GetUID())
 }
 
-// send remembers a change of options that was made.
+// firstRepeat is when a change is made again that still differs: it may have
+// been undone, or PVE may not keep it.
+const firstRepeat = 15 * time.Second
+
+// send remembers a change of options that was made. The same one again is held
+// back, longer each time.
 func (t *tasks) send(m Machine, d difference) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of(m).change = d
+	r := t.of(m)
+	if !r.change.equal(d) {
+		r.change, r.changes = d, 0
+	}
+	r.changed = t.now().Add(min(firstRepeat<<min(r.changes, 10), lastRetry))
+	r.changes++
 }
 
-// sent says whether this very change was made last, and still differs.
+// sent says whether this very change was made last, not long ago, and still
+// differs.
 func (t *tasks) sent(m Machine, d difference) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return !d.empty() && t.of(m).change.equal(d)
+	r := t.of(m)
+	return !d.empty() && r.change.equal(d) && t.now().Before(r.changed)
 }
