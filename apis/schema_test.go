@@ -148,10 +148,6 @@ func TestUnservedFound(t *testing.T) {
 		"providerconfigs.proxmox.vitistack.io":          {"spec.limits.concurrentTasks"},
 		"providerconfigs.proxmox.m.vitistack.io":        {"spec.limits.concurrentTasks"},
 		"clusterproviderconfigs.proxmox.m.vitistack.io": {"spec.limits.concurrentTasks"},
-		"proxmoxclusters.proxmox.vitistack.io":          {"ProxmoxCluster"},
-		"proxmoxclusters.proxmox.m.vitistack.io":        {"ProxmoxCluster"},
-		"proxmoxnodes.proxmox.vitistack.io":             {"ProxmoxNode"},
-		"proxmoxnodes.proxmox.m.vitistack.io":           {"ProxmoxNode"},
 	}
 	for _, crd := range definitions(t) {
 		var got []string

@@ -21,36 +21,65 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // ProxmoxClusterParameters describe a Proxmox VE cluster: what is expected of
 // it, and the options that are managed.
 type ProxmoxClusterParameters struct {
-	// Nodes that the cluster is expected to have.
+	// Nodes that the cluster is expected to have. The ProxmoxCluster is not
+	// Ready while one of them is missing or offline.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
 	Nodes []string `json:"nodes,omitempty"`
 
-	// Storages that the cluster is expected to have.
+	// Storages that the cluster is expected to have. The ProxmoxCluster is not
+	// Ready while one of them is missing, or available on no node.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=100
 	Storages []string `json:"storages,omitempty"`
 
-	// Networks (bridges and VNets) that every node is expected to have.
+	// Networks (bridges and VNets) that every node is expected to have. The
+	// ProxmoxCluster is not Ready while an online node has not all of them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=15
 	Networks []string `json:"networks,omitempty"`
+
+	// Options of the cluster (PVE: the options of /cluster/options, which are
+	// kept in datacenter.cfg). Only what is set here is managed: it is set in
+	// Proxmox VE, and set again when somebody changes it there. An option that
+	// is taken out of here stays as it is.
+	// +optional
+	Options *ProxmoxClusterOptions `json:"options,omitempty"`
+
+	// OnDelete says what becomes of the options when this resource is deleted:
+	// Retain leaves them as they are; Reset takes out of Proxmox VE what is set
+	// in options, so that its defaults hold. Neither does anything else.
+	// Default: Retain.
+	// +optional
+	// +kubebuilder:validation:Enum=Retain;Reset
+	OnDelete *string `json:"onDelete,omitempty"`
 }
 
-// ProxmoxClusterObservation is what is seen of a Proxmox VE cluster.
+// What becomes of the options of a deleted ProxmoxCluster.
+const (
+	OnDeleteRetain = "Retain"
+	OnDeleteReset  = "Reset"
+)
+
+// ProxmoxClusterObservation is what is seen of a Proxmox VE cluster. Amounts and
+// lastHealthCheck are written about once a minute, everything else when it
+// changes.
 type ProxmoxClusterObservation struct {
 	// Ready is true when the cluster is reachable, has quorum and everything
 	// that is expected of it.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
 
-	// Version of Proxmox VE.
+	// Version of Proxmox VE on the node that answered.
 	// +optional
 	Version string `json:"version,omitempty"`
 
@@ -62,13 +91,47 @@ type ProxmoxClusterObservation struct {
 	// +optional
 	Quorate *bool `json:"quorate,omitempty"`
 
+	// NodesOnline is how many nodes are online, of how many: 2/3.
+	// +optional
+	NodesOnline string `json:"nodesOnline,omitempty"`
+
 	// Nodes of the cluster.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Nodes []ProxmoxClusterNode `json:"nodes,omitempty"`
 
-	// LastHealthCheck is when the cluster was last looked at.
+	// Storages of the cluster that the user may see.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Storages []ProxmoxClusterStorage `json:"storages,omitempty"`
+
+	// Networks of the cluster's nodes to which VMs can be attached: bridges, and
+	// VNets that are in force.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Networks []ProxmoxClusterNetwork `json:"networks,omitempty"`
+
+	// VNets of the cluster's software-defined network, in force or not.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	VNets []ProxmoxClusterVNet `json:"vnets,omitempty"`
+
+	// HA is the state of the cluster's high availability.
+	// +optional
+	HA *ProxmoxClusterHA `json:"ha,omitempty"`
+
+	// Difference is what separates Proxmox VE from the options of the spec: what
+	// the next change sets or, with managementPolicies [Observe], would set.
+	// +optional
+	// +listType=map
+	// +listMapKey=option
+	Difference []OptionDifference `json:"difference,omitempty"`
+
+	// LastHealthCheck is when the cluster was last looked at, to about a minute.
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty"`
 }
@@ -78,84 +141,140 @@ type ProxmoxClusterNode struct {
 	// Name of the node.
 	Name string `json:"name"`
 
-	// Online is true when the node is part of the quorum.
+	// Online is true when the node is part of the cluster's membership.
 	Online bool `json:"online"`
+
+	// Status of the node: online, offline or unknown.
+	// +optional
+	Status string `json:"status,omitempty"`
+
+	// Address of the node in the cluster's network.
+	// +optional
+	Address string `json:"address,omitempty"`
+
+	// Fingerprint of the node's TLS certificate: its SHA-256 in hexadecimal.
+	// +optional
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// ProxmoxNodeParameters describe a node of a Proxmox VE cluster.
-type ProxmoxNodeParameters struct {
-	// Cluster is the name of the ProxmoxCluster that the node belongs to.
+// ProxmoxClusterStorage is a storage of a cluster.
+type ProxmoxClusterStorage struct {
+	// Name of the storage.
+	Name string `json:"name"`
+
+	// Type of the storage, such as dir, lvmthin or rbd.
 	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Cluster *string `json:"cluster,omitempty"`
+	Type string `json:"type,omitempty"`
 
-	// ClusterRef references the ProxmoxCluster.
+	// Shared is true when all nodes see the same content.
 	// +optional
-	ClusterRef *Reference `json:"clusterRef,omitempty"`
+	Shared bool `json:"shared,omitempty"`
 
-	// ClusterSelector selects the ProxmoxCluster.
+	// Content that the storage takes, such as images, iso or import.
 	// +optional
-	ClusterSelector *Selector `json:"clusterSelector,omitempty"`
+	// +listType=set
+	Content []string `json:"content,omitempty"`
 
-	// NodeName is the name of the node in Proxmox VE. Default: the name of
-	// this resource.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
-	NodeName *string `json:"nodeName,omitempty"`
-
-	// MaxVMs that placement puts on the node, 0 to 10000.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=10000
-	MaxVMs *int32 `json:"maxVMs,omitempty"`
-
-	// Schedulable nodes receive new VMs. Default: true.
-	// +optional
-	Schedulable *bool `json:"schedulable,omitempty"`
-}
-
-// ProxmoxNodeObservation is what is seen of a node.
-type ProxmoxNodeObservation struct {
-	// Ready is true when the node is online.
-	// +optional
-	Ready bool `json:"ready,omitempty"`
-
-	// Resources of the node.
-	// +optional
-	Resources *ProxmoxNodeResources `json:"resources,omitempty"`
-
-	// VMCount is the number of guests on the node.
-	// +optional
-	VMCount *int32 `json:"vmCount,omitempty"`
-
-	// Version of Proxmox VE on the node.
-	// +optional
-	Version string `json:"version,omitempty"`
-
-	// UptimeSeconds of the node.
-	// +optional
-	UptimeSeconds *int64 `json:"uptimeSeconds,omitempty"`
-}
-
-// ProxmoxNodeResources are the resources of a node.
-type ProxmoxNodeResources struct {
-	// CPU cores, total and used.
-	CPU ResourceUse `json:"cpu"`
-
-	// Memory in bytes, total and used.
-	Memory ResourceUse `json:"memory"`
-
-	// Storage in bytes, total and used.
-	Storage ResourceUse `json:"storage"`
-}
-
-// ResourceUse is how much there is of something, and how much of it is used.
-type ResourceUse struct {
-	// Total amount.
+	// Total size in bytes: of a storage that is not shared, the sum over the
+	// nodes on which it is available.
 	Total int64 `json:"total"`
 
-	// Used amount.
+	// Used bytes of it.
 	Used int64 `json:"used"`
+
+	// Nodes that have the storage.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Nodes []ProxmoxClusterStorageNode `json:"nodes,omitempty"`
+}
+
+// ProxmoxClusterStorageNode is a storage on one node.
+type ProxmoxClusterStorageNode struct {
+	// Name of the node.
+	Name string `json:"name"`
+
+	// Available is true when the storage can be used on the node.
+	Available bool `json:"available"`
+
+	// Total size in bytes.
+	Total int64 `json:"total"`
+
+	// Used bytes of it.
+	Used int64 `json:"used"`
+}
+
+// ProxmoxClusterNetwork is a bridge or VNet and the nodes that have it.
+type ProxmoxClusterNetwork struct {
+	// Name of the bridge or VNet.
+	Name string `json:"name"`
+
+	// Type of the network: bridge, OVSBridge or vnet.
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// Nodes that have the network, offline ones left out.
+	// +optional
+	// +listType=set
+	Nodes []string `json:"nodes,omitempty"`
+}
+
+// ProxmoxClusterVNet is a VNet of a cluster's software-defined network.
+type ProxmoxClusterVNet struct {
+	// Name of the VNet.
+	Name string `json:"name"`
+
+	// Zone that the VNet belongs to.
+	// +optional
+	Zone string `json:"zone,omitempty"`
+
+	// Tag is the VLAN or VXLAN id, if the zone has such.
+	// +optional
+	Tag *int64 `json:"tag,omitempty"`
+
+	// Alias of the VNet.
+	// +optional
+	Alias string `json:"alias,omitempty"`
+
+	// VLANAware is true when NICs may have VLAN tags of their own.
+	// +optional
+	VLANAware bool `json:"vlanAware,omitempty"`
+}
+
+// ProxmoxClusterHA is the state of a cluster's high availability.
+type ProxmoxClusterHA struct {
+	// Quorum is what the HA stack says of the quorum, such as OK.
+	// +optional
+	Quorum string `json:"quorum,omitempty"`
+
+	// Fencing is whether HA is armed: armed, standby, disarming or disarmed.
+	// Proxmox VE says it from 9.2 on.
+	// +optional
+	Fencing string `json:"fencing,omitempty"`
+
+	// Manager is the node that manages HA now. Empty while nothing is managed.
+	// +optional
+	Manager string `json:"manager,omitempty"`
+
+	// Resources is how many guests HA manages.
+	Resources int32 `json:"resources"`
+
+	// Failed are the managed guests that are in error, such as vm:100.
+	// +optional
+	// +listType=set
+	Failed []string `json:"failed,omitempty"`
+}
+
+// OptionDifference is an option that is not what it should be.
+type OptionDifference struct {
+	// Option by its PVE name.
+	Option string `json:"option"`
+
+	// Current value in Proxmox VE; empty when the option is not set.
+	// +optional
+	Current string `json:"current,omitempty"`
+
+	// Desired value; empty when the option is removed.
+	// +optional
+	Desired string `json:"desired,omitempty"`
 }

@@ -47,13 +47,14 @@ type ProxmoxNodeStatus struct {
 
 // A ProxmoxNode is a node of a Proxmox VE cluster.
 //
-// +kubebuilder:validation:XValidation:rule="false",message="ProxmoxNode is not served yet by this version of the provider"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,proxmox},shortName=pvenode
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
-// +kubebuilder:printcolumn:name="NODE",type="string",JSONPath=".spec.forProvider.nodeName"
+// +kubebuilder:printcolumn:name="NODE",type="string",JSONPath=".status.atProvider.nodeName"
+// +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.atProvider.version"
 // +kubebuilder:printcolumn:name="VMS",type="integer",JSONPath=".status.atProvider.vmCount"
+// +kubebuilder:printcolumn:name="CLUSTER",type="string",JSONPath=".status.atProvider.clusterName",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ProxmoxNode struct {
 	metav1.TypeMeta   `json:",inline"`

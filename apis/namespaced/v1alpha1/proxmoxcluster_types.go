@@ -47,12 +47,13 @@ type ProxmoxClusterStatus struct {
 
 // A ProxmoxCluster is a Proxmox VE cluster.
 //
-// +kubebuilder:validation:XValidation:rule="false",message="ProxmoxCluster is not served yet by this version of the provider"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pvecluster
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
 // +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.atProvider.version"
+// +kubebuilder:printcolumn:name="NODES",type="string",JSONPath=".status.atProvider.nodesOnline"
+// +kubebuilder:printcolumn:name="QUORATE",type="boolean",JSONPath=".status.atProvider.quorate"
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ProxmoxCluster struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -1,0 +1,315 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ProxmoxNodeParameters describe a node of a Proxmox VE cluster: how many VMs are
+// placed on it, and the settings that are managed.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.nodeName), has(oldSelf.nodeName)].filter(h, h).size() != 2 || self.nodeName == oldSelf.nodeName",message="nodeName cannot change: a ProxmoxNode cannot become another node"
+type ProxmoxNodeParameters struct {
+	// Cluster is the name of the ProxmoxCluster that the node belongs to. Its
+	// provider configuration is used instead of this resource's own. Without a
+	// cluster, the node belongs to the cluster of this resource's
+	// providerConfigRef.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Cluster *string `json:"cluster,omitempty"`
+
+	// ClusterRef references the ProxmoxCluster.
+	// +optional
+	ClusterRef *Reference `json:"clusterRef,omitempty"`
+
+	// ClusterSelector selects the ProxmoxCluster.
+	// +optional
+	ClusterSelector *Selector `json:"clusterSelector,omitempty"`
+
+	// NodeName is the name of the node in Proxmox VE, which must exist. Default:
+	// the external name of this resource, which is its name unless said
+	// otherwise.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
+	NodeName *string `json:"nodeName,omitempty"`
+
+	// MaxVMs is the number of VMs on the node, 0 to 10000, from which on
+	// placement chooses it no more. VMs that are there stay. Default: no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	MaxVMs *int32 `json:"maxVMs,omitempty"`
+
+	// Schedulable nodes receive new VMs. VMs on a node that is not schedulable
+	// stay. Default: true.
+	// +optional
+	Schedulable *bool `json:"schedulable,omitempty"`
+
+	// Labels of the node that the placement of Machines can ask for, beside the
+	// labels of this resource. Where both have a key, this one counts.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Description of the node, up to 65536 characters, shown in the notes of the
+	// web interface. Empty removes it (PVE: description).
+	// +optional
+	// +kubebuilder:validation:MaxLength=65536
+	Description *string `json:"description,omitempty"`
+
+	// WakeOnLAN says how other nodes wake this one (PVE: wakeonlan).
+	// +optional
+	WakeOnLAN *WakeOnLAN `json:"wakeOnLAN,omitempty"`
+
+	// StartAllOnBootDelay is how many seconds after its boot the node starts the
+	// guests that start on boot, 0 to 300. Default of Proxmox VE: 0 (PVE:
+	// startall-onboot-delay).
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=300
+	StartAllOnBootDelay *int32 `json:"startAllOnBootDelay,omitempty"`
+
+	// BallooningTarget is the use of the node's memory in percent, 0 to 100, that
+	// automatic ballooning aims at. Default of Proxmox VE: 80 (PVE:
+	// ballooning-target).
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	BallooningTarget *int32 `json:"ballooningTarget,omitempty"`
+
+	// Location of the node, from Proxmox VE 9.2 on. Default of Proxmox VE: the
+	// location of the cluster (PVE: location).
+	// +optional
+	Location *Location `json:"location,omitempty"`
+
+	// DNS of the node itself, in its /etc/resolv.conf.
+	// +optional
+	DNS *NodeDNS `json:"dns,omitempty"`
+
+	// TimeZone of the node, such as Etc/UTC or Europe/Oslo (PVE: timezone).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`
+	TimeZone *string `json:"timeZone,omitempty"`
+}
+
+// WakeOnLAN says how a node is woken.
+type WakeOnLAN struct {
+	// MACAddress of the interface that listens for the wake-on-LAN packet, such
+	// as BC:24:11:00:00:01 (PVE: mac).
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
+	MACAddress string `json:"macAddress"`
+
+	// BindInterface is the interface of the other nodes from which the packet is
+	// sent. Default of Proxmox VE: that of the default route (PVE:
+	// bind-interface).
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_]{1,20}([:.][0-9]+)?$`
+	BindInterface *string `json:"bindInterface,omitempty"`
+
+	// BroadcastAddress is the IPv4 address to which the packet is sent. Default
+	// of Proxmox VE: 255.255.255.255 (PVE: broadcast-address).
+	// +optional
+	// +kubebuilder:validation:Format=ipv4
+	BroadcastAddress *string `json:"broadcastAddress,omitempty"`
+}
+
+// NodeDNS is how a node resolves names.
+//
+// +kubebuilder:validation:MinProperties=1
+type NodeDNS struct {
+	// SearchDomain for names without a dot (PVE: search).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[^\s,;]+$`
+	SearchDomain *string `json:"searchDomain,omitempty"`
+
+	// Servers are the IP addresses of one to three name servers, the first to be
+	// asked first (PVE: dns1, dns2, dns3).
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:items:MaxLength=45
+	// +kubebuilder:validation:XValidation:rule="self.all(s, isIP(s))",message="servers are IP addresses"
+	Servers []string `json:"servers,omitempty"`
+}
+
+// Location is a place on the earth.
+type Location struct {
+	// Name of the place, up to 128 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[^,=\r\n]+$`
+	Name *string `json:"name,omitempty"`
+
+	// Latitude in degrees, -90 to 90, as a decimal such as "59.91".
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^-?[0-9]{1,2}(\.[0-9]+)?$`
+	// +kubebuilder:validation:XValidation:rule="double(self) >= -90.0 && double(self) <= 90.0",message="latitude is from -90 to 90"
+	Latitude string `json:"latitude"`
+
+	// Longitude in degrees, -180 to 180, as a decimal such as "10.75".
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^-?[0-9]{1,3}(\.[0-9]+)?$`
+	// +kubebuilder:validation:XValidation:rule="double(self) >= -180.0 && double(self) <= 180.0",message="longitude is from -180 to 180"
+	Longitude string `json:"longitude"`
+}
+
+// ProxmoxNodeObservation is what is seen of a node. What is used and the uptime
+// are written about once a minute, everything else when it changes.
+type ProxmoxNodeObservation struct {
+	// Ready is true when the node is online.
+	// +optional
+	Ready bool `json:"ready,omitempty"`
+
+	// NodeName is the name of the node in Proxmox VE.
+	// +optional
+	NodeName string `json:"nodeName,omitempty"`
+
+	// ClusterName is the name of the node's cluster in Proxmox VE; empty for a
+	// node that is in none.
+	// +optional
+	ClusterName string `json:"clusterName,omitempty"`
+
+	// Status of the node: online, offline or unknown.
+	// +optional
+	Status string `json:"status,omitempty"`
+
+	// Fingerprint of the node's TLS certificate: its SHA-256 in hexadecimal.
+	// +optional
+	Fingerprint string `json:"fingerprint,omitempty"`
+
+	// Resources of the node.
+	// +optional
+	Resources *ProxmoxNodeResources `json:"resources,omitempty"`
+
+	// VMCount is the number of VMs on the node, running or not, templates left
+	// out.
+	// +optional
+	VMCount *int32 `json:"vmCount,omitempty"`
+
+	// Version of Proxmox VE on the node.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// UptimeSeconds of the node.
+	// +optional
+	UptimeSeconds *int64 `json:"uptimeSeconds,omitempty"`
+
+	// Kernel that runs on the node.
+	// +optional
+	Kernel string `json:"kernel,omitempty"`
+
+	// Networks of the node to which VMs can be attached: bridges, and VNets that
+	// are in force.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Networks []ProxmoxNodeNetwork `json:"networks,omitempty"`
+
+	// PCIMappings are the PCI resource mappings that have devices on the node.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	PCIMappings []ProxmoxNodePCIMapping `json:"pciMappings,omitempty"`
+
+	// Difference is what separates Proxmox VE from the settings of the spec: what
+	// the next change sets or, with managementPolicies [Observe], would set.
+	// +optional
+	// +listType=map
+	// +listMapKey=option
+	Difference []OptionDifference `json:"difference,omitempty"`
+
+	// LastUpdated is when the node was last looked at, to about a minute.
+	// +optional
+	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
+}
+
+// ProxmoxNodeResources are the resources of a node.
+type ProxmoxNodeResources struct {
+	// CPU in cores with their hyper-threads: how many the node has, and how many
+	// are busy, rounded up.
+	CPU ResourceUse `json:"cpu"`
+
+	// Memory in bytes.
+	Memory ResourceUse `json:"memory"`
+
+	// Storage in bytes: of all storages that the node has and that can be used,
+	// shared ones included.
+	Storage ResourceUse `json:"storage"`
+}
+
+// ResourceUse is how much there is of something, and how much of it is used.
+type ResourceUse struct {
+	// Total amount.
+	Total int64 `json:"total"`
+
+	// Used amount.
+	Used int64 `json:"used"`
+}
+
+// ProxmoxNodeNetwork is a bridge or VNet of a node.
+type ProxmoxNodeNetwork struct {
+	// Name of the bridge or VNet, such as vmbr0.
+	Name string `json:"name"`
+
+	// Type of the network: bridge, OVSBridge or vnet.
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// Active is true when the network is up.
+	// +optional
+	Active bool `json:"active,omitempty"`
+
+	// VLANAware is true when NICs may have VLAN tags of their own.
+	// +optional
+	VLANAware bool `json:"vlanAware,omitempty"`
+
+	// Ports of the bridge.
+	// +optional
+	// +listType=set
+	Ports []string `json:"ports,omitempty"`
+
+	// CIDR is the node's own address on the bridge.
+	// +optional
+	CIDR string `json:"cidr,omitempty"`
+}
+
+// ProxmoxNodePCIMapping is a PCI resource mapping with devices on a node.
+type ProxmoxNodePCIMapping struct {
+	// Name of the mapping.
+	Name string `json:"name"`
+
+	// Devices are the addresses of its devices on the node, such as 0000:01:00.0.
+	// +optional
+	// +listType=set
+	Devices []string `json:"devices,omitempty"`
+
+	// Problems that Proxmox VE sees with the devices, such as one that is not
+	// there.
+	// +optional
+	// +listType=atomic
+	Problems []string `json:"problems,omitempty"`
+}
