@@ -94,6 +94,11 @@ type MachineObservation struct {
 	// +listMapKey=option
 	Difference []MachinePendingChange `json:"difference,omitempty"`
 
+	// Placement is why the VM was created on its node. Where it is now is in
+	// node.
+	// +optional
+	Placement *MachinePlacementObservation `json:"placement,omitempty"`
+
 	// LastTask of PVE that this provider started for the VM and saw ending.
 	// +optional
 	LastTask *MachineTask `json:"lastTask,omitempty"`
@@ -209,4 +214,29 @@ type MachineTask struct {
 
 	// Result of the task: OK, a warning count, or the error.
 	Result string `json:"result"`
+}
+
+// MachinePlacementObservation is the choice of a node.
+type MachinePlacementObservation struct {
+	// Node that was chosen.
+	Node string `json:"node"`
+
+	// Reason for the node.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// Others are the nodes that were not chosen.
+	// +optional
+	// +listType=map
+	// +listMapKey=node
+	Others []MachinePlacementRejection `json:"others,omitempty"`
+}
+
+// MachinePlacementRejection is why a node was not chosen.
+type MachinePlacementRejection struct {
+	// Node that was not chosen.
+	Node string `json:"node"`
+
+	// Reason against the node.
+	Reason string `json:"reason"`
 }

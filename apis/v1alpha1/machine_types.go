@@ -18,6 +18,7 @@ package v1alpha1
 
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -54,9 +55,9 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'vmid cannot change: it is %d, not %d'.format([oldSelf, self])"
 	VMID *int32 `json:"vmid,omitempty"`
 
-	// Node of the Proxmox VE cluster to create the VM on. Default: the node of
-	// the template when its storage is local, otherwise the provider config's
-	// default node, otherwise the online node with the most free memory. Where
+	// Node of the Proxmox VE cluster to create the VM on. Default: the provider
+	// config's default node, unless placement is set or the source is on local
+	// storage elsewhere; otherwise the one that placement chooses. Where
 	// the VM runs later (high availability, migration) is in
 	// status.atProvider.node. A change of node after creation is refused with a
 	// condition until migration is served.
@@ -66,7 +67,9 @@ type MachineParameters struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	Node *string `json:"node,omitempty"`
 
-	// Placement chooses the node when node is left out.
+	// Placement chooses the node when node is left out, and counts at creation
+	// only: nothing is moved because of it. See status.atProvider.placement for
+	// what was chosen and why.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="false",message="placement is not served yet by this version of the provider: leave it out and set node"
 	Placement *MachinePlacement `json:"placement,omitempty"`
@@ -473,57 +476,144 @@ type MachineImage struct {
 	Disk *string `json:"disk,omitempty"`
 }
 
-// MachinePlacement chooses a node.
+// PlacementStrategy is how placement chooses among the nodes that fit.
+// +kubebuilder:validation:Enum=Balanced;Pack;Spread
+type PlacementStrategy string
+
+// The strategies of placement.
+const (
+	// PlacementBalanced takes the node that would have the smallest share of its
+	// memory assigned.
+	PlacementBalanced PlacementStrategy = "Balanced"
+	// PlacementPack takes the node that would have the largest share of its
+	// memory assigned.
+	PlacementPack PlacementStrategy = "Pack"
+	// PlacementSpread takes the node with the fewest VMs.
+	PlacementSpread PlacementStrategy = "Spread"
+)
+
+// PlacementSpreadRule says how strictly a group is spread.
+// +kubebuilder:validation:Enum=Preferred;Required
+type PlacementSpreadRule string
+
+// The rules of spreading a group.
+const (
+	// SpreadPreferred takes the node with the fewest Machines of the group.
+	SpreadPreferred PlacementSpreadRule = "Preferred"
+	// SpreadRequired takes no node that has a Machine of the group.
+	SpreadRequired PlacementSpreadRule = "Required"
+)
+
+// MachinePlacement chooses a node. What is not set does not limit the choice.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.spread) || has(self.group)",message="placement.spread needs placement.group"
 type MachinePlacement struct {
-	// Nodes are the candidates. Default: all nodes of the cluster.
+	// Nodes are the candidates, by their names in PVE, up to 64. Default: all
+	// nodes of the cluster.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	Nodes []string `json:"nodes,omitempty"`
 
-	// NodeSelector matches the labels of ProxmoxNode resources.
+	// NodeSelector has the labels that the ProxmoxNode of a candidate must have,
+	// up to 32. A node without a ProxmoxNode has no labels.
 	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// Strategy among the nodes that fit: Balanced, Pack or Spread. Default:
+	// Strategy among the nodes that fit: Balanced (the smallest share of memory
+	// assigned), Pack (the largest), or Spread (the fewest VMs). Default:
 	// Balanced.
 	// +optional
-	// +kubebuilder:validation:Enum=Balanced;Pack;Spread
-	Strategy *string `json:"strategy,omitempty"`
+	Strategy *PlacementStrategy `json:"strategy,omitempty"`
 
-	// Group spreads the Machines that name the same group over nodes.
+	// Group that this Machine is in. The Machines of the same namespace that name
+	// the same group are spread over the nodes. Terms of affinity and
+	// anti-affinity may name groups too.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Group *string `json:"group,omitempty"`
 
-	// Affinity keeps this Machine together with others.
+	// Spread of the group: Preferred takes the node with the fewest Machines of
+	// the group, Required takes no node that has one. Default: Preferred.
+	// +optional
+	Spread *PlacementSpreadRule `json:"spread,omitempty"`
+
+	// Affinity keeps this Machine together with others of its namespace. Where no
+	// Machine matches a required term, only one that matches it itself is placed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Affinity []MachineAffinityTerm `json:"affinity,omitempty"`
 
-	// AntiAffinity keeps this Machine apart from others.
+	// AntiAffinity keeps this Machine apart from others of its namespace. Required
+	// terms of theirs that match this Machine are kept too.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	AntiAffinity []MachineAffinityTerm `json:"antiAffinity,omitempty"`
 
-	// MaxVMsPerNode excludes nodes that have this many VMs, 1 to 10000.
+	// MaxVMsPerNode excludes nodes that have this many VMs and containers,
+	// templates not counted, 1 to 10000. The maxVMs of a ProxmoxNode counts
+	// besides.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxVMsPerNode *int32 `json:"maxVMsPerNode,omitempty"`
 
-	// MinFreeMemory that a node must keep, as a quantity of bytes.
+	// MinFreeMemory that the node must keep beside what is assigned to its
+	// running VMs, as a quantity of bytes, 0 to 16Ti. Default: a twentieth of the
+	// node's memory, at most 2Gi.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).sign() >= 0 && quantity(string(self)).compareTo(quantity('16Ti')) <= 0",messageExpression="'placement.minFreeMemory %s is not a quantity of 0 to 16Ti'.format([self])"
 	MinFreeMemory *resource.Quantity `json:"minFreeMemory,omitempty"`
+
+	// MinFreeStorage that each storage of the VM must keep, as a quantity of
+	// bytes, 0 to 1Pi. The whole size of new disks counts, those of thin storages
+	// too. Default: a twentieth of the storage, at most 10Gi.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).sign() >= 0 && quantity(string(self)).compareTo(quantity('1Pi')) <= 0",messageExpression="'placement.minFreeStorage %s is not a quantity of 0 to 1Pi'.format([self])"
+	MinFreeStorage *resource.Quantity `json:"minFreeStorage,omitempty"`
+
+	// CPUOvercommitPercent is how many virtual CPUs the running VMs of the node
+	// may have in all, in percent of its CPU threads, 10 to 10000: 400 means four
+	// for each thread. Default: any number.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=10000
+	CPUOvercommitPercent *int32 `json:"cpuOvercommitPercent,omitempty"`
 }
 
-// MachineAffinityTerm names other Machines by their labels.
+// MachineAffinityTerm names other Machines by their labels, by their group, or
+// by both.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.group) || has(self.matchLabels) || has(self.matchExpressions)",message="a term of affinity needs group, matchLabels or matchExpressions"
+// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="matchExpressions have the operator In or NotIn with values, or Exists or DoesNotExist without"
 type MachineAffinityTerm struct {
-	// MatchLabels of the other Machines.
+	// Group of the other Machines.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Group *string `json:"group,omitempty"`
+
+	// MatchLabels of the other Machines, up to 32.
+	// +optional
 	// +kubebuilder:validation:MinProperties=1
-	MatchLabels map[string]string `json:"matchLabels"`
+	// +kubebuilder:validation:MaxProperties=32
+	MatchLabels map[string]string `json:"matchLabels,omitempty"`
+
+	// MatchExpressions about the labels of the other Machines, up to 16.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	MatchExpressions []metav1.LabelSelectorRequirement `json:"matchExpressions,omitempty"`
 
 	// Required terms exclude nodes; the others only weigh. Default: true.
 	// +optional

@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package placement
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// A candidate is a node that fits.
+type candidate struct {
+	node Node
+
+	// penalty by the preferences of the user, which count more than the strategy.
+	penalty int
+
+	// guests on the node, and the share of its memory that would be assigned.
+	guests int
+	share  float64
+
+	// middle between the shares before and after. Taking the smallest keeps the
+	// shares of nodes of unequal size closest: small nodes, which a VM fills by a
+	// larger part, would lag behind otherwise.
+	middle float64
+}
+
+func (p problem) candidate(n Node) candidate {
+	l := p.loads[n.Name]
+	assigned := float64(max(l.memory, n.UsedMemory))
+	all := float64(max(n.Memory, 1)) // Nodes whose memory is not known come last, the emptiest first.
+	return candidate{
+		node: n, penalty: p.penalty(n.Name), guests: l.guests,
+		share: (assigned + float64(p.Memory)) / all, middle: (assigned + float64(p.Memory)/2) / all,
+	}
+}
+
+func (p problem) strategy() v1alpha1.PlacementStrategy {
+	if p.Rules.Strategy == nil {
+		return v1alpha1.PlacementBalanced
+	}
+	return *p.Rules.Strategy
+}
+
+// compare says which of two candidates is better: less than zero for a. Equal
+// ones keep the order of their names.
+func (p problem) compare(a, b candidate) int {
+	if c := cmp.Compare(a.penalty, b.penalty); c != 0 {
+		return c
+	}
+	switch p.strategy() {
+	case v1alpha1.PlacementPack:
+		return cmp.Compare(b.share, a.share)
+	case v1alpha1.PlacementSpread:
+		return cmp.Or(cmp.Compare(a.guests, b.guests), cmp.Compare(a.middle, b.middle))
+	case v1alpha1.PlacementBalanced:
+	}
+	return cmp.Compare(a.middle, b.middle)
+}
+
+// explain the rank of a candidate.
+func (p problem) explain(c candidate) string {
+	s := fmt.Sprintf("%s: ", p.strategy())
+	if c.penalty > 0 {
+		s += fmt.Sprintf("%d times against a preference, ", c.penalty)
+	}
+	if p.strategy() == v1alpha1.PlacementSpread {
+		return s + fmt.Sprintf("it has %d VMs", c.guests)
+	}
+	if c.node.Memory == 0 {
+		return s + "its memory is not known"
+	}
+	return s + fmt.Sprintf("%.0f %% of its memory would be assigned", 100*c.share)
+}
