@@ -306,10 +306,4 @@ type ProxmoxNodePCIMapping struct {
 	// +optional
 	// +listType=set
 	Devices []string `json:"devices,omitempty"`
-
-	// Problems that Proxmox VE sees with the devices, such as one that is not
-	// there.
-	// +optional
-	// +listType=atomic
-	Problems []string `json:"problems,omitempty"`
 }

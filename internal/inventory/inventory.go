@@ -34,6 +34,9 @@ type Client interface {
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	Fingerprints(ctx context.Context) (map[string]string, error)
 }
 
 // Defaults of the options.
@@ -76,6 +79,7 @@ type Cluster struct {
 	nodes    reading[[]proxmox.Node]
 	storages reading[[]proxmox.Storage]
 	tasks    reading[[]proxmox.Task]
+	around   surroundings
 
 	ids  reservations
 	life context.Context //nolint:containedctx // It is the life of the goroutine that follows tasks.
@@ -100,6 +104,8 @@ func New(client Client, opts ...Option) *Cluster {
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.guests.read, c.nodes.read, c.storages.read, c.tasks.read = client.Guests, client.Nodes, client.Storages, client.Tasks
+	c.around.mappings.read, c.around.fingerprints.read = client.PCIMappings, client.Fingerprints
+	c.around.bridges = map[string]*reading[[]proxmox.Bridge]{}
 	return c
 }
 

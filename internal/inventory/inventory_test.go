@@ -94,6 +94,18 @@ func (p *pve) Tasks(ctx context.Context) ([]proxmox.Task, error) {
 	return p.tasks, p.err
 }
 
+func (p *pve) Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
+	return []proxmox.Bridge{{Name: "vmbr-" + node}}, p.wait(ctx)
+}
+
+func (p *pve) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
+	return []proxmox.PCIMapping{{Name: "gpu"}}, p.wait(ctx)
+}
+
+func (p *pve) Fingerprints(ctx context.Context) (map[string]string, error) {
+	return map[string]string{"pve1": "AA"}, p.wait(ctx)
+}
+
 func (p *pve) Task(context.Context, proxmox.UPID) (proxmox.Task, error) {
 	p.looks.Add(1)
 	p.mu.Lock()
@@ -414,4 +426,37 @@ func TestReserveVMIDAtOnce(t *testing.T) {
 		}
 		seen[id] = true
 	}
+}
+
+func TestSurroundings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{}
+		c := New(p)
+		defer c.Close()
+		read := func() {
+			for _, node := range []string{"pve1", "pve2"} {
+				b, err := c.Bridges(t.Context(), node)
+				if err != nil || len(b) != 1 || b[0].Name != "vmbr-"+node {
+					t.Errorf("Bridges(%q): got %v, %v", node, b, err)
+				}
+			}
+			if m, err := c.PCIMappings(t.Context()); err != nil || len(m) != 1 {
+				t.Errorf("PCIMappings(): got %v, %v", m, err)
+			}
+			if f, err := c.Fingerprints(t.Context()); err != nil || f["pve1"] != "AA" {
+				t.Errorf("Fingerprints(): got %v, %v", f, err)
+			}
+		}
+		read()
+		pass(slowAge)
+		read()
+		if got := p.calls.Load(); got != 4 {
+			t.Errorf("want one call for each node and list within %s, got %d", slowAge, got)
+		}
+		pass(time.Second)
+		read()
+		if got := p.calls.Load(); got != 8 {
+			t.Errorf("want all asked again after %s, got %d calls", slowAge, got)
+		}
+	})
 }

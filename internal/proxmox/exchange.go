@@ -64,7 +64,7 @@ func (r request) secrets() []string {
 
 func secretParam(k string) bool {
 	switch k {
-	case "cipassword", "password", "otp", "sshkeys", "vncpassword":
+	case "cipassword", "http_proxy", "password", "otp", "sshkeys", "vncpassword":
 		return true
 	}
 	return false

@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// NodeStatus is what a node says of itself.
+type NodeStatus struct {
+	// Version of PVE on the node, such as 9.2.11.
+	Version string
+
+	// Kernel that runs, such as 6.14.8-2-pve.
+	Kernel string
+
+	// CPU in use, from 0 to 1 of all cores, which are CPUs with hyper-threads.
+	CPU  float64
+	CPUs int
+
+	// Memory used and MaxMemory available, in bytes.
+	Memory, MaxMemory int64
+
+	// Uptime since the node's boot, to the second.
+	Uptime time.Duration
+}
+
+// NodeStatus asks a node for its status. One that is offline is waited for until
+// the node that was asked gives up: look at [Client.Nodes] first.
+func (c *Client) NodeStatus(ctx context.Context, node string) (NodeStatus, error) {
+	var d struct {
+		Version text    `json:"pveversion"`
+		CPU     float   `json:"cpu"`
+		Uptime  integer `json:"uptime"`
+		Kernel  struct {
+			Release text `json:"release"`
+		} `json:"current-kernel"`
+		CPUInfo struct {
+			CPUs integer `json:"cpus"`
+		} `json:"cpuinfo"`
+		Memory struct {
+			Used  integer `json:"used"`
+			Total integer `json:"total"`
+		} `json:"memory"`
+	}
+	if err := c.node(ctx, onNode("read the status", http.MethodGet, node, "/status"), &d); err != nil {
+		return NodeStatus{}, err
+	}
+	return NodeStatus{
+		Version: managerVersion(string(d.Version)), Kernel: string(d.Kernel.Release), CPU: float64(d.CPU), CPUs: int(d.CPUInfo.CPUs),
+		Memory: int64(d.Memory.Used), MaxMemory: int64(d.Memory.Total), Uptime: seconds(d.Uptime),
+	}, nil
+}
+
+// managerVersion is the version in pve-manager/9.2.11/14a22df35955d97d.
+func managerVersion(s string) string {
+	if parts := strings.Split(s, "/"); len(parts) > 1 {
+		return parts[1]
+	}
+	return s
+}
+
+// Fingerprints are the SHA-256 of the nodes' TLS certificates in hexadecimal, by
+// the nodes' names. They tell nodes of the same name apart.
+func (c *Client) Fingerprints(ctx context.Context) (map[string]string, error) {
+	var data list[struct {
+		Node        text `json:"node"`
+		Fingerprint text `json:"ssl_fingerprint"`
+	}]
+	r := request{op: "list the nodes' fingerprints", method: http.MethodGet, path: "/nodes"}
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	all := make(map[string]string, len(data))
+	for _, d := range data {
+		all[string(d.Node)] = string(d.Fingerprint)
+	}
+	return all, nil
+}
+
+// A PCIMapping is a name for PCI devices that may be on several nodes.
+type PCIMapping struct {
+	// Name of the mapping.
+	Name string
+
+	// Devices by node: addresses such as 0000:01:00.0.
+	Devices map[string][]string
+}
+
+// PCIMappings are the PCI resource mappings that the user may see.
+func (c *Client) PCIMappings(ctx context.Context) ([]PCIMapping, error) {
+	var data list[struct {
+		ID  text       `json:"id"`
+		Map list[text] `json:"map"`
+	}]
+	r := request{op: "list PCI mappings", method: http.MethodGet, path: "/cluster/mapping/pci"}
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	all := make([]PCIMapping, 0, len(data))
+	for _, d := range data {
+		m := PCIMapping{Name: string(d.ID), Devices: map[string][]string{}}
+		for _, entry := range d.Map {
+			m.add(string(entry))
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// add the devices of one entry, which has one node. One that cannot be read has
+// none.
+func (m PCIMapping) add(entry string) {
+	p, err := ParseProperties(entry, "")
+	if err != nil || p.Get("node") == "" {
+		return
+	}
+	m.Devices[p.Get("node")] = append(m.Devices[p.Get("node")], splitList(p.Get("path"))...)
+}
