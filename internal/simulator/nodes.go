@@ -17,6 +17,8 @@ limitations under the License.
 package simulator
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,7 +74,7 @@ func (c *call) listNodes() (any, error) {
 		n := c.state.Nodes[name]
 		entry := map[string]any{
 			"id": "node/" + name, "type": "node", "node": name, "status": n.status(), "level": "",
-			"ssl_fingerprint": fingerprint(name),
+			"ssl_fingerprint": c.s.fingerprint(name),
 		}
 		if c.state.may(c.who, "/nodes/"+name, "Sys.Audit") && !n.Offline {
 			maps.Copy(entry, c.op().nodeUsage(n))
@@ -82,9 +84,15 @@ func (c *call) listNodes() (any, error) {
 	return out, nil
 }
 
-// fingerprint is a stable text in the form of a certificate's fingerprint.
-func fingerprint(name string) string {
-	h := strings.ToUpper(hash([]byte(name)) + hash([]byte(name+name)))[:64]
+// fingerprint is a stable text in the form of a certificate's fingerprint. As with real certificates, nodes of the same
+// name in different clusters have different ones.
+func (s *Server) fingerprint(name string) string {
+	content := []byte(name)
+	if s.certs != nil {
+		content = append(content, s.certs.Certificate...)
+	}
+	sum := sha256.Sum256(content)
+	h := strings.ToUpper(hex.EncodeToString(sum[:]))
 	parts := []string{}
 	for i := 0; i < len(h); i += 2 {
 		parts = append(parts, h[i:i+2])
