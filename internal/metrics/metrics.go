@@ -34,6 +34,7 @@ const NoAnswer = "none"
 // Metrics of the provider. They are safe for concurrent use.
 type Metrics struct {
 	machines *machines
+	clusters clusters
 	duration *prometheus.HistogramVec
 	requests *prometheus.CounterVec
 	errors   *prometheus.CounterVec
@@ -53,6 +54,7 @@ func WithClock(now func() time.Time) Option {
 func New(opts ...Option) *Metrics {
 	m := &Metrics{
 		machines: newMachines(),
+		clusters: newClusters(),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "proxmox_operator_reconciliation_duration_seconds",
 			Help:    "How long reconciling a resource took, in seconds.",
@@ -76,7 +78,8 @@ func New(opts ...Option) *Metrics {
 
 // Register all metrics.
 func (m *Metrics) Register(r prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.machines, m.duration, m.requests, m.errors} {
+	all := []prometheus.Collector{m.machines, m.duration, m.requests, m.errors}
+	for _, c := range append(all, m.clusters.collectors()...) {
 		if err := r.Register(c); err != nil {
 			return errors.Wrap(err, "cannot register metrics")
 		}

@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Peers are all resources of a kind that can stand for the same thing in PVE, in
+// both scopes.
+type Peers struct {
+	// Reader of the resources, which had better be a cache.
+	Reader client.Reader
+
+	// Lists of the kind in each scope, all empty. A kind that is not installed
+	// has no resources.
+	Lists []resource.ManagedList
+}
+
+// Rival is the name of an older resource that manages what this one manages too,
+// which is what claims says of it; empty if there is none. The older one wins, so
+// that a mistake changes nothing.
+func (p Peers) Rival(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (string, error) {
+	for _, empty := range p.Lists {
+		list, ok := empty.DeepCopyObject().(resource.ManagedList)
+		if !ok {
+			return "", errors.Errorf("cannot copy a %T", empty)
+		}
+		if err := p.Reader.List(ctx, list); err != nil {
+			if meta.IsNoMatchError(err) {
+				continue
+			}
+			return "", errors.Wrap(err, "cannot list resources of the same kind")
+		}
+		for _, other := range list.GetItems() {
+			if older(other, mg) && Manages(other) && claims(other) {
+				return client.ObjectKeyFromObject(other).String(), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// older says whether a was made before b, or ranks before it.
+func older(a, b resource.Managed) bool {
+	if a.GetUID() == b.GetUID() {
+		return false
+	}
+	at, bt := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+	if !at.Equal(&bt) {
+		return at.Before(&bt)
+	}
+	return a.GetUID() < b.GetUID()
+}
+
+// Manages says whether the resource's management policies let it change anything
+// in PVE.
+func Manages(mg resource.Managed) bool {
+	policies := mg.GetManagementPolicies()
+	if len(policies) == 0 {
+		return true
+	}
+	for _, p := range policies {
+		if p == xpv2.ManagementActionAll || p == xpv2.ManagementActionUpdate {
+			return true
+		}
+	}
+	return false
+}
+
+// A Problem keeps a resource from being ready. Its text is a sentence without
+// its point.
+type Problem struct {
+	// Reason of the condition Ready.
+	Reason xpv2.ConditionReason
+
+	// Message of the condition.
+	Message string
+}
+
+// Ready is the condition of a resource with these problems, of which the first
+// gives the reason.
+func Ready(problems ...Problem) xpv2.Condition {
+	if len(problems) == 0 {
+		return xpv2.Available()
+	}
+	messages := make([]string, 0, len(problems))
+	for _, p := range problems {
+		messages = append(messages, p.Message)
+	}
+	c := xpv2.Unavailable().WithMessage(strings.Join(messages, "; "))
+	c.Reason = problems[0].Reason
+	return c
+}

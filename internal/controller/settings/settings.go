@@ -1,0 +1,237 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package settings finds what separates declared settings from those in Proxmox
+// VE. Only what is declared counts, and of a setting with parts only the parts
+// that are declared.
+package settings
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Declared settings, by their PVE names.
+type Declared map[string]Setting
+
+// A Setting that is declared: as a whole, or some of its parts.
+type Setting struct {
+	// Whole value, unless the setting has parts.
+	Whole Value
+
+	// Parts that are declared, by their PVE names. Nil if the setting has none.
+	Parts map[string]Value
+
+	// DefaultPart is the part that may be written without its name.
+	DefaultPart string
+
+	// Default is what PVE answers, where it does, if the setting is not set.
+	Default string
+
+	// Secret settings are not shown.
+	Secret bool
+}
+
+// A Value that is declared. An empty one removes the setting, or the part.
+type Value struct {
+	// Text as PVE gets it.
+	Text string
+
+	// Same says whether two texts mean the same. Nil: if they are equal.
+	Same func(a, b string) bool
+}
+
+func (v Value) is(seen string) bool {
+	return v.Text == seen || v.Same != nil && v.Same(v.Text, seen)
+}
+
+// Set declares a setting as a whole, if there is a value.
+func (d Declared) Set(name string, value *string) {
+	d.SetSame(name, value, nil)
+}
+
+// SetSame is Set for a value that has several forms.
+func (d Declared) SetSame(name string, value *string, same func(a, b string) bool) {
+	if value != nil {
+		d[name] = Setting{Whole: Value{Text: *value, Same: same}}
+	}
+}
+
+// SetParts declares those parts of a setting that have a value. Without any, it
+// is not declared.
+func (d Declared) SetParts(name, defaultPart string, parts map[string]*string) {
+	s := Setting{DefaultPart: defaultPart, Parts: map[string]Value{}}
+	for part, value := range parts {
+		if value != nil {
+			s.Parts[part] = Value{Text: *value}
+		}
+	}
+	if len(s.Parts) > 0 {
+		d[name] = s
+	}
+}
+
+// CompareAsSet takes a declared part for a list separated by semicolons whose
+// order does not matter.
+func (d Declared) CompareAsSet(name, part string) {
+	if v, ok := d[name].Parts[part]; ok {
+		v.Same = SameSet
+		d[name].Parts[part] = v
+	}
+}
+
+// SameSet says whether two lists, separated by semicolons, have the same items.
+func SameSet(a, b string) bool { return slices.Equal(items(a), items(b)) }
+
+func items(s string) []string {
+	all := strings.FieldsFunc(s, func(r rune) bool { return r == ';' })
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// SameText says whether two texts are the same but for line ends at their ends,
+// which PVE adds and takes away.
+func SameText(a, b string) bool {
+	return strings.TrimRight(a, "\n") == strings.TrimRight(b, "\n")
+}
+
+// Change is what has to be done for the declared settings to hold, given those
+// in PVE.
+func (d Declared) Change(seen proxmox.Settings) (proxmox.Change, error) {
+	c := proxmox.Change{Digest: seen.Digest}
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		before := seen.Values[name]
+		after, err := d[name].applied(before)
+		if err != nil {
+			return proxmox.Change{}, errors.Wrapf(err, "cannot read the option %q", name)
+		}
+		c = with(c, name, before, after)
+	}
+	return c, nil
+}
+
+// Reset is what has to be done for PVE's defaults to hold instead of the declared
+// settings, given those in PVE.
+func (d Declared) Reset(seen proxmox.Settings) (proxmox.Change, error) {
+	c := proxmox.Change{Digest: seen.Digest}
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		before := seen.Values[name]
+		after, err := d[name].taken(before)
+		if err != nil {
+			return proxmox.Change{}, errors.Wrapf(err, "cannot read the option %q", name)
+		}
+		if strings.EqualFold(before, d[name].Default) {
+			continue
+		}
+		c = with(c, name, before, after)
+	}
+	return c, nil
+}
+
+// with the change of one setting.
+func with(c proxmox.Change, name, before, after string) proxmox.Change {
+	switch {
+	case before == after:
+	case after == "":
+		c.Delete = append(c.Delete, name)
+	default:
+		if c.Set == nil {
+			c.Set = proxmox.Params{}
+		}
+		c.Set[name] = after
+	}
+	return c
+}
+
+// applied is the setting's text once what is declared holds: the text before, if
+// it holds already.
+func (s Setting) applied(before string) (string, error) {
+	if s.Parts == nil {
+		if s.Whole.is(before) {
+			return before, nil
+		}
+		return s.Whole.Text, nil
+	}
+	p, err := proxmox.ParseProperties(before, s.DefaultPart)
+	if err != nil {
+		return "", err
+	}
+	after := p
+	for _, part := range slices.Sorted(maps.Keys(s.Parts)) {
+		switch v := s.Parts[part]; {
+		case v.is(p.Get(part)):
+		case v.Text == "":
+			after.Delete(part)
+		default:
+			after.Set(part, v.Text)
+		}
+	}
+	if after.Equal(p) {
+		return before, nil
+	}
+	return after.String(), nil
+}
+
+// taken is the setting's text without what is declared.
+func (s Setting) taken(before string) (string, error) {
+	if s.Parts == nil {
+		return "", nil
+	}
+	p, err := proxmox.ParseProperties(before, s.DefaultPart)
+	if err != nil {
+		return "", err
+	}
+	after := p
+	for part := range s.Parts {
+		after.Delete(part)
+	}
+	return after.String(), nil
+}
+
+// longestShown is how much of a value is shown, in bytes.
+const longestShown = 256
+
+// hidden stands for a value that is not shown.
+const hidden = "********"
+
+// Differences show a change of the declared settings.
+func (d Declared) Differences(c proxmox.Change, seen proxmox.Settings) []v1alpha1.OptionDifference {
+	names := append(slices.Collect(maps.Keys(c.Set)), c.Delete...)
+	slices.Sort(names)
+	var out []v1alpha1.OptionDifference
+	for _, name := range names {
+		out = append(out, v1alpha1.OptionDifference{
+			Option: name, Current: d[name].shown(seen.Values[name]), Desired: d[name].shown(c.Set[name]),
+		})
+	}
+	return out
+}
+
+func (s Setting) shown(text string) string {
+	switch {
+	case s.Secret && text != "":
+		return hidden
+	case len(text) > longestShown:
+		return strings.ToValidUTF8(text[:longestShown], "") + "…"
+	}
+	return text
+}
