@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -32,27 +31,39 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// options are the command line.
+// options are the command line. Secrets come in files, since other users of a machine see the arguments of programs.
 type options struct {
-	Address     string            `default:"127.0.0.1:8006" env:"PVE_SIMULATOR_ADDRESS" help:"Address to listen on."`
-	NodeAddress map[string]string `help:"Further address that reaches a node directly: --node-address pve2=127.0.0.1:8007." placeholder:"NODE=ADDRESS"`
-	Scenario    string            `env:"PVE_SIMULATOR_SCENARIO" help:"YAML file that describes the cluster; the built-in quickstart when empty." type:"existingfile"`
-	Version     string            `env:"PVE_SIMULATOR_VERSION" enum:",8.4,9.2" default:"" help:"Release to simulate, 8.4 or 9.2; the scenario's when empty."`
-	Speed       float64           `default:"1" env:"PVE_SIMULATOR_SPEED" help:"How many times faster than real tasks run; 0 makes them instant."`
-	TLSDir      string            `env:"PVE_SIMULATOR_TLS_DIR" help:"Folder for ca.crt, server.crt and server.key; they are made if missing. In memory when empty." type:"path"`
-	TokenFile   string            `env:"PVE_SIMULATOR_TOKEN_FILE" help:"File with lines user@realm!id=secret that set the secrets of tokens." type:"existingfile"`
-	LogRequests bool              `env:"PVE_SIMULATOR_LOG_REQUESTS" help:"Write a line per request to standard error."`
+	Scenario string   `env:"PVE_SIMULATOR_SCENARIO" group:"cluster" help:"YAML file that describes the cluster: nodes, storages, guests, users. Without one it is the built-in quickstart." placeholder:"FILE" type:"existingfile"`
+	Version  string   `env:"PVE_SIMULATOR_VERSION" enum:",8.4,9.2" default:"" group:"cluster" help:"Release of Proxmox VE, 8.4 or 9.2. Without it, what the scenario or the saved state says." placeholder:"RELEASE"`
+	Speed    float64  `default:"1" env:"PVE_SIMULATOR_SPEED" group:"cluster" help:"How many times as fast as on a real cluster tasks run; 0 makes them instant." placeholder:"FACTOR"`
+	State    string   `env:"PVE_SIMULATOR_STATE" group:"cluster" help:"File that keeps the state: read at the start if it is there, written when something has changed and at the end. It holds passwords and the secrets of tokens." placeholder:"FILE" type:"path"`
+	Fault    []string `group:"cluster" help:"What goes wrong, may be repeated: '[METHOD] [PATH] status=500 message=\"…\" count=1'. See below." placeholder:"FAULT" sep:"none"`
+
+	Address     string            `default:"127.0.0.1:8006" env:"PVE_SIMULATOR_ADDRESS" group:"network" help:"Address to listen on." placeholder:"HOST:PORT"`
+	NodeAddress map[string]string `group:"network" help:"Further address that reaches a node directly: --node-address pve2=127.0.0.1:8007." placeholder:"NODE=HOST:PORT"`
+	TLSDir      string            `env:"PVE_SIMULATOR_TLS_DIR" group:"network" help:"Folder for ca.crt, which clients trust, and server.crt and server.key; they are made if missing. Without one they are new at each start, and https://ADDRESS/_simulator/ca.crt has the first." placeholder:"FOLDER" type:"path"`
+	TLSHost     []string          `env:"PVE_SIMULATOR_TLS_HOST" group:"network" help:"Host name or address by which clients reach the server, beside localhost, 127.0.0.1 and that of --address, for a new certificate." placeholder:"HOST"`
+
+	TokenFile        string `env:"PVE_SIMULATOR_TOKEN_FILE" group:"access" help:"File with lines user@realm!id=secret that set the secrets of API tokens." placeholder:"FILE" type:"existingfile"`
+	ControlTokenFile string `env:"PVE_SIMULATOR_CONTROL_TOKEN_FILE" group:"access" help:"File with the token that the page and the control API ask for. Without one they answer on loopback alone." placeholder:"FILE" type:"existingfile"`
+
+	LogRequests bool `env:"PVE_SIMULATOR_LOG_REQUESTS" group:"output" help:"Write a line per request to standard error."`
 }
 
 // run serves until ctx ends.
 func (o *options) run(ctx context.Context, out io.Writer) error {
+	out = &lines{w: out}
 	so, err := o.simulator(out)
+	if err != nil {
+		return err
+	}
+	saved, err := o.readState(&so)
 	if err != nil {
 		return err
 	}
 	s, err := simulator.New(so)
 	if err != nil {
-		return err
+		return errors.Wrap(err, o.origin(saved))
 	}
 	if err := o.setTokens(s); err != nil {
 		return err
@@ -60,41 +71,125 @@ func (o *options) run(ctx context.Context, out io.Writer) error {
 	if err := s.Start(); err != nil {
 		return err
 	}
-	defer s.Close()
-	fmt.Fprintf(out, "pve-simulator listens on %s\n", s.URL())
-	<-ctx.Done()
+	o.greet(out, s, saved)
+	k := &keeper{path: o.State, server: s, out: out}
+	k.keep(ctx, time.NewTicker(saveEvery))
 	fmt.Fprintln(out, "pve-simulator stops")
-	return nil
+	s.Close()
+	return k.save()
+}
+
+// origin is what a server that cannot start was made of.
+func (o *options) origin(saved bool) string {
+	switch {
+	case saved:
+		return fmt.Sprintf("cannot go on from %q", o.State)
+	case o.Scenario != "":
+		return fmt.Sprintf("cannot use %q", o.Scenario)
+	}
+	return "cannot start"
+}
+
+// greet says how the server is reached.
+func (o *options) greet(out io.Writer, s *simulator.Server, saved bool) {
+	fmt.Fprintf(out, "pve-simulator listens on %s\n", s.URL())
+	fmt.Fprintf(out, "  page     %s/\n", s.URL())
+	if o.TLSDir == "" {
+		fmt.Fprintf(out, "  CA       curl -k %s/_simulator/ca.crt (new at each start; --tls-dir keeps it)\n", s.URL())
+	} else {
+		fmt.Fprintf(out, "  CA       %s\n", caFile(o.TLSDir))
+	}
+	if saved {
+		fmt.Fprintf(out, "  state    goes on from %s; the scenario is for a reset\n", o.State)
+	}
 }
 
 func (o *options) simulator(out io.Writer) (simulator.Options, error) {
-	so := simulator.Options{Version: o.Version, Address: o.Address, NodeAddresses: o.NodeAddress, Speed: o.Speed}
+	so := simulator.Options{
+		Version: o.Version, Address: o.Address, NodeAddresses: o.NodeAddress, Speed: o.Speed,
+	}
+	var err error
+	if so.Faults, err = o.faults(); err != nil {
+		return so, err
+	}
 	if o.Scenario != "" {
-		sc, err := simulator.LoadScenario(o.Scenario)
-		if err != nil {
+		if so.Scenario, err = simulator.LoadScenario(o.Scenario); err != nil {
 			return so, err
 		}
-		so.Scenario = sc
 	}
 	if o.LogRequests {
 		so.OnRequest = requestLogger(out)
 	}
+	if so.ControlToken, err = o.controlToken(); err != nil {
+		return so, err
+	}
 	if o.TLSDir == "" {
+		so.Hosts = o.hosts()
 		return so, nil
 	}
-	certs, err := certificates(o.TLSDir, o.Address)
-	so.Certificates = certs
+	so.Certificates, err = certificates(o.TLSDir, o.hosts())
 	return so, err
+}
+
+func (o *options) faults() ([]simulator.Fault, error) {
+	out := []simulator.Fault{}
+	for _, text := range o.Fault {
+		f, err := simulator.ParseFault(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// controlToken reads the token of the control API.
+func (o *options) controlToken() (string, error) {
+	if o.ControlTokenFile == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(o.ControlTokenFile)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot read the control token")
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", errors.Errorf("cannot use the control token in %q: it is empty", o.ControlTokenFile)
+	}
+	return token, nil
+}
+
+// lines passes on one write after the other.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write writes to what is behind.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // requestLogger writes a line per request.
 func requestLogger(out io.Writer) func(simulator.Request) {
-	mu := sync.Mutex{}
 	return func(r simulator.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintf(out, "%s %s %s %s → %d %s\n", r.Time.Format(time.RFC3339), r.User, r.Method, r.Path, r.Status, r.Message)
+		status := fmt.Sprintf("%d %s", r.Status, r.Message)
+		if r.Cut {
+			status = "connection cut"
+		}
+		first, _, _ := strings.Cut(status, "\n")
+		fmt.Fprintf(out, "%s %s %s %s → %s (%s, %d bytes)\n", r.Time.Format(time.RFC3339), or(r.User, "-"), r.Method, r.Path, first,
+			r.Duration.Round(10*time.Microsecond), r.Bytes)
 	}
+}
+
+func or(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
 }
 
 // setTokens sets the secrets of the token file.
@@ -107,56 +202,19 @@ func (o *options) setTokens(s *simulator.Server) error {
 		return errors.Wrap(err, "cannot open the token file")
 	}
 	defer f.Close() //nolint:errcheck // It is only read.
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
+	scanner := bufio.NewScanner(f)
+	for n := 1; scanner.Scan(); n++ {
+		line := strings.TrimSpace(scanner.Text())
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		id, secret, ok := strings.Cut(line, "=")
 		if !ok {
-			return errors.New("cannot parse the token file: want lines user@realm!id=secret")
+			return errors.Errorf("cannot read %q, line %d: want user@realm!id=secret", o.TokenFile, n)
 		}
 		if err := s.SetToken(id, secret); err != nil {
-			return err
+			return errors.Wrapf(err, "cannot use %q, line %d", o.TokenFile, n)
 		}
 	}
-	return errors.Wrap(lines.Err(), "cannot read the token file")
-}
-
-// certificates reads the certificates of a folder, or makes them there.
-func certificates(dir, address string) (*simulator.Certificates, error) {
-	certs, err := readCertificates(dir)
-	if err == nil || !errors.Is(err, os.ErrNotExist) {
-		return certs, err
-	}
-	host, _, _ := strings.Cut(address, ":")
-	if certs, err = simulator.NewCertificates(time.Now(), host); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the folder for certificates")
-	}
-	for name, content := range files(certs) {
-		if err := os.WriteFile(filepath.Join(dir, name), *content, 0o600); err != nil {
-			return nil, errors.Wrapf(err, "cannot write %q", name)
-		}
-	}
-	return certs, nil
-}
-
-func readCertificates(dir string) (*simulator.Certificates, error) {
-	certs := &simulator.Certificates{}
-	for name, content := range files(certs) {
-		data, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // The user names the folder.
-		if err != nil {
-			return nil, errors.Wrapf(err, "cannot read %q", name)
-		}
-		*content = data
-	}
-	return certs, nil
-}
-
-func files(c *simulator.Certificates) map[string]*[]byte {
-	return map[string]*[]byte{"ca.crt": &c.CA, "server.crt": &c.Certificate, "server.key": &c.Key}
+	return errors.Wrap(scanner.Err(), "cannot read the token file")
 }

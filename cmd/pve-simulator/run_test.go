@@ -21,13 +21,19 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
 // output collects what the program writes.
@@ -58,17 +64,8 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("# secrets\ncrossplane@pve!demo=other\nroot@pam!mine=secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	out, ended := &output{}, make(chan error, 1)
 	o := &options{Address: "127.0.0.1:0", TLSDir: filepath.Join(dir, "tls"), TokenFile: tokens, LogRequests: true, Version: "8.4"}
-	go func() { ended <- o.run(ctx, out) }()
-	for out.url() == "" {
-		select {
-		case err := <-ended:
-			t.Fatal(err)
-		case <-time.After(time.Millisecond):
-		}
-	}
+	url, stop := start(t, o)
 	for name, tc := range map[string]struct {
 		reason string
 		path   string
@@ -81,18 +78,162 @@ func TestRun(t *testing.T) {
 		"Adds":      {reason: "The token file adds tokens.", path: "/api2/json/version", token: "root@pam!mine=secret", want: 200},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := get(t, o.TLSDir, out.url()+tc.path, tc.token); got != tc.want {
+			if got := send(t, o.TLSDir, http.MethodGet, url+tc.path, tc.token); got != tc.want {
 				t.Errorf("%s: got status %d, want %d", tc.reason, got, tc.want)
 			}
 		})
 	}
 	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("run: %v", err)
+}
+
+// start runs the program; it returns the address and what ends the program, which must succeed.
+func start(t *testing.T, o *options) (url string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, ended := &output{}, make(chan error, 1)
+	go func() { ended <- o.run(ctx, out) }()
+	for out.url() == "" {
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return out.url(), func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
 	}
 }
 
-func get(t *testing.T, tlsDir, url, token string) int {
+const token = simulator.TestToken + "=" + simulator.TestSecret
+
+func TestStateFile(t *testing.T) {
+	dir := t.TempDir()
+	o := &options{Address: "127.0.0.1:0", TLSDir: filepath.Join(dir, "tls"), State: filepath.Join(dir, "state")}
+	url, stop := start(t, o)
+	if got := send(t, o.TLSDir, http.MethodPost, url+"/api2/json/nodes/pve1/qemu?vmid=300", token); got != http.StatusOK {
+		t.Fatalf("create: %d", got)
+	}
+	stop()
+	info, err := os.Stat(o.State)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the state's file: %v, %v", info, err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("the folder has %v, %v", files, err)
+	}
+	url, stop = start(t, o)
+	if got := send(t, o.TLSDir, http.MethodGet, url+"/api2/json/nodes/pve1/qemu/300/config", token); got != http.StatusOK {
+		t.Errorf("after a restart: %d", got)
+	}
+	stop()
+}
+
+// TestStateIsSavedSoon does not wait for the end of the program.
+func TestStateIsSavedSoon(t *testing.T) {
+	s, err := simulator.New(simulator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	k := &keeper{path: filepath.Join(t.TempDir(), "state"), server: s, out: io.Discard}
+	sizes := []int64{}
+	for range 3 {
+		if err := k.save(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(k.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, info.Size())
+		if err := os.Remove(k.path); err != nil {
+			t.Fatal(err)
+		}
+		s.Edit(func(st *simulator.State) { st.NewGuest(300+len(sizes), "pve1", nil) })
+	}
+	if sizes[0] >= sizes[1] || sizes[1] >= sizes[2] {
+		t.Errorf("the state does not grow: %v", sizes)
+	}
+	if err := k.save(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(k.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.save(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(k.path); err == nil {
+		t.Error("an unchanged state is written again")
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	half := filepath.Join(dir, "half")
+	if err := os.MkdirAll(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file("half/ca.crt", "x")
+	for name, tc := range map[string]struct {
+		reason string
+		o      options
+		want   string
+	}{
+		"State":        {reason: "Another file is no state.", o: options{State: file("other", "x")}, want: "it was not written by pve-simulator"},
+		"StateFolder":  {reason: "A folder is no state.", o: options{State: dir}, want: "cannot read the state"},
+		"Scenario":     {reason: "Errors of a scenario name its line.", o: options{Scenario: file("bad.yaml", "nodes:\n- nam: x\n")}, want: "bad.yaml\": cannot parse the scenario: line 2"},
+		"Guests":       {reason: "Also those of its content.", o: options{Scenario: file("guest.yaml", "nodes: [{name: a}]\nguests:\n- {vmid: 1, node: b}\n")}, want: "guest.yaml\": cannot build the scenario: line 3"},
+		"Tokens":       {reason: "Lines of tokens have a form.", o: options{TokenFile: file("tokens", "# x\nnothing\n")}, want: "line 2: want user@realm!id=secret"},
+		"ControlToken": {reason: "A token is not empty.", o: options{ControlTokenFile: file("empty", "\n")}, want: "it is empty"},
+		"Certificates": {reason: "Half the certificates are not replaced.", o: options{TLSDir: half}, want: "it lacks"},
+		"Fault":        {reason: "A fault is one.", o: options{Fault: []string{"status=1"}}, want: "the status must be 400 to 599"},
+		"Address":      {reason: "An address can be listened on.", o: options{Address: "nowhere"}, want: "cannot listen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := tc.o.run(t.Context(), io.Discard)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestFlags(t *testing.T) {
+	cli := &options{}
+	parser, err := newParser(cli)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse([]string{"--fault", `POST /nodes/* status=500 message="a, b"`, "--fault", "cut=after", "--tls-host", "pve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, err := cli.faults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []simulator.Fault{{Method: "POST", Path: "/nodes/*", Status: 500, Message: "a, b"}, {CutAfter: true}}
+	if diff := cmp.Diff(want, faults); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"pve", "127.0.0.1"}, cli.hosts()); diff != "" {
+		t.Errorf("hosts: -want +got:\n%s", diff)
+	}
+}
+
+func send(t *testing.T, tlsDir, verb, url, token string) int {
 	t.Helper()
 	ca, err := os.ReadFile(filepath.Join(tlsDir, "ca.crt"))
 	if err != nil {
@@ -102,7 +243,7 @@ func get(t *testing.T, tlsDir, url, token string) int {
 	pool.AppendCertsFromPEM(ca)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(t.Context(), verb, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,11 +260,11 @@ func get(t *testing.T, tlsDir, url, token string) int {
 
 func TestCertificatesStay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tls")
-	first, err := certificates(dir, "127.0.0.1:8006")
+	first, err := certificates(dir, []string{"pve.example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := certificates(dir, "127.0.0.1:8006")
+	second, err := certificates(dir, []string{"pve.example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,9 @@ func (s *Server) Admit(r *wire.Request) *wire.Response {
 	if r.URL.Path == "/healthz" {
 		return &wire.Response{Status: http.StatusOK, Type: "text/plain", Content: []byte("ok\n")}
 	}
+	if beside(r) {
+		return s.admitControl(r)
+	}
 	path, ok := apiPath(r)
 	if !ok {
 		return plain(http.StatusNotImplemented, "no such uri")
@@ -65,7 +68,7 @@ func (s *Server) Admit(r *wire.Request) *wire.Response {
 		return nil
 	}
 	if err := s.authenticate(r); err != nil {
-		s.record(r, "", identity(""), nil, http.StatusUnauthorized, err.Error())
+		s.record(r, Request{Status: http.StatusUnauthorized, Message: err.Error()})
 		return &wire.Response{Status: http.StatusUnauthorized, Reason: err.Error()}
 	}
 	return nil
@@ -87,6 +90,10 @@ func plain(status int, message string) *wire.Response {
 
 // Answer answers a request whose body is there.
 func (s *Server) Answer(r *wire.Request) *wire.Response {
+	if beside(r) {
+		return s.control(r)
+	}
+	start := s.clock.Now()
 	path, _ := apiPath(r)
 	c := &call{s: s, facts: s.facts, local: r.Endpoint, path: path}
 	if !needsNoTicket(r.Method, path) {
@@ -98,44 +105,29 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 		return plain(http.StatusInternalServerError, err.Error())
 	}
 	fault := s.faults.match(r.Method, path)
-	if resp := s.before(r, fault); resp != nil {
-		s.record(r, "", c.who, nil, resp.Status, resp.Reason)
-		return resp
+	resp := s.before(r, fault)
+	if resp == nil {
+		s.gate.RLock()
+		result, total, err := c.perform(r, values)
+		s.gate.RUnlock()
+		resp = respond(r, result, total, err)
 	}
-	result, total, err := c.perform(r, values)
-	resp := respond(r, result, total, err)
-	s.record(r, c.template(), c.who, values, resp.Status, resp.Reason)
-	if fault != nil && fault.CutAfter {
+	cut := resp.Cut || (fault != nil && fault.CutAfter)
+	s.record(r, Request{
+		Template: c.template(), User: string(c.who), Params: masked(values), Status: resp.Status, Message: resp.Reason,
+		Bytes: len(resp.Content), Duration: s.clock.Now().Sub(start), Cut: cut,
+	})
+	if cut {
 		return &wire.Response{Cut: true}
 	}
 	return resp
 }
 
-// before applies a fault that hits a request before it has an effect.
-func (s *Server) before(r *wire.Request, f *Fault) *wire.Response {
-	if f == nil {
-		return nil
-	}
-	if f.Delay > 0 {
-		select {
-		case <-s.clock.After(f.Delay):
-		case <-r.Context().Done():
-		}
-	}
-	if f.CutBefore {
-		return &wire.Response{Cut: true}
-	}
-	if f.Status != 0 {
-		return respond(r, nil, 0, &failure{status: f.Status, message: f.Message})
-	}
-	return nil
-}
-
 func (c *call) template() string {
-	if c.method == nil {
-		return ""
+	if c.method != nil {
+		return c.method.Path
 	}
-	return c.method.Path
+	return ""
 }
 
 // perform finds, checks and runs the method. Locks are waited for and tasks are started outside of the state's lock.

@@ -17,28 +17,33 @@ limitations under the License.
 package simulator
 
 import (
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
 // Fault is something that goes wrong for requests or tasks that match. Fields that are zero match everything or do
-// nothing.
+// nothing. ParseFault reads it from a text.
 type Fault struct {
 	// Method is the HTTP method of the requests it hits.
 	Method string
-	// Path is the path below /api2/json: either a template such as "/nodes/{node}/qemu/{vmid}/clone", in which names in
-	// braces stand for one segment, or a regular expression that begins with "^".
+	// Path is the path below /api2/json: a pattern such as "/nodes/*/qemu/*/clone", in which "*" stands for anything within
+	// a segment and "**" for anything, a template such as "/nodes/{node}/qemu", in which names in braces stand for one
+	// segment, or a regular expression that begins with "^".
 	Path string
-	// Task is the type of the tasks that TaskExit hits, such as "qmclone".
-	Task string
+	// Task is the type of the tasks that TaskExit and Refuse hit, such as "qmclone"; ID is what those tasks are about, such
+	// as a VMID.
+	Task, ID string
 	// Skip lets that many matches pass first; Count is how many are hit then, 0 stands for all.
 	Skip, Count int
 	// Delay waits before the request is served.
 	Delay time.Duration
-	// Status and Message answer the request without an effect.
+	// Status and Message answer the request without an effect. Without a message it is a usual one of that status.
 	Status  int
 	Message string
 	// CutBefore closes the connection before the request has an effect, CutAfter after it.
@@ -50,67 +55,142 @@ type Fault struct {
 	Refuse bool
 }
 
+// ArmedFault is a fault in force.
+type ArmedFault struct {
+	Fault
+	// Number names it as long as the server runs.
+	Number int
+	// Matched is how many requests or tasks matched so far, Hit how many of them it hit.
+	Matched, Hit int
+}
+
 // faults are the faults in force.
 type faults struct {
 	clock Clock
 
 	mu   sync.Mutex
 	list []*armed
+	// last is the number of the fault that was added last.
+	last int
 }
 
 type armed struct {
-	Fault
+	ArmedFault
 	path *regexp.Regexp
-	seen int
 }
 
 func newFaults(clock Clock) *faults { return &faults{clock: clock} }
 
-// Inject adds a fault. It returns a function that takes it away.
+// Inject adds a fault. It returns a function that takes it away. Of several faults that match, the oldest that is not
+// used up hits.
 func (s *Server) Inject(f Fault) func() {
-	a := &armed{Fault: f, path: pathPattern(f.Path)}
+	number := s.faults.add(f)
+	return func() { s.faults.remove(number) }
+}
+
+// Faults returns the faults in force, oldest first.
+func (s *Server) Faults() []ArmedFault {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
-	s.faults.list = append(s.faults.list, a)
-	return func() {
-		s.faults.mu.Lock()
-		defer s.faults.mu.Unlock()
-		s.faults.list = slices.DeleteFunc(s.faults.list, func(x *armed) bool { return x == a })
+	out := make([]ArmedFault, 0, len(s.faults.list))
+	for _, a := range s.faults.list {
+		out = append(out, a.ArmedFault)
 	}
+	return out
 }
 
 // ClearFaults takes all faults away.
-func (s *Server) ClearFaults() {
-	s.faults.mu.Lock()
-	defer s.faults.mu.Unlock()
-	s.faults.list = nil
+func (s *Server) ClearFaults() { s.faults.clear() }
+
+func (fs *faults) add(f Fault) int {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.last++
+	fs.list = append(fs.list, &armed{ArmedFault: ArmedFault{Fault: f, Number: fs.last}, path: regexp.MustCompile(pathPattern(f.Path))})
+	return fs.last
 }
 
-func pathPattern(path string) *regexp.Regexp {
+// remove reports whether there was a fault of that number.
+func (fs *faults) remove(number int) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	before := len(fs.list)
+	fs.list = slices.DeleteFunc(fs.list, func(a *armed) bool { return a.Number == number })
+	return len(fs.list) < before
+}
+
+func (fs *faults) clear() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.list = nil
+}
+
+// compile returns what a fault's path matches.
+func compile(path string) (*regexp.Regexp, error) { return regexp.Compile(pathPattern(path)) }
+
+// pathPattern returns the regular expression of a fault's path.
+func pathPattern(path string) string {
 	if path == "" || strings.HasPrefix(path, "^") {
-		return regexp.MustCompile(path)
+		return path
 	}
-	parts := regexp.MustCompile(`\{[^}]*\}`).Split(path, -1)
-	for i, p := range parts {
-		parts[i] = regexp.QuoteMeta(p)
-	}
-	return regexp.MustCompile("^" + strings.Join(parts, "[^/]+") + "$")
+	parts := regexp.MustCompile(`\{[^}]*\}|\*+|[^*{]+|\{`)
+	return "^" + parts.ReplaceAllStringFunc(strings.TrimPrefix(path, "/api2/json"), func(part string) string {
+		switch {
+		case part == "*":
+			return "[^/]*"
+		case part[0] == '*':
+			return ".*"
+		case len(part) > 1 && part[0] == '{':
+			return "[^/]+"
+		}
+		return regexp.QuoteMeta(part)
+	}) + "$"
 }
 
 // due counts a match and reports whether the fault hits it.
 func (a *armed) due() bool {
-	a.seen++
-	return a.seen > a.Skip && (a.Count == 0 || a.seen <= a.Skip+a.Count)
+	a.Matched++
+	if a.Matched <= a.Skip || (a.Count > 0 && a.Hit >= a.Count) {
+		return false
+	}
+	a.Hit++
+	return true
 }
 
-func (a *armed) forTasks() bool { return a.TaskExit != "" || a.Refuse }
+func (f Fault) forTasks() bool { return f.Task != "" || f.ID != "" || f.TaskExit != "" || f.Refuse }
 
 // match returns the first fault that hits a request, nil if none does.
 func (fs *faults) match(method, path string) *Fault {
+	return fs.first(func(a *armed) bool {
+		return !a.forTasks() && (a.Method == "" || a.Method == method) && a.path.MatchString(path)
+	})
+}
+
+// taskExit returns the error that a task of a kind is to end with, if there is one.
+func (fs *faults) taskExit(kind, id string) error {
+	if f := fs.first(func(a *armed) bool { return a.TaskExit != "" && a.hitsTask(kind, id) }); f != nil {
+		return die("%s", f.TaskExit)
+	}
+	return nil
+}
+
+// refuseTask returns the error of a task that cannot start, if there is one.
+func (fs *faults) refuseTask(kind, id string) error {
+	if fs.first(func(a *armed) bool { return a.Refuse && a.hitsTask(kind, id) }) != nil {
+		return die("got no worker upid - start worker failed")
+	}
+	return nil
+}
+
+func (a *armed) hitsTask(kind, id string) bool {
+	return (a.Task == "" || a.Task == kind) && (a.ID == "" || a.ID == id)
+}
+
+func (fs *faults) first(matches func(*armed) bool) *Fault {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, a := range fs.list {
-		if !a.forTasks() && (a.Method == "" || a.Method == method) && a.path.MatchString(path) && a.due() {
+		if matches(a) && a.due() {
 			f := a.Fault
 			return &f
 		}
@@ -118,26 +198,47 @@ func (fs *faults) match(method, path string) *Fault {
 	return nil
 }
 
-// taskExit returns the error that a task of a kind is to end with, if there is one.
-func (fs *faults) taskExit(kind string) error {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	for _, a := range fs.list {
-		if a.TaskExit != "" && (a.Task == "" || a.Task == kind) && a.due() {
-			return die("%s", a.TaskExit)
+// before applies a fault that hits a request before it has an effect.
+func (s *Server) before(r *wire.Request, f *Fault) *wire.Response {
+	if f == nil {
+		return nil
+	}
+	if f.Delay > 0 {
+		select {
+		case <-s.clock.After(f.Delay):
+		case <-r.Context().Done():
 		}
+	}
+	switch {
+	case f.CutBefore:
+		return &wire.Response{Cut: true}
+	case f.Status != 0:
+		return f.answer(r)
 	}
 	return nil
 }
 
-// refuseTask returns the error of a task that cannot start, if there is one.
-func (fs *faults) refuseTask(kind string) error {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	for _, a := range fs.list {
-		if a.Refuse && (a.Task == "" || a.Task == kind) && a.due() {
-			return die("got no worker upid - start worker failed")
-		}
+// answer is what the request gets instead of its effect. Refused credentials have no body, but at the login.
+func (f Fault) answer(r *wire.Request) *wire.Response {
+	message := f.Message
+	if message == "" {
+		message = usualMessage(f.Status)
 	}
-	return nil
+	if f.Status == http.StatusUnauthorized && !strings.HasSuffix(r.URL.Path, "/access/ticket") {
+		return &wire.Response{Status: f.Status, Reason: message}
+	}
+	return respond(r, nil, 0, &failure{status: f.Status, message: message})
+}
+
+// usualMessage is what PVE says most often with a status. From 595 on it is the proxy that says so.
+func usualMessage(status int) string {
+	messages := map[int]string{
+		http.StatusBadRequest: "Parameter verification failed.", http.StatusUnauthorized: "Authentication failed!",
+		http.StatusForbidden: "Permission check failed", http.StatusInternalServerError: "got timeout",
+		statusNoRoute: "No route to host", 596: "Connection timed out", 597: "Connection reset by peer", 599: "Too many redirections",
+	}
+	if m := messages[status]; m != "" {
+		return m
+	}
+	return http.StatusText(status)
 }

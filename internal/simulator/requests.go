@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,11 @@ type Request struct {
 	// Status and Message are the status line of the answer.
 	Status  int
 	Message string
+	// Cut is true when a fault closed the connection instead of sending the answer.
+	Cut bool
+	// Bytes is the size of the answer's body before compression, Duration how long the answer took.
+	Bytes    int
+	Duration time.Duration
 	// Node took the request.
 	Node string
 }
@@ -48,6 +54,8 @@ type Request struct {
 type requestLog struct {
 	mu      sync.Mutex
 	entries []Request
+	// forgotten is how many requests there were before the entries.
+	forgotten int
 }
 
 // maxRequests is how many requests are remembered; older ones are forgotten by halves.
@@ -64,24 +72,31 @@ func (s *Server) Requests() []Request {
 func (s *Server) ClearRequests() {
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
+	s.requests.forgotten += len(s.requests.entries)
 	s.requests.entries = nil
 }
 
-func (s *Server) record(r *wire.Request, template string, who identity, params schema.Values, status int, reason string) {
-	path, _ := apiPath(r)
-	e := Request{
-		Time: s.clock.Now(), Method: r.Method, Path: path, Template: template, Params: masked(params),
-		User: string(who), Status: status, Message: reason, Node: r.Endpoint,
+// record adds a request to the log. The entry tells what came of it, the rest is taken from the request.
+func (s *Server) record(r *wire.Request, e Request) {
+	e.Time, e.Method, e.Node = s.clock.Now(), r.Method, r.Endpoint
+	e.Path, _ = apiPath(r)
+	if r.Method != http.MethodGet {
+		s.changes.Add(1)
 	}
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
-	if len(s.requests.entries) >= maxRequests {
-		s.requests.entries = slices.Clone(s.requests.entries[maxRequests/2:])
-	}
-	s.requests.entries = append(s.requests.entries, e)
+	s.requests.add(e)
 	if s.options.OnRequest != nil {
 		s.options.OnRequest(e)
 	}
+}
+
+func (l *requestLog) add(e Request) {
+	if len(l.entries) >= maxRequests {
+		l.entries = slices.Clone(l.entries[maxRequests/2:])
+		l.forgotten += maxRequests / 2
+	}
+	l.entries = append(l.entries, e)
 }
 
 // masked returns the parameters as texts, without secrets.

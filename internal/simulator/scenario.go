@@ -52,6 +52,8 @@ type Scenario struct {
 	ACL       []ScenarioGrant   `json:"acl,omitempty"`
 	// HA lists the VMIDs of guests that HA manages.
 	HA []int `json:"ha,omitempty"`
+
+	lines scenarioLines
 }
 
 // ScenarioNode is a node of the cluster.
@@ -183,7 +185,11 @@ func LoadScenario(path string) (*Scenario, error) {
 
 // ParseScenario reads a scenario in YAML. Unknown fields are an error.
 func ParseScenario(data []byte) (*Scenario, error) {
-	s := &Scenario{}
+	lines, err := scenarioDocument(data)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot parse the scenario")
+	}
+	s := &Scenario{lines: lines}
 	if err := yaml.UnmarshalStrict(data, s); err != nil {
 		return nil, errors.Wrap(err, "cannot parse the scenario")
 	}
@@ -221,16 +227,16 @@ func (s *Scenario) build(version string, now time.Time) (*State, error) {
 	st.ClusterName, st.QEMU = s.Cluster, s.QEMU
 	st.Roles = builtinRoles(version)
 	st.Users[root] = &User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*Token{}}
-	for _, n := range s.Nodes {
+	for i, n := range s.Nodes {
 		node, err := n.build(now)
 		if err != nil {
-			return nil, err
+			return nil, s.lines.locate("nodes", i, err)
 		}
 		st.Nodes[n.Name] = node
 	}
-	for _, sc := range s.Storages {
+	for i, sc := range s.Storages {
 		if err := sc.build(st, now); err != nil {
-			return nil, err
+			return nil, s.lines.locate("storages", i, err)
 		}
 	}
 	s.buildAccess(st)
@@ -389,10 +395,10 @@ func (s *Scenario) checkACL(st *State) error {
 
 // populate adds the scenario's guests to the state.
 func (s *Server) populate(sc *Scenario) error {
-	for _, g := range sc.Guests {
+	for k, g := range sc.Guests {
 		for i := range max(g.Count, 1) {
 			if err := s.addGuest(g, i); err != nil {
-				return errors.Wrapf(err, "cannot add guest %d", g.VMID+i)
+				return sc.lines.locate("guests", k, errors.Wrapf(err, "cannot add guest %d", g.VMID+i))
 			}
 		}
 	}
@@ -477,6 +483,7 @@ func (s *Server) SetToken(id, secret string) error {
 	if user == nil || who.token() == "" {
 		return errors.Errorf("cannot find the user of token %q", id)
 	}
+	s.tokens[id] = secret
 	if t := user.Tokens[who.token()]; t != nil {
 		t.Secret = secret
 		return nil

@@ -22,9 +22,12 @@ package simulator
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"maps"
 	"net"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -48,8 +51,17 @@ type Options struct {
 	Speed float64
 	// Certificates are what the server presents and what clients trust; nil means fresh ones in memory.
 	Certificates *Certificates
+	// Hosts are names and addresses of the server, beside localhost, for fresh certificates.
+	Hosts []string
 	// Clock is the time; nil means the real one.
 	Clock Clock
+	// Faults are in force from the start, and again after a reset.
+	Faults []Fault
+	// State is what WriteState wrote; the server goes on from there instead of from the scenario. nil means a fresh start.
+	State io.Reader
+	// ControlToken is what clients of the control API must show as "Authorization: Bearer …". Without one the control API
+	// answers on loopback alone.
+	ControlToken string
 	// OnRequest is called after every request, in the order of their ends. It must not call the server.
 	OnRequest func(Request)
 }
@@ -70,57 +82,80 @@ type Server struct {
 	locks      *lockTable
 	faults     *faults
 	requests   *requestLog
-	secret     []byte
+	controls   *http.ServeMux
+	// changes counts what may have changed the state.
+	changes atomic.Uint64
+	// gate is held by requests while they are served, and alone by a reset.
+	gate sync.RWMutex
 
 	mu    sync.Mutex
 	state *State
+	// secret signs tickets, tokens are the secrets of SetToken, first is the node that Address serves.
+	secret []byte
+	tokens map[string]string
+	first  string
 
 	wire    *wire.Server
 	address map[string]string
 	workers sync.WaitGroup
-	ctx     context.Context //nolint:containedctx // It ends the workers.
-	stop    context.CancelFunc
+	// root ends when the server does, ctx also at a reset; both end the workers.
+	root, ctx       context.Context //nolint:containedctx // Workers live as long as the state that they work on.
+	stop, interrupt context.CancelFunc
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) (*Server, error) {
-	if o.Scenario == nil {
-		quickstart, err := Quickstart()
-		if err != nil {
-			return nil, err
-		}
-		o.Scenario = quickstart
-	}
-	if o.Clock == nil {
-		o.Clock = wallClock{}
-	}
-	if o.Version == "" {
-		o.Version = o.Scenario.version()
+	saved, err := o.complete()
+	if err != nil {
+		return nil, err
 	}
 	facts, err := schema.Load(o.Version)
 	if err != nil {
 		return nil, err
 	}
-	state, err := o.Scenario.build(o.Version, o.Clock.Now())
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot build the scenario")
-	}
 	s := &Server{
-		pace: pace{clock: o.Clock, speed: o.Speed}, facts: facts, options: o, state: state, durations: durations(),
+		pace: pace{clock: o.Clock, speed: o.Speed}, facts: facts, options: o, durations: durations(),
 		locks: newLockTable(), faults: newFaults(o.Clock), requests: &requestLog{}, secret: randomBytes(32),
-		privileges: optionPrivileges(), certs: o.Certificates, address: map[string]string{},
+		privileges: optionPrivileges(), certs: o.Certificates, address: map[string]string{}, tokens: map[string]string{},
 	}
-	s.routes = s.table()
+	s.routes, s.controls = s.table(), s.controlRoutes()
 	s.creation, s.change = facts.Parameters("POST", "/nodes/any/qemu"), facts.Parameters("PUT", "/nodes/any/qemu/100/config")
 	maps.Copy(s.durations, o.Scenario.durations())
-	s.ctx, s.stop = context.WithCancel(context.Background())
-	return s, errors.Wrap(s.populate(o.Scenario), "cannot build the scenario")
+	s.root, s.stop = context.WithCancel(context.Background())
+	if err := s.begin(); err != nil {
+		return nil, errors.Wrap(err, "cannot build the scenario")
+	}
+	if saved != nil {
+		s.resume(saved)
+	}
+	s.first = s.state.firstNode()
+	return s, nil
+}
+
+// complete fills in what is not set, and returns the saved state if there is one: it decides on the version.
+func (o *Options) complete() (*savedState, error) {
+	saved, err := o.saved()
+	if err != nil {
+		return nil, err
+	}
+	if o.Clock == nil {
+		o.Clock = wallClock{}
+	}
+	if o.Scenario == nil {
+		if o.Scenario, err = Quickstart(); err != nil {
+			return nil, err
+		}
+	}
+	if o.Version == "" {
+		o.Version = o.Scenario.version()
+	}
+	return saved, nil
 }
 
 // Start listens. The server runs until Close.
 func (s *Server) Start() error {
 	if s.certs == nil {
-		certs, err := NewCertificates(s.clock.Now())
+		certs, err := NewCertificates(s.clock.Now(), s.options.Hosts...)
 		if err != nil {
 			return err
 		}
@@ -132,7 +167,7 @@ func (s *Server) Start() error {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	s.wire = wire.NewServer(s, config, s.clock.Now)
-	if err := s.listen(s.options.Address, s.state.firstNode()); err != nil {
+	if err := s.listen(s.options.Address, s.first); err != nil {
 		return err
 	}
 	for node, address := range s.options.NodeAddresses {
@@ -166,7 +201,7 @@ func (s *Server) Close() {
 }
 
 // URL is the address of the API's server, such as "https://127.0.0.1:8006".
-func (s *Server) URL() string { return s.NodeURL(s.state.firstNode()) }
+func (s *Server) URL() string { return s.NodeURL(s.first) }
 
 // NodeURL is the address of a node that has one of its own, empty otherwise.
 func (s *Server) NodeURL(node string) string {
@@ -184,6 +219,7 @@ func (s *Server) update(fn func(*State)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn(s.state)
+	s.changes.Add(1)
 }
 
 // Edit changes the state behind the API's back, as other users and broken hardware do.

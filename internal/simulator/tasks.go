@@ -91,7 +91,7 @@ type spawned struct {
 
 // spawn starts a task on the node that the call names. The call answers with its UPID.
 func (c *call) spawn(kind, id string, w work) (any, error) {
-	if err := c.s.faults.refuseTask(kind); err != nil {
+	if err := c.s.faults.refuseTask(kind, id); err != nil {
 		return nil, err
 	}
 	return &spawned{task: c.state.newTask(c.node, kind, id, c.who, c.now()), work: w}, nil
@@ -138,7 +138,7 @@ func (w *worker) main(body work) {
 // judge asks once whether the task is to fail.
 func (w *worker) judge() error {
 	if !w.judged {
-		w.judged, w.fault = true, w.s.faults.taskExit(w.task.Type)
+		w.judged, w.fault = true, w.s.faults.taskExit(w.task.Type, w.task.ID)
 	}
 	return w.fault
 }

@@ -222,6 +222,7 @@ func (c *conn) request() bool {
 		_ = c.write(failure(http.StatusBadRequest, "bad request"), nil, false)
 		return false
 	}
+	r.RemoteAddr = c.raw.RemoteAddr().String()
 	req := &Request{Request: r.WithContext(c.server.ctx), Endpoint: c.endpoint}
 	resp := c.answer(req)
 	if resp.Cut {

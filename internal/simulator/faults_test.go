@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseFault(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		text   string
+		want   Fault
+		words  string
+	}{
+		"Status": {
+			reason: "A method and a path are known by their form.",
+			text:   `POST /nodes/*/qemu/*/clone status=500 message="no space left" count=1 after=2`,
+			want:   Fault{Method: "POST", Path: "/nodes/*/qemu/*/clone", Status: 500, Message: "no space left", Count: 1, Skip: 2},
+			words:  `POST /nodes/*/qemu/*/clone after=2 count=1 status=500 message="no space left"`,
+		},
+		"Named": {
+			reason: "They may be named.", text: `method=GET path=/version delay=1500ms`,
+			want: Fault{Method: "GET", Path: "/version", Delay: 1500 * time.Millisecond}, words: "GET /version delay=1.5s",
+		},
+		"Regexp": {
+			reason: "A regular expression begins with ^ and is taken as it is.", text: `^/nodes/[^/]+/qemu\b cut=before`,
+			want: Fault{Path: `^/nodes/[^/]+/qemu\b`, CutBefore: true}, words: `^/nodes/[^/]+/qemu\b cut=before`,
+		},
+		"Cut":    {reason: "The answer may be lost alone.", text: "cut=after", want: Fault{CutAfter: true}, words: "cut=after"},
+		"Task":   {reason: "A backslash keeps a quote.", text: `task=qmclone id=9000 exit="disk \"x\" is full"`, want: Fault{Task: "qmclone", ID: "9000", TaskExit: `disk "x" is full`}, words: `task=qmclone id=9000 exit="disk \"x\" is full"`},
+		"Refuse": {reason: "Tasks may not start.", text: "task=qmstart refuse=true", want: Fault{Task: "qmstart", Refuse: true}, words: "task=qmstart refuse=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseFault(tc.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if got.String() != tc.words {
+				t.Errorf("%s: in words: %s, want %s", tc.reason, got, tc.words)
+			}
+			if again, err := ParseFault(got.String()); err != nil || again != got {
+				t.Errorf("%s: %v, %v is not what was written", tc.reason, again, err)
+			}
+		})
+	}
+}
+
+func TestParseFaultRefuses(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, text string }{
+		"Nothing":     {reason: "A fault does something.", text: "GET /version"},
+		"Empty":       {reason: "A fault says something.", text: ""},
+		"Unknown":     {reason: "Settings have names.", text: "status=500 colour=red"},
+		"LowerCase":   {reason: "Methods are in upper case.", text: "post status=500"},
+		"Method":      {reason: "Methods are those of the API.", text: "PATCH status=500"},
+		"Twice":       {reason: "Nothing is said twice.", text: "GET POST status=500"},
+		"Status":      {reason: "A status is an error.", text: "status=200"},
+		"Word":        {reason: "A status is a number.", text: "status=bad"},
+		"Negative":    {reason: "A count is not negative.", text: "status=500 count=-1"},
+		"Delay":       {reason: "A delay has a unit.", text: "delay=5"},
+		"Quote":       {reason: "Quotes are closed.", text: `status=500 message="x`},
+		"Mixed":       {reason: "A fault is of requests or of tasks.", text: "GET /version task=qmclone exit=x"},
+		"TaskDelay":   {reason: "Delays are of requests.", text: "task=qmclone delay=5s"},
+		"TaskNothing": {reason: "A fault of tasks does something.", text: "task=qmclone"},
+		"CutStatus":   {reason: "What is cut has no status.", text: "cut=before status=500"},
+		"Cut":         {reason: "A cut is before or after.", text: "cut=now"},
+		"Message":     {reason: "A message goes with a status.", text: "delay=1s message=x"},
+		"Regexp":      {reason: "A regular expression is one.", text: "^/nodes/( status=500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if f, err := ParseFault(tc.text); err == nil {
+				t.Errorf("%s: got %+v", tc.reason, f)
+			}
+		})
+	}
+}
+
+func TestFaultPaths(t *testing.T) {
+	const clone = "/nodes/pve1/qemu/9000/clone"
+	for name, tc := range map[string]struct {
+		reason, pattern, path string
+		want                  bool
+	}{
+		"Any":       {reason: "No path is every path.", pattern: "", path: clone, want: true},
+		"Star":      {reason: "A star is one segment.", pattern: "/nodes/*/qemu/*/clone", path: clone, want: true},
+		"Part":      {reason: "A star is a part of a segment too.", pattern: "/nodes/pve*/qemu/9*/clone", path: clone, want: true},
+		"NotAcross": {reason: "A star ends at a slash.", pattern: "/nodes/*/clone", path: clone},
+		"Across":    {reason: "Two stars go on.", pattern: "/nodes/**/clone", path: clone, want: true},
+		"Whole":     {reason: "A pattern is the whole path.", pattern: "/nodes/*", path: clone},
+		"Template":  {reason: "Names in braces are one segment.", pattern: "/nodes/{node}/qemu/{vmid}/clone", path: clone, want: true},
+		"Prefix":    {reason: "The API's prefix may be there.", pattern: "/api2/json/nodes/*/qemu/*/clone", path: clone, want: true},
+		"Regexp":    {reason: "A regular expression may match a part.", pattern: "^/nodes/pve[12]/", path: clone, want: true},
+		"Literal":   {reason: "Dots are dots.", pattern: "/nodes/pve.", path: "/nodes/pve1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			re, err := compile(tc.pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := re.MatchString(tc.path); got != tc.want {
+				t.Errorf("%s: %q matches %q: %t", tc.reason, tc.pattern, tc.path, got)
+			}
+		})
+	}
+}
+
+func TestFaultAnswers(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, fault, line, body string }{
+		"Message":      {reason: "The message is in the status line and in the body.", fault: "status=500 message=broken", line: "500 broken", body: `{"data":null,"message":"broken\n"}`},
+		"Usual":        {reason: "Without a message it is a usual one.", fault: "status=595", line: "595 No route to host", body: `{"data":null,"message":"No route to host\n"}`},
+		"Other":        {reason: "Other statuses have their HTTP text.", fault: "status=503", line: "503 Service Unavailable", body: `{"data":null,"message":"Service Unavailable\n"}`},
+		"Unauthorized": {reason: "A refused token has no body.", fault: "status=401", line: "401 Authentication failed!"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := ParseFault(tc.fault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := NewTest(t, Options{Faults: []Fault{f}})
+			if got := connect(t, s).do("GET /version"); got.Line != tc.line || got.Body != tc.body {
+				t.Errorf("%s: got %q %q, want %q %q", tc.reason, got.Line, got.Body, tc.line, tc.body)
+			}
+		})
+	}
+}
+
+func TestFaultsCount(t *testing.T) {
+	f, err := ParseFault("GET /version after=1 count=2 status=500")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewTest(t, Options{Faults: []Fault{f}})
+	c := connect(t, s)
+	lines := []string{}
+	for range 5 {
+		lines = append(lines, c.do("GET /version").Line)
+	}
+	want := []string{"200 OK", "500 got timeout", "500 got timeout", "200 OK", "200 OK"}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := s.Faults(); len(got) != 1 || got[0].Matched != 5 || got[0].Hit != 2 {
+		t.Errorf("faults: %+v", got)
+	}
+	s.Inject(Fault{Task: "qmclone", ID: "9001", TaskExit: "broken"})
+	if exit := c.task("POST /nodes/pve1/qemu/9000/clone", "newid=300"); exit != "OK" {
+		t.Errorf("a clone of another template: %s", exit)
+	}
+	s.Inject(Fault{Task: "qmclone", ID: "9000", TaskExit: "broken"})
+	if exit := c.task("POST /nodes/pve1/qemu/9000/clone", "newid=301"); exit != "broken" {
+		t.Errorf("a clone of the template: %s", exit)
+	}
+}

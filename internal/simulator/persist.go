@@ -1,0 +1,280 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A saved state is a line that says what it is, and JSON. It holds passwords and the secrets of tokens.
+const (
+	stateFormat  = "pve-simulator-state"
+	stateVersion = 1
+)
+
+// savedState is what is saved of a server.
+type savedState struct {
+	State *State `json:"state"`
+	// Signer signs tickets, so that they outlive the server as they do on a real one.
+	Signer []byte `json:"signer"`
+}
+
+// WriteState writes what Options.State reads: guests, storages, users with their secrets, grants, tasks. It leaves out the
+// faults in force and the request log.
+func (s *Server) WriteState(w io.Writer) error {
+	content, err := s.marshal()
+	if err != nil {
+		return errors.Wrap(err, "cannot write the state")
+	}
+	_, err = fmt.Fprintf(w, "%s %d %s\n%s\n", stateFormat, stateVersion, checksum(content), content)
+	return errors.Wrap(err, "cannot write the state")
+}
+
+func (s *Server) marshal() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return json.Marshal(savedState{State: s.state, Signer: s.secret})
+}
+
+// Changes counts what may have changed the state: when it stands still, so does the state.
+func (s *Server) Changes() uint64 { return s.changes.Load() }
+
+func checksum(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// saved reads the saved state of the options, which decides on the version; nil if there is none.
+func (o *Options) saved() (*savedState, error) {
+	if o.State == nil {
+		return nil, nil
+	}
+	data, err := io.ReadAll(o.State)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the state")
+	}
+	out, err := parseState(data)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot use the state")
+	}
+	if version := out.State.Version; o.Version != "" && o.Version != version {
+		return nil, errors.Errorf("cannot use the state: it is of Proxmox VE %s, not %s", version, o.Version)
+	}
+	o.Version = out.State.Version
+	return out, nil
+}
+
+func parseState(data []byte) (*savedState, error) {
+	line, content, _ := bytes.Cut(data, []byte("\n"))
+	head := strings.Fields(string(line[:min(len(line), 200)]))
+	content = bytes.TrimSuffix(content, []byte("\n"))
+	switch {
+	case len(head) != 3 || head[0] != stateFormat:
+		return nil, errors.New("it was not written by pve-simulator")
+	case head[1] != fmt.Sprint(stateVersion):
+		return nil, errors.Errorf("it is of version %q, and this program knows version %d", head[1], stateVersion)
+	case head[2] != checksum(content):
+		return nil, errors.New("it is damaged: its content is not what was written")
+	}
+	out := &savedState{State: newState("")}
+	if err := json.Unmarshal(content, out); err != nil {
+		return nil, errors.Wrap(err, "it is damaged")
+	}
+	return out, nil
+}
+
+// resume goes on from a saved state. Tasks that ran have ended without a word, as after a crash.
+func (s *Server) resume(saved *savedState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.secret = saved.State, saved.Signer
+	for _, t := range s.state.tasks {
+		if t.Running() {
+			t.Ended, t.Exit = s.clock.Now(), "unexpected status"
+		}
+	}
+}
+
+// MarshalText makes a key of JSON.
+func (k VolumeKey) MarshalText() ([]byte, error) {
+	return []byte(k.Storage + ":" + k.Node + ":" + k.Name), nil
+}
+
+// UnmarshalText reads a key of JSON.
+func (k *VolumeKey) UnmarshalText(text []byte) error {
+	parts := strings.SplitN(string(text), ":", 3)
+	if len(parts) != 3 {
+		return errors.Errorf("cannot read the volume %q", text)
+	}
+	k.Storage, k.Node, k.Name = parts[0], parts[1], parts[2]
+	return nil
+}
+
+// hidden are the fields of a type that others cannot see, by name. A saved state has them too.
+type hidden map[string]any
+
+func (st *State) hidden() hidden {
+	return hidden{"tasks": &st.tasks, "log": &st.log, "sequence": &st.sequence}
+}
+
+func (n *Node) hidden() hidden { return hidden{"booted": &n.booted} }
+
+func (i *Interface) hidden() hidden { return hidden{"priority": &i.priority} }
+
+func (g *Guest) hidden() hidden {
+	return hidden{"processes": &g.processes, "started": &g.started, "pid": &g.pid, "cloudInd": &g.cloudInd, "created": &g.created}
+}
+
+func (p *process) hidden() hidden { return hidden{"out": &p.out, "code": &p.code} }
+
+func (t *Task) hidden() hidden {
+	return hidden{"pid": &t.pid, "pstart": &t.pstart, "warnings": &t.warnings}
+}
+
+func (e *logEntry) hidden() hidden {
+	return hidden{"time": &e.time, "uid": &e.uid, "node": &e.node, "user": &e.user, "pri": &e.pri, "msg": &e.msg}
+}
+
+// hiddenPrefix tells hidden fields from the others.
+const hiddenPrefix = "_"
+
+// marshal writes the visible fields, which plain has, and the hidden ones.
+func (h hidden) marshal(plain any) ([]byte, error) {
+	named := map[string]any{}
+	for name, field := range h {
+		named[hiddenPrefix+name] = field
+	}
+	visible, err := json.Marshal(plain)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := json.Marshal(named)
+	if err != nil || len(visible) == len("{}") {
+		return rest, err
+	}
+	return append(append(visible[:len(visible)-1], ','), rest[1:]...), nil
+}
+
+func (h hidden) unmarshal(data []byte, plain any) error {
+	if err := json.Unmarshal(data, plain); err != nil {
+		return err
+	}
+	raw := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	for name, field := range h {
+		if value := raw[hiddenPrefix+name]; value != nil {
+			if err := json.Unmarshal(value, field); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes all that is saved.
+func (st *State) MarshalJSON() ([]byte, error) {
+	type plain State
+	return st.hidden().marshal((*plain)(st))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (st *State) UnmarshalJSON(data []byte) error {
+	type plain State
+	return st.hidden().unmarshal(data, (*plain)(st))
+}
+
+// MarshalJSON writes all that is saved.
+func (n *Node) MarshalJSON() ([]byte, error) {
+	type plain Node
+	return n.hidden().marshal((*plain)(n))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (n *Node) UnmarshalJSON(data []byte) error {
+	type plain Node
+	return n.hidden().unmarshal(data, (*plain)(n))
+}
+
+// MarshalJSON writes all that is saved.
+func (i *Interface) MarshalJSON() ([]byte, error) {
+	type plain Interface
+	return i.hidden().marshal((*plain)(i))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (i *Interface) UnmarshalJSON(data []byte) error {
+	type plain Interface
+	return i.hidden().unmarshal(data, (*plain)(i))
+}
+
+// MarshalJSON writes all that is saved.
+func (g *Guest) MarshalJSON() ([]byte, error) {
+	type plain Guest
+	return g.hidden().marshal((*plain)(g))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (g *Guest) UnmarshalJSON(data []byte) error {
+	type plain Guest
+	return g.hidden().unmarshal(data, (*plain)(g))
+}
+
+// MarshalJSON writes all that is saved.
+func (p process) MarshalJSON() ([]byte, error) {
+	type plain process
+	return p.hidden().marshal(plain(p))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *process) UnmarshalJSON(data []byte) error {
+	type plain process
+	return p.hidden().unmarshal(data, (*plain)(p))
+}
+
+// MarshalJSON writes all that is saved.
+func (t *Task) MarshalJSON() ([]byte, error) {
+	type plain Task
+	return t.hidden().marshal((*plain)(t))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *Task) UnmarshalJSON(data []byte) error {
+	type plain Task
+	return t.hidden().unmarshal(data, (*plain)(t))
+}
+
+// MarshalJSON writes all that is saved.
+func (e *logEntry) MarshalJSON() ([]byte, error) {
+	type plain logEntry
+	return e.hidden().marshal((*plain)(e))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (e *logEntry) UnmarshalJSON(data []byte) error {
+	type plain logEntry
+	return e.hidden().unmarshal(data, (*plain)(e))
+}
