@@ -16,6 +16,10 @@ RACE ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-race)
 # The launcher runs a Kubernetes control plane, a simulated Proxmox VE and the provider on this machine.
 LAUNCHER := $(CURDIR)/.cache/bin/local
 
+# The packer makes images and packages; the source's time is what makes two builds the same.
+PACK := $(CURDIR)/.cache/bin/xpkg
+PACK_FLAGS = --version='$(VERSION)' --ldflags='$(LDFLAGS)' --epoch=$(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
+
 # The linter is one program for each of its pins and each version of Go.
 LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
 
@@ -26,7 +30,7 @@ GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test e2e generate check-generate lint build launcher clean clean-all
+.PHONY: help demo run up test e2e generate check-generate lint build image xpkg publish xpkg-program launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -48,6 +52,7 @@ test: launcher ## Run all tests but the end-to-end ones. PACKAGES=./internal/...
 	set -x && $(GO) test $(RACE) $(ARGS) $(or $(PACKAGES),./...)
 ifndef PACKAGES
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)
+	cd cluster/xpkg && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./...
 endif
 
 e2e: build launcher ## Run the quick start and the end-to-end tests with the real programs.
@@ -67,8 +72,8 @@ check-generate: ## Generate and fail if that changes anything.
 		git --no-pager diff --stat -- apis package/crds >&2; exit 1; \
 	fi
 
-lint: $(LINTER) ## Lint both modules; the rules are in .golangci.yml.
-	@status=0; for module in . cluster; do \
+lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
+	@status=0; for module in . cluster cluster/xpkg; do \
 		echo "linting the module in $$module" >&2; \
 		(cd $$module && GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
@@ -83,12 +88,25 @@ build: ## Build bin/provider and bin/pve-simulator. VERSION=v1.2.3 sets what the
 	@$(if $(wildcard bin/provider),,echo 'building bin/provider and bin/pve-simulator: about two minutes the first time' >&2)
 	@$(BUILD) -ldflags='$(LDFLAGS)' -o bin/ ./cmd/provider ./cmd/pve-simulator
 
+image: xpkg-program ## Build the provider's container image for amd64 and arm64 in _output/image. Needs no Docker.
+	@$(PACK) image $(PACK_FLAGS)
+
+xpkg: xpkg-program ## Build the image and the Crossplane package around it in _output/: OCI layouts and .xpkg files.
+	@$(PACK) package $(PACK_FLAGS)
+
+publish: xpkg-program ## Push what make xpkg built. REGISTRY=host/org and TAG=v1.2.3 say where.
+	@$(if $(REGISTRY),,echo 'REGISTRY=host/org is missing' >&2; exit 1;) $(if $(TAG),,echo 'TAG=v1.2.3 is missing' >&2; exit 1;) \
+	$(PACK) publish --registry=$(REGISTRY) --tag=$(TAG)
+
+xpkg-program:
+	@cd cluster/xpkg && $(BUILD) -o $(PACK) .
+
 launcher:
 	@$(if $(wildcard $(LAUNCHER)),,echo 'building the launcher of the control plane: about a minute the first time' >&2)
 	@cd cluster && $(BUILD) -o $(LAUNCHER) ./local
 
 clean: ## Remove the built programs and what runs left behind.
-	rm -rf bin .cache/run
+	rm -rf bin _output .cache/run
 
 clean-all: clean ## Remove everything that was built or cached here, the control plane too.
 	rm -rf .cache

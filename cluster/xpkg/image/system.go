@@ -1,0 +1,47 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"bytes"
+	"encoding/pem"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+const certificatesPath = "etc/ssl/certs/ca-certificates.crt"
+
+// system is what a static program expects of a system: names for its user, and certificate authorities.
+func system() []File {
+	return []File{
+		{Path: "etc/passwd", Content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")},
+		{Path: "etc/group", Content: []byte("root:x:0:\nnonroot:x:65532:\n")},
+		{Path: certificatesPath, Content: certificates()},
+	}
+}
+
+// certificates are Mozilla's authorities, pinned as a Go module. One that is trusted with a constraint is left
+// out, because a file of certificates cannot say the constraint.
+func certificates() []byte {
+	var out bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint == nil {
+			_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // A buffer takes everything.
+		}
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,43 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command xpkg builds the provider's container image and its Crossplane package, and publishes them. It needs Go
+// and nothing else; the same source always gives the same digests.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+type cli struct {
+	Image   imageCommand   `cmd:"" help:"Build the provider's image for all architectures."`
+	Package packageCommand `cmd:"" help:"Build the provider's package, which embeds the image."`
+	Publish publishCommand `cmd:"" help:"Push the image and the package that were built to a registry."`
+}
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	command := kong.Parse(&cli{}, kong.Name("xpkg"), kong.Description("The provider's image and package."))
+	command.BindTo(ctx, (*context.Context)(nil))
+	command.BindTo(os.Stdout, (*output)(nil))
+	command.FatalIfErrorf(command.Run())
+}
