@@ -99,6 +99,23 @@ func TestMachineAccepted(t *testing.T) {
 			reason: "Both ends of the range are VLANs.",
 			spec:   `{networks: [{name: a, vlan: 1}, {name: b, vlan: 4094}]}`,
 		},
+		"VLANAndTrunks": {
+			reason: "Beside trunks, the VLAN is that of untagged packets.",
+			spec:   `{networks: [{name: lan, vlan: 7, trunks: 10-20}]}`,
+		},
+		"ExplicitNone": {
+			reason: "0 and nothing take options away.",
+			spec: `{cpu: {type: "", flags: [], vcpus: 0, units: 0, affinity: "", numaNodes: [], physBits: "", guestPhysBits: 0, level: 0, hvVendorID: ""},
+				memoryOptions: {hugePages: ""}, machineType: "", machineOptions: {viommu: "", awBits: 0}, hookscript: "", description: "",
+				vga: {memoryMiB: 0, clipboard: ""}, audio: {enabled: false}, rng: {enabled: false}, watchdog: {enabled: false}, startup: {enabled: false},
+				efiDisk: {enabled: false}, tpm: {enabled: false}, smbios: {serial: ""}, pciDevices: [], usbDevices: [], virtiofs: [], extraConfig: {args: ""},
+				disks: [{name: a, aio: "", serial: "", wwn: "", vendor: "", product: "", queues: 0, readError: "", writeError: "", limits: {totalMBps: 0, totalIOPS: 0}}],
+				networks: [{name: a, vlan: 0, trunks: "", mtu: 0, queues: 0, rateMBps: 0}]}`,
+		},
+		"SerialPortOfTheHost": {
+			reason: "A port may be a device of the node.",
+			spec:   `{serialPorts: [socket, /dev/ttyS0]}`,
+		},
 		"LowerCaseMAC": {
 			reason: "The case of a MAC address means nothing.",
 			spec:   `{networks: [{name: lan, macAddress: "bc:24:11:00:00:01"}]}`,

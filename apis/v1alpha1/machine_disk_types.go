@@ -24,6 +24,9 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || (has(self.type) ? self.type in ['scsi', 'virtio'] : !has(self.device) || self.device.matches('^(scsi|virtio)'))",messageExpression="'readOnly needs type scsi or virtio, not ' + (has(self.type) ? self.type : self.device)"
 // +kubebuilder:validation:XValidation:rule="!has(self.ioThread) || (has(self.type) ? self.type in ['scsi', 'virtio'] : !has(self.device) || self.device.matches('^(scsi|virtio)'))",messageExpression="'ioThread needs type scsi or virtio, not ' + (has(self.type) ? self.type : self.device)"
 // +kubebuilder:validation:XValidation:rule="!has(self.ssd) || (has(self.type) ? self.type != 'virtio' : !has(self.device) || !self.device.startsWith('virtio'))",message="ssd needs type ide, sata or scsi, not virtio"
+// +kubebuilder:validation:XValidation:rule="!(has(self.scsiBlock) || has(self.vendor) || has(self.product) || has(self.queues)) || (has(self.type) ? self.type == 'scsi' : !has(self.device) || self.device.startsWith('scsi'))",messageExpression="'scsiBlock, vendor, product and queues need type scsi, not ' + (has(self.type) ? self.type : self.device)"
+// +kubebuilder:validation:XValidation:rule="!has(self.model) || (has(self.type) ? self.type == 'ide' : !has(self.device) || self.device.startsWith('ide'))",messageExpression="'model needs type ide, not ' + (has(self.type) ? self.type : self.device)"
+// +kubebuilder:validation:XValidation:rule="!has(self.wwn) || (has(self.type) ? self.type != 'virtio' : !has(self.device) || !self.device.startsWith('virtio'))",message="wwn needs type ide, sata or scsi, not virtio"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
 // +kubebuilder:validation:XValidation:rule="!has(self.format) || !has(oldSelf.format) || self.format == oldSelf.format",messageExpression="'the format of a disk cannot change: that of %s is %s, not %s'.format([self.name, oldSelf.format, self.format])"
@@ -82,10 +85,10 @@ type MachineDisk struct {
 	// +kubebuilder:validation:Enum=none;writethrough;writeback;unsafe;directsync
 	Cache *string `json:"cache,omitempty"`
 
-	// AIO is the asynchronous I/O mode: native, threads or io_uring. PVE:
-	// aio=.
+	// AIO is the asynchronous I/O mode: native, threads or io_uring; empty for
+	// PVE's choice. PVE: aio=.
 	// +optional
-	// +kubebuilder:validation:Enum=native;threads;io_uring
+	// +kubebuilder:validation:Enum=native;threads;io_uring;""
 	AIO *string `json:"aio,omitempty"`
 
 	// Discard hands the guest's trim requests to the storage. PVE:
@@ -115,19 +118,85 @@ type MachineDisk struct {
 	// +optional
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
-	// Serial number shown to the guest, 1 to 20 characters. PVE: serial=.
+	// Serial number shown to the guest, up to 20 characters; empty for QEMU's.
+	// PVE: serial=.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]+$`
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]*$`
 	Serial *string `json:"serial,omitempty"`
 
-	// WWN of the disk, 0x and 16 hexadecimal digits. PVE: wwn=.
+	// WWN of the disk, 0x and 16 hexadecimal digits; empty for none. Not for
+	// virtio. PVE: wwn=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=18
-	// +kubebuilder:validation:Pattern=`^0x[0-9a-fA-F]{16}$`
-	// +kubebuilder:validation:XValidation:rule="false",message="disks[].wwn is not served yet by this version of the provider"
+	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{16})?$`
 	WWN *string `json:"wwn,omitempty"`
+
+	// Model of the disk that the guest sees, up to 40 characters; ide only.
+	// Empty for QEMU's. PVE: model=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]*$`
+	Model *string `json:"model,omitempty"`
+
+	// Vendor of the disk that the guest sees, up to 8 characters; scsi only.
+	// Empty for QEMU's. PVE: vendor=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_ -]*$`
+	Vendor *string `json:"vendor,omitempty"`
+
+	// Product name of the disk that the guest sees, up to 16 characters; scsi
+	// only. Empty for QEMU's. PVE: product=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_ -]*$`
+	Product *string `json:"product,omitempty"`
+
+	// Queues of the disk's controller, 2 or more; scsi with scsiController
+	// virtio-scsi-single only. 0 for one. PVE: queues=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1024
+	// +kubebuilder:validation:XValidation:rule="self != 1",message="disks[].queues is 0 or 2 and more"
+	Queues *int32 `json:"queues,omitempty"`
+
+	// SCSIBlock passes SCSI commands through to a disk of the node; scsi only.
+	// PVE: scsiblock=, default off.
+	// +optional
+	SCSIBlock *bool `json:"scsiBlock,omitempty"`
+
+	// DetectZeroes writes zeroes as holes. PVE: detect_zeroes=, default on.
+	// +optional
+	DetectZeroes *bool `json:"detectZeroes,omitempty"`
+
+	// ReadError is what happens at an error of reading: ignore, report (to the
+	// guest) or stop (the VM); empty for QEMU's default, report. PVE: rerror=.
+	// +optional
+	// +kubebuilder:validation:Enum=ignore;report;stop;""
+	ReadError *string `json:"readError,omitempty"`
+
+	// WriteError is what happens at an error of writing: enospc (stop the VM if
+	// the storage is full, otherwise report), ignore, report or stop; empty for
+	// QEMU's default, enospc. PVE: werror=.
+	// +optional
+	// +kubebuilder:validation:Enum=enospc;ignore;report;stop;""
+	WriteError *string `json:"writeError,omitempty"`
+
+	// Shared says that all nodes reach the disk although its storage is not
+	// marked as shared. PVE: shared=, default off.
+	// +optional
+	Shared *bool `json:"shared,omitempty"`
+
+	// Snapshot throws away what the guest writes when the VM stops. PVE:
+	// snapshot=, default off.
+	// +optional
+	Snapshot *bool `json:"snapshot,omitempty"`
+
+	// Geometry of the disk for guests that need it. Only PVE 8 has it: PVE 9
+	// refuses it.
+	// +optional
+	Geometry *MachineDiskGeometry `json:"geometry,omitempty"`
 
 	// Limits of the disk's throughput.
 	// +optional
@@ -156,7 +225,11 @@ type MachineDisk struct {
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
-// MachineDiskLimits limit the throughput of a disk.
+// MachineDiskLimits limit the throughput of a disk. 0 removes a limit. A burst
+// may exceed its limit for a time, by default one second.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.totalMBps) || has(self.totalBurstMBps)) || !(has(self.readMBps) || has(self.writeMBps) || has(self.readBurstMBps) || has(self.writeBurstMBps))",message="limits in MBps are for reading and writing each or for their total, not both"
+// +kubebuilder:validation:XValidation:rule="!(has(self.totalIOPS) || has(self.totalBurstIOPS)) || !(has(self.readIOPS) || has(self.writeIOPS) || has(self.readBurstIOPS) || has(self.writeBurstIOPS))",message="limits in IOPS are for reading and writing each or for their total, not both"
 type MachineDiskLimits struct {
 	// ReadMBps is the limit of reading in megabytes per second, with decimals:
 	// "12.5". PVE: mbps_rd=.
@@ -164,20 +237,128 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.readMBps is 0 or more"
 	ReadMBps *resource.Quantity `json:"readMBps,omitempty"`
 
-	// WriteMBps is the limit of writing in megabytes per second. PVE: mbps_wr=.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.writeMBps is 0 or more"
-	WriteMBps *resource.Quantity `json:"writeMBps,omitempty"`
-
-	// ReadIOPS is the limit of read operations per second; 0 is no limit. PVE:
-	// iops_rd=.
+	// ReadIOPS is the limit of operations per second of reading. PVE: iops_rd=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ReadIOPS *int32 `json:"readIOPS,omitempty"`
 
-	// WriteIOPS is the limit of write operations per second; 0 is no limit.
-	// PVE: iops_wr=.
+	// ReadBurstMBps is the limit of reading during a burst in megabytes per
+	// second, with decimals. PVE: mbps_rd_max=.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.readBurstMBps is 0 or more"
+	ReadBurstMBps *resource.Quantity `json:"readBurstMBps,omitempty"`
+
+	// ReadBurstIOPS is the limit of operations per second of reading during a
+	// burst. PVE: iops_rd_max=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ReadBurstIOPS *int32 `json:"readBurstIOPS,omitempty"`
+
+	// ReadBurstSeconds is how long a burst of readBurstMBps may last, in seconds.
+	// PVE: bps_rd_max_length=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ReadBurstSeconds *int32 `json:"readBurstSeconds,omitempty"`
+
+	// ReadIOPSBurstSeconds is how long a burst of readBurstIOPS may last, in
+	// seconds. PVE: iops_rd_max_length=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ReadIOPSBurstSeconds *int32 `json:"readIOPSBurstSeconds,omitempty"`
+
+	// WriteMBps is the limit of writing in megabytes per second, with decimals:
+	// "12.5". PVE: mbps_wr=.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.writeMBps is 0 or more"
+	WriteMBps *resource.Quantity `json:"writeMBps,omitempty"`
+
+	// WriteIOPS is the limit of operations per second of writing. PVE: iops_wr=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	WriteIOPS *int32 `json:"writeIOPS,omitempty"`
+
+	// WriteBurstMBps is the limit of writing during a burst in megabytes per
+	// second, with decimals. PVE: mbps_wr_max=.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.writeBurstMBps is 0 or more"
+	WriteBurstMBps *resource.Quantity `json:"writeBurstMBps,omitempty"`
+
+	// WriteBurstIOPS is the limit of operations per second of writing during a
+	// burst. PVE: iops_wr_max=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	WriteBurstIOPS *int32 `json:"writeBurstIOPS,omitempty"`
+
+	// WriteBurstSeconds is how long a burst of writeBurstMBps may last, in
+	// seconds. PVE: bps_wr_max_length=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	WriteBurstSeconds *int32 `json:"writeBurstSeconds,omitempty"`
+
+	// WriteIOPSBurstSeconds is how long a burst of writeBurstIOPS may last, in
+	// seconds. PVE: iops_wr_max_length=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	WriteIOPSBurstSeconds *int32 `json:"writeIOPSBurstSeconds,omitempty"`
+
+	// TotalMBps is the limit of reading and writing together in megabytes per
+	// second, with decimals: "12.5". PVE: mbps=.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.totalMBps is 0 or more"
+	TotalMBps *resource.Quantity `json:"totalMBps,omitempty"`
+
+	// TotalIOPS is the limit of operations per second of reading and writing
+	// together. PVE: iops=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TotalIOPS *int32 `json:"totalIOPS,omitempty"`
+
+	// TotalBurstMBps is the limit of reading and writing together during a burst
+	// in megabytes per second, with decimals. PVE: mbps_max=.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.totalBurstMBps is 0 or more"
+	TotalBurstMBps *resource.Quantity `json:"totalBurstMBps,omitempty"`
+
+	// TotalBurstIOPS is the limit of operations per second of reading and writing
+	// together during a burst. PVE: iops_max=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TotalBurstIOPS *int32 `json:"totalBurstIOPS,omitempty"`
+
+	// TotalBurstSeconds is how long a burst of totalBurstMBps may last, in
+	// seconds. PVE: bps_max_length=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TotalBurstSeconds *int32 `json:"totalBurstSeconds,omitempty"`
+
+	// TotalIOPSBurstSeconds is how long a burst of totalBurstIOPS may last, in
+	// seconds. PVE: iops_max_length=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TotalIOPSBurstSeconds *int32 `json:"totalIOPSBurstSeconds,omitempty"`
+}
+
+// MachineDiskGeometry is the geometry of a disk. 0 or empty removes a part.
+//
+// +kubebuilder:validation:MinProperties=1
+type MachineDiskGeometry struct {
+	// Cylinders of the disk. PVE: cyls=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Cylinders *int32 `json:"cylinders,omitempty"`
+
+	// Heads of the disk. PVE: heads=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Heads *int32 `json:"heads,omitempty"`
+
+	// Sectors of a track. PVE: secs=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Sectors *int32 `json:"sectors,omitempty"`
+
+	// Translation by the BIOS: none, lba or auto. PVE: trans=.
+	// +optional
+	// +kubebuilder:validation:Enum=none;lba;auto;""
+	Translation *string `json:"translation,omitempty"`
 }

@@ -21,8 +21,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // MachineCPU is the CPU topology, model and limits of a VM.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.threadsPerCore) || (has(self.cores) && self.cores % ((has(self.sockets) ? self.sockets : 1) * self.threadsPerCore) == 0)",messageExpression="has(self.cores) ? 'threadsPerCore %d needs cores to be a multiple of sockets * threadsPerCore: cores %d, sockets %d'.format([self.threadsPerCore, self.cores, has(self.sockets) ? self.sockets : 1]) : 'threadsPerCore %d needs cores'.format([self.threadsPerCore])"
-// +kubebuilder:validation:XValidation:rule="!has(self.vcpus) || (has(self.cores) && self.vcpus <= self.cores * (has(self.sockets) ? self.sockets : 1))",messageExpression="has(self.cores) ? 'vcpus %d is out of range: 1 to cores * sockets, which is %d'.format([self.vcpus, self.cores * (has(self.sockets) ? self.sockets : 1)]) : 'vcpus %d needs cores'.format([self.vcpus])"
-// +kubebuilder:validation:XValidation:rule="!has(self.flags) || has(self.type)",messageExpression="'flags %s need type'.format([self.flags])"
+// +kubebuilder:validation:XValidation:rule="!has(self.vcpus) || self.vcpus == 0 || (has(self.cores) && self.vcpus <= self.cores * (has(self.sockets) ? self.sockets : 1))",messageExpression="has(self.cores) ? 'vcpus %d is out of range: 0 to cores * sockets, which is %d'.format([self.vcpus, self.cores * (has(self.sockets) ? self.sockets : 1)]) : 'vcpus %d needs cores'.format([self.vcpus])"
+// +kubebuilder:validation:XValidation:rule="!has(self.flags) || size(self.flags) == 0 || (has(self.type) && size(self.type) > 0)",messageExpression="'flags %s need type'.format([self.flags])"
 type MachineCPU struct {
 	// Cores per socket, 1 to 1024. Needs a restart of a running VM unless cpu
 	// hotplug and vcpus are used. PVE: cores, default 1.
@@ -46,29 +46,62 @@ type MachineCPU struct {
 	ThreadsPerCore *int32 `json:"threadsPerCore,omitempty"`
 
 	// VCPUs plugged in at start, at most cores * sockets; the others can be
-	// plugged in later. PVE: vcpus, default all.
+	// plugged in later. 0 for all. PVE: vcpus, default all.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4096
 	VCPUs *int32 `json:"vcpus,omitempty"`
 
 	// Type is the emulated CPU model: host, x86-64-v2-AES, kvm64, a model of
-	// QEMU, or custom-<name>. PVE: cpu, default kvm64 in the API.
+	// QEMU, or custom-<name>; empty for PVE's default. PVE: cpu cputype=,
+	// default kvm64 in the API.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]+$`
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]*$`
 	Type *string `json:"type,omitempty"`
 
-	// Flags of the CPU to turn on (+) or off (-), such as +aes. Needs type.
-	// PVE: cpu flags=.
+	// Flags of the CPU to turn on (+) or off (-), such as +aes. Needs type. An
+	// empty list removes them. PVE: cpu flags=.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:Pattern=`^[+-][a-zA-Z0-9._-]+$`
 	// +kubebuilder:validation:items:MaxLength=32
-	Flags []string `json:"flags,omitempty"`
+	Flags []string `json:"flags,omitzero"`
+
+	// Hidden keeps from the guest that it runs under KVM. PVE: cpu hidden=,
+	// default off.
+	// +optional
+	Hidden *bool `json:"hidden,omitempty"`
+
+	// HVVendorID is the Hyper-V vendor that Windows guests see, 1 to 12 letters
+	// and digits; empty for QEMU's. PVE: cpu hv-vendor-id=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=12
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]*$`
+	HVVendorID *string `json:"hvVendorID,omitempty"`
+
+	// PhysBits is the width of physical addresses that the guest sees: 8 to 64
+	// bits, or host; empty for QEMU's. PVE: cpu phys-bits=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4
+	// +kubebuilder:validation:Pattern=`^(host|[89]|[1-5][0-9]|6[0-4])?$`
+	PhysBits *string `json:"physBits,omitempty"`
+
+	// GuestPhysBits is the width of physical addresses that the guest may use,
+	// 32 to 64 bits; 0 for QEMU's default. PVE 9.1 and later: cpu
+	// guest-phys-bits=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=64
+	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 32",messageExpression="'cpu.guestPhysBits %d is neither 0 nor 32 to 64'.format([self])"
+	GuestPhysBits *int32 `json:"guestPhysBits,omitempty"`
+
+	// Level is the highest basic CPUID leaf that the guest may ask for; 0 for
+	// the model's. PVE 9.2 and later: cpu level=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Level *int32 `json:"level,omitempty"`
 
 	// Limit of CPU use in cores, 0 (none) to 128, with decimals: "1.5". PVE:
 	// cpulimit.
@@ -76,18 +109,19 @@ type MachineCPU struct {
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('0')) >= 0 && quantity(string(self)).compareTo(quantity('128')) <= 0",messageExpression="'cpu.limit ' + string(self) + ' is out of range: 0 to 128 cores'"
 	Limit *resource.Quantity `json:"limit,omitempty"`
 
-	// Units are the VM's weight against others, 1 to 262144. PVE: cpuunits,
-	// default 100; PVE caps it at 10000 with cgroup v2.
+	// Units are the VM's weight against others, 1 to 262144; 0 for PVE's
+	// default. PVE: cpuunits, default 100; PVE caps it at 10000 with cgroup v2.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=262144
 	Units *int32 `json:"units,omitempty"`
 
-	// Affinity pins the VM to host cores, such as 0,5,8-11. Only root@pam may
-	// set it. PVE: affinity.
+	// Affinity pins the VM to cores of the node, such as 0,5,8-11; empty for
+	// all. root@pam alone may set it, with its password. Applied at the next
+	// restart. PVE: affinity.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:XValidation:rule="false",message="cpu.affinity is not served yet by this version of the provider"
+	// +kubebuilder:validation:Pattern=`^(\d+(-\d+)?(,\d+(-\d+)?)*)?$`
 	Affinity *string `json:"affinity,omitempty"`
 
 	// NUMA shows a NUMA topology to the guest; needed by memory hotplug. PVE:
@@ -95,12 +129,12 @@ type MachineCPU struct {
 	// +optional
 	NUMA *bool `json:"numa,omitempty"`
 
-	// NUMANodes are the NUMA nodes of the guest. PVE: numa0 to numa7.
+	// NUMANodes are the NUMA nodes of the guest, which need numa. An empty list
+	// removes all. Applied at the next restart. PVE: numa0 to numa7.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:XValidation:rule="false",message="cpu.numaNodes is not served yet by this version of the provider"
-	NUMANodes []MachineNUMANode `json:"numaNodes,omitempty"`
+	NUMANodes []MachineNUMANode `json:"numaNodes,omitzero"`
 }
 
 // MachineNUMANode is one NUMA node of the guest.
@@ -110,7 +144,8 @@ type MachineNUMANode struct {
 	// +kubebuilder:validation:MaxLength=128
 	CPUs string `json:"cpus"`
 
-	// Memory of the node, a quantity of bytes.
+	// Memory of the node, a quantity of bytes in whole MiB. PVE: numaN memory=
+	// (MiB).
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
@@ -141,55 +176,94 @@ type MachineMemoryOptions struct {
 	// +kubebuilder:validation:Maximum=50000
 	Shares *int32 `json:"shares,omitempty"`
 
-	// HugePages of the host to use: any, 2 or 1024 (MiB). Only root@pam may
-	// set it. PVE: hugepages.
+	// HugePages of the node to use: any, 2 or 1024 (MiB); empty for none.
+	// root@pam alone may set it, with its password. Applied at the next restart.
+	// PVE: hugepages.
 	// +optional
-	// +kubebuilder:validation:Enum=any;"2";"1024"
-	// +kubebuilder:validation:XValidation:rule="false",message="memoryOptions.hugePages is not served yet by this version of the provider"
+	// +kubebuilder:validation:Enum=any;"2";"1024";""
 	HugePages *string `json:"hugePages,omitempty"`
 
-	// KeepHugePages allocated after the VM stops. PVE: keephugepages.
+	// KeepHugePages allocated after the VM stops. root@pam alone may set it,
+	// with its password. PVE: keephugepages, default off.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="memoryOptions.keepHugePages is not served yet by this version of the provider"
 	KeepHugePages *bool `json:"keepHugePages,omitempty"`
 
-	// AllowKSM lets the host merge equal pages. PVE 9 and later: allow-ksm,
-	// default on.
+	// AllowKSM lets the node merge pages of the VM with equal ones. Applied at
+	// the next restart. PVE 9.1 and later: allow-ksm, default on.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="memoryOptions.allowKSM is not served yet by this version of the provider"
 	AllowKSM *bool `json:"allowKSM,omitempty"`
 }
 
 // MachineEFIDisk holds the variables of the UEFI firmware.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'efiDisk.type cannot change from %s to %s: it is decided when the disk is made'.format([oldSelf.type, self.type])"
+// +kubebuilder:validation:XValidation:rule="!has(self.preEnrolledKeys) || !has(oldSelf.preEnrolledKeys) || self.preEnrolledKeys == oldSelf.preEnrolledKeys",message="efiDisk.preEnrolledKeys cannot change: the keys are enrolled when the disk is made"
+// +kubebuilder:validation:XValidation:rule="!has(self.preEnrolledKeys) || !self.preEnrolledKeys || !has(self.type) || self.type == '4m'",message="efiDisk.preEnrolledKeys needs type 4m"
 type MachineEFIDisk struct {
-	// Storage for the disk. Default: the provider config's default storage.
+	// Enabled false detaches the disk, which stays as an unused disk of the VM.
+	// Default: true.
 	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Storage for the disk. Default: the provider config's default storage; for
+	// a disk that is there, where it is.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
-	// Format on file storage: raw, qcow2 or vmdk.
+	// Format of a new disk on file storage: raw, qcow2 or vmdk. Default: that
+	// of the storage. PVE: format=.
 	// +optional
 	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
 	Format *string `json:"format,omitempty"`
 
-	// Type of the variable store: 2m or 4m. Default: 4m.
+	// Type of the variable store: 2m or 4m. Default for a new disk: 4m. Cannot
+	// change. PVE: efitype=.
 	// +optional
 	// +kubebuilder:validation:Enum="2m";"4m"
 	Type *string `json:"type,omitempty"`
 
-	// PreEnrolledKeys puts Microsoft's secure boot keys in place.
+	// PreEnrolledKeys puts the distributions' and Microsoft's keys for secure
+	// boot in place; needs type 4m. Default: false. Cannot change. PVE:
+	// pre-enrolled-keys=.
 	// +optional
 	PreEnrolledKeys *bool `json:"preEnrolledKeys,omitempty"`
+
+	// MSCertificate 2023 has PVE enroll Microsoft's certificates of 2023 into a
+	// disk with preEnrolledKeys that has not got them. They stay if this is left
+	// out again. PVE 9.1 and later: ms-cert=.
+	// +optional
+	// +kubebuilder:validation:Enum="2023"
+	MSCertificate *string `json:"msCertificate,omitempty"`
 }
 
 // MachineTPM is the state of a virtual trusted platform module.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.version) || !has(oldSelf.version) || self.version == oldSelf.version",messageExpression="'tpm.version cannot change from %s to %s: it is decided when the state is made'.format([oldSelf.version, self.version])"
 type MachineTPM struct {
-	// Storage for the state. Default: the provider config's default storage.
+	// Enabled false detaches the state, which stays as an unused disk of the
+	// VM. Default: true.
 	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Storage for the state. Default: the provider config's default storage;
+	// for a state that is there, where it is.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
-	// Version of the TPM: v1.2 or v2.0. Default: v2.0.
+	// Format of a new state on file storage: raw, qcow2 or vmdk. Default: raw.
+	// PVE 9.1 and later: format=.
+	// +optional
+	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
+	Format *string `json:"format,omitempty"`
+
+	// Version of the TPM: v1.2 or v2.0. Default for a new state: v2.0. Cannot
+	// change. PVE: version=.
 	// +optional
 	// +kubebuilder:validation:Enum=v1.2;v2.0
 	Version *string `json:"version,omitempty"`
@@ -221,35 +295,55 @@ type MachineVGA struct {
 	// +kubebuilder:validation:Enum=std;cirrus;qxl;qxl2;qxl3;qxl4;virtio;virtio-gl;vmware;serial0;serial1;serial2;serial3;none
 	Type *string `json:"type,omitempty"`
 
-	// MemoryMiB of the display, 4 to 512 MiB. PVE: vga memory=.
+	// MemoryMiB of the display, 4 to 512 MiB; 0 for the type's default. PVE: vga
+	// memory=.
 	// +optional
-	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=512
+	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 4",messageExpression="'vga.memoryMiB %d is neither 0 nor 4 to 512'.format([self])"
 	MemoryMiB *int32 `json:"memoryMiB,omitempty"`
 
-	// Clipboard of the console: vnc. PVE: vga clipboard=.
+	// Clipboard of the console: vnc, or empty for none but that of SPICE. PVE:
+	// vga clipboard=.
 	// +optional
-	// +kubebuilder:validation:Enum=vnc
+	// +kubebuilder:validation:Enum=vnc;""
 	Clipboard *string `json:"clipboard,omitempty"`
 }
 
 // MachineAudio is a sound device.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.enabled) && !self.enabled || has(self.device)",message="audio needs device, unless enabled is false"
 type MachineAudio struct {
-	// Device model: ich9-intel-hda, intel-hda or AC97.
-	// +kubebuilder:validation:Enum=ich9-intel-hda;intel-hda;AC97
-	Device string `json:"device"`
+	// Enabled false removes the device. Default: true.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
 
-	// Driver of the back end: spice or none. Default: spice.
+	// Device model: ich9-intel-hda, intel-hda or AC97. PVE: audio0 device=.
+	// +optional
+	// +kubebuilder:validation:Enum=ich9-intel-hda;intel-hda;AC97
+	Device *string `json:"device,omitempty"`
+
+	// Driver of the back end: spice or none. PVE: audio0 driver=, default
+	// spice.
 	// +optional
 	// +kubebuilder:validation:Enum=spice;none
 	Driver *string `json:"driver,omitempty"`
 }
 
 // MachineRNG is a random number generator fed by the host.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.enabled) && !self.enabled || has(self.source)",message="rng needs source, unless enabled is false"
 type MachineRNG struct {
-	// Source on the host: /dev/urandom, /dev/random or /dev/hwrng.
+	// Enabled false removes the device. Default: true.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Source on the node: /dev/urandom, /dev/random or /dev/hwrng, which needs
+	// the privilege Mapping.Use on /mapping/hwrng, or root@pam. PVE: rng0
+	// source=.
+	// +optional
 	// +kubebuilder:validation:Enum=/dev/urandom;/dev/random;/dev/hwrng
-	Source string `json:"source"`
+	Source *string `json:"source,omitempty"`
 
 	// MaxBytes per period, 0 for no limit. PVE: rng0 max_bytes=, default 1024.
 	// +optional
@@ -263,20 +357,28 @@ type MachineRNG struct {
 }
 
 // MachineWatchdog is a virtual hardware watchdog.
+//
+// +kubebuilder:validation:MinProperties=1
 type MachineWatchdog struct {
-	// Model of the device: i6300esb or ib700. Default: i6300esb.
+	// Enabled false removes the device. Default: true.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Model of the device: i6300esb or ib700. PVE: watchdog model=, default
+	// i6300esb.
 	// +optional
 	// +kubebuilder:validation:Enum=i6300esb;ib700
 	Model *string `json:"model,omitempty"`
 
 	// Action when the guest stops answering: reset, shutdown, poweroff, pause,
-	// debug or none.
+	// debug or none; empty for QEMU's default, reset. PVE: watchdog action=.
 	// +optional
-	// +kubebuilder:validation:Enum=reset;shutdown;poweroff;pause;debug;none
+	// +kubebuilder:validation:Enum=reset;shutdown;poweroff;pause;debug;none;""
 	Action *string `json:"action,omitempty"`
 }
 
-// MachineSMBIOS are the type 1 fields that the guest sees.
+// MachineSMBIOS are the type 1 fields that the guest sees. An empty one is
+// removed.
 type MachineSMBIOS struct {
 	// Manufacturer of the system.
 	// +optional
@@ -309,95 +411,169 @@ type MachineSMBIOS struct {
 	Family *string `json:"family,omitempty"`
 }
 
-// MachinePCIDevice is a PCI device of the host handed to the guest.
+// MachinePCIDevice is a PCI device of the node handed to the guest.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.mapping) != has(self.host)",message="set either mapping or host"
+// +kubebuilder:validation:XValidation:rule="has(self.mapping) != has(self.host)",messageExpression="'PCI device %s needs either mapping or host'.format([self.name])"
 type MachinePCIDevice struct {
-	// Name of the device in this list.
+	// Name of the device in this list, up to 63 characters. It stands for one
+	// device of the VM for as long as it is listed, whatever its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
 	Name string `json:"name"`
 
-	// Mapping is the resource mapping to take the device from.
+	// Mapping is the resource mapping to take the device from. It needs the
+	// privilege Mapping.Use. PVE: hostpciN mapping=.
 	// +optional
+	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
 	Mapping *string `json:"mapping,omitempty"`
 
-	// Host address of the device, such as 0000:01:00.0. Only root@pam may set
-	// it.
+	// Host address of the device in lower case, such as 0000:01:00.0; several
+	// are separated by semicolons. root@pam alone may set it, with its password.
+	// PVE: hostpciN host=.
 	// +optional
-	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^([a-f0-9]{4,}:)?[a-f0-9]{2}:[a-f0-9]{2}(\.[a-f0-9])?(;([a-f0-9]{4,}:)?[a-f0-9]{2}:[a-f0-9]{2}(\.[a-f0-9])?)*$`
 	Host *string `json:"host,omitempty"`
 
-	// PCIe instead of PCI; needs machineType q35.
+	// PCIe instead of PCI; needs machineType q35. PVE: hostpciN pcie=, default
+	// off.
 	// +optional
 	PCIe *bool `json:"pcie,omitempty"`
 
-	// PrimaryGPU makes the device the VM's display.
+	// PrimaryGPU makes the device the VM's display. PVE: hostpciN x-vga=,
+	// default off.
 	// +optional
 	PrimaryGPU *bool `json:"primaryGPU,omitempty"`
 
-	// ROMBar shows the device's ROM to the guest. Default: true.
+	// LegacyIGD passes an integrated Intel display as the VM's only one; needs
+	// machineType pc and vga type none. PVE: hostpciN legacy-igd=, default off.
+	// +optional
+	LegacyIGD *bool `json:"legacyIGD,omitempty"`
+
+	// ROMBar shows the device's ROM to the guest. PVE: hostpciN rombar=, default
+	// on.
 	// +optional
 	ROMBar *bool `json:"romBar,omitempty"`
 
-	// MediatedDevice type, such as nvidia-63.
+	// ROMFile is a ROM in /usr/share/kvm of the node; empty for the device's
+	// own. root@pam alone may set it, with its password. PVE: hostpciN romfile=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^,;\s]*$`
+	ROMFile *string `json:"romFile,omitempty"`
+
+	// MediatedDevice is the type of a mediated device, such as nvidia-63, that
+	// is made at each start; empty for the device itself. PVE: hostpciN mdev=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[^/.:,;\s]*$`
 	MediatedDevice *string `json:"mediatedDevice,omitempty"`
+
+	// Driver is vfio, or keep for a device that its own driver keeps. PVE 9.1
+	// and later: hostpciN driver=, default vfio.
+	// +optional
+	// +kubebuilder:validation:Enum=vfio;keep
+	Driver *string `json:"driver,omitempty"`
+
+	// VendorID that the guest sees, such as 0x10de; empty for the device's. PVE:
+	// hostpciN vendor-id=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=6
+	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
+	VendorID *string `json:"vendorID,omitempty"`
+
+	// DeviceID that the guest sees, such as 0x1db6; empty for the device's. PVE:
+	// hostpciN device-id=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=6
+	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
+	DeviceID *string `json:"deviceID,omitempty"`
+
+	// SubVendorID that the guest sees; empty for the device's. PVE: hostpciN
+	// sub-vendor-id=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=6
+	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
+	SubVendorID *string `json:"subVendorID,omitempty"`
+
+	// SubDeviceID that the guest sees; empty for the device's. PVE: hostpciN
+	// sub-device-id=.
+	// +optional
+	// +kubebuilder:validation:MaxLength=6
+	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
+	SubDeviceID *string `json:"subDeviceID,omitempty"`
 }
 
-// MachineUSBDevice is a USB device of the host handed to the guest.
+// MachineUSBDevice is a USB device of the node handed to the guest.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.mapping) != has(self.host)",message="set either mapping or host"
+// +kubebuilder:validation:XValidation:rule="has(self.mapping) != has(self.host)",messageExpression="'USB device %s needs either mapping or host'.format([self.name])"
 type MachineUSBDevice struct {
-	// Name of the device in this list.
+	// Name of the device in this list, up to 63 characters. It stands for one
+	// device of the VM for as long as it is listed, whatever its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
 	Name string `json:"name"`
 
-	// Mapping is the resource mapping to take the device from.
+	// Mapping is the resource mapping to take the device from. It needs the
+	// privilege Mapping.Use. PVE: usbN mapping=.
 	// +optional
+	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
 	Mapping *string `json:"mapping,omitempty"`
 
-	// Host device: vendor:product, bus-port, or spice. All but spice only
-	// root@pam may set.
+	// Host device: vendor:product such as 046d:c52b, bus-port such as 1-2.3, or
+	// spice for one that the console redirects. All but spice root@pam alone may
+	// set, with its password. PVE: usbN host=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^((0x)?[0-9A-Fa-f]{4}:(0x)?[0-9A-Fa-f]{4}|\d+-\d+(\.\d+)*|spice)$`
 	Host *string `json:"host,omitempty"`
 
-	// USB3 instead of USB 2.
+	// USB3 instead of USB 2; of no meaning to recent guests. PVE: usbN usb3=,
+	// default off.
 	// +optional
 	USB3 *bool `json:"usb3,omitempty"`
 }
 
-// MachineVirtioFS is a directory of the host shared with the guest.
+// MachineVirtioFS is a directory of the node shared with the guest.
 type MachineVirtioFS struct {
-	// Name of the share in this list.
+	// Name of the share in this list, up to 63 characters. It stands for one
+	// share of the VM for as long as it is listed, whatever its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
 	Name string `json:"name"`
 
-	// Mapping is the directory mapping to share.
-	// +kubebuilder:validation:MinLength=1
+	// Mapping is the directory mapping to share, which is also the tag that the
+	// guest mounts. It needs the privilege Mapping.Use. PVE: virtiofsN dirid=.
+	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
 	Mapping string `json:"mapping"`
 
-	// Cache policy: auto, always, metadata or never. Default: auto.
+	// Cache policy: auto, always, metadata or never. PVE: virtiofsN cache=,
+	// default auto.
 	// +optional
 	// +kubebuilder:validation:Enum=auto;always;metadata;never
 	Cache *string `json:"cache,omitempty"`
 
-	// DirectIO honours the guest's O_DIRECT.
+	// DirectIO honours the guest's O_DIRECT. PVE: virtiofsN direct-io=, default
+	// off.
 	// +optional
 	DirectIO *bool `json:"directIO,omitempty"`
 
-	// ExposeACL shows POSIX ACLs to the guest.
+	// ExposeACL shows POSIX ACLs to the guest, and extended attributes with
+	// them. PVE: virtiofsN expose-acl=, default off.
 	// +optional
 	ExposeACL *bool `json:"exposeACL,omitempty"`
 
-	// ExposeXattr shows extended attributes to the guest.
+	// ExposeXattr shows extended attributes to the guest. PVE: virtiofsN
+	// expose-xattr=, default off.
 	// +optional
 	ExposeXattr *bool `json:"exposeXattr,omitempty"`
 }

@@ -21,8 +21,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // MachineNetwork is a network interface of a VM. Options that are left out are
 // not managed.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.vlan) || !has(self.trunks)",messageExpression="'set vlan %d or trunks %s, not both'.format([self.vlan, self.trunks])"
-// +kubebuilder:validation:XValidation:rule="!has(self.mtu) || !has(self.model) || self.model == 'virtio'",messageExpression="'mtu %d needs model virtio, not %s'.format([self.mtu, self.model])"
+// +kubebuilder:validation:XValidation:rule="!has(self.mtu) || self.mtu == 0 || !has(self.model) || self.model == 'virtio'",messageExpression="'mtu %d needs model virtio, not %s'.format([self.mtu, self.model])"
+// +kubebuilder:validation:XValidation:rule="!has(self.hostTunnel) || !has(self.model) || self.model == 'virtio'",messageExpression="'hostTunnel needs model virtio, not %s'.format([self.model])"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of network %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 type MachineNetwork struct {
 	// Name of the interface in this list, up to 63 characters. It stands for
@@ -61,37 +61,40 @@ type MachineNetwork struct {
 	// +kubebuilder:validation:Pattern=`^[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}$`
 	MACAddress *string `json:"macAddress,omitempty"`
 
-	// VLAN tag of the interface, 1 to 4094. PVE: tag=.
+	// VLAN tag of the interface, 1 to 4094; 0 for none. Beside trunks it is the
+	// VLAN of untagged packets. PVE: tag=.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4094
 	VLAN *int32 `json:"vlan,omitempty"`
 
-	// Trunks are the VLANs that pass tagged, such as 10;20-29. PVE: trunks=.
+	// Trunks are the VLANs that pass tagged, such as 10;20-29; empty for no
+	// restriction. PVE: trunks=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^\d+(-\d+)?(;\d+(-\d+)?)*$`
+	// +kubebuilder:validation:Pattern=`^(\d+(-\d+)?(;\d+(-\d+)?)*)?$`
 	Trunks *string `json:"trunks,omitempty"`
 
 	// Firewall turns PVE's firewall on for the interface. PVE: firewall=.
 	// +optional
 	Firewall *bool `json:"firewall,omitempty"`
 
-	// MTU of the interface, 1 (that of the bridge) to 65520; virtio only.
-	// PVE: mtu=.
+	// MTU of the interface, 1 (that of the bridge) to 65520; virtio only. 0
+	// removes the option, which leaves the guest its default. PVE: mtu=.
 	// +optional
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65520
 	MTU *int32 `json:"mtu,omitempty"`
 
-	// Queues for packets, 0 to 64. PVE: queues=.
+	// Queues for packets, up to 64; 0 removes the option, which leaves one. PVE:
+	// queues=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=64
 	Queues *int32 `json:"queues,omitempty"`
 
 	// RateMBps is the limit of the interface in megabytes per second, with
-	// decimals: "12.5". PVE: rate=.
+	// decimals: "12.5"; 0 for none. PVE: rate=.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="networks[].rateMBps is 0 or more"
 	RateMBps *resource.Quantity `json:"rateMBps,omitempty"`
@@ -99,6 +102,12 @@ type MachineNetwork struct {
 	// LinkDown unplugs the virtual cable. PVE: link_down=.
 	// +optional
 	LinkDown *bool `json:"linkDown,omitempty"`
+
+	// HostTunnel offloads the segmentation of tunnelled packets to the node;
+	// virtio only. PVE 9.2 and later: host-tunnel=, default depends on the
+	// machine's version.
+	// +optional
+	HostTunnel *bool `json:"hostTunnel,omitempty"`
 
 	// IPConfig is what cloud-init configures in the guest. PVE: ipconfigN.
 	// +optional

@@ -31,7 +31,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.pool) == has(oldSelf.pool)",message="pool counts at creation only: it can be neither added nor removed"
-// +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk or network of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || (has(self.pciDevices) && self.pciDevices.exists(x, x.name == d)) || (has(self.usbDevices) && self.usbDevices.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01])|hostpci([0-9]|1[0-5])|usb([0-9]|1[0-3]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk, network, PCI or USB device of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
 // +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",messageExpression="'memoryOptions.minimum %s must not exceed memory %s'.format([self.memoryOptions.minimum, self.memory])"
 type MachineParameters struct {
@@ -140,14 +140,14 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two disks have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
 	Disks []MachineDisk `json:"disks,omitempty"`
 
-	// EFIDisk holds the variables of the UEFI firmware (bios: ovmf).
+	// EFIDisk holds the variables of the UEFI firmware (bios: ovmf). It is
+	// made once, with the size that PVE gives it. PVE: efidisk0.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="efiDisk is not served yet by this version of the provider"
 	EFIDisk *MachineEFIDisk `json:"efiDisk,omitempty"`
 
-	// TPM is the state of a virtual trusted platform module.
+	// TPM is the state of a virtual trusted platform module. It is made once,
+	// with the size that PVE gives it. PVE: tpmstate0.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="tpm is not served yet by this version of the provider"
 	TPM *MachineTPM `json:"tpm,omitempty"`
 
 	// Networks are the network interfaces of the VM by name. The MAC address
@@ -172,8 +172,8 @@ type MachineParameters struct {
 	OSType *string `json:"osType,omitempty"`
 
 	// BootOrder lists what the VM boots from, first to last: disk, network or
-	// cdrom for all devices of that sort, names of disks or networks, or PVE
-	// device names such as scsi0. 1 to 16 entries. PVE: boot order=.
+	// cdrom for all devices of that sort, names of disks, networks, PCI or USB
+	// devices, or PVE device names such as scsi0. 1 to 16 entries. PVE: boot order=.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -198,14 +198,16 @@ type MachineParameters struct {
 	// +optional
 	Protection *bool `json:"protection,omitempty"`
 
-	// Description is the VM's note in PVE, up to 8000 characters of Markdown.
+	// Description is the VM's note in PVE, up to 8000 characters of Markdown;
+	// an empty one removes it.
 	// PVE: description.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8000
 	Description *string `json:"description,omitempty"`
 
 	// Tags of the VM, each of lower-case letters, digits, _, -, + and dots, up
-	// to 124 characters. They replace all tags the VM has. The labels
+	// to 124 characters. They replace all tags the VM has; an empty list
+	// removes them. The labels
 	// tenant-id and tenant.vitistack.io/id add the tag tenant_<id>. PVE: tags,
 	// sorted and without duplicates.
 	// +optional
@@ -231,12 +233,18 @@ type MachineParameters struct {
 	// +kubebuilder:validation:Enum=seabios;ovmf
 	BIOS *string `json:"bios,omitempty"`
 
-	// MachineType is the QEMU machine: pc, q35, or a version of them such as
-	// pc-q35-9.0. Applied at the next restart. PVE: machine.
+	// MachineType is the QEMU machine: pc, q35, virt, or a version of them such
+	// as pc-q35-9.0; empty for PVE's default, pc. Applied at the next restart.
+	// PVE: machine type=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^(pc|pc(-i440fx)?-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|q35|pc-q35-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|virt(-\d+(\.\d+)+)?(\+pve\d+)?)$`
+	// +kubebuilder:validation:Pattern=`^(pc|pc(-i440fx)?-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|q35|pc-q35-\d+(\.\d+)+(\+pve\d+)?(\.pxe)?|virt(-\d+(\.\d+)+)?(\+pve\d+)?)?$`
 	MachineType *string `json:"machineType,omitempty"`
+
+	// MachineOptions refine the QEMU machine. Applied at the next restart. PVE:
+	// machine.
+	// +optional
+	MachineOptions *MachineOptions `json:"machineOptions,omitempty"`
 
 	// SCSIController is the model of the controller of scsi disks. Applied at
 	// the next restart. PVE: scsihw, default lsi; this provider gives a VM that
@@ -249,62 +257,65 @@ type MachineParameters struct {
 	// +optional
 	VGA *MachineVGA `json:"vga,omitempty"`
 
-	// SerialPorts are the serial ports 0 to 3, in order, each socket: a Unix
-	// socket on the node, which PVE's terminal connects to. Host devices such
-	// as /dev/ttyS0 are not served yet. An empty list removes them. PVE: serial0
-	// to serial3.
+	// SerialPorts are the serial ports 0 to 3, in order, each socket (a Unix
+	// socket on the node, which PVE's terminal connects to) or a device of the
+	// node such as /dev/ttyS0, which root@pam alone may set, with its password.
+	// An empty list removes all serial ports. Applied at the next restart. PVE:
+	// serial0 to serial3.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:Pattern=`^(socket|/dev/[^,]+)$`
 	// +kubebuilder:validation:items:MaxLength=128
-	// +kubebuilder:validation:XValidation:rule="self.all(p, p == 'socket')",message="of serialPorts only socket is served yet by this version of the provider: host devices need root@pam"
 	SerialPorts []string `json:"serialPorts,omitzero"`
 
-	// Audio is a sound device. PVE: audio0.
+	// Audio is a sound device. Applied at the next restart. PVE: audio0.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="audio is not served yet by this version of the provider"
 	Audio *MachineAudio `json:"audio,omitempty"`
 
-	// RNG is a random number generator fed by the host. PVE: rng0.
+	// RNG is a random number generator fed by the host. Applied at the next
+	// restart. PVE: rng0.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="rng is not served yet by this version of the provider"
 	RNG *MachineRNG `json:"rng,omitempty"`
 
-	// Watchdog is a virtual hardware watchdog. PVE: watchdog.
+	// Watchdog is a virtual hardware watchdog. Applied at the next restart.
+	// PVE: watchdog.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="watchdog is not served yet by this version of the provider"
 	Watchdog *MachineWatchdog `json:"watchdog,omitempty"`
 
 	// SMBIOS are the type 1 fields that the guest sees. The UUID among them is
-	// the identity of this VM and is managed by the provider. PVE: smbios1.
+	// the identity of this VM and is managed by the provider. Applied at the
+	// next restart. PVE: smbios1, at most 512 characters in base64.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="smbios is not served yet by this version of the provider"
 	SMBIOS *MachineSMBIOS `json:"smbios,omitempty"`
 
-	// PCIDevices are host devices handed to the guest. PVE: hostpci0 to 15.
+	// PCIDevices are PCI devices of the node handed to the guest, by name. One
+	// that is taken off the list is taken from the guest; devices that are not
+	// declared are left alone. Applied at the next restart. PVE: hostpci0 to
+	// hostpci15.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="false",message="pciDevices is not served yet by this version of the provider"
 	PCIDevices []MachinePCIDevice `json:"pciDevices,omitempty"`
 
-	// USBDevices are host devices handed to the guest. PVE: usb0 to usb13.
+	// USBDevices are USB devices of the node handed to the guest, by name. One
+	// that is taken off the list is taken from the guest; devices that are not
+	// declared are left alone. PVE: usb0 to usb13.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=14
-	// +kubebuilder:validation:XValidation:rule="false",message="usbDevices is not served yet by this version of the provider"
 	USBDevices []MachineUSBDevice `json:"usbDevices,omitempty"`
 
-	// VirtioFS are directories of the host shared with the guest, by resource
-	// mapping. PVE: virtiofs0 to 9.
+	// VirtioFS are directories of the node shared with the guest, by name. One
+	// that is taken off the list is no longer shared; shares that are not
+	// declared are left alone. Applied at the next restart. PVE: virtiofs0 to
+	// virtiofs9.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=10
-	// +kubebuilder:validation:XValidation:rule="false",message="virtiofs is not served yet by this version of the provider"
 	VirtioFS []MachineVirtioFS `json:"virtiofs,omitempty"`
 
 	// Hotplug lists what may change while the VM runs: network, disk, cpu,
@@ -317,10 +328,11 @@ type MachineParameters struct {
 	Hotplug []string `json:"hotplug,omitzero"`
 
 	// Hookscript is the volume ID of a script that PVE runs at the VM's
-	// lifecycle events. Only root@pam may set it. PVE: hookscript.
+	// lifecycle events, such as local:snippets/hook.pl; empty for none. root@pam
+	// alone may set it, with its password. PVE: hookscript.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="false",message="hookscript is not served yet by this version of the provider"
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:snippets/[^,;\s]+)?$`
 	Hookscript *string `json:"hookscript,omitempty"`
 
 	// ACPI can be turned off for guests that cannot handle it. Applied at the
@@ -348,12 +360,16 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="false",message="highAvailability is not served yet by this version of the provider"
 	HighAvailability *MachineHighAvailability `json:"highAvailability,omitempty"`
 
-	// ExtraConfig are further options of the VM's configuration, by their PVE
-	// name, for what has no field here.
+	// ExtraConfig are options of the VM's configuration by their PVE name, for
+	// what has no field here: amd-sev, args, autostart, cicustom, keyboard,
+	// spice_enhancements, vmstatestorage and the like. They are compared and
+	// repaired as the fields are; an empty value removes the option. Options
+	// that have a field are refused, and so are options that the server does not
+	// know and, without the password of root@pam, those that are its alone.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="false",message="extraConfig is not served yet by this version of the provider"
-	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z][a-z0-9_-]{0,39}$') && !self[k].contains('\\n'))",message="extraConfig has names of Proxmox VE's options (lower-case letters, digits, _ and -) and values of one line"
+	ExtraConfig map[string]ExtraValue `json:"extraConfig,omitempty"`
 
 	// PowerState that the VM is kept in: Running, Stopped or Suspended.
 	// Default: Running for a VM that this resource creates; the power state of
@@ -620,10 +636,49 @@ type MachineAffinityTerm struct {
 	Required *bool `json:"required,omitempty"`
 }
 
+// ExtraValue is the value of an option, as Proxmox VE writes it.
+//
+// +kubebuilder:validation:MaxLength=4096
+type ExtraValue string
+
+// MachineOptions refine the QEMU machine.
+//
+// +kubebuilder:validation:MinProperties=1
+type MachineOptions struct {
+	// VIOMMU is the model of a virtual IOMMU: intel (needs machineType q35) or
+	// virtio; empty for none. PVE: viommu=.
+	// +optional
+	// +kubebuilder:validation:Enum=intel;virtio;""
+	VIOMMU *string `json:"viommu,omitempty"`
+
+	// AWBits is the width of the IOMMU's addresses in bits, 32 to 64 (intel: 39
+	// or 48); 0 for QEMU's default. PVE 9.1 and later: aw-bits=.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=64
+	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 32",messageExpression="'machineOptions.awBits %d is neither 0 nor 32 to 64'.format([self])"
+	AWBits *int32 `json:"awBits,omitempty"`
+
+	// EnableS3 offers the sleep state S3 (suspend to memory) to the guest. PVE:
+	// enable-s3=, default depends on the machine's version.
+	// +optional
+	EnableS3 *bool `json:"enableS3,omitempty"`
+
+	// EnableS4 offers the sleep state S4 (suspend to disk) to the guest. PVE:
+	// enable-s4=, default depends on the machine's version.
+	// +optional
+	EnableS4 *bool `json:"enableS4,omitempty"`
+}
+
 // MachineStartup orders the start of VMs. At least one field must be set.
 //
 // +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.order) || has(self.upSeconds) || has(self.downSeconds))",message="startup that is not enabled has no other fields"
 type MachineStartup struct {
+	// Enabled false removes the VM from the order. Default: true.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
 	// Order of start, lowest first; shutdown is in reverse. 0 or more.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

@@ -41,6 +41,7 @@ type Client struct {
 	timeout   time.Duration
 	userAgent string
 	secrets   []string
+	superuser bool
 }
 
 // New makes a Client. It checks the configuration and does no I/O.
@@ -63,6 +64,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Clock = time.Now
 	}
 	c := &Client{timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.secrets()}
+	c.superuser = cfg.Credentials.token() == superuser+"!"
 	c.transport = newTransport(cfg.Timeout, len(urls))
 	c.transport.TLSClientConfig = tlsConfig
 	c.http = &http.Client{
@@ -218,3 +220,10 @@ func (x *exchange) unexpected() *Error {
 	}
 	return x.fail(&failure{status: http.StatusOK, message: "unexpected answer", sent: true})
 }
+
+// superuser is the one that PVE asks for no privileges.
+const superuser = "root@pam"
+
+// Superuser says whether calls are made as root@pam, with its password. Some
+// options are for it alone; its tokens do not count.
+func (c *Client) Superuser() bool { return c.superuser }

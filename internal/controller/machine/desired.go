@@ -49,16 +49,24 @@ type defaults struct {
 func (d desired) options() []option {
 	p := d.MachineParameters
 	options := slices.Concat(
-		d.identity.options(p.Description),
-		scalars(p), composed(p), serials(p), cloudInit(p),
+		d.identity.options(p.Description, p.SMBIOS),
+		scalars(p), composed(p), serials(p), numaNodes(p.CPU), cloudInit(p), extraOptions(p),
 		[]option{tagsOption(p.Tags, d.tenant)},
 	)
+	for _, f := range firmware(p) {
+		options = append(options, f.option(d.defaults.Storage))
+	}
 	for _, k := range p.Disks {
 		options = append(options, diskOption(d.devices.Disks[k.Name], k, d.defaults.Storage))
 	}
 	for _, n := range p.Networks {
 		device := d.devices.Networks[n.Name]
 		options = append(options, nicOption(device, n, d.defaults.Bridge), ipConfigOption(device, n.IPConfig))
+	}
+	for _, t := range d.devices.passthroughs(p) {
+		for _, h := range t.entries {
+			options = append(options, h.option(t.devices[h.name]))
+		}
 	}
 	return options
 }
@@ -110,12 +118,14 @@ func (d desired) difference(config map[string]string) difference {
 func (d desired) detached(config map[string]string) []string {
 	gone := d.devices.removed(d.MachineParameters)
 	var options []string
-	for _, device := range slices.Concat(slices.Collect(maps.Values(gone.Disks)), slices.Collect(maps.Values(gone.Networks))) {
-		if _, ok := config[device]; ok {
-			options = append(options, device)
-		}
-		if ip := ipConfigName(device); config[ip] != "" {
-			options = append(options, ip)
+	for _, taken := range gone.all() {
+		for _, device := range taken {
+			if _, ok := config[device]; ok {
+				options = append(options, device)
+			}
+			if ip := ipConfigName(device); config[ip] != "" {
+				options = append(options, ip)
+			}
 		}
 	}
 	return options
@@ -171,7 +181,10 @@ func sizeOf(disk string) (proxmox.Size, bool) {
 // refusals are the changes that the spec asks for and that cannot be made to a
 // VM with this configuration. They are found before anything is sent.
 func (d desired) refusals(config map[string]string) []string {
-	var no []string
+	no := extraRefusals(d.MachineParameters)
+	for _, f := range firmware(d.MachineParameters) {
+		no = append(no, f.refusals(config[f.device], d.defaults.Storage)...)
+	}
 	for _, k := range d.Disks {
 		no = append(no, d.diskRefusals(k, config)...)
 	}

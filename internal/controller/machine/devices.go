@@ -32,12 +32,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// devices say which device of PVE each disk and network of the spec is. They are
+// devices say which device of PVE each named entry of the spec is. They are
 // kept with the resource, so that an entry stands for the same device whatever
 // its position in the list.
 type devices struct {
 	Disks    map[string]string `json:"disks,omitempty"`
 	Networks map[string]string `json:"networks,omitempty"`
+	PCI      map[string]string `json:"pci,omitempty"`
+	USB      map[string]string `json:"usb,omitempty"`
+	VirtioFS map[string]string `json:"virtiofs,omitempty"`
 
 	// Seen are the disks that the VM has had. One that is gone since is not
 	// replaced by an empty one.
@@ -72,22 +75,19 @@ func (d devices) String() string {
 //
 //nolint:gochecknoglobals // Constants.
 var (
-	busSizes = map[string]int{"ide": 4, "sata": 6, "scsi": 31, "virtio": 16, "net": 32}
+	busSizes = map[string]int{"ide": 4, "sata": 6, "scsi": 31, "virtio": 16, "net": 32, "hostpci": 16, "usb": 14, "virtiofs": 10}
 	reDevice = regexp.MustCompile(`^(ide|sata|scsi|virtio|net)([0-9]+)$`)
 )
 
 // defaultBus is the bus of a new disk whose spec names none.
 const defaultBus = "scsi"
 
-// assign gives every disk and network of the spec a device: the one it has, the
+// assign gives every named entry of the spec a device: the one it has, the
 // one it names, or a free one. have is the configuration of the VM, or of the
 // source that it is to be cloned from. Only the first assignment takes devices
 // that are there already; an entry that is added later is a new device.
 func (d devices) assign(p *v1alpha1.MachineParameters, have map[string]string) (devices, error) {
-	out := devices{Disks: map[string]string{}, Networks: map[string]string{}}
-	maps.Copy(out.Disks, d.Disks)
-	maps.Copy(out.Networks, d.Networks)
-	out.Seen = maps.Clone(d.Seen)
+	out := d.clone()
 	var disks, nics []string
 	if !d.assigned {
 		disks, nics = disksOf(have), nicsOf(have)
@@ -95,7 +95,29 @@ func (d devices) assign(p *v1alpha1.MachineParameters, have map[string]string) (
 	if err := out.assignDisks(p.Disks, disks, have); err != nil {
 		return out, err
 	}
-	return out, out.assignNetworks(p.Networks, nics, have)
+	if err := out.assignNetworks(p.Networks, nics, have); err != nil {
+		return out, err
+	}
+	return out, out.assignPassthroughs(p, !d.assigned, have)
+}
+
+// clone has maps of its own, that entries can be added to.
+func (d devices) clone() devices {
+	own := func(m map[string]string) map[string]string {
+		if m == nil {
+			return map[string]string{}
+		}
+		return maps.Clone(m)
+	}
+	return devices{
+		Disks: own(d.Disks), Networks: own(d.Networks), PCI: own(d.PCI), USB: own(d.USB), VirtioFS: own(d.VirtioFS),
+		Seen: maps.Clone(d.Seen),
+	}
+}
+
+// all assignments, by sort of device.
+func (d devices) all() []map[string]string {
+	return []map[string]string{d.Disks, d.Networks, d.PCI, d.USB, d.VirtioFS}
 }
 
 func (d devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, have map[string]string) error {
@@ -145,6 +167,30 @@ func (d devices) assignNetworks(networks []v1alpha1.MachineNetwork, existing []s
 			return errors.Errorf("no free device for network %q", n.Name)
 		}
 		d.Networks[n.Name] = device
+	}
+	return nil
+}
+
+// assignPassthroughs gives an entry the device that is what it asks for, if the
+// VM has one and this is the first assignment, or a free one.
+func (d devices) assignPassthroughs(p *v1alpha1.MachineParameters, first bool, have map[string]string) error {
+	for _, t := range d.passthroughs(p) {
+		for _, h := range t.entries {
+			if t.devices[h.name] != "" {
+				continue
+			}
+			device := ""
+			if first {
+				device = t.existing(h, have)
+			}
+			if device == "" {
+				device = lowestFree(t.devices, have, t.prefix)
+			}
+			if device == "" {
+				return errors.Errorf("no free device for %s %q: Proxmox VE has %d", t.what, h.name, busSizes[t.prefix])
+			}
+			t.devices[h.name] = device
+		}
 	}
 	return nil
 }
@@ -199,25 +245,33 @@ func has(taken map[string]string, device string) bool {
 
 // removed are the devices of names that the spec no longer lists.
 func (d devices) removed(p *v1alpha1.MachineParameters) devices {
-	gone := devices{Disks: maps.Clone(d.Disks), Networks: maps.Clone(d.Networks)}
+	gone := d.clone()
+	gone.Seen = nil
 	for _, k := range p.Disks {
 		delete(gone.Disks, k.Name)
 	}
 	for _, n := range p.Networks {
 		delete(gone.Networks, n.Name)
 	}
+	for _, t := range gone.passthroughs(p) {
+		for _, h := range t.entries {
+			delete(t.devices, h.name)
+		}
+	}
 	return gone
 }
 
 // without leaves out what is in gone.
 func (d devices) without(gone devices) devices {
-	out := devices{Disks: maps.Clone(d.Disks), Networks: maps.Clone(d.Networks), Seen: maps.Clone(d.Seen)}
+	out := d.clone()
 	for name := range gone.Disks {
-		delete(out.Disks, name)
 		delete(out.Seen, name)
 	}
-	for name := range gone.Networks {
-		delete(out.Networks, name)
+	mine := out.all()
+	for i, taken := range gone.all() {
+		for name := range taken {
+			delete(mine[i], name)
+		}
 	}
 	return out
 }
@@ -227,14 +281,15 @@ func (d devices) without(gone devices) devices {
 func (d devices) settled(p *v1alpha1.MachineParameters, config map[string]string) devices {
 	gone := d.removed(p)
 	still := func(_, device string) bool { _, ok := config[device]; return ok }
-	maps.DeleteFunc(gone.Disks, still)
-	maps.DeleteFunc(gone.Networks, still)
+	for _, taken := range gone.all() {
+		maps.DeleteFunc(taken, still)
+	}
 	return gone
 }
 
 // equal says whether both are the same assignment.
 func (d devices) equal(o devices) bool {
-	return maps.Equal(d.Disks, o.Disks) && maps.Equal(d.Networks, o.Networks) && maps.Equal(d.Seen, o.Seen)
+	return maps.Equal(d.Seen, o.Seen) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
 }
 
 // see notes the disks that a VM has.
@@ -358,7 +413,7 @@ func bootOrder(p *v1alpha1.MachineParameters, d devices, config map[string]strin
 }
 
 func bootEntry(entry string, d devices, config map[string]string) []string {
-	if device := cmp.Or(d.Disks[entry], d.Networks[entry]); device != "" {
+	if device := cmp.Or(d.Disks[entry], d.Networks[entry], d.PCI[entry], d.USB[entry]); device != "" {
 		return []string{device}
 	}
 	switch entry {

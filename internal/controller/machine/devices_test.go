@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -148,7 +149,7 @@ func TestAssign(t *testing.T) {
 			if err != nil {
 				t.Fatalf("\n%s\nassign: %v", tc.reason, err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(devices{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(devices{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\nassign: -want, +got:\n%s", tc.reason, diff)
 			}
 			if tc.before.String() != before {
@@ -176,7 +177,7 @@ func TestParseDevices(t *testing.T) {
 			if (err != nil) != tc.fails {
 				t.Fatalf("\n%s\nparseDevices: %v", tc.reason, err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(devices{})); diff != "" && !tc.fails {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(devices{}), cmpopts.EquateEmpty()); diff != "" && !tc.fails {
 				t.Errorf("\n%s\nparseDevices: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -186,7 +187,7 @@ func TestParseDevices(t *testing.T) {
 func TestWithoutRemoved(t *testing.T) {
 	d := devices{Disks: map[string]string{"a": "scsi0", "b": "scsi1"}, Networks: map[string]string{"x": "net0"}, assigned: true}
 	gone := d.removed(&v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("a")}})
-	if diff := cmp.Diff(devices{Disks: map[string]string{"b": "scsi1"}, Networks: map[string]string{"x": "net0"}}, gone, cmp.AllowUnexported(devices{})); diff != "" {
+	if diff := cmp.Diff(devices{Disks: map[string]string{"b": "scsi1"}, Networks: map[string]string{"x": "net0"}}, gone, cmp.AllowUnexported(devices{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("removed: -want, +got:\n%s", diff)
 	}
 	rest := d.without(gone)

@@ -46,6 +46,9 @@ type external struct {
 	log       logging.Logger
 	now       func() time.Time
 	defaults  defaults
+
+	// superuser is true for root@pam with its password.
+	superuser bool
 	vmids     v1alpha1.VMIDRange
 
 	// What Observe found, for the call that follows it.
@@ -84,7 +87,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	if err := e.enrich(ctx, e.vm); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := e.makePlan(m, id); err != nil {
+	if err := e.makePlan(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	o := m.Observation()

@@ -109,6 +109,10 @@ func (p *pve) at(ref proxmox.Ref) (*guest, error) {
 	return nil, refused(500, fmt.Sprintf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", ref.Node, ref.VMID))
 }
 
+func (p *pve) Version(context.Context) (proxmox.Version, error) {
+	return proxmox.Version{Version: "8.4.1"}, p.call("Version")
+}
+
 func (p *pve) Config(_ context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
 	g, err := p.at(ref)
 	if err != nil {

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,11 +28,7 @@ import (
 
 // diskParts are the properties of a disk besides its volume and size.
 func diskParts(k v1alpha1.MachineDisk) []part {
-	limits := k.Limits
-	if limits == nil {
-		limits = &v1alpha1.MachineDiskLimits{}
-	}
-	return []part{
+	return slices.Concat([]part{
 		{key: "cache", value: k.Cache, absent: "none"},
 		{key: "aio", value: k.AIO},
 		{key: "discard", value: optional(k.Discard, onOrIgnore), absent: "ignore"},
@@ -41,10 +38,55 @@ func diskParts(k v1alpha1.MachineDisk) []part {
 		{key: "replicate", value: optional(k.Replicate, bit), absent: "1"},
 		{key: "ro", value: optional(k.ReadOnly, bit), absent: "0"},
 		{key: "serial", value: k.Serial},
-		{key: "mbps_rd", value: pointer(limits.ReadMBps, decimalText)},
-		{key: "mbps_wr", value: pointer(limits.WriteMBps, decimalText)},
-		{key: "iops_rd", value: optional(limits.ReadIOPS, itoa)},
-		{key: "iops_wr", value: optional(limits.WriteIOPS, itoa)},
+		{key: "wwn", value: k.WWN},
+		{key: "model", value: k.Model},
+		{key: "vendor", value: k.Vendor},
+		{key: "product", value: k.Product},
+		{key: "queues", value: optional(k.Queues, unlessZero)},
+		{key: "scsiblock", value: optional(k.SCSIBlock, bit), absent: "0"},
+		{key: "detect_zeroes", value: optional(k.DetectZeroes, bit), absent: "1"},
+		{key: "rerror", value: k.ReadError},
+		{key: "werror", value: k.WriteError},
+		{key: "shared", value: optional(k.Shared, bit), absent: "0"},
+		{key: "snapshot", value: optional(k.Snapshot, bit), absent: "0"},
+	}, geometryParts(k.Geometry), limitParts(k.Limits))
+}
+
+func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {
+	if g == nil {
+		return nil
+	}
+	return []part{
+		{key: "cyls", value: optional(g.Cylinders, unlessZero)},
+		{key: "heads", value: optional(g.Heads, unlessZero)},
+		{key: "secs", value: optional(g.Sectors, unlessZero)},
+		{key: "trans", value: g.Translation},
+	}
+}
+
+func limitParts(l *v1alpha1.MachineDiskLimits) []part {
+	if l == nil {
+		return nil
+	}
+	return []part{
+		{key: "mbps", value: pointer(l.TotalMBps, decimalUnlessZero)},
+		{key: "mbps_rd", value: pointer(l.ReadMBps, decimalUnlessZero)},
+		{key: "mbps_wr", value: pointer(l.WriteMBps, decimalUnlessZero)},
+		{key: "mbps_max", value: pointer(l.TotalBurstMBps, decimalUnlessZero)},
+		{key: "mbps_rd_max", value: pointer(l.ReadBurstMBps, decimalUnlessZero)},
+		{key: "mbps_wr_max", value: pointer(l.WriteBurstMBps, decimalUnlessZero)},
+		{key: "iops", value: optional(l.TotalIOPS, unlessZero)},
+		{key: "iops_rd", value: optional(l.ReadIOPS, unlessZero)},
+		{key: "iops_wr", value: optional(l.WriteIOPS, unlessZero)},
+		{key: "iops_max", value: optional(l.TotalBurstIOPS, unlessZero)},
+		{key: "iops_rd_max", value: optional(l.ReadBurstIOPS, unlessZero)},
+		{key: "iops_wr_max", value: optional(l.WriteBurstIOPS, unlessZero)},
+		{key: "bps_max_length", value: optional(l.TotalBurstSeconds, unlessZero)},
+		{key: "bps_rd_max_length", value: optional(l.ReadBurstSeconds, unlessZero), aliases: []string{"bps_rd_length"}},
+		{key: "bps_wr_max_length", value: optional(l.WriteBurstSeconds, unlessZero), aliases: []string{"bps_wr_length"}},
+		{key: "iops_max_length", value: optional(l.TotalIOPSBurstSeconds, unlessZero)},
+		{key: "iops_rd_max_length", value: optional(l.ReadIOPSBurstSeconds, unlessZero), aliases: []string{"iops_rd_length"}},
+		{key: "iops_wr_max_length", value: optional(l.WriteIOPSBurstSeconds, unlessZero), aliases: []string{"iops_wr_length"}},
 	}
 }
 
@@ -53,14 +95,6 @@ func onOrIgnore(b bool) string {
 		return "on"
 	}
 	return "ignore"
-}
-
-func pointer[T any](v *T, write func(*T) string) *string {
-	if v == nil {
-		return nil
-	}
-	s := write(v)
-	return &s
 }
 
 // diskOption is the option of a disk. A disk that is not there is made anew, on
@@ -102,13 +136,14 @@ func diskSize(k v1alpha1.MachineDisk) proxmox.Size {
 func nicParts(n v1alpha1.MachineNetwork) []part {
 	return []part{
 		{key: "bridge", value: n.Bridge},
-		{key: "tag", value: optional(n.VLAN, itoa)},
+		{key: "tag", value: optional(n.VLAN, unlessZero)},
 		{key: "trunks", value: n.Trunks},
 		{key: "firewall", value: optional(n.Firewall, bit), absent: "0"},
-		{key: "mtu", value: optional(n.MTU, itoa)},
-		{key: "queues", value: optional(n.Queues, itoa)},
-		{key: "rate", value: pointer(n.RateMBps, decimalText)},
+		{key: "mtu", value: optional(n.MTU, unlessZero)},
+		{key: "queues", value: optional(n.Queues, unlessZero)},
+		{key: "rate", value: pointer(n.RateMBps, decimalUnlessZero)},
 		{key: "link_down", value: optional(n.LinkDown, bit), absent: "0"},
+		{key: "host-tunnel", value: optional(n.HostTunnel, bit)},
 	}
 }
 
@@ -131,13 +166,6 @@ func nicOption(device string, n v1alpha1.MachineNetwork, defaultBridge string) o
 		overlay(&nic.Options, nicParts(n)...)
 		return nic.String(), true
 	}}
-}
-
-func nonEmpty(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
 
 func sameNIC(a, b string) bool {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -124,19 +125,9 @@ func smbiosUUID(config map[string]string) string {
 
 // options that carry the identity: the UUID, and the description without the
 // marker, unless the spec declares one.
-func (id identity) options(description *string) []option {
+func (id identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []option {
 	return []option{
-		{name: "smbios1", want: func(now string) (string, bool) {
-			if strings.EqualFold(smbiosUUID(map[string]string{"smbios1": now}), id.UUID) {
-				return "", false
-			}
-			p, err := proxmox.ParseProperties(now, "uuid")
-			if err != nil {
-				p = proxmox.Properties{}
-			}
-			p.Set("uuid", id.UUID)
-			return p.String(), true
-		}},
+		smbiosOption(id.UUID, smbios),
 		{name: "description", same: sameText, want: func(now string) (string, bool) {
 			if description != nil {
 				return *description, true

@@ -142,7 +142,7 @@ func TestIdentityOptions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got want
-			got.set, got.remove = changeOf(id.options(tc.description), tc.config)
+			got.set, got.remove = changeOf(id.options(tc.description, nil), tc.config)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nchange: -want, +got:\n%s", tc.reason, diff)
 			}

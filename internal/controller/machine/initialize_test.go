@@ -34,6 +34,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 func TestAllocate(t *testing.T) {
@@ -204,7 +205,7 @@ func TestVMIDRangeOfConnection(t *testing.T) {
 	c := &connector{
 		options: xpcontroller.Options{Logger: logging.NewNopLogger()},
 		connect: func(context.Context, resource.Managed) (*connect.Connection, error) {
-			return &connect.Connection{Config: &v1alpha1.ProviderConfigSpec{
+			return &connect.Connection{Client: &proxmox.Client{}, Config: &v1alpha1.ProviderConfigSpec{
 				DefaultNode: new("n"), DefaultStorage: new("s"), DefaultBridge: new("b"), VMIDRange: &v1alpha1.VMIDRange{Min: 1000, Max: 1001},
 			}}, nil
 		},

@@ -47,6 +47,7 @@ type Machine interface {
 
 // A Client does to PVE what a Machine needs done.
 type Client interface {
+	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
@@ -128,6 +129,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		log:       c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		now:       c.now,
 		vmids:     vmidRange(to.Config),
+		superuser: to.Client.Superuser(),
 		defaults: defaults{
 			Node:    value(to.Config.DefaultNode),
 			Storage: value(to.Config.DefaultStorage),

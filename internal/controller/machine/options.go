@@ -17,7 +17,6 @@ limitations under the License.
 package machine
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -76,13 +75,17 @@ func scalars(p *v1alpha1.MachineParameters) []option {
 		{name: "name", want: text(p.Name)},
 		{name: "cores", absent: "1", want: number(cpu.Cores)},
 		{name: "sockets", absent: "1", want: number(cpu.Sockets)},
-		{name: "vcpus", want: number(cpu.VCPUs)},
+		{name: "vcpus", want: count(cpu.VCPUs)},
 		{name: "cpulimit", absent: "0", want: decimal(cpu.Limit), same: sameNumber},
-		{name: "cpuunits", want: number(cpu.Units), same: sameUnits},
+		{name: "cpuunits", want: count(cpu.Units), same: sameUnits},
+		{name: "affinity", want: text(cpu.Affinity)},
 		{name: "numa", absent: "0", want: flag(cpu.NUMA)},
 		{name: "memory", absent: "512", want: mebibytes(p.Memory), same: sameMemory},
 		{name: "balloon", want: balloon(p.Balloon, mem.Minimum)},
 		{name: "shares", absent: "1000", want: number(mem.Shares)},
+		{name: "allow-ksm", absent: "1", want: flag(mem.AllowKSM)},
+		{name: "hugepages", want: text(mem.HugePages)},
+		{name: "keephugepages", absent: "0", want: flag(mem.KeepHugePages)},
 		{name: "ostype", absent: "other", want: osType(p.OSType)},
 		{name: "bios", absent: "seabios", want: text(p.BIOS)},
 		{name: "scsihw", absent: "lsi", want: text(p.SCSIController)},
@@ -92,38 +95,9 @@ func scalars(p *v1alpha1.MachineParameters) []option {
 		{name: "kvm", absent: "1", want: flag(p.KVM)},
 		{name: "tablet", absent: "1", want: flag(p.Tablet)},
 		{name: "localtime", want: flag(p.LocalTime)},
+		{name: "hookscript", want: text(p.Hookscript)},
 		{name: "hotplug", absent: hotplugDefault, want: hotplug(p.Hotplug), same: sameHotplug},
 	}
-}
-
-// composed are the options that several fields set a part of each.
-func composed(p *v1alpha1.MachineParameters) []option {
-	return []option{
-		{name: "cpu", want: cpuModel(p.CPU), same: sameProperties("cputype")},
-		{name: "agent", absent: "0", want: agent(p.Agent, p.AgentOptions), same: sameProperties("enabled")},
-		{name: "machine", want: properties("type", "", part{key: "type", value: p.MachineType}), same: sameMachine},
-		{name: "vga", absent: "std", want: vga(p.VGA), same: sameProperties("type")},
-		{name: "startup", want: startup(p.Startup), same: sameProperties("order")},
-	}
-}
-
-// maxSerials is how many serial ports PVE has.
-const maxSerials = 4
-
-// serials are the serial ports. Those beyond the list are removed.
-func serials(p *v1alpha1.MachineParameters) []option {
-	if p.SerialPorts == nil {
-		return nil
-	}
-	options := make([]option, 0, maxSerials)
-	for i := range maxSerials {
-		port := ""
-		if i < len(p.SerialPorts) {
-			port = p.SerialPorts[i]
-		}
-		options = append(options, option{name: "serial" + strconv.Itoa(i), want: text(&port)})
-	}
-	return options
 }
 
 // cloudInit are the options of PVE's cloud-init drive.
@@ -157,6 +131,9 @@ func number(v *int32) func(string) (string, bool) {
 	return func(string) (string, bool) { return strconv.Itoa(int(*v)), true }
 }
 
+// count is a number of which 0 is none.
+func count(v *int32) func(string) (string, bool) { return text(optional(v, unlessZero)) }
+
 func flag(v *bool) func(string) (string, bool) {
 	if v == nil {
 		return undeclared
@@ -177,6 +154,14 @@ func decimal(q *resource.Quantity) func(string) (string, bool) {
 		return undeclared
 	}
 	return func(string) (string, bool) { return decimalText(q), true }
+}
+
+// decimalUnlessZero is a number, or nothing for 0.
+func decimalUnlessZero(q *resource.Quantity) string {
+	if q.IsZero() {
+		return ""
+	}
+	return decimalText(q)
 }
 
 func decimalText(q *resource.Quantity) string {
@@ -272,33 +257,9 @@ func sameUnits(a, b string) bool {
 	return errX == nil && errY == nil && min(x, mostUnits) == min(y, mostUnits)
 }
 
-// sameMachine knows that a VM of type q35 or pc may have been pinned by PVE to a
-// version of it, as it does for Windows.
-func sameMachine(now, want string) bool {
-	x, errX := proxmox.ParseProperties(now, "type")
-	y, errY := proxmox.ParseProperties(want, "type")
-	if errX != nil || errY != nil {
-		return false
-	}
-	pinned := map[string]string{"q35": "pc-q35-", "pc": "pc-i440fx-"}[y.Get("type")]
-	if pinned != "" && strings.HasPrefix(x.Get("type"), pinned) {
-		x.SetDefault("type", y.Get("type"))
-	}
-	return x.Equal(y)
-}
-
 // sameMemory compares memory, which PVE also writes as current=2048.
 func sameMemory(a, b string) bool {
 	return strings.TrimPrefix(a, "current=") == strings.TrimPrefix(b, "current=")
-}
-
-// sameProperties compares property strings, in which order is of no meaning.
-func sameProperties(defaultKey string) func(a, b string) bool {
-	return func(a, b string) bool {
-		x, errX := proxmox.ParseProperties(a, defaultKey)
-		y, errY := proxmox.ParseProperties(b, defaultKey)
-		return errX == nil && errY == nil && x.Equal(y)
-	}
 }
 
 // sshKeys are URL-encoded once more by PVE's own encoding, in which a space is
@@ -316,111 +277,4 @@ func sameKeys(a, b string) bool {
 	x, errX := url.PathUnescape(a)
 	y, errY := url.PathUnescape(b)
 	return errX == nil && errY == nil && strings.TrimSpace(x) == strings.TrimSpace(y)
-}
-
-// A part of a property string: its key, the value that is wanted, or nil if the
-// spec declares none, and what holds when it is not there.
-type part struct {
-	key    string
-	value  *string
-	absent string
-}
-
-// overlay sets the declared parts and leaves the others as they are. A part that
-// is not there and is wanted as what holds then is not added.
-func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
-	for _, d := range parts {
-		if d.value == nil {
-			continue
-		}
-		declared = true
-		now := d.absent
-		if p.Has(d.key) {
-			now = p.Get(d.key)
-		}
-		if now != *d.value {
-			p.Set(d.key, *d.value)
-		}
-	}
-	return declared
-}
-
-// properties wants the parts in a property string whose first value has no key.
-func properties(defaultKey, first string, parts ...part) func(string) (string, bool) {
-	return func(now string) (string, bool) {
-		p, err := proxmox.ParseProperties(now, defaultKey)
-		if err != nil {
-			p = proxmox.Properties{}
-		}
-		if !overlay(&p, parts...) {
-			return "", false
-		}
-		if lead := p.Get(defaultKey); lead != "" || first != "" {
-			p.SetDefault(defaultKey, cmp.Or(lead, first))
-		}
-		return p.String(), true
-	}
-}
-
-func optional[T any](v *T, write func(T) string) *string {
-	if v == nil {
-		return nil
-	}
-	s := write(*v)
-	return &s
-}
-
-func itoa(i int32) string { return strconv.Itoa(int(i)) }
-
-func cpuModel(c *v1alpha1.MachineCPU) func(string) (string, bool) {
-	if c == nil {
-		return undeclared
-	}
-	parts := []part{{key: "cputype", value: c.Type}}
-	if c.Flags != nil {
-		flags := strings.Join(c.Flags, ";")
-		parts = append(parts, part{key: "flags", value: &flags})
-	}
-	return properties("cputype", "kvm64", parts...)
-}
-
-func agent(on *bool, o *v1alpha1.MachineAgentOptions) func(string) (string, bool) {
-	if o == nil {
-		o = &v1alpha1.MachineAgentOptions{}
-	}
-	return properties("enabled", "0",
-		part{key: "enabled", value: optional(on, bit)},
-		part{key: "type", value: o.Type, absent: "virtio"},
-		part{key: "fstrim_cloned_disks", value: optional(o.FSTrimClonedDisks, bit), absent: "0"},
-		part{key: "freeze-fs-on-backup", value: optional(o.FreezeFSOnBackup, bit), absent: "1"},
-	)
-}
-
-func vga(v *v1alpha1.MachineVGA) func(string) (string, bool) {
-	if v == nil {
-		return undeclared
-	}
-	return properties("type", "std",
-		part{key: "type", value: v.Type},
-		part{key: "memory", value: optional(v.MemoryMiB, itoa)},
-		part{key: "clipboard", value: v.Clipboard},
-	)
-}
-
-func startup(s *v1alpha1.MachineStartup) func(string) (string, bool) {
-	if s == nil {
-		return undeclared
-	}
-	return func(now string) (string, bool) {
-		p, err := proxmox.ParseProperties(now, "order")
-		if err != nil {
-			p = proxmox.Properties{}
-		}
-		declared := overlay(&p,
-			part{key: "order", value: optional(s.Order, itoa)},
-			part{key: "up", value: optional(s.UpSeconds, itoa)},
-			part{key: "down", value: optional(s.DownSeconds, itoa)},
-		)
-		return p.String(), declared
-	}
 }

@@ -17,7 +17,10 @@ limitations under the License.
 package machine
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -50,7 +53,7 @@ func (p plan) empty() bool {
 }
 
 // makePlan finds what separates the VM from the spec.
-func (e *external) makePlan(m Machine, id identity) error {
+func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 	d := e.desired(m, id)
 	before, err := parseDevices(m.GetAnnotations()[AnnotationDevices])
 	if err != nil {
@@ -61,15 +64,20 @@ func (e *external) makePlan(m Machine, id identity) error {
 		return nil //nolint:nilerr // The plan has it.
 	}
 	d.devices = d.devices.without(d.devices.settled(m.Parameters(), e.vm.Config)).see(e.vm.Config)
+	change := d.difference(e.vm.Config)
+	prohibited, err := e.prohibited(ctx, change, e.vm.Config)
+	if err != nil {
+		return err
+	}
 	e.plan = plan{
 		desired:  d,
 		unkept:   !before.assigned || !before.equal(d.devices),
-		refusals: append(d.refusals(e.vm.Config), e.nodeRefusal(m)...),
-		change:   d.difference(e.vm.Config),
+		refusals: slices.Concat(d.refusals(e.vm.Config), prohibited, e.nodeRefusal(m)),
+		change:   change,
 		resizes:  d.resizes(e.vm.Config),
 		power:    d.powerChange(e.vm),
 	}
-	_, e.vm.unfinished = e.plan.change.Set["smbios1"]
+	e.vm.unfinished = !strings.EqualFold(smbiosUUID(e.vm.Config), id.UUID)
 	return nil
 }
 

@@ -76,7 +76,11 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	if c.devices, err = (devices{}).assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return nil, refusal{error: err, condition: allocating}
 	}
-	if no := c.refusals(c.sourceConfig()); len(no) > 0 {
+	prohibited, err := e.prohibited(ctx, c.difference(c.sourceConfig()), c.sourceConfig())
+	if err != nil {
+		return nil, err
+	}
+	if no := append(c.refusals(c.sourceConfig()), prohibited...); len(no) > 0 {
 		return nil, refuse(allocating, "%s", strings.Join(no, "; "))
 	}
 	return c, e.check(ctx, c)
@@ -176,7 +180,7 @@ func vmids(guests []proxmox.Guest) string {
 // firmwareDisks are the disks of a VM that are on no bus.
 //
 //nolint:gochecknoglobals // A constant.
-var firmwareDisks = []string{"efidisk0", "tpmstate0"}
+var firmwareDisks = []string{efiDevice, tpmDevice}
 
 // shared says whether all disks of a configuration are on shared storage, and
 // those of its clone too.
@@ -303,6 +307,11 @@ func (c *creation) storages() []string {
 	var names []string
 	if c.Clone != nil && c.Clone.Storage != nil {
 		names = append(names, *c.Clone.Storage)
+	}
+	for _, f := range firmware(c.MachineParameters) {
+		if f.wanted() && c.sourceConfig()[f.device] == "" {
+			names = append(names, cmp.Or(value(f.storage), c.defaults.Storage))
+		}
 	}
 	for _, k := range c.Disks {
 		if c.sourceConfig()[c.devices.Disks[k.Name]] == "" {

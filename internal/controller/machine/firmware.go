@@ -1,0 +1,139 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// The disks of a VM that are on no bus.
+const (
+	efiDevice = "efidisk0"
+	tpmDevice = "tpmstate0"
+)
+
+// What a new variable store and a new TPM are if the spec does not say.
+const (
+	defaultEFIType    = "4m"
+	defaultTPMVersion = "v2.0"
+)
+
+// A firmwareDisk is a disk of the VM's firmware as the spec wants it.
+type firmwareDisk struct {
+	device, field   string
+	enabled         *bool
+	storage, format *string
+
+	// made are the parts that are decided when the disk is made.
+	made []part
+
+	// changeable are the parts that may change later.
+	changeable []part
+}
+
+// firmware disks that the spec declares.
+func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
+	var disks []firmwareDisk
+	if e := p.EFIDisk; e != nil {
+		disks = append(disks, firmwareDisk{
+			device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
+			made: []part{
+				{key: "efitype", value: e.Type, absent: "2m"},
+				{key: "pre-enrolled-keys", value: optional(e.PreEnrolledKeys, bit), absent: "0"},
+			},
+			changeable: []part{{key: "ms-cert", value: e.MSCertificate}},
+		})
+	}
+	if t := p.TPM; t != nil {
+		disks = append(disks, firmwareDisk{
+			device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
+			made: []part{{key: "version", value: t.Version, absent: "v1.2"}},
+		})
+	}
+	return disks
+}
+
+func (f firmwareDisk) wanted() bool { return f.enabled == nil || *f.enabled }
+
+// option of the disk. PVE decides about its size, whatever is asked for.
+func (f firmwareDisk) option(defaultStorage string) option {
+	return option{name: f.device, same: sameFirmware, allocates: true, want: unless(f.enabled, func(now string) (string, bool) {
+		d, err := proxmox.ParseDisk(now)
+		if err != nil {
+			d = f.create(defaultStorage)
+		}
+		declared := overlay(&d.Options, f.changeable...)
+		return d.String(), declared || err != nil
+	})}
+}
+
+func (f firmwareDisk) create(defaultStorage string) proxmox.Disk {
+	d := proxmox.Disk{Volume: cmp.Or(value(f.storage), defaultStorage) + ":1"}
+	overlay(&d.Options, part{key: "format", value: f.format})
+	overlay(&d.Options, f.made...)
+	switch {
+	case f.device == efiDevice && !d.Options.Has("efitype"):
+		d.Options.Set("efitype", defaultEFIType)
+	case f.device == tpmDevice && !d.Options.Has("version"):
+		d.Options.Set("version", defaultTPMVersion)
+	}
+	return d
+}
+
+// sameFirmware knows that PVE writes 2023k once it has enrolled the certificates
+// that 2023 asks for.
+func sameFirmware(a, b string) bool {
+	x, errX := proxmox.ParseDisk(a)
+	y, errY := proxmox.ParseDisk(b)
+	if errX != nil || errY != nil {
+		return false
+	}
+	if y.Options.Get("ms-cert") == "2023" && strings.HasPrefix(x.Options.Get("ms-cert"), "2023") {
+		x.Options.Set("ms-cert", "2023")
+	}
+	return x.Equal(y)
+}
+
+// refusals are what cannot be had of a disk that is there, or that is not.
+func (f firmwareDisk) refusals(now, defaultStorage string) []string {
+	d, err := proxmox.ParseDisk(now)
+	switch {
+	case !f.wanted():
+		return nil
+	case err != nil && f.storage == nil && defaultStorage == "":
+		return []string{fmt.Sprintf("%s is new and has no storage, and the provider config has no defaultStorage", f.field)}
+	case err != nil:
+		return nil
+	}
+	var no []string
+	for _, m := range f.made {
+		is := cmp.Or(d.Options.Get(m.key), m.absent)
+		if m.value != nil && *m.value != is {
+			no = append(no, fmt.Sprintf("%s has %s=%s and cannot change to %s: that is decided when the disk is made. "+
+				"To make it anew, set %s.enabled to false, then true", f.field, m.key, is, *m.value, f.field))
+		}
+	}
+	if f.storage != nil && *f.storage != d.Storage() {
+		no = append(no, fmt.Sprintf("%s (%s) cannot move from storage %q to %q: moving it is not served yet", f.field, f.device, d.Storage(), *f.storage))
+	}
+	return no
+}
