@@ -146,9 +146,29 @@ func sourceRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.clone", "clone.format", "clone.full"},
 		},
 		"CloneOfASnapshot": {
-			reason: "Clones of snapshots are not served yet.",
+			reason: "Templates of PVE have no snapshots.",
 			spec:   `{template: ubuntu-24.04, clone: {full: true, snapshot: before}}`,
-			want:   []string{"spec.forProvider.clone.snapshot", "not served yet", "template"},
+			want:   []string{"spec.forProvider", "clone.snapshot", "clone.machine"},
+		},
+		"ImageWithoutDisk": {
+			reason: "An image needs a disk that it fills.",
+			spec:   `{image: {volume: "local:import/debian.qcow2"}}`,
+			want:   []string{"spec.forProvider", "image", "disks"},
+		},
+		"ImageForNoDisk": {
+			reason: "The disk that an image fills must be one of the Machine.",
+			spec:   `{image: {volume: "local:import/debian.qcow2", disk: root}, disks: [{name: data, size: 1G}]}`,
+			want:   []string{"spec.forProvider", "image", "disks"},
+		},
+		"ImageThatIsNone": {
+			reason: "An ISO image is no image of a disk.",
+			spec:   `{image: {volume: "local:iso/debian.iso"}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider.image.volume", "should match"},
+		},
+		"ISOThatIsNone": {
+			reason: "An ISO image is on a storage, as one.",
+			spec:   `{iso: "debian.iso"}`,
+			want:   []string{"spec.forProvider.iso", "should match"},
 		},
 		"CloneSnapshotWithDot": {
 			reason: "Snapshot names have no dots.",

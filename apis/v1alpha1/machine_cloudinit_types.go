@@ -20,13 +20,13 @@ package v1alpha1
 // cloud-init drive. The template must have such a drive (or storage names
 // where to create one) and cloud-init must be installed in the guest.
 type MachineCloudInit struct {
-	// Storage for a cloud-init drive, created when the VM has none. Without
-	// it, the drive of the template is used.
+	// Storage for a cloud-init drive, made when the VM has none. Default: the
+	// drive of the template; for a VM that is made from an image or from nothing
+	// the storage of its first disk.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
-	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.storage is not served yet by this version of the provider: use a template with a cloud-init drive"
 	Storage *string `json:"storage,omitempty"`
 
 	// User that is created or configured, 1 to 64 characters. PVE: ciuser.

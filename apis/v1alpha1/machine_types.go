@@ -28,7 +28,10 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.image), has(self.iso), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector))].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, image, iso and clone.machine (or machineRef, machineSelector)"
 // +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, or clone.machine, clone.machineRef or clone.machineSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.clone) || !has(self.clone.snapshot)",message="a template has no snapshots: clone.snapshot needs clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="has(self.image) == has(oldSelf.image)",message="the source of a Machine cannot change: image can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.disks) && self.disks.exists(d, !has(self.image.disk) || d.name == self.image.disk)",message="image needs the disk that it fills: list it in disks"
 // +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.pool) == has(oldSelf.pool)",message="pool counts at creation only: it can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || (has(self.pciDevices) && self.pciDevices.exists(x, x.name == d)) || (has(self.usbDevices) && self.usbDevices.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01])|hostpci([0-9]|1[0-5])|usb([0-9]|1[0-3]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk, network, PCI or USB device of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
@@ -98,16 +101,20 @@ type MachineParameters struct {
 	// +optional
 	Clone *MachineClone `json:"clone,omitempty"`
 
-	// Image is a cloud image that becomes the content of a new disk.
+	// Image is a cloud image that becomes the content of a new disk. It counts at
+	// creation only: it can be neither added nor removed nor changed.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="image is not served yet by this version of the provider: use template"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="image cannot change: the VM was made from it"
 	Image *MachineImage `json:"image,omitempty"`
 
 	// ISO is the volume ID of an ISO image to install from, such as
-	// local:iso/debian-13.iso. It is attached as a CD-ROM drive.
+	// local:iso/debian-13.iso. It is put into a CD-ROM drive, one that the VM has
+	// or a new one; a new VM boots from it while its first disk is empty. Another
+	// value changes the medium, and "" ejects it. Up to 255 characters. PVE:
+	// ide2 with media=cdrom, or another free drive.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="false",message="iso is not served yet by this version of the provider: use template, or leave the Machine without a source"
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:iso/[^/,]+)?$`
 	ISO *string `json:"iso,omitempty"`
 
 	// CPU topology, model and limits.
@@ -432,10 +439,14 @@ const (
 // MachineClone says how a source is cloned. Everything here counts at creation
 // only.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.storage) || has(self.format)) ? (has(self.full) && self.full) : true",message="clone.storage and clone.format need clone.full: a linked clone stays on the storage of its template"
+// +kubebuilder:validation:XValidation:rule="(has(self.storage) || has(self.format)) ? (has(self.full) && self.full || has(self.snapshot) || has(self.machine) || has(self.machineRef) || has(self.machineSelector)) : true",message="clone.storage and clone.format need clone.full: a linked clone stays on the storage of its template"
 type MachineClone struct {
 	// Full copies the disks; otherwise the clone is linked: it shares the
-	// template's disks, takes seconds and needs little space. Default: false.
+	// template's disks, takes seconds and needs little space. Clones of what is
+	// not a template, and those of a snapshot, are always full. A clone whose
+	// source is on local storage of another node than node must be full: it is
+	// made on the source's node and migrates before its first start. Default:
+	// false. PVE: full.
 	// +optional
 	Full *bool `json:"full,omitempty"`
 
@@ -453,40 +464,43 @@ type MachineClone struct {
 	Format *string `json:"format,omitempty"`
 
 	// Snapshot of the source to clone instead of its present state; always a
-	// full clone.
+	// full clone. A template of PVE has none, so this is for another Machine. 2
+	// to 40 characters. PVE: snapname.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
-	// +kubebuilder:validation:XValidation:rule="false",message="clone.snapshot is not served yet by this version of the provider: use template"
 	Snapshot *string `json:"snapshot,omitempty"`
 
 	// Machine is the name of another Machine (of the same namespace, where
-	// there is one) to clone.
+	// there is one) to clone, running or not. Its VM has to exist and be that
+	// Machine's. It is a full clone, unless that VM is a template.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="clone.machine is not served yet by this version of the provider: use template"
 	Machine *string `json:"machine,omitempty"`
 
-	// MachineRef references the Machine to clone.
+	// MachineRef references the Machine to clone; its name is put into machine.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="clone.machineRef is not served yet by this version of the provider: use template"
 	MachineRef *Reference `json:"machineRef,omitempty"`
 
-	// MachineSelector selects the Machine to clone.
+	// MachineSelector selects the Machine to clone by its labels; its name is
+	// put into machine and stays there.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="clone.machineSelector is not served yet by this version of the provider: use template"
 	MachineSelector *Selector `json:"machineSelector,omitempty"`
 }
 
 // MachineImage is a cloud image to import.
 type MachineImage struct {
 	// Volume ID of the image, on a storage with content type import, such as
-	// local:import/ubuntu-24.04.qcow2.
+	// local:import/ubuntu-24.04.qcow2: a qcow2, raw or vmdk file, up to 255
+	// characters. On local storage it has to be on the VM's node; without node,
+	// one that has it is chosen. PVE: import-from.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/[^/,]+\.(qcow2|raw|vmdk)$`
 	Volume string `json:"volume"`
 
-	// Disk that receives the image. Default: the first of disks.
+	// Disk that receives the image, by its name in disks. It gets the size of
+	// the image and then grows to its own. Default: the first of disks.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Disk *string `json:"disk,omitempty"`

@@ -17,6 +17,7 @@ limitations under the License.
 package proxmox
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -73,6 +74,12 @@ func (d Disk) Size() (Size, bool) {
 
 // CDROM says whether this is a drive of removable media.
 func (d Disk) CDROM() bool { return d.Options.Get("media") == "cdrom" }
+
+// CloudInit says whether this is the drive that PVE writes cloud-init's data to,
+// or a request for one.
+func (d Disk) CloudInit() bool { return reCloudInit.MatchString(d.Volume) }
+
+var reCloudInit = regexp.MustCompile(`[:/]vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$|^[^:/]+:cloudinit$`)
 
 // Equal says whether both are the same volume with the same options.
 func (d Disk) Equal(o Disk) bool { return d.Volume == o.Volume && d.Options.Equal(o.Options) }

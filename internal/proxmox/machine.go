@@ -72,6 +72,12 @@ func (c *Client) ActiveConfig(ctx context.Context, ref Ref) (VMConfig, error) {
 	return c.config(ctx, ref, url.Values{"current": {"1"}})
 }
 
+// SnapshotConfig is the configuration that a VM had at a snapshot. Without that
+// snapshot IsUnknownReference holds for the error.
+func (c *Client) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (VMConfig, error) {
+	return c.config(ctx, ref, url.Values{"snapshot": {snapshot}})
+}
+
 func (c *Client) config(ctx context.Context, ref Ref, query url.Values) (VMConfig, error) {
 	r := machine("read the configuration of", http.MethodGet, ref, "/config")
 	r.query = query

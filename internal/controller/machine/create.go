@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -142,12 +143,18 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 		Pool:        value(c.Pool),
 		Full:        new(bool),
 	}
+	*o.Full = fullClone(c.Clone, c.source)
 	if c.Clone != nil {
-		*o.Full = value(c.Clone.Full) || c.Clone.Snapshot != nil
 		o.Storage, o.Format, o.Snapshot = value(c.Clone.Storage), value(c.Clone.Format), value(c.Clone.Snapshot)
 	}
 	if c.node != c.source.Node {
 		o.TargetNode = c.node
 	}
 	return o
+}
+
+// fullClone says whether a clone copies the disks. Only those of a template can
+// be shared, and not those that it had at a snapshot.
+func fullClone(c *v1alpha1.MachineClone, s *source) bool {
+	return !s.Template || c != nil && (value(c.Full) || c.Snapshot != nil)
 }

@@ -149,14 +149,21 @@ func TestParams(t *testing.T) {
 
 func TestCloneOptions(t *testing.T) {
 	template := new(intstr.FromInt32(9000))
-	s := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: map[string]string{"description": "golden\n"}}
+	s := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1", Template: true}, Config: map[string]string{"description": "golden\n"}}
+	machine := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: s.Config}
 	marked := identity{UUID: ourUUID}.mark("golden")
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.MachineParameters
 		node   string
+		source *source
 		want   proxmox.CloneOptions
 	}{
+		"Machine": {
+			reason: "The clone of what is not a template is full.", source: machine,
+			spec: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{Machine: new("other")}}, node: "pve1",
+			want: proxmox.CloneOptions{NewID: 100, Name: "resource", Description: marked, Full: new(true)},
+		},
 		"Linked": {
 			reason: "A clone is linked unless the spec says otherwise, and bears the proof of whose it is.",
 			spec:   v1alpha1.MachineParameters{Template: template, Description: new("mine")}, node: "pve1",
@@ -181,6 +188,9 @@ func TestCloneOptions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := creationOf(t, tc.spec, s)
+			if tc.source != nil {
+				c.source = tc.source
+			}
 			c.node = tc.node
 			if diff := cmp.Diff(tc.want, c.cloneOptions()); diff != "" {
 				t.Errorf("\n%s\ncloneOptions: -want, +got:\n%s", tc.reason, diff)

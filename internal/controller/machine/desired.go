@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -52,6 +51,7 @@ func (d desired) options() []option {
 		d.identity.options(p.Description, p.SMBIOS),
 		scalars(p), composed(p), serials(p), numaNodes(p.CPU), cloudInit(p), extraOptions(p),
 		[]option{tagsOption(p.Tags, d.tenant)},
+		d.mediumOption(),
 	)
 	for _, f := range firmware(p) {
 		options = append(options, f.option(d.defaults.Storage))
@@ -108,6 +108,7 @@ func (d desired) difference(config map[string]string) difference {
 		diff.Allocates = diff.Allocates || o.allocates && config[o.name] == ""
 	}
 	diff.Delete = append(diff.Delete, d.detached(config)...)
+	d.cloudInitDrive(config, &diff)
 	d.boot(config, &diff)
 	slices.Sort(diff.Delete)
 	return diff
@@ -197,10 +198,7 @@ func (d desired) refusals(config map[string]string) []string {
 		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+
 			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
 	}
-	if d.usesCloudInit() && !hasCloudInit(config) {
-		no = append(no, "cloudInit and networks[].ipConfig need a cloud-init drive, and the VM or its template has none")
-	}
-	return no
+	return append(no, d.cloudInitRefusals(config)...)
 }
 
 // rounding is how much larger than asked for a storage may make a disk: LVM, for
@@ -232,7 +230,7 @@ func (d desired) diskRefusals(k v1alpha1.MachineDisk, config map[string]string) 
 
 func (d desired) newDiskRefusals(k v1alpha1.MachineDisk) []string {
 	var no []string
-	if k.Size == nil {
+	if k.Size == nil && k.ImportFrom == nil {
 		no = append(no, fmt.Sprintf("disk %q is new and has no size", k.Name))
 	}
 	if k.Storage == nil && d.defaults.Storage == "" {
@@ -244,21 +242,4 @@ func (d desired) newDiskRefusals(k v1alpha1.MachineDisk) []string {
 // ballooned says whether memory is declared, but nothing of ballooning.
 func (d desired) ballooned() bool {
 	return d.Memory != nil && d.Balloon == nil && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
-}
-
-func (d desired) usesCloudInit() bool {
-	if ci := d.CloudInit; ci != nil {
-		return true
-	}
-	return slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool { return n.IPConfig != nil })
-}
-
-// hasCloudInit says whether a configuration has PVE's cloud-init drive.
-func hasCloudInit(config map[string]string) bool {
-	for _, device := range cdromsOf(config) {
-		if strings.Contains(config[device], "cloudinit") {
-			return true
-		}
-	}
-	return false
 }

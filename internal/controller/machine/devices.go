@@ -42,6 +42,9 @@ type devices struct {
 	USB      map[string]string `json:"usb,omitempty"`
 	VirtioFS map[string]string `json:"virtiofs,omitempty"`
 
+	// ISO is the CD-ROM drive of the ISO image.
+	ISO string `json:"iso,omitempty"`
+
 	// Seen are the disks that the VM has had. One that is gone since is not
 	// replaced by an empty one.
 	Seen map[string]bool `json:"seen,omitempty"`
@@ -98,6 +101,9 @@ func (d devices) assign(p *v1alpha1.MachineParameters, have map[string]string) (
 	if err := out.assignNetworks(p.Networks, nics, have); err != nil {
 		return out, err
 	}
+	if p.ISO != nil {
+		out.ISO = cmp.Or(d.ISO, out.mediumDrive(have))
+	}
 	return out, out.assignPassthroughs(p, !d.assigned, have)
 }
 
@@ -111,7 +117,7 @@ func (d devices) clone() devices {
 	}
 	return devices{
 		Disks: own(d.Disks), Networks: own(d.Networks), PCI: own(d.PCI), USB: own(d.USB), VirtioFS: own(d.VirtioFS),
-		Seen: maps.Clone(d.Seen),
+		ISO: d.ISO, Seen: maps.Clone(d.Seen),
 	}
 }
 
@@ -289,7 +295,7 @@ func (d devices) settled(p *v1alpha1.MachineParameters, config map[string]string
 
 // equal says whether both are the same assignment.
 func (d devices) equal(o devices) bool {
-	return maps.Equal(d.Seen, o.Seen) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
+	return d.ISO == o.ISO && maps.Equal(d.Seen, o.Seen) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
 }
 
 // see notes the disks that a VM has.

@@ -39,6 +39,7 @@ import (
 type external struct {
 	client    Client
 	inventory Inventory
+	object    client.Object // An empty Machine of the same scope.
 	kube      client.Client
 	tasks     *tasks
 	wake      func(Machine)

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,10 +142,36 @@ func TestReconcile(t *testing.T) {
 			want: want{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve2/9000 to 10000"}},
 		},
 		"LocalTemplateElsewhere": {
-			reason:  "A template on local storage is not cloned to another node.",
+			reason:  "A linked clone of a template on local storage cannot be on another node.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") }),
 			pve:     func(b *bench) { b.vms[9000] = templateVM() },
-			want:    failed(want{Allocated: ReasonAllocationFailed}), err: "a clone on node pve2 is not served yet",
+			want:    failed(want{Allocated: ReasonAllocationFailed}), err: "set clone.full to true for one on node pve2",
+		},
+		"LocalTemplateTravels": {
+			reason: "A full clone of a template on local storage is made there, and goes to its node later.",
+			machine: all(fromTemplate, func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Node, m.Spec.ForProvider.Clone = new("pve2"), &v1alpha1.MachineClone{Full: new(true)}
+			}),
+			pve: func(b *bench) {
+				b.vms[9000] = templateVM()
+				b.on["Clone"] = func() {
+					if got := b.m.GetAnnotations()[AnnotationNode]; got != "pve1" {
+						b.errs["Clone"] = errors.Errorf("clone on %s", got)
+					}
+				}
+			},
+			want: want{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve1/9000 to 10000"}},
+		},
+		"LocalTemplateCannotTravel": {
+			reason: "Before a clone is made, the storage of its disks is looked for on the node that it goes to.",
+			machine: all(fromTemplate, func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Node, m.Spec.ForProvider.Clone = new("pve2"), &v1alpha1.MachineClone{Full: new(true)}
+			}),
+			pve: func(b *bench) {
+				b.vms[9000] = templateVM()
+				b.storages = slices.DeleteFunc(b.storages, func(s proxmox.Storage) bool { return s.Name == "local-lvm" && s.Node == "pve2" })
+			},
+			want: failed(want{Allocated: ReasonAllocationFailed}), err: "storage 'local-lvm' not found on node pve2; the storages for disks there are ceph",
 		},
 		"NoTemplate": {
 			reason: "Without its template a VM is not created.", machine: fromTemplate,

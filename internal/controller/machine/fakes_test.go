@@ -48,6 +48,9 @@ type pve struct {
 	bridges  []proxmox.Bridge
 	tasks    []proxmox.Task
 
+	// volumes on each node that are no disks.
+	volumes map[string][]string
+
 	// hidden VMIDs are not in the list of guests.
 	hidden map[int]bool
 	// errs are the errors of calls, by their name.
@@ -58,8 +61,12 @@ type pve struct {
 	mu     sync.Mutex
 	writes []string
 	burned []int
-	next   int
-	ends   map[proxmox.UPID]func(proxmox.Task)
+
+	// created are the parameters of the VM that was created last.
+	created proxmox.Params
+
+	next int
+	ends map[proxmox.UPID]func(proxmox.Task)
 }
 
 // A guest of the fake. Its type is qemu.
@@ -69,13 +76,15 @@ type guest struct {
 	pending map[string]string
 	status  string
 	agent   []proxmox.Interface
+
+	snapshots map[string]map[string]string
 }
 
 func newPVE() *pve {
 	return &pve{
 		vms:      map[int]*guest{},
 		nodes:    []proxmox.Node{{Name: "pve1", Status: "online", Memory: 1 << 30, MaxMemory: 64 << 30}, {Name: "pve2", Status: "online", Memory: 2 << 30, MaxMemory: 64 << 30}},
-		storages: []proxmox.Storage{{Name: "local-lvm", Node: "pve1", Content: []string{"images"}}, {Name: "local-lvm", Node: "pve2", Content: []string{"images"}}, {Name: "iso", Node: "pve1", Content: []string{"iso"}}, {Name: "ceph", Node: "pve1", Content: []string{"images"}, Shared: true}, {Name: "ceph", Node: "pve2", Content: []string{"images"}, Shared: true}},
+		storages: []proxmox.Storage{{Name: "local-lvm", Node: "pve1", Content: []string{"images"}}, {Name: "local-lvm", Node: "pve2", Content: []string{"images"}}, {Name: "iso", Node: "pve1", Content: []string{"iso"}}, {Name: "files", Node: "pve1", Content: []string{"iso", "import"}}, {Name: "files", Node: "pve2", Content: []string{"iso", "import"}}, {Name: "ceph", Node: "pve1", Content: []string{"images"}, Shared: true}, {Name: "ceph", Node: "pve2", Content: []string{"images"}, Shared: true}},
 		bridges:  []proxmox.Bridge{{Name: "vmbr0"}},
 		hidden:   map[int]bool{}, errs: map[string]error{}, on: map[string]func(){},
 		ends: map[proxmox.UPID]func(proxmox.Task){}, next: 10000,
@@ -119,6 +128,27 @@ func (p *pve) Config(_ context.Context, ref proxmox.Ref) (proxmox.VMConfig, erro
 		return proxmox.VMConfig{}, err
 	}
 	return proxmox.VMConfig{Values: g.config}, p.call("Config")
+}
+
+func (p *pve) SnapshotConfig(_ context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error) {
+	g, err := p.at(ref)
+	if err != nil {
+		return proxmox.VMConfig{}, err
+	}
+	if config, ok := g.snapshots[snapshot]; ok {
+		return proxmox.VMConfig{Values: config}, p.call("SnapshotConfig")
+	}
+	return proxmox.VMConfig{}, refused(500, fmt.Sprintf("snapshot '%s' does not exist", snapshot))
+}
+
+func (p *pve) Volumes(_ context.Context, node, storage, content string) ([]proxmox.Volume, error) {
+	var found []proxmox.Volume
+	for _, id := range p.volumes[node] {
+		if strings.HasPrefix(id, storage+":"+content+"/") {
+			found = append(found, proxmox.Volume{ID: id, Content: content})
+		}
+	}
+	return found, p.call("Volumes")
 }
 
 func (p *pve) Pending(_ context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
@@ -168,7 +198,8 @@ func upid(node, kind string, id int) proxmox.UPID {
 	return proxmox.UPID(fmt.Sprintf("UPID:%s:00000001:00000002:00000003:%s:%d:x@pve:", node, kind, id))
 }
 
-func (p *pve) Create(_ context.Context, ref proxmox.Ref, _ proxmox.Params) (proxmox.UPID, error) {
+func (p *pve) Create(_ context.Context, ref proxmox.Ref, params proxmox.Params) (proxmox.UPID, error) {
+	p.created = params
 	return upid(ref.Node, "qmcreate", ref.VMID), p.write("Create", "%s/%d", ref.Node, ref.VMID)
 }
 
@@ -280,7 +311,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: b.pve, kube: b.kube, tasks: b.tasks,
+		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks,
 		wake:   func(m Machine) { b.woken <- m },
 		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
 		defaults: defaults{Storage: "local-lvm", Bridge: "vmbr0"},

@@ -110,11 +110,15 @@ func diskOption(device string, k v1alpha1.MachineDisk, defaultStorage string) op
 	}}
 }
 
-// newDisk is a disk to allocate: storage:GiB.
+// newDisk is a disk to allocate: storage:GiB, or storage:0 for one that gets the
+// size of what it is filled from.
 func newDisk(k v1alpha1.MachineDisk, defaultStorage string) proxmox.Disk {
 	gib := float64(diskSize(k)) / float64(proxmox.GiB)
 	d := proxmox.Disk{Volume: cmp.Or(value(k.Storage), defaultStorage) + ":" + strconv.FormatFloat(gib, 'f', -1, 64)}
-	overlay(&d.Options, part{key: "format", value: k.Format})
+	if k.ImportFrom != nil {
+		d.Volume = cmp.Or(value(k.Storage), defaultStorage) + ":0"
+	}
+	overlay(&d.Options, part{key: "import-from", value: k.ImportFrom}, part{key: "format", value: k.Format})
 	return d
 }
 

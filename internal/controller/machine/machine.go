@@ -49,6 +49,8 @@ type Machine interface {
 type Client interface {
 	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
@@ -81,6 +83,7 @@ type Inventory interface {
 func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object])
 	c := &connector{
+		object:  id.Object,
 		kube:    mgr.GetClient(),
 		connect: o.Connections.Connect,
 		tasks:   newTasks(time.Now),
@@ -100,6 +103,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
 
 // A connector makes the external of each reconcile.
 type connector struct {
+	object  client.Object
 	kube    client.Client
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	tasks   *tasks
@@ -122,6 +126,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 	return &external{
 		client:    to.Client,
 		inventory: to.Inventory,
+		object:    c.object,
 		kube:      c.kube,
 		tasks:     c.tasks,
 		wake:      c.wake,

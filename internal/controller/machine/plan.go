@@ -109,7 +109,7 @@ func (d desired) powerChange(v *vm) powerChange {
 // desired is the spec with what else decides how it is carried out.
 func (e *external) desired(m Machine, id identity) desired {
 	return desired{
-		MachineParameters: m.Parameters(),
+		MachineParameters: withImage(m.Parameters()),
 		name:              m.GetName(),
 		created:           !meta.GetExternalCreatePending(m).IsZero(),
 		identity:          id,

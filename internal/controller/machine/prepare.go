@@ -20,9 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -30,16 +28,6 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
-
-// A source is the template that a VM is cloned from.
-type source struct {
-	proxmox.Guest
-
-	Config map[string]string
-
-	// Shared says whether all nodes reach its disks.
-	Shared bool
-}
 
 // A refusal is a spec that cannot be carried out, found before anything is
 // created. It says which condition shows it.
@@ -65,11 +53,15 @@ func refuse(c conditionOf, format string, args ...any) error {
 // prepare decides how a VM is created, and checks that it can be.
 func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creation, error) {
 	c := &creation{desired: e.desired(m, id)}
+	c.created = true
 	var err error
-	if c.source, err = e.findSource(ctx, m.Parameters()); err != nil {
+	if c.source, err = e.findSource(ctx, m); err != nil {
 		return nil, err
 	}
 	if c.node, err = e.chooseNode(ctx, m, c.source); err != nil {
+		return nil, err
+	}
+	if c.node, err = e.nodeWithMedia(ctx, m, c.node); err != nil {
 		return nil, err
 	}
 	// Nothing is there yet, so that what an earlier attempt assigned is void.
@@ -86,128 +78,6 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	return c, e.check(ctx, c)
 }
 
-// sourceConfig is the configuration that a clone starts with, or nil.
-func (c *creation) sourceConfig() map[string]string {
-	switch {
-	case c.source == nil:
-		return nil
-	case c.Clone == nil || c.Clone.Storage == nil:
-		return c.source.Config
-	}
-	config := maps.Clone(c.source.Config)
-	for _, device := range disksOf(config) {
-		config[device] = movedTo(config[device], *c.Clone.Storage)
-	}
-	return config
-}
-
-// movedTo is a disk as it is on another storage, where its volume has yet to get
-// its name.
-func movedTo(disk, storage string) string {
-	d, err := proxmox.ParseDisk(disk)
-	if err != nil {
-		return disk
-	}
-	d.Volume = storage + ":" + strings.TrimPrefix(d.Volume, d.Storage()+":")
-	return d.String()
-}
-
-// findSource resolves the template of the spec, or returns nil if it has none.
-func (e *external) findSource(ctx context.Context, p *v1alpha1.MachineParameters) (*source, error) {
-	if p.Template == nil {
-		return nil, nil
-	}
-	guests, err := e.inventory.Guests(ctx)
-	if err != nil {
-		return nil, err
-	}
-	g, err := matchTemplate(guests, p.Template.String(), value(p.Node))
-	if err != nil {
-		return nil, err
-	}
-	config, err := e.client.Config(ctx, g.Ref())
-	if err != nil {
-		return nil, err
-	}
-	shared, err := e.shared(ctx, config.Values, p.Clone)
-	return &source{Guest: g, Config: config.Values, Shared: shared}, err
-}
-
-// matchTemplate finds a template by its VMID or name. Of templates that have the
-// same name, the one on the node that the spec names is meant.
-func matchTemplate(guests []proxmox.Guest, template, node string) (proxmox.Guest, error) {
-	id, err := strconv.Atoi(template)
-	byID := err == nil
-	var found []proxmox.Guest
-	for _, g := range guests {
-		if g.Type == "qemu" && (byID && g.VMID == id || !byID && g.Template && g.Name == template) {
-			found = append(found, g)
-		}
-	}
-	if here := onNode(found, node); len(found) > 1 && len(here) > 0 {
-		found = here
-	}
-	switch {
-	case len(found) == 0:
-		return proxmox.Guest{}, refuse(creating, "template '%s' not found", template)
-	case len(found) > 1:
-		return proxmox.Guest{}, refuse(creating, "template '%s' is the name of %d templates (VMID %s): name it by its VMID", template, len(found), vmids(found))
-	case !found[0].Template:
-		return proxmox.Guest{}, refuse(creating, "template '%s' is a VM, not a template", template)
-	}
-	return found[0], nil
-}
-
-func onNode(guests []proxmox.Guest, node string) []proxmox.Guest {
-	var here []proxmox.Guest
-	for _, g := range guests {
-		if g.Node == node {
-			here = append(here, g)
-		}
-	}
-	return here
-}
-
-func vmids(guests []proxmox.Guest) string {
-	ids := make([]string, 0, len(guests))
-	for _, g := range guests {
-		ids = append(ids, strconv.Itoa(g.VMID))
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, ", ")
-}
-
-// firmwareDisks are the disks of a VM that are on no bus.
-//
-//nolint:gochecknoglobals // A constant.
-var firmwareDisks = []string{efiDevice, tpmDevice}
-
-// shared says whether all disks of a configuration are on shared storage, and
-// those of its clone too.
-func (e *external) shared(ctx context.Context, config map[string]string, c *v1alpha1.MachineClone) (bool, error) {
-	storages, err := e.inventory.Storages(ctx)
-	if err != nil {
-		return false, err
-	}
-	shared := map[string]bool{}
-	for _, s := range storages {
-		shared[s.Name] = s.Shared
-	}
-	if c != nil && c.Storage != nil && !shared[*c.Storage] {
-		return false, nil
-	}
-	for device, value := range config {
-		if b := busOf(device); (b == "" || b == "net") && !slices.Contains(firmwareDisks, device) {
-			continue
-		}
-		d, err := proxmox.ParseDisk(value)
-		if err == nil && d.Storage() != "" && !shared[d.Storage()] {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 // chooseNode decides where a VM is created. What was decided before stands,
 // unless the spec has come to name another node, or that node is offline.
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
@@ -222,13 +92,26 @@ func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string
 		return "", err
 	}
 	if s != nil && !s.Shared {
-		if wanted != "" && wanted != s.Node {
-			return "", refuse(allocating, "template '%s' is on node %s, and it or its clone on local storage: a clone on node %s is not served yet",
-				m.Parameters().Template, s.Node, wanted)
+		if wanted == "" || wanted == s.Node {
+			return pickNode(nodes, s.Node)
 		}
-		wanted = s.Node
+		return s.Node, mayTravel(m.Parameters(), s, nodes)
 	}
 	return pickNode(nodes, cmp.Or(wanted, e.defaults.Node))
+}
+
+// mayTravel says why a clone cannot be made on the source's node and go to the
+// node that the spec names from there, which is what is done where its disks are
+// on local storage.
+func mayTravel(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.Node) error {
+	if _, err := pickNode(nodes, *p.Node); err != nil {
+		return err
+	}
+	if !fullClone(p.Clone, s) {
+		return refuse(allocating, "%s (VMID %d) is on node %s with local storage, where a linked clone has to stay: "+
+			"set clone.full to true for one on node %s", s.Name, s.VMID, s.Node, *p.Node)
+	}
+	return nil
 }
 
 // pickNode is the node wanted, or without one the online node with the most free
@@ -248,7 +131,11 @@ func pickNode(nodes []proxmox.Node, wanted string) (string, error) {
 		return best.Name, nil
 	}
 	if wanted != "" {
-		return "", refuse(allocating, "node '%s' not found", wanted)
+		names := make([]string, 0, len(nodes))
+		for _, n := range nodes {
+			names = append(names, n.Name)
+		}
+		return "", refuse(allocating, "node '%s' not found%s", wanted, instead("nodes", names))
 	}
 	return "", errors.New("no node of the cluster is online")
 }
@@ -285,21 +172,40 @@ func (e *external) checkMemory(ctx context.Context, c *creation) error {
 
 func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes/int64(proxmox.MiB)) }
 
+// checkStorages looks at the node that the VM is created on, and at the one that
+// it goes to from there.
 func (e *external) checkStorages(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return err
 	}
 	for _, name := range c.storages() {
-		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == name && s.Node == c.node })
-		switch {
-		case i < 0:
-			return refuse(allocating, "storage '%s' not found on node %s", name, c.node)
-		case !slices.Contains(storages[i].Content, "images"):
-			return refuse(allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(storages[i].Content, ", "))
+		if err := checkStorage(storages, name, c.node); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.travels() {
+		if err := checkStorage(storages, name, value(c.Node)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func checkStorage(storages []proxmox.Storage, name, node string) error {
+	var holding []string
+	for _, s := range storages {
+		switch {
+		case s.Node != node:
+		case s.Name == name && !slices.Contains(s.Content, "images"):
+			return refuse(allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
+		case s.Name == name:
+			return nil
+		case slices.Contains(s.Content, "images"):
+			holding = append(holding, s.Name)
+		}
+	}
+	return refuse(allocating, "storage '%s' not found on node %s%s", name, node, instead("storages for disks there", holding))
 }
 
 // storages that new disks are made on.
@@ -316,6 +222,21 @@ func (c *creation) storages() []string {
 	for _, k := range c.Disks {
 		if c.sourceConfig()[c.devices.Disks[k.Name]] == "" {
 			names = append(names, cmp.Or(value(k.Storage), c.defaults.Storage))
+		}
+	}
+	return names
+}
+
+// travels are the storages that the disks of a clone need on the node that it
+// goes to after it was made.
+func (c *creation) travels() []string {
+	if c.source == nil || c.source.Shared || value(c.Node) == "" || *c.Node == c.node {
+		return nil
+	}
+	names := c.storages()
+	for _, device := range disksOf(c.sourceConfig()) {
+		if d, err := proxmox.ParseDisk(c.sourceConfig()[device]); err == nil {
+			names = append(names, d.Storage())
 		}
 	}
 	return names
@@ -343,8 +264,16 @@ func (e *external) checkBridges(ctx context.Context, c *creation) error {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(bridges, func(b proxmox.Bridge) bool { return b.Name == name }) {
-			return refuse(networking, "bridge '%s' not found on node %s", name, c.node)
+			return refuse(networking, "bridge '%s' not found on node %s%s", name, c.node, instead("bridges there", bridgeNames(bridges)))
 		}
 	}
 	return nil
+}
+
+func bridgeNames(bridges []proxmox.Bridge) []string {
+	names := make([]string, 0, len(bridges))
+	for _, b := range bridges {
+		names = append(names, b.Name)
+	}
+	return names
 }

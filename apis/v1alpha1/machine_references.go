@@ -1,0 +1,71 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reference"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ResolveSource finds the Machine to clone that machineRef or machineSelector
+// means, among those of the list's kind in the Machine's own namespace, and puts
+// its name into clone.machine. What was resolved once stays. That the arguments
+// are managed resources cannot be known where their methods are yet to be
+// generated.
+func (p *MachineParameters) ResolveSource(ctx context.Context, c client.Reader, machine, empty, list any) error {
+	if p.Clone == nil || p.Clone.MachineRef == nil && p.Clone.MachineSelector == nil {
+		return nil
+	}
+	from, isManaged := machine.(resource.Managed)
+	to, isManagedToo := empty.(resource.Managed)
+	all, isList := list.(resource.ManagedList)
+	if !isManaged || !isManagedToo || !isList {
+		return errors.Errorf("cannot resolve references of a %T: it is not a managed resource", machine)
+	}
+	rsp, err := reference.NewAPIResolver(c, from).Resolve(ctx, p.Clone.request(reference.To{Managed: to, List: all}, from.GetNamespace()))
+	if err != nil {
+		return errors.Wrap(err, "clone.machine")
+	}
+	p.Clone.resolved(rsp)
+	return nil
+}
+
+func (c *MachineClone) request(to reference.To, namespace string) reference.ResolutionRequest {
+	r := reference.ResolutionRequest{
+		CurrentValue: reference.FromPtrValue(c.Machine), To: to, Namespace: namespace,
+		Extract: func(m resource.Managed) string { return m.GetName() },
+	}
+	if c.MachineRef != nil {
+		r.Reference = &xpv2.Reference{Name: c.MachineRef.Name}
+	}
+	if s := c.MachineSelector; s != nil {
+		r.Selector = &xpv2.Selector{MatchLabels: s.MatchLabels, MatchControllerRef: s.MatchControllerRef}
+	}
+	return r
+}
+
+func (c *MachineClone) resolved(r reference.ResolutionResponse) {
+	c.Machine = reference.ToPtrValue(r.ResolvedValue)
+	if r.ResolvedReference != nil {
+		c.MachineRef = &Reference{Name: r.ResolvedReference.Name}
+	}
+}

@@ -1,0 +1,182 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A medium is a volume that a VM is created from, and that PVE has to find on
+// the VM's node.
+type medium struct {
+	// what the spec calls it, and the content type that its storage holds it as.
+	what, content string
+
+	volume string
+}
+
+// storage that has the medium.
+func (m medium) storage() string {
+	s, _, _ := strings.Cut(m.volume, ":")
+	return s
+}
+
+// media of the spec.
+func media(p *v1alpha1.MachineParameters) []medium {
+	var all []medium
+	if p.ISO != nil && *p.ISO != "" {
+		all = append(all, medium{what: "iso", content: "iso", volume: *p.ISO})
+	}
+	for _, k := range withImage(p).Disks {
+		if _, name, _ := strings.Cut(value(k.ImportFrom), ":"); strings.HasPrefix(name, "import/") {
+			all = append(all, medium{what: "image", content: "import", volume: *k.ImportFrom})
+		}
+	}
+	return all
+}
+
+// withImage are the parameters with the image as what fills its disk.
+func withImage(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
+	if p.Image == nil {
+		return p
+	}
+	out := *p
+	out.Disks = slices.Clone(p.Disks)
+	for i, k := range out.Disks {
+		if p.Image.Disk == nil || *p.Image.Disk == k.Name {
+			out.Disks[i].ImportFrom = &p.Image.Volume
+			break
+		}
+	}
+	return &out
+}
+
+// nodeWithMedia is the chosen node if all media are there. Otherwise it is
+// another one that has them, unless the spec names the node.
+func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) (string, error) {
+	all := media(m.Parameters())
+	missing, err := e.missingMedium(ctx, all, chosen)
+	if missing == nil || err != nil {
+		return chosen, err
+	}
+	if m.Parameters().Node != nil || m.Parameters().Template != nil || m.Parameters().Clone != nil {
+		return "", missing
+	}
+	nodes, err := e.inventory.Nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	slices.SortFunc(nodes, func(a, b proxmox.Node) int { return cmp.Compare(a.Name, b.Name) })
+	for _, n := range nodes {
+		if n.Name == chosen || !n.Online() {
+			continue
+		}
+		not, err := e.missingMedium(ctx, all, n.Name)
+		if not == nil || err != nil {
+			return n.Name, err
+		}
+	}
+	return "", missing
+}
+
+// missingMedium says which of the media is not on a node, if any, and what is
+// there in its place. Where the user may not list the storage, PVE has to find
+// out.
+func (e *external) missingMedium(ctx context.Context, all []medium, node string) (missing, err error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == m.storage() && s.Node == node })
+		if i < 0 {
+			return refuse(creating, "%s '%s' not found: storage '%s' not found on node %s", m.what, m.volume, m.storage(), node), nil
+		}
+		if c := storages[i].Content; !slices.Contains(c, m.content) {
+			return refuse(creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",
+				m.what, m.volume, m.storage(), strings.Join(c, ", "), m.content), nil
+		}
+		there, err := e.client.Volumes(ctx, node, m.storage(), m.content)
+		if err != nil && !proxmox.IsAuthorization(err) {
+			return nil, err
+		}
+		if err == nil && !slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == m.volume }) {
+			return refuse(creating, "%s '%s' not found on node %s%s", m.what, m.volume, node, instead("volumes there", volumeIDs(there))), nil
+		}
+	}
+	return nil, nil
+}
+
+func volumeIDs(volumes []proxmox.Volume) []string {
+	ids := make([]string, 0, len(volumes))
+	for _, v := range volumes {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
+
+// freeDrives are where a CD-ROM drive is put, first to last: PVE's own habit
+// first.
+//
+//nolint:gochecknoglobals // A constant.
+var freeDrives = []string{"ide2", "ide0", "ide1", "ide3", "sata0", "sata1", "sata2", "sata3", "sata4", "sata5"}
+
+// freeDrive is the first drive that neither the VM nor an entry of the spec has.
+func (d devices) freeDrive(have map[string]string) string {
+	i := slices.IndexFunc(freeDrives, func(device string) bool {
+		_, taken := have[device]
+		return !taken && device != d.ISO && !has(d.Disks, device)
+	})
+	if i < 0 {
+		return ""
+	}
+	return freeDrives[i]
+}
+
+// mediumDrive is the drive that an ISO image goes into: one that is there, but
+// for cloud-init's, or a new one.
+func (d devices) mediumDrive(have map[string]string) string {
+	for _, device := range cdromsOf(have) {
+		if k, err := proxmox.ParseDisk(have[device]); err == nil && !k.CloudInit() && !isSeed(k.Volume) {
+			return device
+		}
+	}
+	return d.freeDrive(have)
+}
+
+// mediumOption is the CD-ROM drive of the ISO image.
+func (d desired) mediumOption() []option {
+	if d.ISO == nil || d.devices.ISO == "" {
+		return nil
+	}
+	return []option{{name: d.devices.ISO, same: sameMedium, want: func(string) (string, bool) {
+		return cmp.Or(*d.ISO, "none") + ",media=cdrom", true
+	}}}
+}
+
+// sameMedium compares what is in a CD-ROM drive. PVE adds the size.
+func sameMedium(a, b string) bool {
+	x, errX := proxmox.ParseDisk(a)
+	y, errY := proxmox.ParseDisk(b)
+	return errX == nil && errY == nil && x.Volume == y.Volume
+}

@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A source is the template or the VM that a VM is cloned from.
+type source struct {
+	proxmox.Guest
+
+	Config map[string]string
+
+	// Shared says whether all nodes reach its disks, and those of its clone.
+	Shared bool
+}
+
+// findSource resolves the source of the spec, or returns nil if nothing is
+// cloned.
+func (e *external) findSource(ctx context.Context, m Machine) (*source, error) {
+	p := m.Parameters()
+	s, err := e.sourceOf(ctx, m)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	if c := p.Clone; c != nil && c.Snapshot != nil {
+		if err := e.atSnapshot(ctx, s, *c.Snapshot); err != nil {
+			return nil, err
+		}
+	}
+	s.Shared, err = e.shared(ctx, s.Config, p.Clone)
+	return s, err
+}
+
+func (e *external) sourceOf(ctx context.Context, m Machine) (*source, error) {
+	p := m.Parameters()
+	switch {
+	case p.Template != nil:
+		return e.templateOf(ctx, p)
+	case p.Clone != nil && p.Clone.Machine != nil:
+		return e.machineSource(ctx, m, *p.Clone.Machine)
+	}
+	return nil, nil
+}
+
+func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters) (*source, error) {
+	guests, err := e.inventory.Guests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g, err := matchTemplate(guests, p.Template.String(), value(p.Node))
+	if err != nil {
+		return nil, err
+	}
+	config, err := e.client.Config(ctx, g.Ref())
+	return &source{Guest: g, Config: config.Values}, err
+}
+
+// machineSource is the VM of another Machine of the same scope. As for every
+// VM, its VMID alone does not prove that it is the one that is meant.
+func (e *external) machineSource(ctx context.Context, m Machine, name string) (*source, error) {
+	other, ok := e.object.DeepCopyObject().(Machine)
+	if !ok {
+		return nil, errors.Errorf("cannot read a %T: it is not a Machine", e.object)
+	}
+	err := e.kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, other)
+	if kerrors.IsNotFound(err) {
+		return nil, refuse(creating, "machine '%s' to clone not found", name)
+	}
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read machine %q to clone", name)
+	}
+	id, err := identityOf(other)
+	if err != nil || id.UUID == "" {
+		return nil, refuse(creating, "machine '%s' to clone has no VM yet", name)
+	}
+	v, err := e.find(ctx, id.VMID, other.GetAnnotations()[AnnotationNode])
+	switch {
+	case err != nil:
+		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
+	case v == nil || id.prove(v.Config) != ours || v.beingCreated():
+		return nil, refuse(creating, "machine '%s' to clone has no VM yet", name)
+	}
+	return &source{
+		Guest:  proxmox.Guest{VMID: v.VMID, Node: v.Node, Name: v.Config["name"], Type: "qemu", Template: v.template()},
+		Config: v.Config,
+	}, nil
+}
+
+// atSnapshot takes the configuration that the source had at a snapshot.
+func (e *external) atSnapshot(ctx context.Context, s *source, snapshot string) error {
+	config, err := e.client.SnapshotConfig(ctx, s.Ref(), snapshot)
+	if proxmox.IsUnknownReference(err) {
+		return refuse(creating, "snapshot '%s' of VM %d (%s) not found", snapshot, s.VMID, s.Name)
+	}
+	s.Config = config.Values
+	return err
+}
+
+// matchTemplate finds a template by its VMID or name. Of templates that have the
+// same name, the one on the node that the spec names is meant.
+func matchTemplate(guests []proxmox.Guest, template, node string) (proxmox.Guest, error) {
+	id, err := strconv.Atoi(template)
+	byID := err == nil
+	var found []proxmox.Guest
+	for _, g := range guests {
+		if g.Type == "qemu" && (byID && g.VMID == id || !byID && g.Template && g.Name == template) {
+			found = append(found, g)
+		}
+	}
+	if here := onNode(found, node); len(found) > 1 && len(here) > 0 {
+		found = here
+	}
+	switch {
+	case len(found) == 0:
+		return proxmox.Guest{}, refuse(creating, "template '%s' not found%s", template, instead("templates", templateNames(guests)))
+	case len(found) > 1:
+		return proxmox.Guest{}, refuse(creating, "template '%s' is the name of %d templates (VMID %s): name it by its VMID", template, len(found), vmids(found))
+	case !found[0].Template:
+		return proxmox.Guest{}, refuse(creating, "template '%s' is a VM, not a template", template)
+	}
+	return found[0], nil
+}
+
+func templateNames(guests []proxmox.Guest) []string {
+	var names []string
+	for _, g := range guests {
+		if g.Template && g.Type == "qemu" {
+			names = append(names, g.Name)
+		}
+	}
+	return names
+}
+
+// mostNames that a message lists.
+const mostNames = 10
+
+// instead says at the end of a message what there is in place of what is
+// missing.
+func instead(what string, names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case len(names) == 0:
+		return fmt.Sprintf("; there are no %s", what)
+	case len(names) > mostNames:
+		return fmt.Sprintf("; the %s are %s and %d more", what, strings.Join(names[:mostNames], ", "), len(names)-mostNames)
+	}
+	return fmt.Sprintf("; the %s are %s", what, strings.Join(names, ", "))
+}
+
+func onNode(guests []proxmox.Guest, node string) []proxmox.Guest {
+	var here []proxmox.Guest
+	for _, g := range guests {
+		if g.Node == node {
+			here = append(here, g)
+		}
+	}
+	return here
+}
+
+func vmids(guests []proxmox.Guest) string {
+	ids := make([]string, 0, len(guests))
+	for _, g := range guests {
+		ids = append(ids, strconv.Itoa(g.VMID))
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, ", ")
+}
+
+// firmwareDisks are the disks of a VM that are on no bus.
+//
+//nolint:gochecknoglobals // A constant.
+var firmwareDisks = []string{efiDevice, tpmDevice}
+
+// shared says whether all disks of a configuration are on shared storage, and
+// those of its clone too.
+func (e *external) shared(ctx context.Context, config map[string]string, c *v1alpha1.MachineClone) (bool, error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return false, err
+	}
+	shared := map[string]bool{}
+	for _, s := range storages {
+		shared[s.Name] = s.Shared
+	}
+	if c != nil && c.Storage != nil && !shared[*c.Storage] {
+		return false, nil
+	}
+	for device, value := range config {
+		if b := busOf(device); (b == "" || b == "net") && !slices.Contains(firmwareDisks, device) {
+			continue
+		}
+		d, err := proxmox.ParseDisk(value)
+		if err == nil && d.Storage() != "" && !shared[d.Storage()] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// sourceConfig is the configuration that a clone starts with, or nil.
+func (c *creation) sourceConfig() map[string]string {
+	switch {
+	case c.source == nil:
+		return nil
+	case c.Clone == nil || c.Clone.Storage == nil:
+		return c.source.Config
+	}
+	config := maps.Clone(c.source.Config)
+	for _, device := range disksOf(config) {
+		config[device] = movedTo(config[device], *c.Clone.Storage)
+	}
+	return config
+}
+
+// movedTo is a disk as it is on another storage, where its volume has yet to get
+// its name.
+func movedTo(disk, storage string) string {
+	d, err := proxmox.ParseDisk(disk)
+	if err != nil {
+		return disk
+	}
+	d.Volume = storage + ":" + strings.TrimPrefix(d.Volume, d.Storage()+":")
+	return d.String()
+}
