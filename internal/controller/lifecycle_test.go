@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -167,13 +168,15 @@ type world struct {
 
 const label = "example.org/world"
 
-// newWorld with the quickstart cluster, whose tasks take the durations given.
-func newWorld(t *testing.T, s scope, name string, durations map[string]string) *world {
+// newWorld with the quickstart cluster, whose tasks take the durations given, and
+// which has the version of PVE if one is given.
+func newWorld(t *testing.T, s scope, name string, durations map[string]string, version string) *world {
 	t.Helper()
 	scenario, err := simulator.Quickstart()
 	if err != nil {
 		t.Fatal(err)
 	}
+	scenario.Version = cmp.Or(version, scenario.Version)
 	scenario.Durations = map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
 	maps.Copy(scenario.Durations, durations)
 	w := &world{T: t, scope: s, name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}

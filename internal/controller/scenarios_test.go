@@ -42,6 +42,9 @@ type scenario struct {
 	reason    string
 	durations map[string]string
 	run       func(*world)
+
+	// version of PVE, if not that of the quickstart cluster.
+	version string
 }
 
 func scenarios() map[string]scenario {
@@ -72,12 +75,18 @@ func scenarios() map[string]scenario {
 
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
+	runAll(t, scenarios())
+}
+
+// runAll scenarios in both scopes.
+func runAll(t *testing.T, all map[string]scenario) {
+	t.Helper()
 	for scopeName, s := range scopes() {
-		for name, sc := range scenarios() {
+		for name, sc := range all {
 			t.Run(scopeName+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				t.Log(sc.reason)
-				sc.run(newWorld(t, s, strings.ToLower(scopeName)+"-"+name, sc.durations))
+				sc.run(newWorld(t, s, strings.ToLower(scopeName)+"-"+name, sc.durations, sc.version))
 			})
 		}
 	}

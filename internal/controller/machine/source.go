@@ -115,14 +115,20 @@ func (e *external) machineSource(ctx context.Context, m Machine, name string) (*
 	}, nil
 }
 
-// atSnapshot takes the configuration that the source had at a snapshot.
+// atSnapshot takes the configuration that the source had at a snapshot. What is
+// the description there is that of the snapshot.
 func (e *external) atSnapshot(ctx context.Context, s *source, snapshot string) error {
 	config, err := e.client.SnapshotConfig(ctx, s.Ref(), snapshot)
 	if proxmox.IsUnknownReference(err) {
 		return refuse(creating, "snapshot '%s' of VM %d (%s) not found", snapshot, s.VMID, s.Name)
 	}
-	s.Config = config.Values
-	return err
+	if err != nil {
+		return err
+	}
+	description := s.Config["description"]
+	s.Config = maps.Clone(config.Values)
+	s.Config["description"] = description
+	return nil
 }
 
 // matchTemplate finds a template by its VMID or name. Of templates that have the

@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+func TestSources(t *testing.T) {
+	t.Parallel()
+	both := map[string]func(*world){
+		"image": fromImage, "iso": fromISO, "machine": fromMachine, "snapshot": fromSnapshot,
+	}
+	all := map[string]scenario{}
+	for name, run := range both {
+		all[name+"-8"] = scenario{reason: "A VM has a source, on PVE 8.", version: "8.4", run: run}
+		all[name+"-9"] = scenario{reason: "A VM has a source, on PVE 9.", version: "9.2", run: run}
+	}
+	runAll(t, all)
+}
+
+const cloudImage = "local:import/debian-13-genericcloud-amd64.qcow2"
+
+func fromImage(w *world) {
+	w.create(v1alpha1.MachineParameters{
+		Image:     &v1alpha1.MachineImage{Volume: cloudImage},
+		Disks:     []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("local-lvm")}},
+		Networks:  []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr0"), IPConfig: &v1alpha1.MachineIPConfig{Address: new("dhcp")}}},
+		CloudInit: &v1alpha1.MachineCloudInit{User: new("debian")},
+	})
+	w.ready()
+	v := w.vm()
+	if d := v.Config["scsi0"]; !strings.HasPrefix(d, "local-lvm:vm-10000-disk-0") || !strings.Contains(d, "size=10G") {
+		w.Errorf("the disk is %s", d)
+	}
+	if d := v.Config["ide2"]; !strings.HasPrefix(d, "local-lvm:vm-10000-cloudinit") || v.Config["ciuser"] != "debian" {
+		w.Errorf("the cloud-init drive is %s", d)
+	}
+	if n := len(w.writes()); n > 4 {
+		w.Errorf("want at most four writes, got %d:\n%s", n, w)
+	}
+	w.unchanged()
+	w.finish()
+}
+
+// unchanged has the Machine looked at once more, and expects no write.
+func (w *world) unchanged() {
+	w.Helper()
+	looks := func() int {
+		return len(slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool { return !strings.HasSuffix(r.Path, "/pending") }))
+	}
+	writes, before := len(w.writes()), looks()
+	w.annotate("example.org/look", strconv.Itoa(before))
+	w.eventually("the VM is looked at twice", func() bool { return looks() > before+1 })
+	if got := w.writes(); len(got) != writes {
+		w.Errorf("nothing has changed, and %v was written", got[writes:])
+	}
+}
+
+// annotate the Machine, which has it looked at.
+func (w *world) annotate(key, value string) {
+	w.Helper()
+	w.eventually("the annotation is set", func() bool {
+		w.exists()
+		a := w.m.GetAnnotations()
+		a[key] = value
+		w.m.SetAnnotations(a)
+		return w.kube.Update(w.Context(), w.m) == nil
+	})
+}
+
+func fromISO(w *world) {
+	w.create(v1alpha1.MachineParameters{
+		ISO:   new("local:iso/debian-13.1.0-amd64-netinst.iso"),
+		Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("10G")}},
+	})
+	w.ready()
+	if d := w.vm().Config["ide2"]; !strings.HasPrefix(d, "local:iso/debian-13.1.0-amd64-netinst.iso") {
+		w.Errorf("the CD-ROM drive is %s", d)
+	}
+	if n := len(w.writes()); n != 2 {
+		w.Errorf("want two writes, to create and to start:\n%s", w)
+	}
+	w.unchanged()
+	w.change(func(p *v1alpha1.MachineParameters) { p.ISO = new("") })
+	w.eventually("the medium is ejected", func() bool { return w.vm().Config["ide2"] == "none,media=cdrom" })
+	w.finish()
+}
+
+// cloneOf the world's Machine, which is the world's Machine from now on.
+func (w *world) cloneOf(clone v1alpha1.MachineClone) (of machine.Machine) {
+	w.Helper()
+	of = w.m
+	w.create(v1alpha1.MachineParameters{Clone: &clone}, func(m machine.Machine) {
+		m.SetName(w.name + "-copy")
+		switch m := m.(type) {
+		case *cluster.Machine:
+			m.Spec.WriteConnectionSecretToReference.Name += "-copy"
+		case *namespaced.Machine:
+			m.Spec.WriteConnectionSecretToReference.Name += "-copy"
+		}
+	})
+	w.ready()
+	return of
+}
+
+func fromMachine(w *world) {
+	w.create(ubuntu(), func(m machine.Machine) { m.SetLabels(map[string]string{label: w.name, "role": "golden-" + w.name}) })
+	w.ready()
+	of := w.cloneOf(v1alpha1.MachineClone{MachineSelector: &v1alpha1.Selector{MatchLabels: map[string]string{"role": "golden-" + w.name}}})
+	if c := w.m.Parameters().Clone; c.Machine == nil || *c.Machine != w.name || c.MachineRef == nil || c.MachineRef.Name != w.name {
+		w.Errorf("the selector was resolved to %+v", c)
+	}
+	if v := w.vm(); v.Power != simulator.Running || strings.Contains(v.Config["scsi0"], "base-") || v.VMID == int(*of.Observation().VMID) {
+		w.Errorf("want a full clone that runs, got %+v", v)
+	}
+	w.delete()
+	w.gone()
+	w.m = of
+	if ours := w.ours(); !slices.Equal(ours, []int{10000}) {
+		w.Errorf("want the first VM, got %v", ours)
+	}
+	w.finish()
+}
+
+func fromSnapshot(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	w.pve.Edit(func(s *simulator.State) {
+		g := s.Guests[w.vmid()]
+		g.Snapshots = map[string]*simulator.Snapshot{"before": {Config: maps.Clone(g.Config)}}
+		g.Snapshots["before"].Config["cores"] = "3"
+	})
+	of := w.cloneOf(v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: w.name}, Snapshot: new("before")})
+	if got := w.vm().Config["cores"]; got != "3" {
+		w.Errorf("the clone has %q cores", got)
+	}
+	w.delete()
+	w.gone()
+	w.m = of
+	w.finish()
+}
