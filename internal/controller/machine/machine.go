@@ -47,14 +47,13 @@ type Machine interface {
 
 // A Client does to PVE what a Machine needs done.
 type Client interface {
+	Library
+
 	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
-	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
-	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
-	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
 
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)

@@ -26,6 +26,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// A Library has what VMs are made from and plugged into.
+type Library interface {
+	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+}
+
 // A medium is a volume that a VM is created from, and that PVE has to find on
 // the VM's node.
 type medium struct {
