@@ -601,14 +601,14 @@ type MachinePlacement struct {
 	// running VMs, as a quantity of bytes, 0 to 16Ti. Default: a twentieth of the
 	// node's memory, at most 2Gi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).sign() >= 0 && quantity(string(self)).compareTo(quantity('16Ti')) <= 0",messageExpression="'placement.minFreeMemory %s is not a quantity of 0 to 16Ti'.format([self])"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('0')) >= 0 && quantity(string(self)).compareTo(quantity('16Ti')) <= 0",messageExpression="'placement.minFreeMemory %s is not a quantity of 0 to 16Ti'.format([self])"
 	MinFreeMemory *resource.Quantity `json:"minFreeMemory,omitempty"`
 
 	// MinFreeStorage that each storage of the VM must keep, as a quantity of
 	// bytes, 0 to 1Pi. The whole size of new disks counts, those of thin storages
 	// too. Default: a twentieth of the storage, at most 10Gi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).sign() >= 0 && quantity(string(self)).compareTo(quantity('1Pi')) <= 0",messageExpression="'placement.minFreeStorage %s is not a quantity of 0 to 1Pi'.format([self])"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('0')) >= 0 && quantity(string(self)).compareTo(quantity('1Pi')) <= 0",messageExpression="'placement.minFreeStorage %s is not a quantity of 0 to 1Pi'.format([self])"
 	MinFreeStorage *resource.Quantity `json:"minFreeStorage,omitempty"`
 
 	// CPUOvercommitPercent is how many virtual CPUs the running VMs of the node
