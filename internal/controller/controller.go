@@ -27,8 +27,10 @@ import (
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 )
 
@@ -70,6 +72,34 @@ func table() []entry {
 			Object:           &namespaced.Machine{},
 			List:             &namespaced.MachineList{},
 		}),
+		inCluster(clusters, clustersOfCluster()),
+		inNamespaces(clusters, clustersOfNamespaces()),
+		inCluster(nodes(clustersOfCluster()), kind.Identity{
+			GroupVersionKind: cluster.ProxmoxNodeGroupVersionKind,
+			Object:           &cluster.ProxmoxNode{},
+			List:             &cluster.ProxmoxNodeList{},
+		}),
+		inNamespaces(nodes(clustersOfNamespaces()), kind.Identity{
+			GroupVersionKind: namespaced.ProxmoxNodeGroupVersionKind,
+			Object:           &namespaced.ProxmoxNode{},
+			List:             &namespaced.ProxmoxNodeList{},
+		}),
+	}
+}
+
+func clustersOfCluster() kind.Identity {
+	return kind.Identity{
+		GroupVersionKind: cluster.ProxmoxClusterGroupVersionKind,
+		Object:           &cluster.ProxmoxCluster{},
+		List:             &cluster.ProxmoxClusterList{},
+	}
+}
+
+func clustersOfNamespaces() kind.Identity {
+	return kind.Identity{
+		GroupVersionKind: namespaced.ProxmoxClusterGroupVersionKind,
+		Object:           &namespaced.ProxmoxCluster{},
+		List:             &namespaced.ProxmoxClusterList{},
 	}
 }
 
@@ -123,6 +153,23 @@ func machines(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
 		o.Metrics.Machines(mgr.GetClient(), id.List, mgr.Elected())
 	}
 	return nil
+}
+
+// clusters sets up a kind of ProxmoxClusters. Those of all scopes can stand for
+// the same PVE cluster.
+func clusters(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+	return pvecluster.Setup(mgr, o, id, []resource.ManagedList{&cluster.ProxmoxClusterList{}, &namespaced.ProxmoxClusterList{}})
+}
+
+// nodes sets up a kind of ProxmoxNodes of ProxmoxClusters of a kind. Those of all
+// scopes can stand for the same node.
+func nodes(clusters kind.Identity) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+		return node.Setup(mgr, o, node.Kinds{
+			Identity: id, Cluster: clusters,
+			Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}},
+		})
+	}
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

@@ -37,6 +37,7 @@ type Client interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
+	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 }
 
 // Defaults of the options.
@@ -105,6 +106,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.guests.read, c.nodes.read, c.storages.read, c.tasks.read = client.Guests, client.Nodes, client.Storages, client.Tasks
 	c.around.mappings.read, c.around.fingerprints.read = client.PCIMappings, client.Fingerprints
+	c.around.status.read = client.ClusterStatus
 	c.around.bridges = map[string]*reading[[]proxmox.Bridge]{}
 	return c
 }

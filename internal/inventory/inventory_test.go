@@ -106,6 +106,10 @@ func (p *pve) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return map[string]string{"pve1": "AA"}, p.wait(ctx)
 }
 
+func (p *pve) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
+	return proxmox.ClusterStatus{Name: "lab"}, p.wait(ctx)
+}
+
 func (p *pve) Task(context.Context, proxmox.UPID) (proxmox.Task, error) {
 	p.looks.Add(1)
 	p.mu.Lock()
@@ -443,6 +447,9 @@ func TestSurroundings(t *testing.T) {
 			if m, err := c.PCIMappings(t.Context()); err != nil || len(m) != 1 {
 				t.Errorf("PCIMappings(): got %v, %v", m, err)
 			}
+			if s, err := c.ClusterStatus(t.Context()); err != nil || s.Name != "lab" {
+				t.Errorf("ClusterStatus(): got %v, %v", s, err)
+			}
 			if f, err := c.Fingerprints(t.Context()); err != nil || f["pve1"] != "AA" {
 				t.Errorf("Fingerprints(): got %v, %v", f, err)
 			}
@@ -450,12 +457,12 @@ func TestSurroundings(t *testing.T) {
 		read()
 		pass(slowAge)
 		read()
-		if got := p.calls.Load(); got != 4 {
+		if got := p.calls.Load(); got != 5 {
 			t.Errorf("want one call for each node and list within %s, got %d", slowAge, got)
 		}
 		pass(time.Second)
 		read()
-		if got := p.calls.Load(); got != 8 {
+		if got := p.calls.Load(); got != 10 {
 			t.Errorf("want all asked again after %s, got %d calls", slowAge, got)
 		}
 	})

@@ -32,6 +32,7 @@ const slowAge = 20 * time.Second
 type surroundings struct {
 	mappings     reading[[]proxmox.PCIMapping]
 	fingerprints reading[map[string]string]
+	status       reading[proxmox.ClusterStatus]
 
 	mu      sync.Mutex
 	bridges map[string]*reading[[]proxmox.Bridge]
@@ -64,4 +65,10 @@ func (c *Cluster) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 // Fingerprints of the nodes' certificates, at most 20 seconds old.
 func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return c.around.fingerprints.get(ctx, c.life, c.now, max(slowAge, c.maxAge))
+}
+
+// ClusterStatus is the cluster's name, quorum and members, at most 20 seconds
+// old.
+func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
+	return c.around.status.get(ctx, c.life, c.now, max(slowAge, c.maxAge))
 }

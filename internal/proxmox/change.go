@@ -21,6 +21,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -304,4 +305,9 @@ func (c *Client) Delete(ctx context.Context, ref Ref, o DeleteOptions) (UPID, er
 		r.query = url.Values{"purge": {"1"}}
 	}
 	return c.start(ctx, ref, r)
+}
+
+// Names of the options that the change sets or deletes, sorted.
+func (c Change) Names() []string {
+	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(c.Set)), c.Delete)))
 }

@@ -18,7 +18,6 @@ package kind
 
 import (
 	"context"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -87,29 +86,4 @@ func Manages(mg resource.Managed) bool {
 		}
 	}
 	return false
-}
-
-// A Problem keeps a resource from being ready. Its text is a sentence without
-// its point.
-type Problem struct {
-	// Reason of the condition Ready.
-	Reason xpv2.ConditionReason
-
-	// Message of the condition.
-	Message string
-}
-
-// Ready is the condition of a resource with these problems, of which the first
-// gives the reason.
-func Ready(problems ...Problem) xpv2.Condition {
-	if len(problems) == 0 {
-		return xpv2.Available()
-	}
-	messages := make([]string, 0, len(problems))
-	for _, p := range problems {
-		messages = append(messages, p.Message)
-	}
-	c := xpv2.Unavailable().WithMessage(strings.Join(messages, "; "))
-	c.Reason = problems[0].Reason
-	return c
 }

@@ -22,6 +22,7 @@ package settings
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -90,13 +91,31 @@ func (d Declared) SetParts(name, defaultPart string, parts map[string]*string) {
 	}
 }
 
-// CompareAsSet takes a declared part for a list separated by semicolons whose
-// order does not matter.
-func (d Declared) CompareAsSet(name, part string) {
+// Compare says how texts of a declared part are compared.
+func (d Declared) Compare(name, part string, same func(a, b string) bool) {
 	if v, ok := d[name].Parts[part]; ok {
-		v.Same = SameSet
+		v.Same = same
 		d[name].Parts[part] = v
 	}
+}
+
+// Number is a number as PVE writes it, or nil.
+func Number[T int32 | int64](n *T) *string {
+	if n == nil {
+		return nil
+	}
+	return new(strconv.FormatInt(int64(*n), 10))
+}
+
+// Boolean is a boolean as PVE writes it, or nil.
+func Boolean(b *bool) *string {
+	if b == nil {
+		return nil
+	}
+	if *b {
+		return new("1")
+	}
+	return new("0")
 }
 
 // SameSet says whether two lists, separated by semicolons, have the same items.
@@ -215,10 +234,8 @@ const hidden = "********"
 
 // Differences show a change of the declared settings.
 func (d Declared) Differences(c proxmox.Change, seen proxmox.Settings) []v1alpha1.OptionDifference {
-	names := append(slices.Collect(maps.Keys(c.Set)), c.Delete...)
-	slices.Sort(names)
 	var out []v1alpha1.OptionDifference
-	for _, name := range names {
+	for _, name := range c.Names() {
 		out = append(out, v1alpha1.OptionDifference{
 			Option: name, Current: d[name].shown(seen.Values[name]), Desired: d[name].shown(c.Set[name]),
 		})
@@ -234,4 +251,21 @@ func (s Setting) shown(text string) string {
 		return strings.ToValidUTF8(text[:longestShown], "") + "…"
 	}
 	return text
+}
+
+// Location is the setting of a place.
+func Location(l *v1alpha1.Location) Setting {
+	s := Setting{Parts: map[string]Value{
+		"latitude": {Text: l.Latitude, Same: sameNumber}, "longitude": {Text: l.Longitude, Same: sameNumber},
+	}}
+	if l.Name != nil {
+		s.Parts["name"] = Value{Text: *l.Name}
+	}
+	return s
+}
+
+func sameNumber(a, b string) bool {
+	x, errA := strconv.ParseFloat(a, 64)
+	y, errB := strconv.ParseFloat(b, 64)
+	return errA == nil && errB == nil && x == y
 }

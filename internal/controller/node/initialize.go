@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reference"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Initialize writes down which node and which cluster are meant.
+func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
+	n, ok := mg.(Node)
+	if !ok || meta.WasDeleted(mg) {
+		return nil
+	}
+	before, ok := n.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", n)
+	}
+	if err := name(n); err != nil {
+		return err
+	}
+	if err := c.resolve(ctx, n); err != nil {
+		return err
+	}
+	if equality.Semantic.DeepEqual(before, n) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return errors.Wrap(c.kube.Patch(ctx, n, patch), "cannot write down the node and its cluster")
+}
+
+// name sets the external name, which is the node's name for good.
+func name(n Node) error {
+	wanted := n.Parameters().NodeName
+	switch is := meta.GetExternalName(n); {
+	case is == "" && wanted == nil:
+		meta.SetExternalName(n, n.GetName())
+	case is == "":
+		meta.SetExternalName(n, *wanted)
+	case wanted != nil && *wanted != is:
+		return errors.Errorf("nodeName is %q, but this resource stands for node %q, its external name", *wanted, is)
+	}
+	return nil
+}
+
+// resolve the reference to the ProxmoxCluster, or the selector.
+func (c *connector) resolve(ctx context.Context, n Node) error {
+	p := n.Parameters()
+	if p.Cluster != nil || p.ClusterRef == nil && p.ClusterSelector == nil {
+		return nil
+	}
+	to, err := c.target()
+	if err != nil {
+		return err
+	}
+	request := reference.ResolutionRequest{
+		To: to, Namespace: n.GetNamespace(), Extract: func(mg resource.Managed) string { return mg.GetName() },
+	}
+	if r := p.ClusterRef; r != nil {
+		request.Reference = &xpv2.Reference{Name: r.Name}
+	}
+	if s := p.ClusterSelector; s != nil {
+		request.Selector = &xpv2.Selector{MatchLabels: s.MatchLabels, MatchControllerRef: s.MatchControllerRef}
+	}
+	found, err := reference.NewAPIResolver(c.kube, n).Resolve(ctx, request)
+	if err != nil {
+		return errors.Wrap(err, "cannot find the ProxmoxCluster of the node")
+	}
+	p.Cluster = &found.ResolvedValue
+	return nil
+}
+
+func (c *connector) target() (reference.To, error) {
+	cluster, ok := c.cluster.Object.DeepCopyObject().(resource.Managed)
+	list, isList := c.cluster.List.DeepCopyObject().(resource.ManagedList)
+	if !ok || !isList {
+		return reference.To{}, errors.Errorf("cannot copy a %T", c.cluster.Object)
+	}
+	return reference.To{Managed: cluster, List: list}, nil
+}

@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/settings"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A plan is what is to be done to a node.
+type plan struct {
+	config proxmox.Change
+	dns    *proxmox.DNS // nil: stays
+	zone   *string      // nil: stays
+
+	differences []v1alpha1.OptionDifference
+}
+
+func (p plan) empty() bool { return len(p.differences) == 0 }
+
+// options of the plan, by their names.
+func (p plan) options() []string {
+	names := make([]string, 0, len(p.differences))
+	for _, d := range p.differences {
+		names = append(names, d.Option)
+	}
+	return names
+}
+
+// declared is the node's configuration in a spec.
+func declared(p *v1alpha1.ProxmoxNodeParameters) settings.Declared {
+	d := settings.Declared{}
+	d.SetSame("description", p.Description, settings.SameText)
+	d.Set("startall-onboot-delay", settings.Number(p.StartAllOnBootDelay))
+	d.Set("ballooning-target", settings.Number(p.BallooningTarget))
+	if w := p.WakeOnLAN; w != nil {
+		d.SetParts("wakeonlan", "mac", map[string]*string{
+			"mac": &w.MACAddress, "bind-interface": w.BindInterface, "broadcast-address": w.BroadcastAddress,
+		})
+		d.Compare("wakeonlan", "mac", strings.EqualFold)
+	}
+	if p.Location != nil {
+		d["location"] = settings.Location(p.Location)
+	}
+	return d
+}
+
+// makePlan compares the node's settings with those declared. What is not declared
+// is not read.
+func (e *external) makePlan(ctx context.Context, n Node, name string, version proxmox.Version) error {
+	p := n.Parameters()
+	if p.Location != nil && !version.AtLeast(9, 1) {
+		return errors.Errorf("location needs Proxmox VE 9.1, the node has %s", version.Version)
+	}
+	for _, compare := range []func(context.Context, *v1alpha1.ProxmoxNodeParameters, string) error{
+		e.compareConfig, e.compareDNS, e.compareTimeZone,
+	} {
+		if err := compare(ctx, p, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *external) compareConfig(ctx context.Context, p *v1alpha1.ProxmoxNodeParameters, name string) error {
+	d := declared(p)
+	if len(d) == 0 {
+		return nil
+	}
+	seen, err := e.client.NodeConfig(ctx, name)
+	if err != nil {
+		return err
+	}
+	if e.plan.config, err = d.Change(seen); err != nil {
+		return err
+	}
+	e.plan.differences = append(e.plan.differences, d.Differences(e.plan.config, seen)...)
+	return nil
+}
+
+func (e *external) compareDNS(ctx context.Context, p *v1alpha1.ProxmoxNodeParameters, name string) error {
+	if p.DNS == nil {
+		return nil
+	}
+	seen, err := e.client.NodeDNS(ctx, name)
+	if err != nil {
+		return err
+	}
+	wanted := seen
+	if p.DNS.SearchDomain != nil {
+		wanted.SearchDomain = *p.DNS.SearchDomain
+	}
+	if len(p.DNS.Servers) > 0 {
+		wanted.Servers = p.DNS.Servers
+	}
+	if wanted.SearchDomain != seen.SearchDomain {
+		e.plan.add("search", seen.SearchDomain, wanted.SearchDomain)
+	}
+	if !slices.Equal(wanted.Servers, seen.Servers) {
+		e.plan.add("dns", strings.Join(seen.Servers, " "), strings.Join(wanted.Servers, " "))
+	}
+	if wanted.SearchDomain != seen.SearchDomain || !slices.Equal(wanted.Servers, seen.Servers) {
+		e.plan.dns = &wanted
+	}
+	return nil
+}
+
+func (e *external) compareTimeZone(ctx context.Context, p *v1alpha1.ProxmoxNodeParameters, name string) error {
+	if p.TimeZone == nil {
+		return nil
+	}
+	seen, err := e.client.NodeTimeZone(ctx, name)
+	if err != nil {
+		return err
+	}
+	if seen != *p.TimeZone {
+		e.plan.zone = p.TimeZone
+		e.plan.add("timezone", seen, *p.TimeZone)
+	}
+	return nil
+}
+
+func (p *plan) add(option, current, desired string) {
+	p.differences = append(p.differences, v1alpha1.OptionDifference{Option: option, Current: current, Desired: desired})
+}
+
+// carryOut the plan. What was done before an error is found done the next time.
+func (e *external) carryOut(ctx context.Context, name string) error {
+	if err := e.client.SetNodeConfig(ctx, name, e.plan.config); err != nil {
+		return err
+	}
+	if e.plan.dns != nil {
+		if err := e.client.SetNodeDNS(ctx, name, *e.plan.dns); err != nil {
+			return err
+		}
+	}
+	if e.plan.zone == nil {
+		return nil
+	}
+	return e.client.SetNodeTimeZone(ctx, name, *e.plan.zone)
+}

@@ -1,0 +1,199 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// statusInterval is how old amounts and times in a status may be.
+const statusInterval = time.Minute
+
+// A sight is all that is seen of a node.
+type sight struct {
+	node        proxmox.Node
+	cluster     string
+	fingerprint string
+	vms         int32
+	storages    []proxmox.Storage
+
+	// The rest is known of a node that is online only.
+	status   proxmox.NodeStatus
+	bridges  []proxmox.Bridge
+	mappings []proxmox.PCIMapping
+}
+
+// look at the node. The cluster is asked first, since a node that is offline
+// answers late or never.
+func (e *external) look(ctx context.Context, name string) (*sight, error) {
+	nodes, err := e.inventory.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == name })
+	if i < 0 {
+		return nil, absentError{errors.Errorf("node %q does not exist: the cluster has %s", name, names(nodes))}
+	}
+	s := &sight{node: nodes[i]}
+	if err := e.lookAtCluster(ctx, s); err != nil {
+		return nil, err
+	}
+	if !s.node.Online() {
+		return s, nil
+	}
+	return s, e.lookInside(ctx, s)
+}
+
+func names(nodes []proxmox.Node) string {
+	all := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		all = append(all, n.Name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// lookAtCluster for what it knows of the node. Its name needs a privilege that
+// nothing else here needs.
+func (e *external) lookAtCluster(ctx context.Context, s *sight) error {
+	status, err := e.inventory.ClusterStatus(ctx)
+	if err != nil && !proxmox.IsAuthorization(err) {
+		return err
+	}
+	s.cluster = status.Name
+	fingerprints, err := e.inventory.Fingerprints(ctx)
+	if err != nil {
+		return err
+	}
+	s.fingerprint = fingerprints[s.node.Name]
+	guests, err := e.inventory.Guests(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range guests {
+		if g.Node == s.node.Name && g.Type == "qemu" && !g.Template {
+			s.vms++
+		}
+	}
+	storages, err := e.inventory.Storages(ctx)
+	s.storages = slices.DeleteFunc(slices.Clone(storages), func(st proxmox.Storage) bool {
+		return st.Node != s.node.Name || st.Status != "available"
+	})
+	return err
+}
+
+// lookInside asks the node itself.
+func (e *external) lookInside(ctx context.Context, s *sight) error {
+	var err error
+	if s.status, err = e.client.NodeStatus(ctx, s.node.Name); err != nil {
+		return err
+	}
+	if s.bridges, err = e.inventory.Bridges(ctx, s.node.Name); err != nil {
+		return err
+	}
+	s.mappings, err = e.inventory.PCIMappings(ctx)
+	return err
+}
+
+// observation is what the status shows. Of a node that is offline, it shows what
+// was seen before.
+func (s *sight) observation(before v1alpha1.ProxmoxNodeObservation, d []v1alpha1.OptionDifference) v1alpha1.ProxmoxNodeObservation {
+	o := *before.DeepCopy()
+	o.NodeName, o.ClusterName, o.Status, o.Fingerprint = s.node.Name, s.cluster, s.node.Status, s.fingerprint
+	o.VMCount, o.Difference = &s.vms, d
+	if !s.node.Online() {
+		o.UptimeSeconds = nil
+		return o
+	}
+	o.Version, o.Kernel = s.status.Version, s.status.Kernel
+	o.UptimeSeconds = new(int64(s.status.Uptime / time.Second))
+	o.Resources, o.Networks, o.PCIMappings = s.resources(), s.networks(), s.devices()
+	return o
+}
+
+func (s *sight) resources() *v1alpha1.ProxmoxNodeResources {
+	r := &v1alpha1.ProxmoxNodeResources{
+		CPU: v1alpha1.ResourceUse{
+			Total: int64(s.status.CPUs), Used: int64(math.Ceil(s.status.CPU * float64(s.status.CPUs))),
+		},
+		Memory: v1alpha1.ResourceUse{Total: s.status.MaxMemory, Used: s.status.Memory},
+	}
+	for _, st := range s.storages {
+		r.Storage.Total += st.MaxDisk
+		r.Storage.Used += st.Disk
+	}
+	return r
+}
+
+func (s *sight) networks() []v1alpha1.ProxmoxNodeNetwork {
+	out := make([]v1alpha1.ProxmoxNodeNetwork, 0, len(s.bridges))
+	for _, b := range s.bridges {
+		out = append(out, v1alpha1.ProxmoxNodeNetwork{
+			Name: b.Name, Type: b.Type, Active: b.Active, VLANAware: b.VLANAware, CIDR: b.CIDR,
+			Ports: slices.Compact(slices.Sorted(slices.Values(b.Ports))),
+		})
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.ProxmoxNodeNetwork) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (s *sight) devices() []v1alpha1.ProxmoxNodePCIMapping {
+	var out []v1alpha1.ProxmoxNodePCIMapping
+	for _, m := range s.mappings {
+		if devices := m.Devices[s.node.Name]; len(devices) > 0 {
+			out = append(out, v1alpha1.ProxmoxNodePCIMapping{Name: m.Name, Devices: slices.Compact(slices.Sorted(slices.Values(devices)))})
+		}
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.ProxmoxNodePCIMapping) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// settle writes what is seen into a status. What changes all the time alone does
+// not change it before the interval is over.
+func settle(o *v1alpha1.ProxmoxNodeObservation, seen v1alpha1.ProxmoxNodeObservation, now time.Time) {
+	at := o.LastUpdated
+	young := at != nil && now.Sub(at.Time) < statusInterval && !at.After(now)
+	if young && equality.Semantic.DeepEqual(calm(*o), calm(seen)) {
+		return
+	}
+	*o = seen
+	o.LastUpdated = &metav1.Time{Time: now.Truncate(time.Second)}
+}
+
+// calm is an observation without what changes all the time.
+func calm(o v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
+	o = *o.DeepCopy()
+	o.Ready, o.LastUpdated = false, nil
+	if o.UptimeSeconds != nil {
+		o.UptimeSeconds = new(int64)
+	}
+	if o.Resources != nil {
+		o.Resources.CPU.Used, o.Resources.Memory.Used, o.Resources.Storage.Used = 0, 0, 0
+	}
+	return o
+}
