@@ -127,6 +127,10 @@ func TestTable(t *testing.T) {
 		"ClusterProviderConfig.proxmox.m.vitistack.io",
 		"Machine.proxmox.vitistack.io",
 		"Machine.proxmox.m.vitistack.io",
+		"ProxmoxCluster.proxmox.vitistack.io",
+		"ProxmoxCluster.proxmox.m.vitistack.io",
+		"ProxmoxNode.proxmox.vitistack.io",
+		"ProxmoxNode.proxmox.m.vitistack.io",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table(): -want, +got:\n%s", diff)
