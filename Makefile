@@ -23,14 +23,14 @@ PACK_FLAGS = --version='$(VERSION)' --ldflags='$(LDFLAGS)' --epoch=$(or $(SOURCE
 # The linter is one program for each of its pins and each version of Go.
 LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
 
-# Packages of the launcher's module without the end-to-end tests, which need the provider's programs.
-LOCAL_PACKAGES = $$($(GO) list ./... | grep -v '/cluster/e2e')
+# Packages of the launcher's module without the tests that need the provider's programs.
+LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(e2e|ui)')
 
 GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/crds/*' \) -type f -exec cksum {} + | sort -k3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test e2e generate check-generate lint build image xpkg publish xpkg-program launcher clean clean-all
+.PHONY: help demo run up test test-ui e2e generate check-generate lint build image xpkg publish xpkg-program launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -61,6 +61,10 @@ ifneq ($(wildcard cluster/e2e),)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./e2e/...
 endif
+
+test-ui: build ## Test the simulator's page in a Chromium; without one, Debian's is fetched into .cache/.
+	@CHROMIUM="$$(hack/chromium)" && export CHROMIUM && \
+	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 $(ARGS) ./ui/...
 
 generate: ## Generate deep copies, definitions and method sets from the types in apis/.
 	$(GO) generate ./apis
