@@ -218,6 +218,11 @@ func (p *Pool) contains(path string) bool {
 	return ok && p.VMs[atoi(vmid)]
 }
 
+func vmidText(vmid int) string { return strconv.Itoa(vmid) }
+
+// vmPath is the path of the privileges on a guest.
+func vmPath(vmid int) string { return "/vms/" + strconv.Itoa(vmid) }
+
 // view answers, for one identity, the same question for many objects of a list.
 type view struct {
 	st  *State

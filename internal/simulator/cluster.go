@@ -74,11 +74,13 @@ func (c *call) nextID() (any, error) {
 		}
 		return c.str("vmid"), nil
 	}
-	for id := 100; ; id++ {
+	lower, upper := c.idRange(c.state.Options)
+	for id := lower; id < upper; id++ {
 		if c.state.Guests[id] == nil {
 			return strconv.Itoa(id), nil
 		}
 	}
+	return nil, die("unable to get any free VMID in range [%d, %d]", lower, upper-1)
 }
 
 func (c *call) clusterStatus() (any, error) {
@@ -98,10 +100,6 @@ func (c *call) clusterStatus() (any, error) {
 		})
 	}
 	return out, nil
-}
-
-func (c *call) clusterOptions() (any, error) {
-	return map[string]any{"allowed-tags": []string{}, "mac_prefix": "BC:24:11", "description": ""}, nil
 }
 
 func (c *call) clusterTasks() (any, error) {
@@ -174,7 +172,7 @@ func (c *call) guestResources() []map[string]any {
 			entry["pool"] = pool
 		}
 		if ha := c.state.HA[haID(vmid)]; ha != nil {
-			entry["hastate"] = ha.State
+			entry["hastate"] = ha.wanted()
 		}
 		out = append(out, entry)
 	}

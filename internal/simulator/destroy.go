@@ -18,6 +18,7 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -67,7 +68,11 @@ func (o *op) destroyable(d *destruction) (*Guest, error) {
 		return nil, die("can't remove VM %d - protection mode enabled", d.vmid)
 	case !d.purge && o.st.HA[haID(d.vmid)] != nil:
 		return nil, die("unable to remove VM %d - used in HA resources and purge parameter not set.", d.vmid)
-	case g.Power != Stopped:
+	}
+	if err := o.st.replicates(d.vmid); err != nil && !d.purge {
+		return nil, err
+	}
+	if g.Power != Stopped {
 		return nil, die("VM %d is running - destroy failed", d.vmid)
 	}
 	return g, nil
@@ -133,6 +138,7 @@ func (o *op) destroy(d *destruction) {
 			delete(o.st.HA, haID(d.vmid))
 			o.logf("NOTE: removed VM %d from HA resource configuration.", d.vmid)
 		}
+		maps.DeleteFunc(o.st.Replications, func(id string, _ map[string]string) bool { return replicated(id) == vmidText(d.vmid) })
 	}
 	delete(o.st.Guests, d.vmid)
 }

@@ -47,6 +47,11 @@ func die(format string, args ...any) error {
 	return &failure{status: http.StatusInternalServerError, message: fmt.Sprintf(format, args...)}
 }
 
+// errModified is the error of a change to something that has changed since its digest was read.
+func errModified() error {
+	return die("detected modified configuration - file changed by other user? Try again.")
+}
+
 // paramError is the error of a call with one wrong parameter: status 400.
 func paramError(name, format string, args ...any) error {
 	return paramErrors(map[string]string{name: fmt.Sprintf(format, args...)})

@@ -170,7 +170,7 @@ func (a *guestAccess) bridge(nic map[string]string) error {
 		}
 		return nil
 	}
-	path := "/sdn/zones/localnetwork/" + bridge
+	path := "/sdn/zones/" + a.st.zoneOf(bridge) + "/" + bridge
 	if tag := nic["tag"]; tag != "" && a.st.may(a.who, path+"/"+tag, "SDN.Use") {
 		return nil
 	}

@@ -292,6 +292,9 @@ func (u *update) remove(key string) error {
 	case isUnused(key):
 		return u.dropUnused(key)
 	case key == "tags":
+		if err := u.mayTag(u.g.VMID, "", firstOf(value, pending), ""); err != nil {
+			return err
+		}
 		delete(u.g.Config, key)
 	default:
 		if waiting && isDrive(key) {
@@ -387,6 +390,9 @@ func (u *update) set(key, value string, ch *change) error {
 		u.g.Config[key] = value
 	case key == "boot":
 		return u.setBoot(value, ch)
+	case key == "tags":
+		u.g.Pending[key] = value
+		return u.mayTag(u.g.VMID, "", u.g.Config[key], value)
 	case key == "description" && value == "":
 		delete(u.g.Pending, key)
 		u.g.Delete[key] = false

@@ -222,6 +222,9 @@ func (o *op) build(cr *creation) error {
 	}
 	// 8.4 stores the tags of a new VM as they are.
 	if tags, ok := config["tags"]; ok && o.st.Version != "8.4" {
+		if err := o.mayTag(cr.vmid, cr.pool, "", tags); err != nil {
+			return err
+		}
 		config["tags"] = uniqueTags(tags)
 	}
 	delete(config, "description")

@@ -84,23 +84,25 @@ func (o *op) reattached(g *Guest, volume string) {
 	})
 }
 
-// keepUnused remembers the volume of a detached disk as unused; cloud-init drives are made anew and go.
-func (o *op) keepUnused(g *Guest, d drive) {
+// keepUnused remembers the volume of a detached disk as unused, and returns as which; cloud-init drives are made anew and
+// go.
+func (o *op) keepUnused(g *Guest, d drive) string {
 	if d.cloudInit() {
 		o.free(d.file())
-		return
+		return ""
 	}
 	v := o.st.volume(g.Node, d.file())
 	if d.cdrom() || v == nil || v.VMID != g.VMID {
-		return
+		return ""
 	}
 	for i := range 256 {
 		key := "unused" + strconv.Itoa(i)
 		if g.Config[key] == "" {
 			g.Config[key] = d.file()
-			return
+			return key
 		}
 	}
+	return ""
 }
 
 // fastOptions are put into force on a running VM without its noticing.

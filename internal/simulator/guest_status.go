@@ -44,10 +44,20 @@ func (c *call) guestStatus() (any, error) {
 
 func (st *State) haStatus(vmid int) map[string]any {
 	ha := st.HA[haID(vmid)]
-	if ha == nil {
+	if !st.haManaged(vmid) {
 		return map[string]any{"managed": 0}
 	}
-	return map[string]any{"managed": 1, "state": ha.State}
+	out := map[string]any{"managed": 1, "state": ha.wanted()}
+	if st.HAIdle {
+		out["state"] = nil
+	}
+	if st.Version == "8.4" {
+		out["group"] = nil
+		if group, ok := ha.Options["group"]; ok {
+			out["group"] = group
+		}
+	}
+	return out
 }
 
 // vmstatus is what PVE tells of a VM, with more of it where full is asked for.
@@ -161,7 +171,7 @@ func (c *call) listGuests() (any, error) {
 	out, view := []map[string]any{}, c.state.view(c.who)
 	for _, vmid := range slices.Sorted(maps.Keys(c.state.Guests)) {
 		g := c.state.Guests[vmid]
-		if g.Node == c.node && view.may(fmt.Sprintf("/vms/%d", vmid), "VM.Audit") {
+		if g.Node == c.node && view.may(vmPath(vmid), "VM.Audit") {
 			out = append(out, c.op().vmstatus(g, c.flag("full")))
 		}
 	}

@@ -22,6 +22,32 @@ import (
 	"strings"
 )
 
+func haRoutes() map[string]handler {
+	const resource, group, rule = "/cluster/ha/resources", "/cluster/ha/groups", "/cluster/ha/rules"
+	return map[string]handler{
+		"GET /cluster/ha":                      indexOf("status", "resources", "groups", "rules"),
+		"GET /cluster/ha/status":               indexOf("current", "manager_status"),
+		"GET /cluster/ha/status/current":       method((*call).haStatus),
+		"GET " + resource:                      method((*call).listHA),
+		"POST " + resource:                     method((*call).createHA),
+		"GET " + resource + "/{sid}":           method((*call).getHA),
+		"PUT " + resource + "/{sid}":           method((*call).updateHA),
+		"DELETE " + resource + "/{sid}":        method((*call).deleteHA),
+		"POST " + resource + "/{sid}/migrate":  method((*call).migrateHA),
+		"POST " + resource + "/{sid}/relocate": method((*call).migrateHA),
+		"GET " + group:                         haGroup("index groups", (*call).listHAGroups),
+		"POST " + group:                        haGroup("create group", (*call).createHAGroup),
+		"GET " + group + "/{group}":            haGroup("read group", (*call).getHAGroup),
+		"PUT " + group + "/{group}":            haGroup("update group", (*call).updateHAGroup),
+		"DELETE " + group + "/{group}":         haGroup("delete group", (*call).deleteHAGroup),
+		"GET " + rule:                          method((*call).listHARules),
+		"POST " + rule:                         method((*call).createHARule),
+		"GET " + rule + "/{rule}":              method((*call).getHARule),
+		"PUT " + rule + "/{rule}":              method((*call).updateHARule),
+		"DELETE " + rule + "/{rule}":           method((*call).deleteHARule),
+	}
+}
+
 // haSID is the resource that a call names; a bare VMID is a VM's.
 func haSID(sid string) string {
 	if !strings.Contains(sid, ":") {
@@ -30,52 +56,143 @@ func haSID(sid string) string {
 	return sid
 }
 
-func (h *HAResource) show(sid string) map[string]any {
-	return map[string]any{"sid": sid, "type": strings.SplitN(sid, ":", 2)[0], "state": h.State, "digest": hash([]byte(sid + h.State))}
+// haManaged reports whether HA acts for a guest: it lets alone what it is to ignore.
+func (st *State) haManaged(vmid int) bool {
+	h := st.HA[haID(vmid)]
+	return h != nil && h.State != "ignored"
+}
+
+// haDigest is the digest of all resources.
+func (st *State) haDigest() string {
+	all := map[string]map[string]string{}
+	for sid, h := range st.HA {
+		all[sid] = maps.Clone(h.Options)
+		if all[sid] == nil {
+			all[sid] = map[string]string{}
+		}
+		all[sid]["state"], all[sid]["comment"] = h.State, h.Comment
+	}
+	return digestOf(all)
+}
+
+func (c *call) showHA(sid string) map[string]any {
+	h := c.state.HA[sid]
+	out := map[string]any{"sid": sid, "type": strings.SplitN(sid, ":", 2)[0], "state": h.State, "digest": c.state.haDigest()}
+	if h.Comment != "" {
+		out["comment"] = h.Comment
+	}
+	for key, value := range h.Options {
+		out[key] = c.haValue(key, value)
+	}
+	return out
+}
+
+// haValue is an option of a resource in the type of its parameter.
+func (c *call) haValue(key, value string) any {
+	if p := c.facts.Parameters("POST", "/cluster/ha/resources")[key]; p != nil && (p.Type == "integer" || p.Type == "boolean") {
+		return atoi(value)
+	}
+	return value
 }
 
 func (c *call) listHA() (any, error) {
 	out := []map[string]any{}
 	for _, sid := range slices.Sorted(maps.Keys(c.state.HA)) {
-		out = append(out, c.state.HA[sid].show(sid))
+		if t := c.str("type"); t == "" || strings.HasPrefix(sid, t+":") {
+			out = append(out, c.showHA(sid))
+		}
 	}
 	return out, nil
 }
 
 func (c *call) getHA() (any, error) {
 	sid := haSID(c.str("sid"))
-	if h := c.state.HA[sid]; h != nil {
-		return h.show(sid), nil
+	if c.state.HA[sid] != nil {
+		return c.showHA(sid), nil
 	}
 	return nil, die("no such resource '%s'", sid)
 }
 
+// haType refuses a type that is not the resource's, and groups where there are none any more.
+func (c *call) haType(sid string) error {
+	if t := c.str("type"); t != "" && !strings.HasPrefix(sid, t+":") {
+		return die("types does not match")
+	}
+	if c.has("group") && c.state.Version != "8.4" {
+		return die("invalid parameter 'group': ha groups have been migrated to rules")
+	}
+	return nil
+}
+
 func (c *call) createHA() (any, error) {
 	sid := haSID(c.str("sid"))
-	if c.state.HA[sid] != nil {
-		return nil, die("create resource failed: resource ID '%s' already defined", sid)
+	if err := c.haType(sid); err != nil {
+		return nil, err
 	}
 	_, id, _ := strings.Cut(sid, ":")
 	if c.state.Guests[atoi(id)] == nil {
 		return nil, die("resource '%s' does not exist in cluster", sid)
 	}
+	if c.state.HA[sid] != nil {
+		return nil, die("create resource failed: resource ID '%s' already defined", sid)
+	}
 	state := c.str("state")
 	if state == "" {
 		state = "started"
 	}
-	c.state.HA[sid] = &HAResource{State: state, Comment: c.str("comment")}
+	c.state.HA[sid] = &HAResource{State: state, Comment: c.str("comment"), Options: c.given("sid", "type", "state", "comment")}
+	c.s.requestedHA(atoi(id))
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
 func (c *call) updateHA() (any, error) {
-	h := c.state.HA[haSID(c.str("sid"))]
-	if h == nil {
-		return nil, die("no such resource '%s'", haSID(c.str("sid")))
+	sid := haSID(c.str("sid"))
+	if err := c.haType(sid); err != nil {
+		return nil, err
+	}
+	if g := c.str("group"); g != "" && c.state.HAGroups[g] == nil {
+		return nil, die("HA group '%s' does not exist", g)
+	}
+	h := c.state.HA[sid]
+	switch {
+	case c.has("digest") && c.str("digest") != c.state.haDigest():
+		return nil, errModified()
+	case h == nil:
+		return nil, die("no such resource '%s'", sid)
+	}
+	if err := c.setHA(h); err != nil {
+		return nil, err
+	}
+	c.s.requestedHA(atoi(strings.TrimPrefix(sid, "vm:")))
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) setHA(h *HAResource) error {
+	options := maps.Clone(h.Options)
+	if options == nil {
+		options = map[string]string{}
+	}
+	maps.Copy(options, c.given("sid", "state", "comment"))
+	for _, key := range c.deleted() {
+		if c.facts.Parameters("POST", "/cluster/ha/resources")[key] == nil || key == "sid" || key == "type" {
+			return die("no such option '%s'", key)
+		}
+		delete(options, key)
+		switch key {
+		case "state":
+			h.State = "started"
+		case "comment":
+			h.Comment = ""
+		}
 	}
 	if c.has("state") {
 		h.State = c.str("state")
 	}
-	return nil, nil //nolint:nilnil // The answer is null.
+	if c.has("comment") {
+		h.Comment = c.str("comment")
+	}
+	h.Options = options
+	return nil
 }
 
 func (c *call) deleteHA() (any, error) {
@@ -84,7 +201,21 @@ func (c *call) deleteHA() (any, error) {
 		return nil, die("cannot delete service '%s', not HA managed!", sid)
 	}
 	delete(c.state.HA, sid)
+	if c.str("purge") != "0" {
+		c.state.leaveRules(sid)
+	}
 	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// migrateHA asks HA to move a guest: while it runs, or with a stop in between.
+func (c *call) migrateHA() (any, error) {
+	sid, target := haSID(c.str("sid")), c.str("node")
+	vmid := atoi(strings.TrimPrefix(sid, "vm:"))
+	if !c.state.haManaged(vmid) {
+		return nil, die("resource '%s' is not HA managed", sid)
+	}
+	c.s.moveHA(vmid, target)
+	return map[string]any{"sid": sid, "requested-node": target}, nil
 }
 
 // haStatus tells of quorum, of fencing and of what HA watches.
@@ -98,7 +229,7 @@ func (c *call) haStatus() (any, error) {
 		})
 	}
 	for _, sid := range slices.Sorted(maps.Keys(c.state.HA)) {
-		node, state := "", c.state.HA[sid].State
+		node, state := "", c.state.HA[sid].wanted()
 		if g := c.state.Guests[atoi(strings.TrimPrefix(sid, "vm:"))]; g != nil {
 			node = g.Node
 		}
@@ -108,12 +239,4 @@ func (c *call) haStatus() (any, error) {
 		})
 	}
 	return out, nil
-}
-
-// haGroups became rules in PVE 9.
-func (c *call) haGroups() (any, error) {
-	if c.state.Version == "8.4" {
-		return []any{}, nil
-	}
-	return nil, die("cannot index groups: ha groups have been migrated to rules")
 }

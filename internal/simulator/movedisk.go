@@ -17,21 +17,27 @@ limitations under the License.
 package simulator
 
 import (
+	"fmt"
 	"maps"
+	"path"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 func (c *call) moveDisk() (any, error) {
-	if c.has("target-vmid") || c.has("target-disk") {
-		return nil, notSimulated(c.method.Verb, c.path+" to another VM")
+	switch {
+	case c.has("target-vmid") && c.has("storage"):
+		const both = "either set 'storage' or 'target-vmid', but not both"
+		return nil, paramErrors(map[string]string{"target-vmid": both, "storage": both})
+	case c.has("target-vmid"):
+		return c.reassignDisk()
+	case !c.has("storage"):
+		const neither = "both 'storage' and 'target-vmid' missing, either needs to be set"
+		return nil, paramErrors(map[string]string{"target-vmid": neither, "storage": neither})
 	}
 	m := &move{
 		node: c.node, vmid: c.vmid(), key: c.str("disk"), storage: c.str("storage"), format: c.str("format"), remove: c.flag("delete"),
 		digest: c.str("digest"),
-	}
-	if !c.has("storage") {
-		return nil, die("either set storage or target-vmid, but not both")
 	}
 	if err := c.state.check(c.who, "/storage/"+m.storage, "Datastore.AllocateSpace"); err != nil {
 		return nil, err
@@ -68,43 +74,59 @@ func (o *op) movable(m *move) error {
 		return err
 	}
 	if m.digest != "" && m.digest != g.digest() {
-		return die("checksum mismatch (file change by other user?)")
+		return errModified()
 	}
 	if g.Config[m.key] == "" {
 		return die("disk '%s' does not exist", m.key)
-	}
-	if _, err := o.st.imageStorage(m.storage, m.node); err != nil {
-		return err
 	}
 	d := o.s.parseDrive(m.key, g.Config[m.key])
 	v := o.st.volume(m.node, d.file())
 	switch {
 	case d.cdrom():
 		return die("you can't move a cdrom")
-	case v == nil:
-		return die("volume '%s' does not exist", d.file())
-	case storageOf(d.file()) == m.storage && (m.format == "" || m.format == v.Format):
+	case storageOf(d.file()) == m.storage && (m.format == "" || m.format == imageFormat(d.file())):
 		return die("you can't move to the same storage with same format")
+	}
+	if _, err := o.st.imageStorage(m.storage, m.node); err != nil {
+		return err
+	}
+	switch {
 	case m.remove && g.inSnapshot(d.file()):
 		return die("you can't move a disk with snapshots and delete the source")
+	case v == nil:
+		return die("volume '%s' does not exist", d.file())
 	}
 	return nil
+}
+
+// imageFormat is the format that the name of an image tells; images without an extension are raw.
+func imageFormat(id string) string {
+	if ext := path.Ext(id); ext != "" {
+		return ext[1:]
+	}
+	return "raw"
 }
 
 func (o *op) move(m *move) error {
 	g := o.st.Guests[m.vmid]
 	old := o.s.parseDrive(m.key, g.Config[m.key])
+	line := fmt.Sprintf("move disk VM %d: move --disk %s --storage %s", m.vmid, m.key, m.storage)
+	o.st.logLine(logEntry{time: o.s.clock.Now(), node: o.node, user: string(o.who), pri: 6, msg: line})
 	o.logf("copying volume '%s' from current storage '%s' to target storage '%s'", old.file(), storageOf(old.file()), m.storage)
 	copied, err := o.copyDrive(&cloning{newID: m.vmid, storage: m.storage, format: m.format}, m.key, maps.Clone(old), true)
 	if err != nil {
 		return err
 	}
 	g.Config[m.key] = o.s.print(m.key, copied)
-	if m.remove {
-		o.free(old.file())
-	} else {
-		o.keepUnused(g, old)
+	if g.template() {
+		o.makeTemplate(g, m.key)
 	}
+	if m.remove {
+		o.logf("removing source volume '%s' after successful copy", old.file())
+		o.free(old.file())
+		return nil
+	}
+	o.logf("adding source volume '%s' as '%s' to config", old.file(), o.keepUnused(g, old))
 	return nil
 }
 

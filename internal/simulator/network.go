@@ -78,7 +78,27 @@ func (c *call) listNetwork() (any, error) {
 		entry["iface"] = name
 		out = append(out, entry)
 	}
-	return out, nil
+	return append(out, c.localVNets()...), nil
+}
+
+// localVNets are the virtual networks of a node, which only some lists have.
+func (c *call) localVNets() []map[string]any {
+	out, kind := []map[string]any{}, c.str("type")
+	if kind != "any_bridge" && kind != "include_sdn" {
+		return out
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.state.SDN.AppliedVNets)) {
+		vnet := c.state.SDN.AppliedVNets[name]
+		if c.state.hasBridge(c.node, name) &&
+			c.state.checkAny(c.who, "/sdn/zones/"+vnet["zone"]+"/"+name, "SDN.Audit", "SDN.Use") == nil {
+			entry := map[string]any{"iface": name, "type": "vnet", "active": "1", "ipam": 0, "vlanaware": atoi(vnet["vlanaware"]), "comments": nil}
+			if alias := vnet["alias"]; alias != "" {
+				entry["comments"] = alias
+			}
+			out = append(out, entry)
+		}
+	}
+	return out
 }
 
 // wantsInterface applies the filter of a list of interfaces.

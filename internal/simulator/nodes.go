@@ -124,43 +124,6 @@ func (c *call) nodeStatus() (any, error) {
 	return out, nil
 }
 
-func (c *call) nodeTime() (any, error) {
-	now := c.now().Unix()
-	return map[string]any{"timezone": "Etc/UTC", "time": now, "localtime": now}, nil
-}
-
-func (c *call) nodeDNS() (any, error) {
-	out := map[string]any{}
-	for i, server := range c.state.Nodes[c.node].DNS {
-		out[fmt.Sprintf("dns%d", i+1)] = server
-	}
-	if search := c.state.Nodes[c.node].SearchDomain; search != "" {
-		out["search"] = search
-	}
-	return out, nil
-}
-
-func (c *call) nodeConfig() (any, error) {
-	out := map[string]any{}
-	if d := c.state.Nodes[c.node].Description; d != "" {
-		out["description"], out["digest"] = d+"\n", hash([]byte(d))
-	}
-	return out, nil
-}
-
-// setNodeConfig takes the node's note; the other options of a node have no effect here.
-func (c *call) setNodeConfig() (any, error) {
-	for name := range c.Values {
-		if name != "node" && name != "description" && name != "delete" && name != "digest" {
-			return nil, notSimulated(c.method.Verb, c.path+" with '"+name+"'")
-		}
-	}
-	if c.has("description") || c.str("delete") == "description" {
-		c.state.Nodes[c.node].Description = c.str("description")
-	}
-	return nil, nil //nolint:nilnil // The answer is null.
-}
-
 // machines lists the machine types that the release comes with.
 func (c *call) machines() (any, error) {
 	out := []map[string]any{}

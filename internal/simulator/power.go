@@ -42,7 +42,7 @@ func (c *call) startGuest() (any, error) {
 		return nil, err
 	}
 	node, vmid, skipLock := c.node, c.vmid(), c.flag("skiplock")
-	if ha := c.state.HA[haID(vmid)]; ha != nil {
+	if c.state.haManaged(vmid) {
 		return c.spawnFor(vmid, "hastart", func(w *worker) error { return w.requestHA(node, vmid, "started") })
 	}
 	return c.spawnFor(vmid, "qmstart", func(w *worker) error { return w.start(node, vmid, skipLock) })
@@ -119,7 +119,7 @@ func (o *op) devicesExist(g *Guest) error {
 	for key, value := range g.Config {
 		if isNIC(key) {
 			bridge := o.s.parse(key, value)["bridge"]
-			if bridge != "" && o.st.Nodes[g.Node].Interfaces[bridge] == nil {
+			if bridge != "" && !o.st.hasBridge(g.Node, bridge) {
 				return o.noBridge(bridge)
 			}
 		}
@@ -186,7 +186,7 @@ func (c *call) stopGuest() (any, error) {
 	}
 	e := c.ending()
 	e.force = true
-	if c.state.HA[haID(e.vmid)] != nil {
+	if c.state.haManaged(e.vmid) {
 		return c.spawnFor(e.vmid, "hastop", func(w *worker) error { return w.requestHA(e.node, e.vmid, "stopped") })
 	}
 	if c.flag("overrule-shutdown") {
@@ -215,7 +215,7 @@ func (c *call) shutdownGuest() (any, error) {
 		}
 		e.shutdown = false
 	}
-	if c.state.HA[haID(e.vmid)] != nil {
+	if c.state.haManaged(e.vmid) {
 		return c.spawnFor(e.vmid, "hastop", func(w *worker) error { return w.requestHA(e.node, e.vmid, "stopped") })
 	}
 	return c.spawnFor(e.vmid, "qmshutdown", func(w *worker) error { return w.end(e) })

@@ -27,7 +27,7 @@ func (s *Server) table() map[string]handler {
 	out := map[string]handler{}
 	for _, part := range []map[string]handler{
 		guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes(), firewallRoutes(), jobRoutes(), sdnRoutes(),
-		downloadRoutes(),
+		downloadRoutes(), optionRoutes(), mappingRoutes(), haRoutes(), replicationRoutes(),
 	} {
 		maps.Copy(out, part)
 	}
@@ -94,32 +94,22 @@ func snapshotRoutes() map[string]handler {
 
 func clusterRoutes() map[string]handler {
 	return map[string]handler{
-		"GET /version":                       method((*call).version),
-		"GET /cluster/resources":             method((*call).resources),
-		"GET /cluster/nextid":                method((*call).nextID),
-		"GET /cluster/tasks":                 method((*call).clusterTasks),
-		"GET /cluster/log":                   method((*call).clusterLog),
-		"GET /cluster/status":                method((*call).clusterStatus),
-		"GET /cluster/options":               method((*call).clusterOptions),
-		"GET /cluster/ha/resources":          method((*call).listHA),
-		"POST /cluster/ha/resources":         method((*call).createHA),
-		"GET /cluster/ha/resources/{sid}":    method((*call).getHA),
-		"PUT /cluster/ha/resources/{sid}":    method((*call).updateHA),
-		"DELETE /cluster/ha/resources/{sid}": method((*call).deleteHA),
-		"GET /cluster/ha/status/current":     method((*call).haStatus),
-		"GET /cluster/ha/groups":             method((*call).haGroups),
-		"GET /cluster/ha/rules":              method((*call).empty),
-		"GET /cluster/replication":           method((*call).empty),
-		"GET /pools":                         method((*call).listPools),
-		"POST /pools":                        method((*call).createPool),
-		"GET /pools/{poolid}":                method((*call).getPool),
-		"PUT /pools/{poolid}":                method((*call).updatePool),
-		"DELETE /pools/{poolid}":             method((*call).deletePool),
-		"GET /storage":                       method((*call).listStorage),
-		"GET /storage/{storage}":             method((*call).getStorage),
-		"POST /storage":                      method((*call).createStorage),
-		"PUT /storage/{storage}":             method((*call).updateStorage),
-		"DELETE /storage/{storage}":          method((*call).deleteStorage),
+		"GET /version":              method((*call).version),
+		"GET /cluster/resources":    method((*call).resources),
+		"GET /cluster/nextid":       method((*call).nextID),
+		"GET /cluster/tasks":        method((*call).clusterTasks),
+		"GET /cluster/log":          method((*call).clusterLog),
+		"GET /cluster/status":       method((*call).clusterStatus),
+		"GET /pools":                method((*call).listPools),
+		"POST /pools":               method((*call).createPool),
+		"GET /pools/{poolid}":       method((*call).getPool),
+		"PUT /pools/{poolid}":       method((*call).updatePool),
+		"DELETE /pools/{poolid}":    method((*call).deletePool),
+		"GET /storage":              method((*call).listStorage),
+		"GET /storage/{storage}":    method((*call).getStorage),
+		"POST /storage":             method((*call).createStorage),
+		"PUT /storage/{storage}":    method((*call).updateStorage),
+		"DELETE /storage/{storage}": method((*call).deleteStorage),
 	}
 }
 
@@ -130,10 +120,6 @@ func nodeRoutes() map[string]handler {
 		"GET " + node:                                 method((*call).nodeIndex),
 		"GET " + node + "/status":                     method((*call).nodeStatus),
 		"GET " + node + "/version":                    method((*call).version),
-		"GET " + node + "/time":                       method((*call).nodeTime),
-		"GET " + node + "/dns":                        method((*call).nodeDNS),
-		"GET " + node + "/config":                     method((*call).nodeConfig),
-		"PUT " + node + "/config":                     method((*call).setNodeConfig),
 		"GET " + node + "/capabilities/qemu/cpu":      method((*call).cpuModels),
 		"GET " + node + "/capabilities/qemu/machines": method((*call).machines),
 		"GET " + node + "/lxc":                        method((*call).empty),

@@ -40,7 +40,7 @@ type Scenario struct {
 	QEMU string `json:"qemu,omitempty"`
 	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
 	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "offline" how long a request
-	// for a node that is off takes.
+	// for a node that is off takes, "ha" how long HA takes to act, "fence" until it is sure that a node is down.
 	Durations map[string]string `json:"durations,omitempty"`
 	Nodes     []ScenarioNode    `json:"nodes"`
 	Storages  []ScenarioStorage `json:"storages,omitempty"`
@@ -50,8 +50,9 @@ type Scenario struct {
 	Groups    []string          `json:"groups,omitempty"`
 	Roles     []ScenarioRole    `json:"roles,omitempty"`
 	ACL       []ScenarioGrant   `json:"acl,omitempty"`
-	// HA lists the VMIDs of guests that HA manages.
-	HA []int `json:"ha,omitempty"`
+	// HA lists the VMIDs of guests that HA manages. With HAIdle none of its daemons acts.
+	HA     []int `json:"ha,omitempty"`
+	HAIdle bool  `json:"haIdle,omitempty"`
 
 	lines scenarioLines
 }
@@ -224,7 +225,7 @@ func (s *Scenario) durations() map[string]time.Duration {
 // build makes the state without guests.
 func (s *Scenario) build(version string, now time.Time) (*State, error) {
 	st := newState(version)
-	st.ClusterName, st.QEMU = s.Cluster, s.QEMU
+	st.ClusterName, st.QEMU, st.HAIdle = s.Cluster, s.QEMU, s.HAIdle
 	st.Roles = builtinRoles(version)
 	st.Users[root] = &User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*Token{}}
 	for i, n := range s.Nodes {

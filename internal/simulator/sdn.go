@@ -20,18 +20,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 // SDN are the zones and virtual networks of the cluster. Changes wait until they are applied.
 type SDN struct {
-	Zones map[string]map[string]string
-	VNets map[string]map[string]string
+	Zones, VNets Sections
 	// AppliedZones and AppliedVNets are what was applied last.
-	AppliedZones, AppliedVNets map[string]map[string]string
+	AppliedZones, AppliedVNets Sections
 }
 
 func newSDN() *SDN {
-	return &SDN{Zones: map[string]map[string]string{}, VNets: map[string]map[string]string{}}
+	return &SDN{Zones: Sections{}, VNets: Sections{}}
 }
 
 func sdnRoutes() map[string]handler {
@@ -39,16 +40,19 @@ func sdnRoutes() map[string]handler {
 		"GET /cluster/sdn/zones":           method((*call).listZones),
 		"POST /cluster/sdn/zones":          method((*call).createZone),
 		"GET /cluster/sdn/zones/{zone}":    method((*call).getZone),
+		"PUT /cluster/sdn/zones/{zone}":    method((*call).updateZone),
 		"DELETE /cluster/sdn/zones/{zone}": method((*call).deleteZone),
+		"GET /cluster/sdn":                 indexOf("vnets", "zones", "controllers", "ipams", "dns", "fabrics"),
 		"GET /cluster/sdn/vnets":           method((*call).listVNets),
 		"POST /cluster/sdn/vnets":          method((*call).createVNet),
 		"GET /cluster/sdn/vnets/{vnet}":    method((*call).getVNet),
+		"PUT /cluster/sdn/vnets/{vnet}":    method((*call).updateVNet),
 		"DELETE /cluster/sdn/vnets/{vnet}": method((*call).deleteVNet),
 		"PUT /cluster/sdn":                 method((*call).applySDN),
 	}
 }
 
-func digestOf(list map[string]map[string]string) string {
+func digestOf(list Sections) string {
 	text := &strings.Builder{}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		text.WriteString(name + "\n")
@@ -60,7 +64,7 @@ func digestOf(list map[string]map[string]string) string {
 }
 
 // showSDN is a zone or virtual network; pending tells what waits to be applied.
-func (c *call) showSDN(key, name string, list, applied map[string]map[string]string) map[string]any {
+func (c *call) showSDN(key, name string, list, applied Sections) map[string]any {
 	out := map[string]any{key: name, "digest": digestOf(list), "type": "vnet"}
 	if t := list[name]["type"]; t != "" {
 		out["type"] = t
@@ -83,6 +87,9 @@ func (c *call) showSDN(key, name string, list, applied map[string]map[string]str
 func (c *call) listZones() (any, error) {
 	out, sdn := []map[string]any{}, c.state.SDN
 	for _, name := range slices.Sorted(maps.Keys(sdn.Zones)) {
+		if c.state.checkAny(c.who, "/sdn/zones/"+name, "SDN.Audit", "SDN.Allocate") != nil {
+			continue
+		}
 		if t := c.str("type"); t == "" || t == sdn.Zones[name]["type"] {
 			out = append(out, c.showSDN("zone", name, sdn.Zones, sdn.AppliedZones))
 		}
@@ -124,6 +131,9 @@ func (c *call) deleteZone() (any, error) {
 func (c *call) listVNets() (any, error) {
 	out, sdn := []map[string]any{}, c.state.SDN
 	for _, name := range slices.Sorted(maps.Keys(sdn.VNets)) {
+		if c.mayVNet(name, "SDN.Audit", "SDN.Allocate") != nil {
+			continue
+		}
 		out = append(out, c.showSDN("vnet", name, sdn.VNets, sdn.AppliedVNets))
 	}
 	return out, nil
@@ -141,18 +151,70 @@ func (c *call) createVNet() (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
+// mayVNet checks the privileges on a virtual network, which is named by its zone too.
+func (c *call) mayVNet(name string, privileges ...string) error {
+	vnet := c.state.SDN.VNets[name]
+	if vnet == nil {
+		return die("sdn vnet object '%s' does not exist", name)
+	}
+	return c.state.checkAny(c.who, "/sdn/zones/"+vnet["zone"]+"/"+name, privileges...)
+}
+
 func (c *call) getVNet() (any, error) {
 	sdn, name := c.state.SDN, c.str("vnet")
-	if sdn.VNets[name] == nil {
-		return nil, die("sdn vnet object '%s' does not exist", name)
+	if err := c.mayVNet(name, "SDN.Audit", "SDN.Allocate"); err != nil {
+		return nil, err
 	}
 	return c.showSDN("vnet", name, sdn.VNets, sdn.AppliedVNets), nil
 }
 
+// updateVNet changes a virtual network; it always has a zone.
+func (c *call) updateVNet() (any, error) {
+	name, vnets := c.str("vnet"), c.state.SDN.VNets
+	if err := c.mayVNet(name, "SDN.Allocate"); err != nil {
+		return nil, err
+	}
+	file := &sectionFile{update: "update sdn vnet object failed: ", missing: "sdn vnet object '%s' does not exist", fixed: []string{"zone"}}
+	set := c.given("vnet", "lock-token")
+	if zone := set["zone"]; zone != "" && c.state.SDN.Zones[zone] == nil {
+		return nil, die("%szone %s don't exist", file.update, zone)
+	}
+	return nil, file.change(c, vnets, name, set)
+}
+
+func (c *call) updateZone() (any, error) {
+	file := &sectionFile{update: "update sdn zone object failed: ", missing: "sdn '%s' does not exist", fixed: []string{"type"}}
+	return nil, file.change(c, c.state.SDN.Zones, c.str("zone"), c.given("zone", "lock-token"))
+}
+
+// zoneOf is the zone that a bridge belongs to: its virtual network's, or that of the nodes' own bridges.
+func (st *State) zoneOf(bridge string) string {
+	if vnet := st.SDN.AppliedVNets[bridge]; vnet != nil {
+		return vnet["zone"]
+	}
+	if vnet := st.SDN.VNets[bridge]; vnet != nil {
+		return vnet["zone"]
+	}
+	return "localnetwork"
+}
+
+// hasBridge reports whether a node has a bridge: one of its own, or that of a virtual network in force.
+func (st *State) hasBridge(node, bridge string) bool {
+	if n := st.Nodes[node]; n != nil && n.Interfaces[bridge] != nil {
+		return true
+	}
+	vnet := st.SDN.AppliedVNets[bridge]
+	if vnet == nil {
+		return false
+	}
+	nodes := schema.SplitList(st.SDN.AppliedZones[vnet["zone"]]["nodes"])
+	return len(nodes) == 0 || slices.Contains(nodes, node)
+}
+
 func (c *call) deleteVNet() (any, error) {
 	sdn, name := c.state.SDN, c.str("vnet")
-	if sdn.VNets[name] == nil {
-		return nil, die("sdn vnet object '%s' does not exist", name)
+	if err := c.mayVNet(name, "SDN.Allocate"); err != nil {
+		return nil, err
 	}
 	delete(sdn.VNets, name)
 	return nil, nil //nolint:nilnil // The answer is null.

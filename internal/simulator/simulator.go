@@ -120,6 +120,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.routes, s.controls = s.table(), s.controlRoutes()
 	s.creation, s.change = facts.Parameters("POST", "/nodes/any/qemu"), facts.Parameters("PUT", "/nodes/any/qemu/100/config")
+	maps.Copy(s.durations, haDurations())
 	maps.Copy(s.durations, o.Scenario.durations())
 	s.root, s.stop = context.WithCancel(context.Background())
 	if err := s.begin(); err != nil {
@@ -223,7 +224,13 @@ func (s *Server) update(fn func(*State)) {
 }
 
 // Edit changes the state behind the API's back, as other users and broken hardware do.
-func (s *Server) Edit(fn func(*State)) { s.update(fn) }
+func (s *Server) Edit(fn func(*State)) {
+	s.update(func(st *State) {
+		before := st.offline()
+		fn(st)
+		s.fence(before)
+	})
+}
 
 // Guest returns a copy of a guest and whether it exists.
 func (s *Server) Guest(vmid int) (Guest, bool) {

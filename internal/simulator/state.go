@@ -54,6 +54,14 @@ type State struct {
 	Backups map[string]map[string]string
 	// SDN are zones and virtual networks.
 	SDN *SDN
+	// Options are the options of the cluster as the API names them.
+	Options map[string]string
+	// Mappings are the mappings of devices and directories by kind: pci, usb or dir. HAGroups and HARules say where HA puts
+	// guests: groups until PVE 8, rules since. Replications are the replication jobs.
+	Mappings                        map[string]Sections
+	HAGroups, HARules, Replications Sections
+	// HAIdle means that no daemon of HA acts on its resources.
+	HAIdle bool
 	// NoQuorum makes writes fail as in a cluster that has lost its majority.
 	NoQuorum bool
 
@@ -69,6 +77,7 @@ func newState(version string) *State {
 		Pools: map[string]*Pool{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
 		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, Firewalls: map[string]*Firewall{},
 		Backups: map[string]map[string]string{}, SDN: newSDN(), sequence: 1000,
+		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{},
 	}
 }
 
@@ -90,9 +99,12 @@ type Node struct {
 	// DNS are the node's name servers, SearchDomain is where it looks for short names.
 	DNS          []string
 	SearchDomain string
-	// Description is the node's note.
+	// Description is the node's note, Options are the node's other options as the API names them.
 	Description string
-	booted      time.Time
+	Options     map[string]string
+	// TimeZone is such as "Europe/Vienna", empty for UTC. Hosts is the file of host names, empty for the usual one.
+	TimeZone, Hosts string
+	booted          time.Time
 }
 
 // Interface is a network interface of a node.
@@ -259,9 +271,11 @@ type Grant struct {
 
 // HAResource is a guest that HA watches.
 type HAResource struct {
-	// State is started, stopped, disabled or ignored.
+	// State is what is asked for: started, stopped, enabled, disabled or ignored.
 	State   string
 	Comment string
+	// Options are further options as the API names them, such as "max_restart" or "group".
+	Options map[string]string
 }
 
 // NewGuest adds a stopped guest with the given options and the identity that PVE gives every VM.

@@ -57,6 +57,8 @@ type Method struct {
 	Verb string `json:"verb"`
 	// Parameters are the method's parameters, those in the path included.
 	Parameters Properties `json:"parameters,omitempty"`
+	// Variants are further parameters, which depend on the value of one.
+	Variants *Variants `json:"variants,omitempty"`
 	// Open is true where parameters that the facts do not name are accepted.
 	Open bool `json:"open,omitempty"`
 	// ProxyTo names the parameter that holds the node that answers, empty where any node does.
@@ -68,6 +70,15 @@ type Method struct {
 	// Check is the permission check as the API description spells it: ["perm", path, privileges, "any", 1] and
 	// combinations with "and" and "or". A method with neither User nor Check is for root@pam only.
 	Check []any `json:"check,omitempty"`
+}
+
+// Variants are parameters of which a request has those that belong to its type.
+type Variants struct {
+	// Property names the parameter that holds the type, Enum are its values.
+	Property string   `json:"property"`
+	Enum     []string `json:"enum"`
+	// Of are the parameters by type.
+	Of map[string]Properties `json:"of"`
 }
 
 // Properties are named properties of a method or of a property-string format.

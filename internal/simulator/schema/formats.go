@@ -97,10 +97,20 @@ func stringFormats(version string) map[string]stringFormat {
 		"disk-size":            when(func(v string) bool { _, ok := ParseSize(v); return ok }, "value does not look like a valid disk size: %s"),
 		"email":                pattern(`^[^\s@]+@[^\s@]+$`, "value does not look like a valid email address"),
 	}
+	maps.Copy(formats, haFormats())
 	maps.Copy(formats, addressFormats())
 	formats["pve-volume-id-or-absolute-path"] = unless(isAbsolute, volume)
 	formats["pve-volume-id-or-qm-path"] = unless(isDriveWord, unless(isAbsolute, volume))
 	return formats
+}
+
+func haFormats() map[string]stringFormat {
+	return map[string]stringFormat{
+		"pve-ha-resource-id":       pattern(`^[a-z]+:\S+\n?$`, "value does not look like a valid ha resource id"),
+		"pve-ha-resource-or-vm-id": pattern(`^([a-z]+:\S+|\d+)\n?$`, "value does not look like a valid ha resource id"),
+		"pve-ha-node":              pattern(`^([a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)(:\d+)?\n?$`, "value does not look like a valid ha node"),
+		"pve-ha-group-node":        pattern(`^([a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)(:\d+)?\n?$`, "value does not look like a valid ha node"),
+	}
 }
 
 func addressFormats() map[string]stringFormat {

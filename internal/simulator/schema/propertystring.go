@@ -41,6 +41,24 @@ func (f *Facts) ParseProperties(format, s string) (map[string]string, error) {
 	return out, nil
 }
 
+// TypedProperties reads a property string into what the API shows for it: booleans are numbers, the rest is text. One that
+// cannot be read is empty.
+func (f *Facts) TypedProperties(format, s string) map[string]any {
+	props, _ := f.properties(format)
+	values, err := f.ParseProperties(format, s)
+	out := map[string]any{}
+	if err != nil {
+		return out
+	}
+	for key, v := range values {
+		out[key] = v
+		if p := props[key]; p != nil && p.Type == "boolean" {
+			out[key] = map[string]int{"0": 0, "1": 1}[v]
+		}
+	}
+	return out
+}
+
 // propertyString parses and checks a property string and returns its values or what is wrong with it.
 func (c *checker) propertyString(path, format string, props Properties, s string) (map[string]string, string) {
 	p := &propertyParser{props: props, out: map[string]string{}}

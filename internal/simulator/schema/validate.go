@@ -56,23 +56,50 @@ const (
 func (f *Facts) Check(m *Method, in Values) (Params, Errors) {
 	c := &checker{facts: f, errs: Errors{}}
 	out := Params{Values: map[string]string{}, Lists: map[string][]string{}}
+	variant, kind := c.variant(m.Variants, in)
 	for name, v := range in {
-		p := m.Parameters.find(name)
+		p, path := m.Parameters.find(name), name
+		if p == nil && variant != nil {
+			p, path = variant.find(name), kind+name
+		}
+		if p == nil && m.Variants != nil && name == m.Variants.Property {
+			p = &Property{Type: "string"}
+		}
 		if p == nil {
 			if !m.Open {
 				c.errs.add(name, errUnknown)
 			}
 			p = &Property{Type: "string"}
 		}
-		c.take(&out, name, p, v)
+		c.take(&out, path, name, p, v)
 	}
-	for name, p := range m.Parameters {
-		if _, ok := in[name]; !ok && p.required() {
-			c.errs.add(name, errMissing)
-		}
-	}
+	c.missing("", m.Parameters, in)
+	c.missing(kind, variant, in)
 	c.requires("", m.Parameters, presence(out))
 	return out, c.errs
+}
+
+func (c *checker) missing(prefix string, ps Properties, in Values) {
+	for name, p := range ps {
+		if _, ok := in[name]; !ok && p.required() {
+			c.errs.add(prefix+name, errMissing)
+		}
+	}
+}
+
+// variant finds the parameters that belong to a request's type, and what stands before their names in messages.
+func (c *checker) variant(v *Variants, in Values) (Properties, string) {
+	if v == nil {
+		return nil, ""
+	}
+	given, ok := in[v.Property].(string)
+	switch {
+	case !ok:
+		c.errs.add(v.Property, errMissing)
+	case v.Of[given] == nil:
+		c.errs.add(v.Property, checkEnum(&Property{Enum: v.Enum}, given))
+	}
+	return v.Of[given], "oneOf[" + given + "]."
 }
 
 func presence(p Params) func(string) bool {
@@ -114,27 +141,27 @@ type checker struct {
 }
 
 // take checks one parameter and puts its normal form into out.
-func (c *checker) take(out *Params, name string, p *Property, v any) {
+func (c *checker) take(out *Params, path, name string, p *Property, v any) {
 	if v == nil {
 		out.Undefined = append(out.Undefined, name)
 		return
 	}
 	if p.Type == "array" {
-		out.Lists[name] = c.list(name, p, v)
+		out.Lists[name] = c.list(path, p, v)
 		return
 	}
-	s, ok := c.scalar(name, p, v)
+	s, ok := c.scalar(path, p, v)
 	if !ok {
 		return
 	}
 	out.Values[name] = s
-	c.value(name, p, s)
+	c.value(path, p, s)
 }
 
 func (c *checker) list(name string, p *Property, v any) []string {
 	items, ok := v.([]string)
-	if s, single := v.(string); single {
-		items, ok = SplitList(s), true
+	if s, single := v.(string); single && s != "" && s != "0" {
+		items, ok = []string{s}, true
 	}
 	if !ok {
 		c.errs.add(name, "type check ('array') failed")

@@ -123,10 +123,18 @@ type method struct {
 		User  string `json:"user"`
 		Check []any  `json:"check"`
 	} `json:"permissions"`
-	Parameters struct {
-		AdditionalProperties *int                `json:"additionalProperties"`
-		Properties           map[string]property `json:"properties"`
-	} `json:"parameters"`
+	Parameters parameters `json:"parameters"`
+}
+
+// parameters are those of a method, or a part of them: a part may depend on the value of one parameter.
+type parameters struct {
+	AdditionalProperties *int                `json:"additionalProperties"`
+	Properties           map[string]property `json:"properties"`
+	AllOf                []parameters        `json:"allOf"`
+	OneOf                []parameters        `json:"oneOf"`
+	TypeProperty         string              `json:"type-property"`
+	TypeSchema           property            `json:"type-property-schema"`
+	InstanceType         string              `json:"instance-type"`
 }
 
 type property struct {
@@ -181,8 +189,23 @@ func (b *builder) method(path, verb string, m method) *schema.Method {
 		NoToken:    m.AllowToken != nil && *m.AllowToken == 0,
 		Parameters: b.properties(m.Parameters.Properties),
 	}
+	for _, part := range m.Parameters.AllOf {
+		out.Open = false
+		maps.Copy(out.Parameters, b.properties(part.Properties))
+		if len(part.OneOf) > 0 {
+			out.Variants = b.variants(part)
+		}
+	}
 	if m.Permissions != nil {
 		out.User, out.Check = m.Permissions.User, m.Permissions.Check
+	}
+	return out
+}
+
+func (b *builder) variants(in parameters) *schema.Variants {
+	out := &schema.Variants{Property: in.TypeProperty, Enum: b.property("", in.TypeSchema).Enum, Of: map[string]schema.Properties{}}
+	for _, v := range in.OneOf {
+		out.Of[v.InstanceType] = b.properties(v.Properties)
 	}
 	return out
 }

@@ -1,0 +1,203 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// defaultMACPrefix is the prefix of random MAC addresses where the cluster's options name none.
+const defaultMACPrefix = "BC:24:11"
+
+func optionRoutes() map[string]handler {
+	const node = "/nodes/{node}"
+	return map[string]handler{
+		"GET /cluster/options":    method((*call).clusterOptions),
+		"PUT /cluster/options":    method((*call).setClusterOptions),
+		"GET " + node + "/config": method((*call).nodeConfig),
+		"PUT " + node + "/config": method((*call).setNodeConfig),
+		"GET " + node + "/dns":    method((*call).nodeDNS),
+		"PUT " + node + "/dns":    method((*call).setNodeDNS),
+		"GET " + node + "/time":   method((*call).nodeTime),
+		"PUT " + node + "/time":   method((*call).setNodeTime),
+		"GET " + node + "/hosts":  method((*call).nodeHosts),
+		"POST " + node + "/hosts": method((*call).setNodeHosts),
+		"GET /cluster": indexOf("replication", "metrics", "notifications", "config", "firewall", "backup", "backup-info", "ha", "acme", "ceph",
+			"jobs", "mapping", "sdn", "log", "resources", "tasks", "options", "status", "nextid"),
+		"GET /nodes/{node}/vzdump": indexOf("defaults", "extractconfig"),
+	}
+}
+
+// indexOf is a list of the paths below one.
+func indexOf(names ...string) handler {
+	return func(*call) (any, error) {
+		out := []map[string]any{}
+		for _, name := range names {
+			out = append(out, map[string]any{"name": name})
+		}
+		return out, nil
+	}
+}
+
+// clusterOptions shows the cluster's options; without the privilege to look at the cluster only those of the interface.
+func (c *call) clusterOptions() (any, error) {
+	out := map[string]any{}
+	all := c.state.may(c.who, "/", "Sys.Audit")
+	if all {
+		out["mac_prefix"], out["description"] = defaultMACPrefix, ""
+	}
+	for key, value := range c.state.Options {
+		if all || key == "console" || key == "tag-style" {
+			out[key] = c.showOption(key, value)
+		}
+	}
+	out["allowed-tags"] = slices.AppendSeq([]string{}, maps.Keys(c.op().allowedTags()))
+	slices.Sort(out["allowed-tags"].([]string)) //nolint:forcetypeassert // It is ours.
+	return out, nil
+}
+
+// structured are the options that are shown as objects; others with a format of their own stay text.
+func structured(key string) bool {
+	return slices.Contains([]string{
+		"crs", "ha", "migration", "next-id", "notify", "replication", "tag-style", "u2f", "user-tag-access", "webauthn",
+	}, key)
+}
+
+func (c *call) showOption(key, value string) any {
+	switch {
+	case key == "description":
+		return strings.TrimRight(value, "\n") + "\n"
+	case key == "registered-tags":
+		return strings.Split(value, ";")
+	case !structured(key):
+		return c.typedValue(key, value)
+	}
+	out := c.facts.TypedProperties(c.facts.Parameters("PUT", "/cluster/options")[key].Format, value)
+	if list, ok := out["user-allow-list"].(string); ok {
+		out["user-allow-list"] = strings.Split(list, ";")
+	}
+	return out
+}
+
+func (c *call) setClusterOptions() (any, error) {
+	options := maps.Clone(c.state.Options)
+	if options == nil {
+		options = map[string]string{}
+	}
+	maps.Copy(options, c.given())
+	for _, key := range c.deleted() {
+		delete(options, key)
+	}
+	if strings.EqualFold(options["mac_prefix"], defaultMACPrefix) {
+		delete(options, "mac_prefix")
+	}
+	if options["description"] == "" {
+		delete(options, "description")
+	}
+	if lower, upper := c.idRange(options); lower > upper {
+		return nil, die("lower (%d) <= upper (%d) boundary rule broken", lower, upper)
+	}
+	c.state.Options = options
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// idRange is where free VMIDs are looked for; the upper end is not part of it.
+func (c *call) idRange(options map[string]string) (lower, upper int) {
+	lower, upper = 100, 1_000_000
+	ids := c.facts.TypedProperties(c.facts.Parameters("PUT", "/cluster/options")["next-id"].Format, options["next-id"])
+	if v, ok := ids["lower"].(string); ok {
+		lower = atoi(v)
+	}
+	if v, ok := ids["upper"].(string); ok {
+		upper = atoi(v)
+	}
+	return lower, upper
+}
+
+// tagRules are what the cluster's options say about tags: who may use which.
+type tagRules struct {
+	mode                string
+	listed, registered  []string
+	privileged, anybody bool
+}
+
+func (o *op) tagRules() tagRules {
+	access := o.s.facts.TypedProperties(o.s.facts.Parameters("PUT", "/cluster/options")["user-tag-access"].Format, o.st.Options["user-tag-access"])
+	r := tagRules{
+		mode: "free", privileged: o.st.may(o.who, "/", "Sys.Modify"), registered: schema.SplitList(o.st.Options["registered-tags"]),
+	}
+	if mode, ok := access["user-allow"].(string); ok {
+		r.mode = mode
+	}
+	if list, ok := access["user-allow-list"].(string); ok {
+		r.listed = strings.Split(list, ";")
+	}
+	r.anybody = r.mode == "free"
+	return r
+}
+
+// allowedTags are the tags that the caller may see and set, beside free ones.
+func (o *op) allowedTags() map[string]bool {
+	r, out := o.tagRules(), map[string]bool{}
+	if r.mode != "none" || r.privileged {
+		for _, t := range r.listed {
+			out[t] = true
+		}
+	}
+	if r.mode == "free" || r.mode == "existing" || r.privileged {
+		view := o.st.view(o.who)
+		for vmid, g := range o.st.Guests {
+			if g.Config["tags"] != "" && (r.privileged || view.may(vmPath(vmid), "VM.Audit")) {
+				for _, t := range schema.SplitList(g.Config["tags"]) {
+					out[t] = true
+				}
+			}
+		}
+	}
+	for _, t := range r.registered {
+		out[t] = r.privileged
+	}
+	maps.DeleteFunc(out, func(_ string, ok bool) bool { return !ok })
+	return out
+}
+
+// mayTag checks each tag that is added or taken away.
+func (o *op) mayTag(vmid int, pool, before, after string) error {
+	a := &guestAccess{op: o, vmid: vmid, pool: pool}
+	if err := a.may("VM.Config.Options"); err != nil {
+		return err
+	}
+	r := o.tagRules()
+	if r.privileged {
+		return nil
+	}
+	allowed := o.allowedTags()
+	was, is := schema.SplitList(before), schema.SplitList(after)
+	for _, t := range slices.Concat(was, is) {
+		if slices.Contains(was, t) == slices.Contains(is, t) {
+			continue
+		}
+		if (!allowed[t] && !r.anybody) || slices.Contains(r.registered, t) {
+			return forbidden("/, Sys.Modify for modifying tag '" + t + "'")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+func replicationRoutes() map[string]handler {
+	const list = "/cluster/replication"
+	return map[string]handler{
+		"GET " + list:                   method((*call).listReplications),
+		"POST " + list:                  method((*call).createReplication),
+		"GET " + list + "/{id}":         method((*call).getReplication),
+		"PUT " + list + "/{id}":         method((*call).updateReplication),
+		"DELETE " + list + "/{id}":      method((*call).deleteReplication),
+		"GET /nodes/{node}/replication": method((*call).nodeReplications),
+	}
+}
+
+// replicated is the guest that a job is for: the job's ID begins with its VMID.
+func replicated(id string) string {
+	guest, _, _ := strings.Cut(id, "-")
+	return guest
+}
+
+// showReplication is a job as the API tells it.
+func (c *call) showReplication(id string) map[string]any {
+	out := map[string]any{"id": id, "guest": atoi(replicated(id)), "jobnum": atoi(strings.TrimPrefix(id, replicated(id)+"-"))}
+	for key, value := range c.state.Replications[id] {
+		out[key] = value
+		if key == "disable" {
+			out[key] = atoi(value)
+		}
+	}
+	return out
+}
+
+func (c *call) listReplications() (any, error) {
+	out := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(c.state.Replications)) {
+		if c.state.may(c.who, "/vms/"+replicated(id), "VM.Audit") {
+			out = append(out, c.showReplication(id))
+		}
+	}
+	return out, nil
+}
+
+// nodeReplications lists the jobs of the guests on a node.
+func (c *call) nodeReplications() (any, error) {
+	out := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(c.state.Replications)) {
+		g := c.state.Guests[atoi(replicated(id))]
+		if g == nil || g.Node != c.node || (c.has("guest") && c.str("guest") != replicated(id)) ||
+			!c.state.may(c.who, "/vms/"+replicated(id), "VM.Audit") {
+			continue
+		}
+		entry := c.showReplication(id)
+		maps.Copy(entry, map[string]any{"vmtype": "qemu", "fail_count": 0, "last_sync": 0, "last_try": 0, "duration": 0.0})
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+func (c *call) getReplication() (any, error) {
+	id := c.str("id")
+	if c.state.Replications[id] == nil {
+		return nil, die("no such replication job '%s'", id)
+	}
+	if err := c.state.check(c.who, "/vms/"+replicated(id), "VM.Audit"); err != nil {
+		return nil, err
+	}
+	out := c.showReplication(id)
+	out["digest"] = digestOf(c.state.Replications)
+	return out, nil
+}
+
+func (c *call) mayReplicate(id string) error {
+	if c.state.Version == "8.4" {
+		return nil // The description's check was all.
+	}
+	return c.state.check(c.who, "/vms/"+replicated(id), "VM.Replicate")
+}
+
+func (c *call) createReplication() (any, error) {
+	id, target := c.str("id"), c.str("target")
+	if err := c.mayReplicate(id); err != nil {
+		return nil, err
+	}
+	g := c.state.Guests[atoi(replicated(id))]
+	switch {
+	case g == nil:
+		return nil, die("Guest '%s' does not exist.", replicated(id))
+	case c.state.Nodes[target] == nil:
+		return nil, die("Target '%s' does not exist.", target)
+	case c.has("source") && c.str("source") != g.Node:
+		return nil, die("Source '%s' does not match current node of guest '%s' (%s)", c.str("source"), replicated(id), g.Node)
+	case target == g.Node:
+		return nil, die("Source and target must not be identical")
+	}
+	if err := c.op().replicable(g); err != nil {
+		return nil, err
+	}
+	if c.state.Replications[id] != nil {
+		return nil, die("replication job '%s' already exists", id)
+	}
+	job := c.given("id")
+	job["source"] = g.Node
+	c.state.Replications[id] = job
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// replicable fails unless all disks of a guest are on storages that send snapshots to other nodes.
+func (o *op) replicable(g *Guest) error {
+	found := false
+	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
+		d := o.s.parseDrive(key, g.Config[key])
+		if !isDrive(key) || d.cdrom() || d["replicate"] == "0" {
+			continue
+		}
+		if s := o.st.Storages[storageOf(d.file())]; s == nil || s.Type != "zfspool" {
+			return die("missing replicate feature on volume '%s'", d.file())
+		}
+		found = true
+	}
+	if !found {
+		return die("No replicatable volumes found")
+	}
+	return nil
+}
+
+func (c *call) updateReplication() (any, error) {
+	id, jobs := c.str("id"), c.state.Replications
+	if err := c.mayReplicate(id); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.has("digest") && c.str("digest") != digestOf(jobs):
+		return nil, errModified()
+	case jobs[id] == nil:
+		return nil, die("no such job '%s'", id)
+	}
+	maps.Copy(jobs[id], c.given("id"))
+	for _, key := range c.deleted() {
+		if key == "target" || key == "type" {
+			return nil, die("unable to delete required option '%s'", key)
+		}
+		delete(jobs[id], key)
+	}
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// deleteReplication removes a job, unless forced a little later: volumes on the target go first.
+func (c *call) deleteReplication() (any, error) {
+	id, jobs := c.str("id"), c.state.Replications
+	if err := c.mayReplicate(id); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.flag("force") && c.flag("keep"):
+		return nil, paramError("keep", "conflicts with parameter 'force'")
+	case c.flag("force"):
+		delete(jobs, id)
+	case jobs[id] == nil:
+		return nil, die("no such job '%s'", id)
+	default:
+		jobs[id]["remove_job"] = map[bool]string{true: "local", false: "full"}[c.flag("keep")]
+		c.s.later(c.s.duration("replication"), func(o *op) { delete(o.st.Replications, id) })
+	}
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// replicates fails when a guest has a replication job.
+func (st *State) replicates(vmid int) error {
+	for _, id := range slices.Sorted(maps.Keys(st.Replications)) {
+		if replicated(id) == vmidText(vmid) {
+			return die("There is a replication job '%s' for guest '%d' - Please remove that first.", id, vmid)
+		}
+	}
+	return nil
+}
