@@ -21,6 +21,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 )
@@ -74,4 +75,20 @@ func addresses(ips []net.IP) []netip.Addr {
 		}
 	}
 	return out
+}
+
+// ReadFile asks the guest agent for a file of the guest, such as
+// /etc/ssh/ssh_host_ed25519_key.pub. PVE 9 wants VM.GuestAgent.FileRead for it,
+// PVE 8 VM.Monitor. If nobody answers there, or the file cannot be read,
+// IsAgentUnavailable holds for the error.
+func (c *Client) ReadFile(ctx context.Context, ref Ref, path string) (string, error) {
+	r := machine("read a file of the guest of", http.MethodGet, ref, "/agent/file-read")
+	r.query = url.Values{"file": {path}}
+	var data struct {
+		Content text `json:"content"`
+	}
+	if err := c.vm(ctx, ref, r, &data); err != nil {
+		return "", err
+	}
+	return string(data.Content), nil
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package proxmox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -164,7 +165,11 @@ func (c *Client) envelope(ctx context.Context, r request, answer any) error {
 func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	header := http.Header{"Accept": {"application/json"}}
 	var body io.Reader
-	if r.method == http.MethodPost || r.method == http.MethodPut {
+	switch {
+	case r.body != nil:
+		header.Set("Content-Type", r.body.contentType)
+		body = bytes.NewReader(r.body.content)
+	case r.method == http.MethodPost || r.method == http.MethodPut:
 		header.Set("Content-Type", "application/x-www-form-urlencoded")
 		body = strings.NewReader(encode(r.form))
 	}

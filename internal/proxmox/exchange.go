@@ -32,6 +32,7 @@ type request struct {
 	args   []string          // values of the template's braces, in order
 	query  url.Values        // for GET and DELETE
 	form   map[string]string // for POST and PUT
+	body   *body             // for POST, in place of a form
 }
 
 // url is the request's path and query below the API's root.

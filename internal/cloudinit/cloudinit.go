@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package cloudinit makes NoCloud images: what cloud-init reads in a guest from a
+// CD-ROM drive.
+package cloudinit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"mime/multipart"
+	"net/textproto"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/yaml"
+)
+
+// Data is what a guest is told. What is left out, cloud-init leaves as it is.
+type Data struct {
+	// InstanceID tells cloud-init whether it has run for this instance already:
+	// with another one, what it does once is done again.
+	InstanceID string
+
+	// Hostname of the guest, with its domain or without.
+	Hostname string
+
+	// User who is created or configured, and the hash of the user's password.
+	User, PasswordHash string
+
+	// SSHKeys of the user.
+	SSHKeys []string
+
+	// Upgrade packages at the first boot. Nil leaves that to the guest.
+	Upgrade *bool
+
+	// Nameservers and SearchDomains of the first network.
+	Nameservers, SearchDomains []string
+
+	// Networks to configure. The guest configures one by itself if there is none.
+	Networks []Network
+
+	// UserData, VendorData and NetworkConfig as somebody has written them.
+	UserData, VendorData, NetworkConfig *string
+}
+
+// Image is the NoCloud image of the data. The same data make the same bytes.
+func (d Data) Image() ([]byte, error) {
+	files, err := d.files()
+	if err != nil {
+		return nil, err
+	}
+	return image(files), nil
+}
+
+// Sum is a short text that tells images apart: 16 hexadecimal digits.
+func Sum(image []byte) string {
+	sum := sha256.Sum256(image)
+	return hex.EncodeToString(sum[:8])
+}
+
+// WithInstance is the data with an instance ID that changes with them.
+func (d Data) WithInstance(id string) (Data, error) {
+	d.InstanceID = id
+	image, err := d.Image()
+	d.InstanceID = id + "-" + Sum(image)
+	return d, err
+}
+
+// files of the image by name, sorted. What cloud-init looks for is there even if
+// it is empty: meta-data, user-data and vendor-data.
+func (d Data) files() ([]file, error) {
+	meta, err := yaml.Marshal(map[string]string{"instance-id": d.InstanceID, "local-hostname": d.Hostname})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot write meta-data")
+	}
+	network, err := d.network()
+	if err != nil {
+		return nil, err
+	}
+	user, vendor, err := d.configs()
+	if err != nil {
+		return nil, err
+	}
+	files := []file{{"meta-data", meta}}
+	if network != nil {
+		files = append(files, file{"network-config", network})
+	}
+	return append(files, file{"user-data", user}, file{"vendor-data", vendor}), nil
+}
+
+// configs are user-data and vendor-data. What follows from fields stands back
+// behind user-data that somebody has written: as vendor-data it fills in the keys
+// that user-data does not have.
+func (d Data) configs() (user, vendor []byte, err error) {
+	fields, err := d.fields()
+	if err != nil {
+		return nil, nil, err
+	}
+	written := []byte(text(d.VendorData))
+	switch {
+	case d.UserData == nil:
+		return fields, written, nil
+	case len(written) == 0:
+		return []byte(*d.UserData), fields, nil
+	case len(fields) == 0:
+		return []byte(*d.UserData), written, nil
+	}
+	vendor, err = joined(fields, written)
+	return []byte(*d.UserData), vendor, err
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// fields as cloud-config, or nothing if none says anything.
+func (d Data) fields() ([]byte, error) {
+	config := map[string]any{}
+	if d.User != "" {
+		config["user"] = d.User
+	}
+	if d.PasswordHash != "" {
+		config["password"] = d.PasswordHash
+		config["chpasswd"] = map[string]any{"expire": false}
+	}
+	if len(d.SSHKeys) > 0 {
+		config["ssh_authorized_keys"] = d.SSHKeys
+	}
+	if d.Upgrade != nil {
+		config["package_upgrade"] = *d.Upgrade
+	}
+	if len(config) == 0 {
+		return nil, nil
+	}
+	config["users"] = []string{"default"}
+	out, err := yaml.Marshal(config)
+	return append([]byte("#cloud-config\n"), out...), errors.Wrap(err, "cannot write user-data")
+}
+
+// boundary between the parts of joined data. It is always the same, as the image
+// has to be.
+const boundary = "==provider-proxmox=="
+
+// joined data, as a MIME archive that cloud-init merges in this order. It tells
+// by a part's first line what the part is.
+func joined(parts ...[]byte) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "Content-Type: multipart/mixed; boundary=%q\nMIME-Version: 1.0\n\n", boundary)
+	w := multipart.NewWriter(&b)
+	if err := w.SetBoundary(boundary); err != nil {
+		return nil, errors.Wrap(err, "cannot join vendor-data")
+	}
+	for _, content := range parts {
+		if isArchive(content) {
+			return nil, errors.New("vendorData that is a MIME archive cannot be joined with user, sshKeys, upgrade or a password: put these into userData")
+		}
+		part, err := w.CreatePart(textproto.MIMEHeader{"Content-Type": {`text/plain; charset="utf-8"`}})
+		if err == nil {
+			_, err = part.Write(content)
+		}
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot join vendor-data")
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), errors.Wrap(err, "cannot join vendor-data")
+}
+
+// isArchive says whether data are a MIME archive themselves.
+func isArchive(content []byte) bool {
+	first := strings.ToLower(strings.TrimSpace(string(content[:min(len(content), 64)])))
+	return strings.HasPrefix(first, "content-type:") || strings.HasPrefix(first, "mime-version:")
+}
