@@ -56,7 +56,15 @@ type tokenAuth struct {
 	next   http.RoundTripper
 }
 
+// anonymousKey is in the context of requests without credentials.
+type anonymousKey struct{}
+
+func anonymous(r *http.Request) bool { return r.Context().Value(anonymousKey{}) != nil }
+
 func (a *tokenAuth) RoundTrip(r *http.Request) (*http.Response, error) {
+	if anonymous(r) {
+		return a.next.RoundTrip(r)
+	}
 	out := r.Clone(r.Context())
 	out.Header.Set("Authorization", a.header)
 	return a.next.RoundTrip(out)
@@ -82,6 +90,9 @@ type ticket struct {
 }
 
 func (a *ticketAuth) RoundTrip(r *http.Request) (*http.Response, error) {
+	if anonymous(r) {
+		return a.next.RoundTrip(r)
+	}
 	t, err := a.valid(r.Context())
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type Client struct {
 	http    *http.Client
 
 	transport *http.Transport
+	failover  *failover
 	timeout   time.Duration
 	userAgent string
 	secrets   []string
@@ -68,8 +69,9 @@ func New(cfg Config) (*Client, error) {
 	c.superuser = cfg.Credentials.token() == superuser+"!"
 	c.transport = newTransport(cfg.Timeout, len(urls))
 	c.transport.TLSClientConfig = tlsConfig
+	c.failover = newFailover(urls, cfg.Clock, c.transport)
 	c.http = &http.Client{
-		Transport:     cfg.chain(urls, c.transport),
+		Transport:     cfg.chain(c.failover),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, c.connect(cfg.Credentials)
@@ -90,9 +92,8 @@ func (c *Client) connect(credentials Credentials) error {
 }
 
 // chain is the transport of the package's documentation.
-func (c Config) chain(urls []*url.URL, transport http.RoundTripper) http.RoundTripper {
-	next := http.RoundTripper(newFailover(urls, c.Clock, transport))
-	next = newObserve(c.Observe, c.Clock, next)
+func (c Config) chain(failover *failover) http.RoundTripper {
+	next := newObserve(c.Observe, c.Clock, failover)
 	next = newLimit(c.Limits, next)
 	next = newAuthenticate(c.Credentials, c.Timeout, c.Clock, next)
 	return normalise{next: next}
@@ -107,6 +108,8 @@ func newTransport(timeout time.Duration, n int) *http.Transport {
 		TLSHandshakeTimeout: share,
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     idleTimeout,
+
+		MaxResponseHeaderBytes: maxHeader,
 	}
 }
 

@@ -29,7 +29,8 @@ limitations under the License.
 //	authenticate    API token, or a ticket that it obtains and renews
 //	limit           requests per second and at a time, if configured
 //	observe         one report per request that was really made
-//	failover        the next endpoint, if nothing was sent to this one
+//	failover        the node's own endpoint, or the next one if nothing was sent
+//	                to this; what was just seen to be dead fails at once
 //	http.Transport  TLS and connections
 //
 // Limits and reports are inside of authentication, so that logins and

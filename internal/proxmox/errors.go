@@ -92,6 +92,9 @@ type Error struct {
 	// Message is what PVE said, or why there was no answer.
 	Message string
 
+	// Problem is why there was no answer, if that is known more exactly.
+	Problem Problem
+
 	// Fields has PVE's complaints about single parameters.
 	Fields map[string]string
 
@@ -123,6 +126,16 @@ func (e *Error) message() string {
 		return strings.TrimSuffix(e.Message, ".")
 	}
 	return strings.TrimSpace(fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status)))
+}
+
+// ProblemOf is the problem with the connection that an error is about, if it is
+// about one.
+func ProblemOf(err error) Problem {
+	var e *Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return e.Problem
 }
 
 // Unwrap is the context's error if that ended the call.

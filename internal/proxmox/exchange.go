@@ -113,7 +113,7 @@ func (x *exchange) failed() *Error {
 func (x *exchange) fail(f *failure) *Error {
 	e := &Error{
 		Op: x.request.op, Method: x.request.method, Path: x.request.path,
-		Status: f.status, Message: scrub(f.message, x.secrets), sent: f.sent, cause: f.cause,
+		Status: f.status, Message: scrub(f.message, x.secrets), Problem: f.problem, sent: f.sent, cause: f.cause,
 	}
 	for k, v := range f.fields {
 		if e.Fields == nil {
@@ -129,7 +129,9 @@ type failure struct {
 	status  int               // 0: no answer
 	message string            // stable
 	fields  map[string]string // of a 400
+	problem Problem           // why there was no answer
 	sent    bool              // the request may have reached PVE
+	unmade  bool              // there was no request, since the last one failed
 	cause   error             // the context's error, if that was it
 }
 

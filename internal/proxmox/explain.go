@@ -24,57 +24,172 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// A Problem with the connection to PVE that has a cure of its own.
+type Problem string
+
+// Problems with a connection.
+const (
+	// ProblemHostNotFound means that no address is known for the host's name.
+	ProblemHostNotFound Problem = "HostNotFound"
+
+	// ProblemRefused means that nobody listens at the port.
+	ProblemRefused Problem = "ConnectionRefused"
+
+	// ProblemUnreachable means that there is no way to the host.
+	ProblemUnreachable Problem = "HostUnreachable"
+
+	// ProblemTimeout means that there was no answer in time.
+	ProblemTimeout Problem = "Timeout"
+
+	// ProblemClosed means that the connection ended before the answer.
+	ProblemClosed Problem = "ConnectionClosed"
+
+	// ProblemUnknownAuthority means that the server's certificate is signed by
+	// an authority that is not trusted.
+	ProblemUnknownAuthority Problem = "UnknownAuthority"
+
+	// ProblemNameMismatch means that the server's certificate is for other names.
+	ProblemNameMismatch Problem = "CertificateNameMismatch"
+
+	// ProblemExpired means that the server's certificate has ended.
+	ProblemExpired Problem = "CertificateExpired"
+
+	// ProblemNotYetValid means that the server's certificate has not begun.
+	ProblemNotYetValid Problem = "CertificateNotYetValid"
+
+	// ProblemBadCertificate means that the server's certificate is not fit to be
+	// one.
+	ProblemBadCertificate Problem = "CertificateInvalid"
+
+	// ProblemNotTLS means that what listens there does not speak TLS.
+	ProblemNotTLS Problem = "NotTLS"
+
+	// ProblemTLSVersion means that the server speaks no TLS that we do: 1.2 or
+	// later.
+	ProblemTLSVersion Problem = "TLSVersion"
+
+	// ProblemClientCertificate means that the server wants a client certificate,
+	// or another one.
+	ProblemClientCertificate Problem = "ClientCertificateRefused"
+
+	// ProblemTLSRefused means that the server ended the connection for another
+	// reason.
+	ProblemTLSRefused Problem = "TLSRefused"
+
+	// ProblemRedirect means that the server sends us elsewhere.
+	ProblemRedirect Problem = "Redirect"
+
+	// ProblemNotPVE means that what answers is not the API of PVE.
+	ProblemNotPVE Problem = "NotProxmoxVE"
+)
+
 // explain says why there was no answer. The texts of package net are not used:
 // they have our ephemeral ports in them, and those of x509 have the time.
-func explain(err error) string {
-	if s := explainTLS(err); s != "" {
-		return s
+func explain(err error) (Problem, string) {
+	if p, s := explainTLS(err); s != "" {
+		return p, s
 	}
 	var dns *net.DNSError
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, context.Canceled):
-		return "call was cancelled"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), timedOut(err):
-		return "no answer in time"
+		return "", "call was cancelled"
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("no such host %q", dns.Name)
+		return ProblemHostNotFound, fmt.Sprintf("no such host %q", dns.Name)
 	case errors.As(err, &dns):
-		return fmt.Sprintf("cannot resolve host %q", dns.Name)
+		return ProblemHostNotFound, fmt.Sprintf("cannot resolve host %q", dns.Name)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), timedOut(err):
+		return ProblemTimeout, "no answer in time"
 	case errors.As(err, &errno):
-		return errno.Error()
+		return problemOf(errno), errno.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		return "connection closed before the answer"
+		return ProblemClosed, "connection closed before the answer"
 	}
-	return "connection failed"
+	return "", "connection failed"
 }
 
-func explainTLS(err error) string {
+func problemOf(errno syscall.Errno) Problem {
+	switch errno {
+	case syscall.ECONNREFUSED:
+		return ProblemRefused
+	case syscall.ECONNRESET, syscall.EPIPE:
+		return ProblemClosed
+	default:
+		return ProblemUnreachable
+	}
+}
+
+func explainTLS(err error) (Problem, string) {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &authority):
-		return "server certificate is signed by an unknown authority"
+		return ProblemUnknownAuthority, "server certificate is signed by an unknown authority" + issuer(authority.Cert)
 	case errors.As(err, &host):
-		return fmt.Sprintf("server certificate is not valid for %q", host.Host)
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "server certificate has expired or is not yet valid"
+		return ProblemNameMismatch, fmt.Sprintf("server certificate is not valid for %q%s", host.Host, validFor(host.Certificate))
 	case errors.As(err, &invalid):
-		return "server certificate is not valid"
+		return explainInvalid(invalid)
 	case errors.As(err, &record):
-		return "server does not speak TLS"
-	case tlsRefusal(err) != nil:
-		return "server refused the TLS connection: " + tlsRefusal(err).Error()
+		return ProblemNotTLS, "server does not speak TLS"
 	}
-	return ""
+	alert := tlsRefusal(err)
+	switch {
+	case alert != nil && strings.Contains(alert.Error(), "certificate"):
+		return ProblemClientCertificate, "server refused the TLS connection: " + alert.Error()
+	case alert != nil && strings.Contains(alert.Error(), "protocol version"), strings.Contains(err.Error(), "unsupported protocol version"):
+		return ProblemTLSVersion, "server does not speak TLS 1.2 or later"
+	case alert != nil:
+		return ProblemTLSRefused, "server refused the TLS connection: " + alert.Error()
+	}
+	return "", ""
+}
+
+func explainInvalid(e x509.CertificateInvalidError) (Problem, string) {
+	switch {
+	case e.Reason != x509.Expired || e.Cert == nil:
+		return ProblemBadCertificate, "server certificate is not valid"
+	case strings.Contains(e.Detail, "is before"):
+		return ProblemNotYetValid, "server certificate is not valid before " + e.Cert.NotBefore.UTC().Format(time.DateOnly)
+	default:
+		return ProblemExpired, "server certificate has expired on " + e.Cert.NotAfter.UTC().Format(time.DateOnly)
+	}
+}
+
+// issuer of a certificate, by the name that people know it by.
+func issuer(c *x509.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	name := c.Issuer.CommonName
+	if name == "" {
+		name = c.Issuer.String()
+	}
+	return fmt.Sprintf(" %q", name)
+}
+
+// validFor are the names that a certificate is for.
+func validFor(c *x509.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	names := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", but for " + strings.Join(names, ", ")
 }
 
 // tlsRefusal is the alert with which the server ended the connection, if it did.

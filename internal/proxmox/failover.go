@@ -17,6 +17,7 @@ limitations under the License.
 package proxmox
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -24,76 +25,260 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // retryDown is how long an endpoint that could not be reached is tried last.
 const retryDown = 30 * time.Second
 
-// failover sends requests to the first endpoint that can be reached. It never
-// sends a request twice: the next endpoint is tried only when nothing went to
-// the one before.
+// failover sends requests to the first endpoint that can be reached, and those
+// for a node to the node's own, where that is known. It never sends a request
+// twice: the next endpoint is tried only when nothing went to the one before.
+//
+// When nothing can be reached, or a node cannot, requests fail at once for a
+// while: see circuit.
 type failover struct {
-	next  http.RoundTripper
-	clock func() time.Time
+	next    http.RoundTripper
+	clock   func() time.Time
+	cluster *circuit
 
 	mu        sync.Mutex
 	endpoints []*endpoint
+	nodes     map[string]*circuit
+	turn      int
 }
 
 type endpoint struct {
-	url  *url.URL
-	down time.Time // until when it is tried last
+	url    *url.URL
+	node   string    // whose it is, empty if that is not known
+	down   time.Time // until when it is tried last
+	silent int       // requests in a row without an answer
 }
 
 func newFailover(urls []*url.URL, clock func() time.Time, next http.RoundTripper) *failover {
-	f := &failover{next: next, clock: clock}
+	f := &failover{next: next, clock: clock, cluster: &circuit{clock: clock}, nodes: map[string]*circuit{}}
 	for _, u := range urls {
 		f.endpoints = append(f.endpoints, &endpoint{url: u})
 	}
 	return f
 }
 
-func (f *failover) RoundTrip(r *http.Request) (*http.Response, error) {
-	var first error
-	for _, e := range f.order() {
-		resp, sent, err := f.try(r, e.url)
-		if err == nil || sent {
-			f.mark(e, time.Time{})
-		}
-		switch {
-		case err == nil:
-			return resp, nil
-		case sent || r.Context().Err() != nil:
-			return nil, asFailure(err, sent)
-		}
-		f.mark(e, f.clock().Add(retryDown))
-		if first == nil {
-			first = &failure{message: e.url.Host + ": " + explain(err), cause: contextCause(err)}
-		}
-	}
-	return nil, first
+// pinKey has the endpoint that a request is for, whatever is known of it.
+type pinKey struct{}
+
+func pinned(ctx context.Context, e *endpoint) context.Context {
+	return context.WithValue(ctx, pinKey{}, e)
 }
 
-// order is all endpoints as configured, those that are down at the end.
-func (f *failover) order() []*endpoint {
+func (f *failover) RoundTrip(r *http.Request) (*http.Response, error) {
+	if e, ok := r.Context().Value(pinKey{}).(*endpoint); ok {
+		resp, _, err := f.attempt(r, e)
+		return resp, err
+	}
+	node := nodeOf(r)
+	circuits := []*circuit{f.cluster}
+	if node != "" {
+		circuits = append(circuits, f.circuitOf(node))
+	}
+	for i, c := range circuits {
+		if refused := c.enter(); refused != nil {
+			leave(circuits[:i], noVerdict, nil)
+			return nil, refused
+		}
+	}
+	resp, v, err := f.route(r, node)
+	if err != nil {
+		leave(circuits, v, asFailure(err, true))
+		return nil, err
+	}
+	f.cluster.leave(alive, nil)
+	if node != "" {
+		circuits[1].leave(verdictOn(node, resp))
+	}
+	return resp, nil
+}
+
+func leave(circuits []*circuit, v verdict, f *failure) {
+	for _, c := range circuits {
+		c.leave(v, f)
+	}
+}
+
+// verdictOn a node by the answer of another that could not reach it.
+func verdictOn(node string, resp *http.Response) (verdict, *failure) {
+	if resp.StatusCode != statusNoNode {
+		return alive, nil
+	}
+	return dead, &failure{status: resp.StatusCode, message: "node " + node + " cannot be reached: " + reason(resp)}
+}
+
+// statusNoNode is what a node answers that cannot connect to the one that the
+// request is for.
+const statusNoNode = 595
+
+// route tries one endpoint after the other until one may have got the request.
+func (f *failover) route(r *http.Request, node string) (*http.Response, verdict, error) {
+	var first error
+	for _, e := range f.order(node) {
+		resp, v, err := f.attempt(r, e)
+		if err == nil || v != dead {
+			return resp, v, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, dead, first
+}
+
+// attempt sends the request to one endpoint and remembers how that went.
+func (f *failover) attempt(r *http.Request, e *endpoint) (*http.Response, verdict, error) {
+	resp, sent, err := f.try(r, e.url)
+	switch {
+	case err == nil:
+		f.note(e, f.judge(r, resp))
+		return resp, alive, nil
+	case errors.Is(r.Context().Err(), context.Canceled):
+		return nil, noVerdict, asFailure(err, sent)
+	case sent:
+		f.note(e, silent)
+		return nil, silent, asFailure(err, sent)
+	case r.Context().Err() != nil:
+		f.note(e, dead)
+		return nil, silent, at(e, asFailure(err, false))
+	}
+	f.note(e, dead)
+	return nil, dead, at(e, asFailure(err, false))
+}
+
+// at says which endpoint a failure was at.
+func at(e *endpoint, f *failure) *failure {
+	f.message = e.url.Host + ": " + f.message
+	return f
+}
+
+// judge an endpoint by an answer: a reverse proxy without its PVE, or a node that
+// cannot do what does not need another one, or is cut off from the cluster.
+func (f *failover) judge(r *http.Request, resp *http.Response) verdict {
+	switch resp.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return dead
+	case statusNoNode:
+		if nodeOf(r) == "" {
+			return dead
+		}
+	}
+	if resp.StatusCode >= http.StatusInternalServerError && noQuorum(reason(resp)) {
+		return dead
+	}
+	return alive
+}
+
+// note what is known of an endpoint now.
+func (f *failover) note(e *endpoint, v verdict) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch v {
+	case alive:
+		e.down, e.silent = time.Time{}, 0
+	case dead:
+		e.down = f.clock().Add(retryDown)
+	case silent:
+		if e.silent++; e.silent >= silences {
+			e.down = f.clock().Add(retryDown)
+		}
+	case noVerdict:
+	}
+}
+
+// order is all endpoints as configured, the node's own first and those that are
+// down at the end.
+func (f *failover) order(node string) []*endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.clock()
-	up, down := make([]*endpoint, 0, len(f.endpoints)), []*endpoint(nil)
+	var own, up, down []*endpoint
 	for _, e := range f.endpoints {
-		if now.Before(e.down) {
+		switch {
+		case now.Before(e.down):
 			down = append(down, e)
-			continue
+		case node != "" && e.node == node:
+			own = append(own, e)
+		default:
+			up = append(up, e)
 		}
-		up = append(up, e)
 	}
-	return append(up, down...)
+	return append(append(own, up...), down...)
 }
 
-func (f *failover) mark(e *endpoint, down time.Time) {
+// others are the endpoints to ask for their health beside the one in use: all
+// whose node is not known or that are down, and in turn one of the rest.
+func (f *failover) others(used *endpoint) []*endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e.down = down
+	var doubtful, rest []*endpoint
+	for _, e := range f.endpoints {
+		switch {
+		case e == used:
+		case e.node == "" || !e.down.IsZero():
+			doubtful = append(doubtful, e)
+		default:
+			rest = append(rest, e)
+		}
+	}
+	f.turn++
+	if len(rest) > 0 {
+		doubtful = append(doubtful, rest[f.turn%len(rest)])
+	}
+	return doubtful
+}
+
+func (f *failover) circuitOf(node string) *circuit {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, ok := f.nodes[node]
+	if !ok {
+		c = &circuit{clock: f.clock}
+		f.nodes[node] = c
+	}
+	return c
+}
+
+// nodeOf is the node that a request is for, if it is for one.
+func nodeOf(r *http.Request) string {
+	to := exchangeFrom(r).request
+	if template(r) != to.path || !strings.HasPrefix(to.path, "/nodes/{node}/") || len(to.args) == 0 {
+		return ""
+	}
+	return to.args[0]
+}
+
+// learn which nodes endpoints belong to: by name or address, unless it was seen
+// which node answers there.
+func (f *failover) learn(nodes []ClusterNode) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.endpoints {
+		for _, n := range nodes {
+			host := e.url.Hostname()
+			label, _, _ := strings.Cut(host, ".")
+			if e.node == "" && (host == n.Address || strings.EqualFold(label, n.Name)) {
+				e.node = n.Name
+			}
+		}
+	}
+}
+
+// see that a node answers at an endpoint.
+func (f *failover) see(e *endpoint, nodes []ClusterNode) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		if n.Local {
+			e.node = n.Name
+		}
+	}
 }
 
 // try sends the request to one endpoint and says whether that may have got it.

@@ -44,6 +44,7 @@ var (
 	rePrivilege     = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
 	reReference     = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
 		`no such cluster node|No such storage`)
+	reNoQuorum       = regexp.MustCompile(`no quorum`)
 	reUnavailable    = regexp.MustCompile(`no quorum|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
 	reInvalidRequest = regexp.MustCompile(strings.Join([]string{
 		`does not support '`, `not allowed for linked clones`, `Linked clone feature is not supported`,
@@ -98,6 +99,12 @@ func IsRootOnly(err error) bool { return says(err, reRootOnly) }
 // IsUnknownReference says whether the call names a storage, node, pool, volume,
 // disk or snapshot that does not exist or is disabled.
 func IsUnknownReference(err error) bool { return says(err, reReference) }
+
+// IsNoQuorum says whether the call was refused because the node that was asked
+// is cut off from the majority of its cluster.
+func IsNoQuorum(err error) bool { return says(err, reNoQuorum) }
+
+func noQuorum(message string) bool { return reNoQuorum.MatchString(message) }
 
 // A Privilege that is missing: one of Names on Path.
 type Privilege struct {

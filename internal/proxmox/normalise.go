@@ -31,6 +31,9 @@ const (
 	// maxBody bounds what is read of one answer.
 	maxBody = 64 << 20
 
+	// maxHeader bounds the head of one answer, in bytes.
+	maxHeader = 1 << 20
+
 	// statusSynthetic stands for every failure without an answer. The library
 	// sees a well-formed error and neither sleeps nor sends again.
 	statusSynthetic = 599
@@ -81,7 +84,9 @@ func judge(resp *http.Response, body []byte) *failure {
 	case ok && isObject(body) && json.Valid(body):
 		return nil
 	case ok:
-		f.message = "answer is not a JSON object"
+		f.problem, f.message = ProblemNotPVE, "answer is not a JSON object"
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		f.problem, f.message = ProblemRedirect, "answer is a redirect, which is not followed: "+f.message
 	case err == nil && strings.TrimSpace(string(envelope.Message)) != "":
 		f.message = string(envelope.Message)
 	}
@@ -156,5 +161,6 @@ func asFailure(err error, sent bool) *failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	return &failure{message: explain(err), sent: sent, cause: contextCause(err)}
+	problem, text := explain(err)
+	return &failure{problem: problem, message: text, sent: sent, cause: contextCause(err)}
 }

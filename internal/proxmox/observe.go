@@ -19,6 +19,8 @@ package proxmox
 import (
 	"net/http"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // observe reports every request that it lets pass.
@@ -39,8 +41,12 @@ func (o *observe) RoundTrip(r *http.Request) (*http.Response, error) {
 	start := o.clock()
 	resp, err := o.next.RoundTrip(r)
 	call := Call{Method: r.Method, Path: template(r), Duration: o.clock().Sub(start)}
-	if err == nil {
+	var f *failure
+	switch {
+	case err == nil:
 		call.Status = resp.StatusCode
+	case errors.As(err, &f) && f.unmade:
+		return nil, err
 	}
 	o.report(call)
 	return resp, err

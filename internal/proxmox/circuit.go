@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// firstPause and lastPause are how long a circuit stays open after its first
+	// failure and after many.
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+
+	// silences is how many requests in a row may get no answer before whoever was
+	// asked is taken for dead: one may just have been slow.
+	silences = 2
+)
+
+// A circuit keeps requests from what was just seen to be dead, so that they fail
+// at once instead of each waiting for it. When a pause has passed, one request is
+// let through to see.
+type circuit struct {
+	clock func() time.Time
+
+	mu      sync.Mutex
+	failed  *failure // why it is open; nil while it is closed
+	silent  int      // requests in a row without an answer
+	times   int      // failures in a row
+	until   time.Time
+	probing bool
+}
+
+// A verdict is what a request says about whom it was sent to.
+type verdict int
+
+const (
+	noVerdict verdict = iota // the caller ended it, say
+	alive                    // there was an answer
+	dead                     // nothing could be sent
+	silent                   // there was no answer
+)
+
+// enter says whether a request may be made, and if not, why. What enters has to
+// leave.
+func (c *circuit) enter() *failure {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed == nil {
+		return nil
+	}
+	if c.probing || c.clock().Before(c.until) {
+		return &failure{status: c.failed.status, message: c.failed.message, problem: c.failed.problem, unmade: true}
+	}
+	c.probing = true
+	return nil
+}
+
+// leave says how a request went that entered.
+func (c *circuit) leave(v verdict, f *failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probing = false
+	switch v {
+	case alive:
+		c.failed, c.silent, c.times = nil, 0, 0
+	case silent:
+		if c.silent++; c.silent >= silences {
+			c.open(f)
+		}
+	case dead:
+		c.open(f)
+	case noVerdict:
+	}
+}
+
+func (c *circuit) open(f *failure) {
+	c.failed = f
+	c.until = c.clock().Add(min(firstPause<<min(c.times, 10), lastPause))
+	c.times++
+}

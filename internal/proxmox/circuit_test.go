@@ -1,0 +1,208 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fleet is endpoints whose connections are made up.
+type fleet struct {
+	*failover
+
+	clock *manualClock
+	fate  map[string]error // by host; nil answers
+	reply int              // status of answers
+	tried []string
+}
+
+func newFleet(t *testing.T, hosts ...string) *fleet {
+	t.Helper()
+	f := &fleet{clock: newManualClock(), fate: map[string]error{}, reply: http.StatusOK}
+	urls, err := Config{Endpoints: slices.Collect(func(yield func(string) bool) {
+		for _, h := range hosts {
+			if !yield("https://" + h) {
+				return
+			}
+		}
+	})}.endpoints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.failover = newFailover(urls, f.clock.Now, roundTripper(func(r *http.Request) (*http.Response, error) {
+		host := r.URL.Hostname()
+		f.tried = append(f.tried, host)
+		if err := f.fate[host]; err != nil {
+			return nil, err
+		}
+		return answer(r, f.reply, []byte(`{"data":null}`)), nil
+	}))
+	return f
+}
+
+// ask for something of a node, or of the cluster, and tell where it was tried.
+func (f *fleet) ask(t *testing.T, node string) ([]string, error) {
+	t.Helper()
+	f.tried = nil
+	x := &exchange{request: request{method: http.MethodGet, path: "/version"}}
+	if node != "" {
+		x.request = request{method: http.MethodGet, path: "/nodes/{node}/status", args: []string{node}}
+	}
+	r, err := http.NewRequestWithContext(withExchange(context.Background(), x), http.MethodGet, root.String()+x.request.url(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := f.RoundTrip(r)
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	return f.tried, err
+}
+
+var refused = &net.OpError{Op: "dial", Err: &net.AddrError{Err: "refused"}} //nolint:gochecknoglobals // A constant.
+
+func (f *fleet) wants(t *testing.T, reason, node string, want ...string) {
+	t.Helper()
+	got, _ := f.ask(t, node)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\n-want, +got:\n%s", reason, diff)
+	}
+}
+
+func TestCallsOfNodeGoThere(t *testing.T) {
+	f := newFleet(t, "pve1.example.org", "192.0.2.12", "front.example.org")
+	f.wants(t, "Nothing is known yet.", "pve2", "pve1.example.org")
+	f.learn([]ClusterNode{{Name: "pve1", Address: "192.0.2.11"}, {Name: "pve2", Address: "192.0.2.12"}, {Name: "pve3", Address: "192.0.2.13"}})
+	f.wants(t, "An address tells whose the endpoint is.", "pve2", "192.0.2.12")
+	f.wants(t, "A name does too.", "pve1", "pve1.example.org")
+	f.wants(t, "This one has no endpoint known.", "pve3", "pve1.example.org")
+	f.see(f.endpoints[2], []ClusterNode{{Name: "pve1"}, {Name: "pve3", Local: true}})
+	f.wants(t, "The node that answers there says so.", "pve3", "front.example.org")
+	f.wants(t, "The cluster is asked at the first.", "", "pve1.example.org")
+	f.fate["192.0.2.12"] = refused
+	f.wants(t, "Another endpoint stands in.", "pve2", "192.0.2.12", "pve1.example.org")
+	f.wants(t, "It is remembered.", "pve2", "pve1.example.org")
+}
+
+func TestDeadClusterFailsFast(t *testing.T) {
+	f := newFleet(t, "a", "b")
+	f.fate["a"], f.fate["b"] = refused, refused
+	_, first := f.ask(t, "")
+	tried, second := f.ask(t, "pve1")
+	if len(tried) > 0 || second == nil || first.Error() != second.Error() {
+		t.Errorf("a call right after: tried %v, got %v; want none, and what was wrong with the last: %v", tried, second, first)
+	}
+	f.clock.Add(firstPause)
+	f.wants(t, "After a pause one is let through.", "", "a", "b")
+	f.clock.Add(firstPause)
+	f.wants(t, "The pause is longer now.", "")
+	f.clock.Add(firstPause)
+	delete(f.fate, "b")
+	f.wants(t, "It is back.", "", "a", "b")
+	f.wants(t, "All calls go through again.", "", "b")
+}
+
+func TestOneProbeAtATime(t *testing.T) {
+	clock := newManualClock()
+	c := &circuit{clock: clock.Now}
+	if c.enter() != nil {
+		t.Fatal("a new circuit is closed")
+	}
+	c.leave(dead, &failure{message: "gone"})
+	clock.Add(firstPause)
+	if c.enter() != nil {
+		t.Error("the first after the pause must be let through")
+	}
+	if f := c.enter(); f == nil || f.message != "gone" {
+		t.Errorf("a second probe: got %v, want gone", f)
+	}
+	c.leave(noVerdict, nil)
+	if c.enter() != nil {
+		t.Error("a probe that was given up is followed by another")
+	}
+	c.leave(alive, nil)
+	for range 3 {
+		if c.enter() != nil {
+			t.Error("a closed circuit lets all through")
+		}
+	}
+}
+
+func TestDeadNodeFailsFast(t *testing.T) {
+	f := newFleet(t, "a")
+	f.reply = statusNoNode
+	f.wants(t, "The node's state is not known yet.", "pve2", "a")
+	f.wants(t, "It is not asked for again at once.", "pve2")
+	f.reply = http.StatusOK
+	f.wants(t, "Other nodes are not slowed down.", "pve1", "a")
+	f.clock.Add(firstPause)
+	f.wants(t, "It is asked for after a pause.", "pve2", "a")
+	f.wants(t, "It is back.", "pve2", "a")
+}
+
+func TestSilentEndpointIsLeft(t *testing.T) {
+	f := newFleet(t, "a", "b")
+	f.endpoints[0].silent = silences - 1
+	f.note(f.endpoints[0], silent)
+	f.wants(t, "What gives no answers is tried last.", "", "b")
+	f.clock.Add(retryDown)
+	f.wants(t, "For a while.", "", "a")
+}
+
+func TestSickEndpointIsLeft(t *testing.T) {
+	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusNoNode} {
+		f := newFleet(t, "a", "b")
+		f.reply = status
+		f.wants(t, "The answer is what it is.", "", "a")
+		f.wants(t, "The next call tries another endpoint.", "", "b")
+	}
+}
+
+func TestCheckAtFake(t *testing.T) {
+	pve := newFakePVE(t, func(a asked) reply {
+		switch strings.TrimPrefix(a.path, apiPath) {
+		case "/version":
+			return ok(`{"version":"9.2.11","release":"9.2"}`)
+		case "/access/permissions":
+			return ok(`{"/":{"VM.Audit":1}}`)
+		case "/access/domains":
+			if a.header.Get("Authorization") != "" {
+				return reply{status: "400 no credentials, please"}
+			}
+			return ok(`[{"realm":"pam"},{"realm":"pve"}]`)
+		}
+		return reply{status: "403 Permission check failed (/, Sys.Audit)"}
+	})
+	c := pve.client(t, func(cfg *Config) { cfg.Timeout = 5 * time.Second })
+	h, err := c.Check(background())
+	want := Health{Version: Version{Version: "9.2.11", Release: "9.2"}, Endpoint: pve.URL, Privileges: map[string]Privileges{"/": {"VM.Audit": true}}}
+	if diff := cmp.Diff(want, h); diff != "" || err != nil {
+		t.Errorf("Check(): %v\n-want, +got:\n%s", err, diff)
+	}
+	realms, err := c.Realms(background())
+	if diff := cmp.Diff([]string{"pam", "pve"}, realms); diff != "" || err != nil {
+		t.Errorf("Realms(): %v\n-want, +got:\n%s", err, diff)
+	}
+}

@@ -1,0 +1,146 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Health of the connection to a cluster.
+type Health struct {
+	// Version of PVE that answers.
+	Version Version
+
+	// Endpoint that is used when nothing speaks for another.
+	Endpoint string
+
+	// Status of the cluster. StatusKnown is false where Sys.Audit on / is
+	// missing, without which PVE does not tell.
+	Status      ClusterStatus
+	StatusKnown bool
+
+	// Privileges of the user or token, by path.
+	Privileges map[string]Privileges
+
+	// Down has the endpoints that do not answer, with why.
+	Down []DownEndpoint
+}
+
+// A DownEndpoint does not answer.
+type DownEndpoint struct {
+	// Endpoint is its address.
+	Endpoint string
+
+	// Err is why.
+	Err error
+}
+
+// Check whether the cluster can be used, even while other calls fail at once
+// since it could not be reached. It makes three calls, and one each to endpoints
+// that are down or whose node is not known, and to one of the others in turn.
+// From these it learns which node each endpoint belongs to.
+func (c *Client) Check(ctx context.Context) (Health, error) {
+	var h Health
+	e, err := c.reachable(ctx, &h)
+	if err != nil {
+		return h, err
+	}
+	h.Endpoint = endpointURL(e)
+	ctx = pinned(ctx, e)
+	if h.Privileges, err = c.Permissions(ctx, ""); err != nil {
+		return h, err
+	}
+	h.Status, err = c.ClusterStatus(ctx)
+	switch {
+	case IsAuthorization(err):
+		return h, nil
+	case err != nil:
+		return h, err
+	}
+	h.StatusKnown = true
+	c.failover.see(e, h.Status.Nodes)
+	c.failover.learn(h.Status.Nodes)
+	h.Down = c.down(ctx, e)
+	return h, nil
+}
+
+// reachable is the first endpoint that answers, with the version that it says.
+func (c *Client) reachable(ctx context.Context, h *Health) (*endpoint, error) {
+	var first error
+	for _, e := range c.failover.order("") {
+		v, err := c.Version(pinned(ctx, e))
+		if err == nil {
+			h.Version = v
+			c.failover.cluster.leave(alive, nil)
+			return e, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if !IsUnavailable(err) && ProblemOf(err) == "" {
+			return nil, err // It answers, and another would say the same.
+		}
+	}
+	return nil, first
+}
+
+// down are the endpoints other than the one in use that do not answer now.
+func (c *Client) down(ctx context.Context, used *endpoint) []DownEndpoint {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var down []DownEndpoint
+	for _, e := range c.failover.others(used) {
+		all.Go(func() {
+			s, err := c.ClusterStatus(pinned(ctx, e))
+			if err == nil {
+				c.failover.see(e, s.Nodes)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			down = append(down, DownEndpoint{Endpoint: endpointURL(e), Err: err})
+		})
+	}
+	all.Wait()
+	return down
+}
+
+// endpointURL is an endpoint as people write it.
+func endpointURL(e *endpoint) string { return e.url.Scheme + "://" + e.url.Host }
+
+// Realms are the authentication realms of the cluster, which it tells anybody.
+func (c *Client) Realms(ctx context.Context) ([]string, error) {
+	var data list[struct {
+		Realm text `json:"realm"`
+	}]
+	r := request{op: "list authentication realms", method: http.MethodGet, path: "/access/domains"}
+	if err := c.do(context.WithValue(ctx, anonymousKey{}, true), r, &data); err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, errors.New("cannot list authentication realms: there are none")
+	}
+	realms := make([]string, 0, len(data))
+	for _, d := range data {
+		realms = append(realms, string(d.Realm))
+	}
+	return realms, nil
+}
