@@ -194,6 +194,16 @@ func TestProviderConfigRefused(t *testing.T) {
 			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, limits: {requestsPerSecond: 1001}}`,
 			want:   []string{"spec.limits.requestsPerSecond", "1001", "less than or equal to 1000"},
 		},
+		"NoTasks": {
+			reason: "With no task nothing is ever done.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, limits: {concurrentTasks: 0}}`,
+			want:   []string{"spec.limits.concurrentTasks", "greater than or equal to 1"},
+		},
+		"UnknownFeature": {
+			reason: "Privileges are known for features that exist.",
+			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, features: [Everything]}`,
+			want:   []string{"spec.features[0]", "Everything", "Machines"},
+		},
 		"TimeoutZero": {
 			reason: "A call takes time.",
 			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, requestTimeoutSeconds: 0}`,
@@ -285,7 +295,8 @@ func TestProviderConfigAccepted(t *testing.T) {
 		"Everything": {
 			reason: "Every field that is served.",
 			spec: `{endpoints: ["https://pve1"], credentials: {secretRef: {NS name: pve}}, defaultNode: pve1, defaultStorage: ceph, defaultBridge: vmbr0,
-				vmidRange: {min: 100, max: 999999999}, limits: {requestsPerSecond: 20}, requestTimeoutSeconds: 60,
+				vmidRange: {min: 100, max: 999999999}, requestTimeoutSeconds: 60, features: [Machines, Images],
+				limits: {requestsPerSecond: 20, concurrentTasks: 8, concurrentTasksPerNode: 4, concurrentClonesPerSource: 1},
 				tls: {insecureSkipTLSVerify: false, caCertificateConfigMapRef: {NS name: pve, key: ca.crt}, clientCertificateSecretRef: {NS name: client}, serverName: pve1}}`,
 		},
 	}

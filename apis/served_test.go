@@ -148,9 +148,9 @@ func TestMachineColumns(t *testing.T) {
 
 func TestOtherColumns(t *testing.T) {
 	cases := map[string][]string{
-		"/apis/proxmox.vitistack.io/v1alpha1/providerconfigs":          {"Name", "ENDPOINT", "USERS", "AGE"},
-		"/apis/proxmox.m.vitistack.io/v1alpha1/providerconfigs":        {"Name", "ENDPOINT", "USERS", "AGE"},
-		"/apis/proxmox.m.vitistack.io/v1alpha1/clusterproviderconfigs": {"Name", "ENDPOINT", "USERS", "AGE"},
+		"/apis/proxmox.vitistack.io/v1alpha1/providerconfigs":          {"Name", "READY", "VERSION", "ENDPOINT", "USERS", "AGE"},
+		"/apis/proxmox.m.vitistack.io/v1alpha1/providerconfigs":        {"Name", "READY", "VERSION", "ENDPOINT", "USERS", "AGE"},
+		"/apis/proxmox.m.vitistack.io/v1alpha1/clusterproviderconfigs": {"Name", "READY", "VERSION", "ENDPOINT", "USERS", "AGE"},
 		"/apis/proxmox.vitistack.io/v1alpha1/providerconfigusages":     {"Name", "AGE", "CONFIG-NAME", "RESOURCE-KIND", "RESOURCE-NAME"},
 		"/apis/proxmox.m.vitistack.io/v1alpha1/providerconfigusages":   {"Name", "AGE", "CONFIG-KIND", "CONFIG-NAME", "RESOURCE-KIND", "RESOURCE-NAME"},
 	}

@@ -72,6 +72,18 @@ type ProviderConfigSpec struct {
 	// +optional
 	Limits *ProviderLimits `json:"limits,omitempty"`
 
+	// Features whose privileges are checked: Observe for resources that are only
+	// looked at; Machines; Migration between nodes; Snapshots; UserData for cloud-init files of one's own;
+	// Images; Pools; Storages, with their volumes; Nodes, with their networks;
+	// Cluster for its options. Each but Observe is beside Observe. The check
+	// warns and forbids nothing. Default: Machines.
+	// +optional
+	// +kubebuilder:default={Machines}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=set
+	Features []ProviderFeature `json:"features,omitempty"`
+
 	// RequestTimeoutSeconds is how long one API call may take, 1 to 300
 	// seconds. Default: 30.
 	// +optional
@@ -224,30 +236,83 @@ type ProviderLimits struct {
 	// +kubebuilder:validation:Maximum=1000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty"`
 
-	// ConcurrentTasks in all that this provider keeps running.
+	// ConcurrentTasks is how many tasks this provider keeps running in the
+	// cluster, 1 to 1000. What would start one more waits for its turn. Default:
+	// no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
-	// +kubebuilder:validation:XValidation:rule="false",message="limits.concurrentTasks is not served yet by this version of the provider"
 	ConcurrentTasks *int32 `json:"concurrentTasks,omitempty"`
 
-	// ConcurrentTasksPerNode that this provider keeps running on one node.
+	// ConcurrentTasksPerNode is how many tasks this provider keeps running on
+	// one node, 1 to 100. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
-	// +kubebuilder:validation:XValidation:rule="false",message="limits.concurrentTasksPerNode is not served yet by this version of the provider"
 	ConcurrentTasksPerNode *int32 `json:"concurrentTasksPerNode,omitempty"`
 
-	// ConcurrentClonesPerSource that this provider keeps running for one
-	// template or VM.
+	// ConcurrentClonesPerSource is how many clones of one template or VM this
+	// provider keeps running, 1 to 100. Default: no limit. Proxmox VE clones a
+	// template as often as one likes at a time, and a running VM once.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
-	// +kubebuilder:validation:XValidation:rule="false",message="limits.concurrentClonesPerSource is not served yet by this version of the provider"
 	ConcurrentClonesPerSource *int32 `json:"concurrentClonesPerSource,omitempty"`
 }
+
+// A ProviderFeature is a set of kinds or fields that needs privileges of its own.
+//
+// +kubebuilder:validation:Enum=Observe;Machines;Migration;Snapshots;UserData;Images;Pools;Storages;Nodes;Cluster
+type ProviderFeature string
+
+// Conditions of a provider configuration beside Ready.
+const (
+	// TypeConnected says whether an endpoint of the API answers.
+	TypeConnected xpv2.ConditionType = "Connected"
+
+	// TypeCertificateVerified says whether the server's certificate is verified.
+	TypeCertificateVerified xpv2.ConditionType = "CertificateVerified"
+
+	// TypeAuthenticated says whether Proxmox VE accepts the credentials.
+	TypeAuthenticated xpv2.ConditionType = "Authenticated"
+
+	// TypeVersionSupported says whether Proxmox VE is 8.0 or later.
+	TypeVersionSupported xpv2.ConditionType = "VersionSupported"
+
+	// TypePermitted says whether all privileges are there that the features need.
+	TypePermitted xpv2.ConditionType = "Permitted"
+
+	// TypeQuorate says whether the cluster takes writes.
+	TypeQuorate xpv2.ConditionType = "Quorate"
+)
 
 // ProviderConfigStatus is what is seen of a provider configuration.
 type ProviderConfigStatus struct {
 	xpv2.ProviderConfigStatus `json:",inline"`
+
+	// Version of Proxmox VE that the endpoint in use says it is.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Endpoint in use: the first that answers. Calls for one node go to that
+	// node's own endpoint where there is one.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// UnavailableEndpoints do not answer, while another does.
+	// +optional
+	// +listType=atomic
+	UnavailableEndpoints []string `json:"unavailableEndpoints,omitempty"`
+
+	// Cluster is the name of the cluster. Empty for a node that is in none.
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+
+	// NodesOnline is how many nodes of the cluster are online.
+	// +optional
+	NodesOnline *int32 `json:"nodesOnline,omitempty"`
+
+	// NodesTotal is how many nodes the cluster has.
+	// +optional
+	NodesTotal *int32 `json:"nodesTotal,omitempty"`
 }

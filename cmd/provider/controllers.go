@@ -74,7 +74,12 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 	if err != nil {
 		return kind.Options{}, err
 	}
+	watcher, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return kind.Options{}, errors.Wrap(err, "cannot make a client that watches")
+	}
 	connections := connect.New(mgr.GetClient(),
+		connect.WithWatcher(watcher),
 		connect.WithDefault(o.DefaultCluster),
 		connect.WithUserAgent("provider-proxmox/"+version.String()),
 		connect.WithObserver(m.Request))

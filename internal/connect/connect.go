@@ -73,6 +73,8 @@ type Connector struct {
 	track   tracker
 	objects *objects
 	pool    *pool
+	watches *watches
+	audience
 
 	defaultName string
 	userAgent   string
@@ -116,6 +118,13 @@ func WithGrace(d time.Duration) Option {
 	return func(c *Connector) { c.pool.grace = d }
 }
 
+// WithWatcher sets what watches Secrets and ConfigMaps, one by one and their
+// metadata only, so that a change of one is noticed at once. Without, it is
+// noticed when it is read again.
+func WithWatcher(kube client.WithWatch) Option {
+	return func(c *Connector) { c.watches.kube = kube }
+}
+
 // WithClock sets what tells the time.
 func WithClock(now func() time.Time) Option {
 	return func(c *Connector) { c.objects.now, c.pool.now = now, now }
@@ -131,6 +140,7 @@ func New(kube client.Client, opts ...Option) *Connector {
 		pool:       newPool(),
 		sweepEvery: time.Minute,
 	}
+	c.watches = newWatches(c.objects, c.changed)
 	for _, o := range opts {
 		o(c)
 	}
@@ -161,6 +171,16 @@ func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connecti
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, nil
 }
 
+// ConnectTo connects to the cluster of a provider configuration itself.
+func (c *Connector) ConnectTo(ctx context.Context, k Key, spec *v1alpha1.ProviderConfigSpec) (*Connection, error) {
+	r := k.reference()
+	s, err := c.share(ctx, r, spec)
+	if err != nil {
+		return nil, asConfiguration(err)
+	}
+	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: r.path()}, nil
+}
+
 // share what belongs to the configuration.
 func (c *Connector) share(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	cfg, err := c.settings(ctx, r, spec)
@@ -185,6 +205,7 @@ func (c *Connector) resolve(ctx context.Context, r reference) (reference, *v1alp
 // Start closes what is no longer used, until the context ends, then everything.
 func (c *Connector) Start(ctx context.Context) error {
 	defer c.pool.close()
+	defer c.watches.close()
 	t := time.NewTicker(c.sweepEvery)
 	defer t.Stop()
 	for {
@@ -203,6 +224,7 @@ func (c *Connector) sweep(ctx context.Context) {
 	for _, r := range c.pool.references() {
 		if _, err := r.get(ctx, c.kube); kerrors.IsNotFound(err) {
 			c.pool.release(r)
+			c.watches.watch(r, nil)
 		}
 	}
 	c.pool.sweep()

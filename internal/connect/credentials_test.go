@@ -63,7 +63,7 @@ func testCredentials(t *testing.T, cases map[string]credentialsCase) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in := reader{objects: newObjects(kube(t, secretOf("ns", "pve", tc.data))), of: reference{}}
+			in := newReader(newObjects(kube(t, secretOf("ns", "pve", tc.data))), reference{})
 			got, err := in.credentials(t.Context(), tc.spec)
 			text := ""
 			if err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -35,8 +36,9 @@ type objects struct {
 	maxAge time.Duration
 	now    func() time.Time
 
-	mu   sync.Mutex
-	read map[object]reading
+	mu      sync.Mutex
+	read    map[object]reading
+	version map[object]string // resource version that was read last
 }
 
 // An object with data.
@@ -53,13 +55,21 @@ const (
 // String is the object for sentences: secret "team-a/pve".
 func (o object) String() string { return o.kind + " " + quoted(o.key.Namespace, o.key.Name) }
 
+// gvk is the kind of the object.
+func (o object) gvk() schema.GroupVersionKind {
+	if o.kind == secret {
+		return corev1.SchemeGroupVersion.WithKind("Secret")
+	}
+	return corev1.SchemeGroupVersion.WithKind("ConfigMap")
+}
+
 type reading struct {
 	at   time.Time
 	data map[string][]byte
 }
 
 func newObjects(kube client.Reader) *objects {
-	return &objects{kube: kube, maxAge: DefaultMaxAge, now: time.Now, read: map[object]reading{}}
+	return &objects{kube: kube, maxAge: DefaultMaxAge, now: time.Now, read: map[object]reading{}, version: map[object]string{}}
 }
 
 // data of the object, at most maxAge old. It must not be changed.
@@ -68,7 +78,10 @@ func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error
 		return d, nil
 	}
 	at := o.now()
-	d, err := o.fetch(ctx, of)
+	d, version, err := o.fetch(ctx, of)
+	if kerrors.IsNotFound(err) {
+		o.note(of, "")
+	}
 	if kerrors.IsNotFound(err) {
 		return nil, errors.Errorf("cannot read %s: it does not exist", of)
 	}
@@ -77,8 +90,28 @@ func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.read[of] = reading{at: at, data: d}
+	o.read[of], o.version[of] = reading{at: at, data: d}, version
 	return d, nil
+}
+
+// note the resource version of an object, empty for none, and forget its content
+// if that is news.
+func (o *objects) note(of object, version string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known, ok := o.version[of]; ok && known == version {
+		return false
+	}
+	o.version[of] = version
+	delete(o.read, of)
+	return true
+}
+
+// ignore the versions of an object from now on.
+func (o *objects) ignore(of object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.version, of)
 }
 
 // value of one key of the object.
@@ -106,15 +139,15 @@ func (o *objects) known(of object) (map[string][]byte, bool) {
 
 func (o *objects) old(r reading) bool { return o.now().Sub(r.at) >= o.maxAge }
 
-func (o *objects) fetch(ctx context.Context, of object) (map[string][]byte, error) {
+func (o *objects) fetch(ctx context.Context, of object) (map[string][]byte, string, error) {
 	if of.kind == secret {
 		s := &corev1.Secret{}
 		err := o.kube.Get(ctx, of.key, s)
-		return s.Data, err
+		return s.Data, s.ResourceVersion, err
 	}
 	m := &corev1.ConfigMap{}
 	if err := o.kube.Get(ctx, of.key, m); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	d := maps.Clone(m.BinaryData)
 	if d == nil {
@@ -123,7 +156,7 @@ func (o *objects) fetch(ctx context.Context, of object) (map[string][]byte, erro
 	for k, v := range m.Data {
 		d[k] = []byte(v)
 	}
-	return d, nil
+	return d, m.ResourceVersion, nil
 }
 
 // sweep forgets what is too old to be used.

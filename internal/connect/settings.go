@@ -37,7 +37,8 @@ const (
 
 // settings of the client that the configuration describes.
 func (c *Connector) settings(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (proxmox.Config, error) {
-	in := reader{objects: c.objects, of: r}
+	in := newReader(c.objects, r)
+	defer func() { c.watches.watch(r, *in.reads) }()
 	credentials, err := in.credentials(ctx, spec.Credentials)
 	if err != nil {
 		return proxmox.Config{}, err
@@ -61,13 +62,23 @@ func limits(l *v1alpha1.ProviderLimits) proxmox.Limits {
 	if l == nil {
 		l = &v1alpha1.ProviderLimits{}
 	}
-	return proxmox.Limits{PerSecond: float64(ptr.Deref(l.RequestsPerSecond, defaultRequestsPerSecond))}
+	return proxmox.Limits{
+		PerSecond:       float64(ptr.Deref(l.RequestsPerSecond, defaultRequestsPerSecond)),
+		Tasks:           int(ptr.Deref(l.ConcurrentTasks, 0)),
+		TasksPerNode:    int(ptr.Deref(l.ConcurrentTasksPerNode, 0)),
+		ClonesPerSource: int(ptr.Deref(l.ConcurrentClonesPerSource, 0)),
+	}
 }
 
 // A reader reads what one configuration refers to.
 type reader struct {
 	objects *objects
 	of      reference
+	reads   *[]object // what the configuration refers to, as far as was looked
+}
+
+func newReader(o *objects, of reference) reader {
+	return reader{objects: o, of: of, reads: new([]object)}
 }
 
 // object that a reference in the given field means. A namespaced configuration
@@ -80,7 +91,9 @@ func (in reader) object(kind, field, name string, namespace *string) (object, er
 	if ns == "" {
 		return object{}, errors.Errorf("%s.namespace is not set", field)
 	}
-	return object{kind: kind, key: client.ObjectKey{Namespace: ns, Name: name}}, nil
+	o := object{kind: kind, key: client.ObjectKey{Namespace: ns, Name: name}}
+	*in.reads = append(*in.reads, o)
+	return o, nil
 }
 
 // key reads one key of an object.

@@ -116,7 +116,7 @@ func namespacedConfig(config schema.GroupVersionKind) resource.ProviderConfigKin
 func configuration(k providerconfig.Kinds) entry {
 	return entry{
 		needs: []schema.GroupVersionKind{k.Config, k.Usage},
-		setup: func(mgr ctrl.Manager, o kind.Options) error { return providerconfig.Setup(mgr, o.Options, k) },
+		setup: func(mgr ctrl.Manager, o kind.Options) error { return providerconfig.Setup(mgr, o, k) },
 	}
 }
 

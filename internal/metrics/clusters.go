@@ -18,7 +18,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// clusters are the metrics of PVE clusters, by the name of their ProxmoxCluster.
+// clusters are the metrics of PVE clusters, by the name of their ProxmoxCluster
+// and by that of their provider configuration.
 type clusters struct {
 	nodes, connected *prometheus.GaugeVec
 }
@@ -27,11 +28,11 @@ func newClusters() clusters {
 	return clusters{
 		nodes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "proxmox_cluster_nodes_available",
-			Help: "Nodes that are online, by ProxmoxCluster.",
+			Help: "Nodes that are online, by ProxmoxCluster and provider configuration.",
 		}, []string{"cluster"}),
 		connected: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "proxmox_cluster_connection_status",
-			Help: "Whether the cluster can be reached: 1 or 0, by ProxmoxCluster.",
+			Help: "Whether the cluster can be reached: 1 or 0, by ProxmoxCluster and provider configuration.",
 		}, []string{"cluster"}),
 	}
 }
@@ -42,7 +43,8 @@ func (c clusters) collectors() []prometheus.Collector {
 
 // ClusterReached says that a cluster answered, and how many of its nodes are
 // online. The name is that of its ProxmoxCluster, with its namespace if it has
-// one: team-a/lab.
+// one: team-a/lab. A provider configuration has its kind before that:
+// ProviderConfig/team-a/lab.
 func (m *Metrics) ClusterReached(name string, nodes int) {
 	m.clusters.nodes.WithLabelValues(name).Set(float64(nodes))
 	m.clusters.connected.WithLabelValues(name).Set(1)

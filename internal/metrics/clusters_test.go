@@ -27,13 +27,13 @@ func TestClusters(t *testing.T) {
 	m.ClusterUnreachable("team-a/edge")
 	m.ClusterGone("gone")
 	compare(t, r, "proxmox_cluster_nodes_available", `
-# HELP proxmox_cluster_nodes_available Nodes that are online, by ProxmoxCluster.
+# HELP proxmox_cluster_nodes_available Nodes that are online, by ProxmoxCluster and provider configuration.
 # TYPE proxmox_cluster_nodes_available gauge
 proxmox_cluster_nodes_available{cluster="lab"} 3
 proxmox_cluster_nodes_available{cluster="team-a/edge"} 0
 `)
 	compare(t, r, "proxmox_cluster_connection_status", `
-# HELP proxmox_cluster_connection_status Whether the cluster can be reached: 1 or 0, by ProxmoxCluster.
+# HELP proxmox_cluster_connection_status Whether the cluster can be reached: 1 or 0, by ProxmoxCluster and provider configuration.
 # TYPE proxmox_cluster_connection_status gauge
 proxmox_cluster_connection_status{cluster="lab"} 1
 proxmox_cluster_connection_status{cluster="team-a/edge"} 0

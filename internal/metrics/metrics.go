@@ -37,6 +37,7 @@ type Metrics struct {
 	clusters clusters
 	duration *prometheus.HistogramVec
 	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 
 	now func() time.Time
@@ -64,6 +65,11 @@ func New(opts ...Option) *Metrics {
 			Name: "proxmox_operator_api_requests_total",
 			Help: "Requests to the Proxmox VE API by method, path template and HTTP status.",
 		}, []string{"method", "endpoint", "status"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "proxmox_operator_api_request_duration_seconds",
+			Help:    "How long the Proxmox VE API took to answer by method and path template, in seconds.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"method", "endpoint"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "proxmox_operator_errors_total",
 			Help: "Errors by their class and the controller that met them.",
@@ -76,10 +82,13 @@ func New(opts ...Option) *Metrics {
 	return m
 }
 
+func (m *Metrics) collectors() []prometheus.Collector {
+	return append(m.clusters.collectors(), m.machines, m.duration, m.requests, m.latency, m.errors)
+}
+
 // Register all metrics.
 func (m *Metrics) Register(r prometheus.Registerer) error {
-	all := []prometheus.Collector{m.machines, m.duration, m.requests, m.errors}
-	for _, c := range append(all, m.clusters.collectors()...) {
+	for _, c := range m.collectors() {
 		if err := r.Register(c); err != nil {
 			return errors.Wrap(err, "cannot register metrics")
 		}
@@ -94,6 +103,7 @@ func (m *Metrics) Request(c proxmox.Call) {
 		status = strconv.Itoa(c.Status)
 	}
 	m.requests.WithLabelValues(c.Method, c.Path, status).Inc()
+	m.latency.WithLabelValues(c.Method, c.Path).Observe(c.Duration.Seconds())
 }
 
 // Error counts an error of the given type that a controller met.

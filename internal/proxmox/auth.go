@@ -253,7 +253,7 @@ func readTicket(body []byte, since time.Time) (*ticket, *failure) {
 	err := json.Unmarshal(body, &answer)
 	switch {
 	case err == nil && bool(answer.Data.NeedTFA):
-		return nil, &failure{status: http.StatusUnauthorized, message: "login failed: user needs a second factor; use an API token"}
+		return nil, &failure{status: http.StatusUnauthorized, problem: ProblemSecondFactor, message: "login failed: user needs a second factor; use an API token"}
 	case err != nil || answer.Data.Ticket == "":
 		return nil, &failure{status: http.StatusUnauthorized, message: "login failed: answer has no ticket"}
 	}

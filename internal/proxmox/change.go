@@ -48,7 +48,12 @@ func (c *Client) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
 // start makes a request that starts a task. PVE does some things at once and
 // answers no UPID; then it is empty.
 func (c *Client) start(ctx context.Context, ref Ref, r request) (UPID, error) {
+	turn, refused := c.turns.enter(r)
+	if refused != nil {
+		return "", refused
+	}
 	var upid text
+	defer func() { c.turns.leave(turn, UPID(upid)) }()
 	if err := c.vm(ctx, ref, r, &upid); err != nil {
 		return "", err
 	}

@@ -40,6 +40,8 @@ type Client struct {
 
 	transport *http.Transport
 	failover  *failover
+	turns     *turns
+	identity  Identity
 	timeout   time.Duration
 	userAgent string
 	secrets   []string
@@ -70,6 +72,8 @@ func New(cfg Config) (*Client, error) {
 	c.transport = newTransport(cfg.Timeout, len(urls))
 	c.transport.TLSClientConfig = tlsConfig
 	c.failover = newFailover(urls, cfg.Clock, c.transport)
+	c.identity = Identity{ID: cfg.Credentials.identity(), Token: cfg.Credentials.TokenID != ""}
+	c.turns = newTurns(cfg.Limits, c.identity.ID, cfg.Clock)
 	c.http = &http.Client{
 		Transport:     cfg.chain(c.failover),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

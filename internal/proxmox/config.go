@@ -80,6 +80,11 @@ type Limits struct {
 	// Concurrency is how many requests may be under way at once. Zero is no
 	// limit.
 	Concurrency int
+
+	// Tasks is how many tasks of ours may run at once in the cluster,
+	// TasksPerNode on one node, and ClonesPerSource clones of one VM. What would
+	// start one more is refused until its turn comes: see Turn. Zero is no limit.
+	Tasks, TasksPerNode, ClonesPerSource int
 }
 
 // A Call describes one HTTP request that ended, for metrics.
@@ -141,6 +146,14 @@ func (c Credentials) token() string {
 		return c.TokenID
 	}
 	return c.Username + "!" + c.TokenID
+}
+
+// identity is the user or the token, as tasks have it.
+func (c Credentials) identity() string {
+	if c.TokenID == "" {
+		return c.Username
+	}
+	return c.token()
 }
 
 func (c Credentials) secrets() []string { return []string{c.Password, c.TokenSecret} }

@@ -101,6 +101,9 @@ type Error struct {
 	// local means that the call was refused here, before anything was sent.
 	local bool
 
+	// turn is closed when the call may be tried again. It was not made.
+	turn <-chan struct{}
+
 	// sent means that PVE may have got the request.
 	sent bool
 
@@ -202,6 +205,8 @@ func (e *Error) class() Class {
 	switch {
 	case e.local:
 		return ClassValidation
+	case e.turn != nil:
+		return ClassConflict
 	case e.Status == http.StatusUnauthorized:
 		return ClassAuthentication
 	case unknownReference(e):

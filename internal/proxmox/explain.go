@@ -84,6 +84,9 @@ const (
 	// reason.
 	ProblemTLSRefused Problem = "TLSRefused"
 
+	// ProblemSecondFactor means that the user cannot log in with a password alone.
+	ProblemSecondFactor Problem = "SecondFactorRequired"
+
 	// ProblemRedirect means that the server sends us elsewhere.
 	ProblemRedirect Problem = "Redirect"
 
@@ -117,14 +120,13 @@ func explain(err error) (Problem, string) {
 }
 
 func problemOf(errno syscall.Errno) Problem {
-	switch errno {
-	case syscall.ECONNREFUSED:
+	switch {
+	case errno == syscall.ECONNREFUSED:
 		return ProblemRefused
-	case syscall.ECONNRESET, syscall.EPIPE:
+	case errno == syscall.ECONNRESET || errno == syscall.EPIPE:
 		return ProblemClosed
-	default:
-		return ProblemUnreachable
 	}
+	return ProblemUnreachable
 }
 
 func explainTLS(err error) (Problem, string) {

@@ -126,6 +126,18 @@ func (c *Client) down(ctx context.Context, used *endpoint) []DownEndpoint {
 // endpointURL is an endpoint as people write it.
 func endpointURL(e *endpoint) string { return e.url.Scheme + "://" + e.url.Host }
 
+// An Identity is who a Client logs in as.
+type Identity struct {
+	// ID is the user, user@realm, or the API token, user@realm!name.
+	ID string
+
+	// Token says whether it is an API token.
+	Token bool
+}
+
+// Identity is who the Client logs in as.
+func (c *Client) Identity() Identity { return c.identity }
+
 // Realms are the authentication realms of the cluster, which it tells anybody.
 func (c *Client) Realms(ctx context.Context) ([]string, error) {
 	var data list[struct {

@@ -138,7 +138,9 @@ func (c *Client) Task(ctx context.Context, u UPID) (Task, error) {
 	if d.UPID == "" {
 		d.UPID = text(u)
 	}
-	return d.task(d.Status == "running", d.ExitStatus), nil
+	t := d.task(d.Status == "running", d.ExitStatus)
+	c.turns.see([]Task{t}, false)
+	return t, nil
 }
 
 // Tasks are the running and the recent tasks of all nodes, newest first, as far
@@ -154,6 +156,7 @@ func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
 		running := d.Status == "" || strings.EqualFold(string(d.Status), "running")
 		tasks = append(tasks, d.task(running, d.Status))
 	}
+	c.turns.see(tasks, true)
 	return tasks, nil
 }
 

@@ -38,8 +38,12 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || !has(self.spec.tls.clientCertificateSecretRef) || has(self.spec.tls.clientCertificateSecretRef.__namespace__)",message="spec.tls.clientCertificateSecretRef.namespace is required"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,provider,proxmox}
-// +kubebuilder:printcolumn:name="ENDPOINT",type="string",JSONPath=".spec.endpoints[0]"
+// +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
+// +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.version"
+// +kubebuilder:printcolumn:name="ENDPOINT",type="string",JSONPath=".status.endpoint"
 // +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].reason",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -48,6 +52,12 @@ type ProviderConfig struct {
 	Spec   v1alpha1.ProviderConfigSpec   `json:"spec"`
 	Status v1alpha1.ProviderConfigStatus `json:"status,omitempty"`
 }
+
+// Settings are the spec.
+func (c *ProviderConfig) Settings() *v1alpha1.ProviderConfigSpec { return &c.Spec }
+
+// Observation is the status.
+func (c *ProviderConfig) Observation() *v1alpha1.ProviderConfigStatus { return &c.Status }
 
 // +kubebuilder:object:root=true
 

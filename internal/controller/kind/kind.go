@@ -120,7 +120,13 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 	if k.Wake != nil {
 		b = b.WatchesRawSource(source.Channel(k.Wake, wake()))
 	}
-	limited := ratelimiter.NewReconciler(name, timed{next: r, metrics: o.Metrics, controller: name}, o.GlobalRateLimiter)
+	w := &waker{}
+	b = b.WatchesRawSource(source.Func(w.Start))
+	if o.Connections != nil && k.List != nil {
+		o.Connections.OnRepair(w.repaired(mgr.GetClient(), k.List, o.Logger))
+	}
+	p := newPaced(timed{next: r, metrics: o.Metrics, controller: name}, w.wake, random)
+	limited := ratelimiter.NewReconciler(name, p, o.GlobalRateLimiter)
 	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
 }
 

@@ -53,6 +53,16 @@ func (t timed) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Re
 	return t.next.Reconcile(ctx, r)
 }
 
+// An outcome keeps the error of a reconcile, which the managed reconciler turns
+// into conditions.
+type outcome struct{ err error }
+
+type outcomeKey struct{}
+
+func withOutcome(ctx context.Context, o *outcome) context.Context {
+	return context.WithValue(ctx, outcomeKey{}, o)
+}
+
 // A counter counts the errors of one controller, which the managed reconciler
 // turns into conditions and does not return.
 type counter struct {
@@ -60,10 +70,15 @@ type counter struct {
 	controller string
 }
 
-// count the error, if it is one, and return it.
-func (c counter) count(err error) error {
-	if err != nil {
-		c.metrics.Error(typeOf(err), c.controller)
+// count the error, if it is one, and return it. The reconcile's outcome is that
+// error.
+func (c counter) count(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	c.metrics.Error(typeOf(err), c.controller)
+	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		o.err = err
 	}
 	return err
 }
@@ -88,7 +103,7 @@ func counting(in []managed.Initializer, c counter) []managed.Initializer {
 	out := make([]managed.Initializer, 0, len(in))
 	for _, i := range in {
 		out = append(out, managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
-			return c.count(i.Initialize(ctx, mg))
+			return c.count(ctx, i.Initialize(ctx, mg))
 		}))
 	}
 	return out
@@ -104,7 +119,7 @@ type countingConnector[T resource.Managed] struct {
 func (c countingConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	client, err := c.next.Connect(ctx, mg)
 	if err != nil {
-		return nil, c.counter.count(err)
+		return nil, c.counter.count(ctx, err)
 	}
 	return countingClient[T]{next: client, counter: c.counter}, nil
 }
@@ -117,28 +132,28 @@ type countingClient[T resource.Managed] struct {
 // Observe with the next client.
 func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	o, err := c.next.Observe(ctx, mg)
-	return o, c.counter.count(err)
+	return o, c.counter.count(ctx, err)
 }
 
 // Create with the next client.
 func (c countingClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCreation, error) {
 	o, err := c.next.Create(ctx, mg)
-	return o, c.counter.count(err)
+	return o, c.counter.count(ctx, err)
 }
 
 // Update with the next client.
 func (c countingClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUpdate, error) {
 	o, err := c.next.Update(ctx, mg)
-	return o, c.counter.count(err)
+	return o, c.counter.count(ctx, err)
 }
 
 // Delete with the next client.
 func (c countingClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
 	o, err := c.next.Delete(ctx, mg)
-	return o, c.counter.count(err)
+	return o, c.counter.count(ctx, err)
 }
 
 // Disconnect the next client.
 func (c countingClient[T]) Disconnect(ctx context.Context) error {
-	return c.counter.count(c.next.Disconnect(ctx))
+	return c.counter.count(ctx, c.next.Disconnect(ctx))
 }

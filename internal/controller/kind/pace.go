@@ -19,22 +19,43 @@ package kind
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 const (
 	// The back-off of a resource that fails: 1, 2, 4, 8 seconds … 5 minutes.
 	shortestBackoff = time.Second
 	longestBackoff  = 5 * time.Minute
+
+	// What PVE does not permit, or accepts no credentials for, is tried again after
+	// 15, 30, 60 seconds … 5 minutes. A repaired configuration has it tried at once.
+	shortestDenial = 15 * time.Second
+
+	// invalidEvery is how often what PVE finds wrong is tried again although
+	// nobody has changed it: PVE may be another one by then.
+	invalidEvery = time.Hour
+
+	// lockedEvery is how often what is locked is tried again: all that wait for
+	// one lock have the same chance, whoever waits longest.
+	lockedEvery = 5 * time.Second
+
+	// turnWithin ends waiting for a turn that does not come.
+	turnWithin = time.Minute
 
 	// spread is the part of a delay by which it varies both ways, so that what
 	// happened to many resources at once does not happen to them at once again.
@@ -86,6 +107,109 @@ func controllerOptions(o Options) controller.Options {
 	opts := o.ForControllerRuntime()
 	opts.RateLimiter = newBackoff(random)
 	return opts
+}
+
+// A paced reconciler decides by its error when a resource is tried again.
+type paced struct {
+	next   reconcile.Reconciler
+	wake   func(reconcile.Request)
+	random func() float64
+	denied workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func newPaced(next reconcile.Reconciler, wake func(reconcile.Request), random func() float64) paced {
+	denied := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortestDenial, longestBackoff)
+	return paced{next: next, wake: wake, random: random, denied: denied}
+}
+
+// Reconcile the request. What the managed reconciler would repeat with its
+// back-off is repeated so only if that may help.
+func (p paced) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	var o outcome
+	result, err := p.next.Reconcile(withOutcome(ctx, &o), r)
+	if !proxmox.IsAuthentication(o.err) && !proxmox.IsAuthorization(o.err) {
+		p.denied.Forget(r)
+	}
+	if err != nil || o.err == nil {
+		return result, err
+	}
+	if turn, ok := proxmox.Turn(o.err); ok {
+		go p.await(turn, r)
+		return reconcile.Result{RequeueAfter: jitter(turnWithin, p.random)}, nil
+	}
+	if d := p.delay(r, o.err); d > 0 {
+		return reconcile.Result{RequeueAfter: jitter(d, p.random)}, nil
+	}
+	return result, nil
+}
+
+// delay until what failed is tried again, zero for the back-off.
+func (p paced) delay(r reconcile.Request, err error) time.Duration {
+	switch {
+	case proxmox.IsAuthentication(err), proxmox.IsAuthorization(err):
+		return p.denied.When(r)
+	case proxmox.IsInvalid(err):
+		return invalidEvery
+	case proxmox.IsLocked(err):
+		return lockedEvery
+	}
+	return 0
+}
+
+// await the turn of what may not start a task yet, and wake it then.
+func (p paced) await(turn <-chan struct{}, r reconcile.Request) {
+	late := time.NewTimer(turnWithin)
+	defer late.Stop()
+	select {
+	case <-turn:
+		p.wake(r)
+	case <-late.C:
+	}
+}
+
+// A waker queues requests at once, and forgets their failures. It may be used
+// before it has a queue, and does nothing then.
+type waker struct {
+	mu    sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// Start is a source's: it gives the waker the controller's queue.
+func (w *waker) Start(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = q
+	return nil
+}
+
+func (w *waker) wake(r reconcile.Request) {
+	w.mu.Lock()
+	q := w.queue
+	w.mu.Unlock()
+	if q != nil {
+		q.Forget(r)
+		q.Add(r)
+	}
+}
+
+// repaired wakes the resources of a kind that failed and use a configuration that
+// works again.
+func (w *waker) repaired(kube client.Reader, empty resource.ManagedList, log logging.Logger) func(func(resource.Managed) bool) {
+	return func(used func(resource.Managed) bool) {
+		list, ok := empty.DeepCopyObject().(resource.ManagedList)
+		if !ok {
+			return
+		}
+		if err := kube.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+			log.Info("Cannot list what to try again", "error", err)
+			return
+		}
+		for _, mg := range list.GetItems() {
+			if used(mg) && mg.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionTrue {
+				w.wake(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)})
+			}
+		}
+	}
 }
 
 // wake queues an object at once and forgets its failures.

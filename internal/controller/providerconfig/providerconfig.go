@@ -15,18 +15,29 @@ limitations under the License.
 */
 
 // Package providerconfig keeps provider configurations for as long as resources
-// use them.
+// use them, and shows whether they work.
 package providerconfig
 
 import (
+	"context"
+	"strings"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // Kinds are a kind of provider configurations and that of its usages.
@@ -37,8 +48,18 @@ type Kinds struct {
 	Object, UsageObject client.Object
 }
 
-// Setup adds a controller of the kind of provider configurations to the manager.
-func Setup(mgr ctrl.Manager, o controller.Options, k Kinds) error {
+// Setup adds the controllers of the kind of provider configurations to the
+// manager.
+func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	if err := setupUsers(mgr, o.Options, k); err != nil {
+		return err
+	}
+	return setupCheck(mgr, o, k)
+}
+
+// setupUsers adds what counts the users of configurations and keeps those that
+// have any.
+func setupUsers(mgr ctrl.Manager, o controller.Options, k Kinds) error {
 	gvk := k.Config
 	name := providerconfig.ControllerName(gvk.GroupKind().String())
 	events := mgr.GetEventRecorderFor(name)
@@ -51,5 +72,38 @@ func Setup(mgr ctrl.Manager, o controller.Options, k Kinds) error {
 		For(k.Object).
 		Watches(k.UsageObject, &resource.EnqueueRequestForProviderConfig{Kind: gvk.Kind}).
 		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(r), o.GlobalRateLimiter))
+	return errors.Wrapf(err, "cannot add controller %q", name)
+}
+
+// checksAtOnce is how many configurations are checked at once: one that cannot be
+// reached takes its time.
+const checksAtOnce = 10
+
+// setupCheck adds what checks configurations.
+func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	group := k.Config.GroupKind()
+	name := "check/" + strings.ToLower(group.String())
+	c := &checker{
+		kube:        mgr.GetClient(),
+		kinds:       k,
+		connections: o.Connections,
+		metrics:     o.Metrics,
+		log:         o.Logger.WithValues("controller", name),
+		record:      event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...),
+		failures:    map[client.ObjectKey]int{},
+		working:     map[client.ObjectKey]*proxmox.Client{},
+	}
+	options := o.ForControllerRuntime()
+	options.MaxConcurrentReconciles = checksAtOnce
+	changes := source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		o.Connections.OnChange(group, func(key client.ObjectKey) { q.Add(reconcile.Request{NamespacedName: key}) })
+		return nil
+	})
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(options).
+		For(k.Object, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(changes).
+		Complete(ratelimiter.NewReconciler(name, c, o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)
 }

@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A Key names a provider configuration.
+type Key struct {
+	client.ObjectKey
+
+	// Kind of the configuration.
+	Kind schema.GroupKind
+}
+
+// String is the configuration for metrics and logs: ProviderConfig/team-a/default.
+func (k Key) String() string { return k.reference().path() }
+
+func (k Key) reference() reference {
+	return reference{kind: k.Kind, namespace: k.Namespace, name: k.Name}
+}
+
+// Forget a configuration that is gone.
+func (c *Connector) Forget(k Key) {
+	c.pool.release(k.reference())
+	c.watches.watch(k.reference(), nil)
+}
+
+// An audience wants to know of changes.
+type audience struct {
+	mu       sync.Mutex
+	ofConfig map[schema.GroupKind][]func(client.ObjectKey)
+	ofRepair []func(used func(resource.Managed) bool)
+}
+
+// OnChange has fn called when a Secret or a ConfigMap has changed that a
+// configuration of the kind refers to. It must not block.
+func (c *Connector) OnChange(kind schema.GroupKind, fn func(client.ObjectKey)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ofConfig == nil {
+		c.ofConfig = map[schema.GroupKind][]func(client.ObjectKey){}
+	}
+	c.ofConfig[kind] = append(c.ofConfig[kind], fn)
+}
+
+// changed tells that something has changed that the configuration refers to.
+func (c *Connector) changed(r reference) {
+	c.mu.Lock()
+	told := c.ofConfig[r.kind]
+	c.mu.Unlock()
+	for _, fn := range told {
+		fn(client.ObjectKey{Namespace: r.namespace, Name: r.name})
+	}
+}
+
+// OnRepair has fn called when a configuration works again, or is another one,
+// with what says whether a resource uses it. It must not block.
+func (c *Connector) OnRepair(fn func(used func(resource.Managed) bool)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ofRepair = append(c.ofRepair, fn)
+}
+
+// Repaired tells that resources which failed because of the configuration had
+// better try again.
+func (c *Connector) Repaired(k Key) {
+	r := k.reference()
+	c.mu.Lock()
+	told := c.ofRepair
+	c.mu.Unlock()
+	for _, fn := range told {
+		fn(func(mg resource.Managed) bool { return c.uses(mg, r) })
+	}
+}
+
+// uses says whether the resource uses the configuration, or will if there is
+// none named default.
+func (c *Connector) uses(mg resource.Managed, r reference) bool {
+	named, err := referenceOf(mg)
+	if err != nil {
+		return false
+	}
+	if named != r && named.name == DefaultName && c.defaultName != "" {
+		named.name = c.defaultName
+	}
+	return named == r
+}

@@ -1,0 +1,260 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package providerconfig
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// How soon a configuration is checked again. What it refers to, and itself, have
+// it checked at once when they change.
+const (
+	// checkEvery is for one that works, or lacks something that PVE grants.
+	checkEvery = time.Minute
+
+	// firstRecheck and lastRecheck are for one that cannot be reached: 2, 4, 8
+	// seconds … one minute.
+	firstRecheck = 2 * time.Second
+	lastRecheck  = time.Minute
+
+	// refusedEvery is for one whose credentials are refused: PVE logs each
+	// attempt, and what watches the log may lock us out.
+	refusedEvery = 5 * time.Minute
+
+	// checkTimeout ends a check, of several calls.
+	checkTimeout = 2 * time.Minute
+)
+
+// Reasons of events.
+const (
+	reasonReady    event.Reason = "Ready"
+	reasonNotReady event.Reason = "NotReady"
+	reasonInsecure event.Reason = "InsecureSkipTLSVerify"
+)
+
+// A Config is a provider configuration of any kind.
+type Config interface {
+	client.Object
+	GetCondition(t xpv2.ConditionType) xpv2.Condition
+	SetConditions(c ...xpv2.Condition)
+	Settings() *v1alpha1.ProviderConfigSpec
+	Observation() *v1alpha1.ProviderConfigStatus
+}
+
+// A checker checks the provider configurations of a kind, and shows what it finds.
+type checker struct {
+	kube        client.Client
+	kinds       Kinds
+	connections *connect.Connector
+	metrics     *metrics.Metrics
+	log         logging.Logger
+	record      event.Recorder
+
+	mu       sync.Mutex
+	failures map[client.ObjectKey]int
+	working  map[client.ObjectKey]*proxmox.Client // that passed last
+}
+
+// Reconcile checks one configuration.
+func (c *checker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	pc, ok := c.kinds.Object.DeepCopyObject().(Config)
+	if !ok {
+		return reconcile.Result{}, errors.Errorf("cannot check a %T", c.kinds.Object)
+	}
+	key := c.key(r.NamespacedName)
+	if err := c.kube.Get(ctx, r.NamespacedName, pc); err != nil {
+		if kerrors.IsNotFound(err) {
+			c.forget(key)
+		}
+		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get the configuration")
+	}
+	before, _ := pc.DeepCopyObject().(Config)
+	conn, h, found := c.check(ctx, key, pc)
+	show(pc, h, found)
+	c.measure(key, h, pc)
+	if err := c.save(ctx, before, pc); err != nil {
+		return reconcile.Result{}, err
+	}
+	c.tell(before, pc)
+	c.wake(key, conn, before, pc)
+	return reconcile.Result{RequeueAfter: c.next(r.NamespacedName, pc)}, nil
+}
+
+// check the configuration itself and then the cluster.
+func (c *checker) check(ctx context.Context, key connect.Key, pc Config) (*connect.Connection, proxmox.Health, []verdict) {
+	conn, err := c.connections.ConnectTo(ctx, key, pc.Settings())
+	if err != nil {
+		return nil, proxmox.Health{}, notChecked(err, subject{}, nil)
+	}
+	h, found := check(ctx, conn)
+	return conn, h, found
+}
+
+func (c *checker) key(name client.ObjectKey) connect.Key {
+	return connect.Key{ObjectKey: name, Kind: c.kinds.Config.GroupKind()}
+}
+
+// show what was found in the status.
+func show(pc Config, h proxmox.Health, found []verdict) {
+	conditions := append(conclude(found...), verification(pc.Settings()).condition())
+	for _, c := range conditions {
+		pc.SetConditions(c.WithObservedGeneration(pc.GetGeneration()))
+	}
+	o := pc.Observation()
+	o.Endpoint, o.UnavailableEndpoints = h.Endpoint, nil
+	if h.Endpoint == "" {
+		return // What the cluster was like is of use while it cannot be reached.
+	}
+	for _, d := range h.Down {
+		o.UnavailableEndpoints = append(o.UnavailableEndpoints, d.Endpoint)
+	}
+	slices.Sort(o.UnavailableEndpoints)
+	o.Version, o.Cluster, o.NodesOnline, o.NodesTotal = h.Version.Version, h.Status.Name, nil, nil
+	if len(h.Status.Nodes) > 0 {
+		o.NodesOnline, o.NodesTotal = ptr.To(int32(online(h))), ptr.To(int32(len(h.Status.Nodes))) //nolint:gosec // A cluster has tens of nodes.
+	}
+}
+
+func online(h proxmox.Health) int {
+	n := 0
+	for _, node := range h.Status.Nodes {
+		if node.Online {
+			n++
+		}
+	}
+	return n
+}
+
+// save the status if it is another one.
+func (c *checker) save(ctx context.Context, before, pc Config) error {
+	patch := client.MergeFrom(before)
+	data, err := patch.Data(pc)
+	if err != nil || string(data) == "{}" {
+		return errors.Wrap(err, "cannot compare the status")
+	}
+	err = c.kube.Status().Patch(ctx, pc, patch)
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot show what was found")
+}
+
+// tell of what is another than before, in an event each.
+func (c *checker) tell(before, pc Config) {
+	insecure := pc.GetCondition(v1alpha1.TypeCertificateVerified)
+	if insecure.Status == corev1.ConditionFalse && before.GetCondition(insecure.Type).Status != insecure.Status {
+		c.record.Event(pc, event.Warning(reasonInsecure, errors.New(insecure.Message)))
+	}
+	was, is := before.GetCondition(xpv2.TypeReady), pc.GetCondition(xpv2.TypeReady)
+	if was.Status == is.Status && was.Reason == is.Reason && was.Message == is.Message {
+		return
+	}
+	c.log.Info("Checked the connection", "kind", c.kinds.Config.Kind, "namespace", pc.GetNamespace(), "name", pc.GetName(),
+		"ready", is.Status, "reason", is.Reason, "message", is.Message)
+	if is.Status == corev1.ConditionTrue {
+		c.record.Event(pc, event.Normal(reasonReady, fmt.Sprintf("Proxmox VE %s answers at %s", pc.Observation().Version, pc.Observation().Endpoint)))
+		return
+	}
+	c.record.Event(pc, event.Warning(reasonNotReady, errors.New(is.Message)))
+}
+
+// wake resources that failed, when the cluster can be used again or the
+// configuration is another one.
+func (c *checker) wake(key connect.Key, conn *connect.Connection, before, pc Config) {
+	var now *proxmox.Client
+	if conn != nil && pc.GetCondition(v1alpha1.TypeAuthenticated).Status == corev1.ConditionTrue {
+		now = conn.Client
+	}
+	c.mu.Lock()
+	was := c.working[key.ObjectKey]
+	c.working[key.ObjectKey] = now
+	c.mu.Unlock()
+	other := before.GetCondition(xpv2.TypeReady).ObservedGeneration != pc.GetGeneration()
+	better := isTrue(pc, v1alpha1.TypePermitted) && !isTrue(before, v1alpha1.TypePermitted) ||
+		isTrue(pc, v1alpha1.TypeQuorate) && !isTrue(before, v1alpha1.TypeQuorate)
+	if now != nil && (was != now || other || better) {
+		c.connections.Repaired(key)
+	}
+}
+
+func isTrue(pc Config, t xpv2.ConditionType) bool {
+	return pc.GetCondition(t).Status == corev1.ConditionTrue
+}
+
+// next is when to check again.
+func (c *checker) next(name client.ObjectKey, pc Config) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if isTrue(pc, v1alpha1.TypeConnected) {
+		delete(c.failures, name)
+		if isTrue(pc, v1alpha1.TypeAuthenticated) {
+			return jitter(checkEvery)
+		}
+		return jitter(refusedEvery)
+	}
+	n := c.failures[name]
+	c.failures[name]++
+	return jitter(min(firstRecheck<<min(n, 10), lastRecheck))
+}
+
+// jitter takes up to a tenth away.
+func jitter(d time.Duration) time.Duration {
+	return d - rand.N(d/10) //nolint:gosec // Nobody gains from guessing a delay.
+}
+
+// measure what metrics tell of a cluster.
+func (c *checker) measure(key connect.Key, h proxmox.Health, pc Config) {
+	if c.metrics == nil {
+		return
+	}
+	if isTrue(pc, v1alpha1.TypeConnected) && isTrue(pc, v1alpha1.TypeAuthenticated) {
+		c.metrics.ClusterReached(key.String(), online(h))
+		return
+	}
+	c.metrics.ClusterUnreachable(key.String())
+}
+
+// forget a configuration that is gone.
+func (c *checker) forget(key connect.Key) {
+	c.mu.Lock()
+	delete(c.failures, key.ObjectKey)
+	delete(c.working, key.ObjectKey)
+	c.mu.Unlock()
+	c.connections.Forget(key)
+	if c.metrics != nil {
+		c.metrics.ClusterGone(key.String())
+	}
+}

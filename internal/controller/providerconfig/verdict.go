@@ -1,0 +1,338 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package providerconfig
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Reasons of conditions. Those of Connected are the problems of package proxmox
+// besides. They are part of the API: people and programs match them.
+const (
+	// ReasonInvalidConfiguration means that the configuration, or what it refers
+	// to, cannot be used.
+	ReasonInvalidConfiguration xpv2.ConditionReason = "InvalidConfiguration"
+
+	// ReasonConnectionFailed means that there is no connection, for no better
+	// known reason.
+	ReasonConnectionFailed xpv2.ConditionReason = "ConnectionFailed"
+
+	// ReasonServerError means that there was an answer, of an error that is not
+	// about the connection.
+	ReasonServerError xpv2.ConditionReason = "ServerError"
+
+	// ReasonTokenRefused means that Proxmox VE does not accept the API token.
+	ReasonTokenRefused xpv2.ConditionReason = "TokenRefused"
+
+	// ReasonPasswordRefused means that Proxmox VE does not accept the password.
+	ReasonPasswordRefused xpv2.ConditionReason = "PasswordRefused"
+
+	// ReasonSecondFactor means that the user cannot log in with a password alone.
+	ReasonSecondFactor xpv2.ConditionReason = "SecondFactorRequired"
+
+	// ReasonUnknownRealm means that the cluster has no such authentication realm.
+	ReasonUnknownRealm xpv2.ConditionReason = "UnknownRealm"
+
+	// ReasonVersionTooOld means that Proxmox VE is older than 8.0.
+	ReasonVersionTooOld xpv2.ConditionReason = "VersionTooOld"
+
+	// ReasonMissingPrivilege means that a feature needs a privilege that the user
+	// or token does not have.
+	ReasonMissingPrivilege xpv2.ConditionReason = "MissingPrivilege"
+
+	// ReasonNoQuorum means that the node that answers is cut off from the
+	// majority of its cluster.
+	ReasonNoQuorum xpv2.ConditionReason = "NoQuorum"
+
+	// ReasonNotVerified means that any server certificate is accepted.
+	ReasonNotVerified xpv2.ConditionReason = "InsecureSkipTLSVerify"
+
+	// ReasonVerified means that the server certificate is verified.
+	ReasonVerified xpv2.ConditionReason = "Verified"
+
+	// ReasonUnknown means that an earlier failure keeps it from being known.
+	ReasonUnknown xpv2.ConditionReason = "Unknown"
+
+	// ReasonPassed means that a check found nothing wrong.
+	ReasonPassed xpv2.ConditionReason = "Passed"
+)
+
+// A verdict is what one check found.
+type verdict struct {
+	kind    xpv2.ConditionType
+	status  corev1.ConditionStatus
+	reason  xpv2.ConditionReason
+	message string
+}
+
+func (v verdict) condition() xpv2.Condition {
+	return xpv2.Condition{Type: v.kind, Status: v.status, Reason: v.reason, Message: v.message, LastTransitionTime: metav1.Now()}
+}
+
+func passed(kind xpv2.ConditionType, message string) verdict {
+	return verdict{kind: kind, status: corev1.ConditionTrue, reason: ReasonPassed, message: message}
+}
+
+func failed(kind xpv2.ConditionType, reason xpv2.ConditionReason, message string) verdict {
+	return verdict{kind: kind, status: corev1.ConditionFalse, reason: reason, message: message}
+}
+
+// checks are the types of conditions that Ready sums up, in the order in which
+// one is the cause of the next.
+func checks() []xpv2.ConditionType {
+	return []xpv2.ConditionType{
+		v1alpha1.TypeConnected, v1alpha1.TypeAuthenticated, v1alpha1.TypeVersionSupported, v1alpha1.TypePermitted, v1alpha1.TypeQuorate,
+	}
+}
+
+// conclude makes conditions of verdicts: those of checks that were not reached
+// are unknown, and Ready says what is wrong first.
+func conclude(found ...verdict) []xpv2.Condition {
+	ready := verdict{kind: xpv2.TypeReady, status: corev1.ConditionTrue, reason: xpv2.ReasonAvailable}
+	out := make([]xpv2.Condition, 0, len(found)+2)
+	for _, kind := range checks() {
+		i := slices.IndexFunc(found, func(v verdict) bool { return v.kind == kind })
+		if i < 0 {
+			out = append(out, verdict{kind: kind, status: corev1.ConditionUnknown, reason: ReasonUnknown}.condition())
+			continue
+		}
+		out = append(out, found[i].condition())
+		if ready.status == corev1.ConditionTrue && found[i].status == corev1.ConditionFalse {
+			ready = verdict{kind: xpv2.TypeReady, status: corev1.ConditionFalse, reason: found[i].reason, message: found[i].message}
+		}
+	}
+	return append(out, ready.condition())
+}
+
+// verification says whether the server's certificate is verified.
+func verification(spec *v1alpha1.ProviderConfigSpec) verdict {
+	if spec.TLS != nil && spec.TLS.InsecureSkipTLSVerify != nil && *spec.TLS.InsecureSkipTLSVerify {
+		return failed(v1alpha1.TypeCertificateVerified, ReasonNotVerified,
+			"any server certificate is accepted, so whoever sits between can read the credentials: "+
+				"give the cluster's CA, of /etc/pve/pve-root-ca.pem, in spec.tls and remove insecureSkipTLSVerify")
+	}
+	return verdict{kind: v1alpha1.TypeCertificateVerified, status: corev1.ConditionTrue, reason: ReasonVerified}
+}
+
+// A subject is who logs in where, for sentences.
+type subject struct {
+	// who is the token or the user: token "u@pve!t".
+	who string
+
+	// id of the token or the user: u@pve!t.
+	id string
+
+	token bool
+	realm string
+}
+
+func subjectOf(c proxmox.Identity) subject {
+	_, realm, _ := strings.Cut(c.ID[strings.LastIndex(c.ID, "@"):], "@")
+	realm, _, _ = strings.Cut(realm, "!")
+	s := subject{who: fmt.Sprintf("user %q", c.ID), id: c.ID, token: c.Token, realm: realm}
+	if c.Token {
+		s.who = fmt.Sprintf("token %q", c.ID)
+	}
+	return s
+}
+
+// notChecked is the verdict on an error that kept the cluster from being checked.
+// Realms are those that the cluster has, if it could be asked.
+func notChecked(err error, s subject, realms []string) []verdict {
+	switch {
+	case proxmox.IsAuthentication(err):
+		return []verdict{passed(v1alpha1.TypeConnected, ""), refused(err, s, realms)}
+	case proxmox.ProblemOf(err) != "":
+		p := proxmox.ProblemOf(err)
+		return []verdict{failed(v1alpha1.TypeConnected, xpv2.ConditionReason(p), sentence(err)+": "+cures()[p])}
+	case proxmox.IsUnavailable(err):
+		return []verdict{failed(v1alpha1.TypeConnected, ReasonConnectionFailed, sentence(err)+": "+
+			"see whether the node is up and pveproxy and pvedaemon run on it (systemctl status pveproxy pvedaemon)")}
+	case connect.IsConfiguration(err):
+		return []verdict{failed(v1alpha1.TypeConnected, ReasonInvalidConfiguration, err.Error()+"; correct it there, or in the spec")}
+	}
+	return []verdict{failed(v1alpha1.TypeConnected, ReasonServerError, sentence(err)+": "+
+		"see the log of pveproxy and pvedaemon on the node (journalctl -u pveproxy -u pvedaemon)")}
+}
+
+// sentence is the error without what was being tried, which is the check.
+func sentence(err error) string {
+	_, text, ok := strings.Cut(err.Error(), ": ")
+	if !ok {
+		return err.Error()
+	}
+	return text
+}
+
+// refused says why credentials are not accepted, as far as Proxmox VE lets one
+// know: it says the same of all that may be wrong with them.
+func refused(err error, s subject, realms []string) verdict {
+	switch {
+	case len(realms) > 0 && !slices.Contains(realms, s.realm):
+		return failed(v1alpha1.TypeAuthenticated, ReasonUnknownRealm, fmt.Sprintf(
+			"%s is not accepted: the cluster has no realm %q, but %s; correct the part after the @", s.who, s.realm, strings.Join(realms, ", ")))
+	case proxmox.ProblemOf(err) == proxmox.ProblemSecondFactor:
+		return failed(v1alpha1.TypeAuthenticated, ReasonSecondFactor, fmt.Sprintf(
+			"%s needs a second factor to log in: use an API token, which needs none (pveum user token add %s provider)", s.who, s.id))
+	case s.token:
+		user, name, _ := strings.Cut(s.id, "!")
+		return failed(v1alpha1.TypeAuthenticated, ReasonTokenRefused, fmt.Sprintf(
+			"%s is not accepted: there is no such token, its secret is another one, or it or its user has expired or is disabled; "+
+				"compare with pveum user token list %s, or make the token anew (pveum user token add %s %s) and put its value into the Secret", s.who, user, user, name))
+	}
+	return failed(v1alpha1.TypeAuthenticated, ReasonPasswordRefused, fmt.Sprintf(
+		"%s is not accepted: there is no such user, the password is another one, or the user has expired or is disabled; "+
+			"see pveum user list, set the password with pveum passwd %s and put it into the Secret", s.who, s.id))
+}
+
+// verdicts on a cluster that answers.
+func verdicts(h proxmox.Health, s subject, features []proxmox.Feature) []verdict {
+	return []verdict{
+		connected(h), passed(v1alpha1.TypeAuthenticated, s.who), supported(h), permitted(h, s, features), quorate(h),
+	}
+}
+
+func connected(h proxmox.Health) verdict {
+	if len(h.Down) == 0 {
+		return passed(v1alpha1.TypeConnected, h.Endpoint)
+	}
+	down := make([]string, 0, len(h.Down))
+	for _, d := range h.Down {
+		down = append(down, d.Endpoint)
+	}
+	slices.Sort(down)
+	return passed(v1alpha1.TypeConnected, h.Endpoint+"; not available: "+strings.Join(down, ", "))
+}
+
+func supported(h proxmox.Health) verdict {
+	if h.Version.Supported() {
+		return passed(v1alpha1.TypeVersionSupported, h.Version.Version)
+	}
+	return failed(v1alpha1.TypeVersionSupported, ReasonVersionTooOld,
+		fmt.Sprintf("Proxmox VE is %s: upgrade it to 8.0 or later", h.Version.Version))
+}
+
+func permitted(h proxmox.Health, s subject, features []proxmox.Feature) verdict {
+	lacks := h.Missing(features...)
+	if len(lacks) == 0 {
+		return passed(v1alpha1.TypePermitted, "")
+	}
+	texts := make([]string, 0, len(lacks))
+	for _, l := range lacks {
+		texts = append(texts, l.String())
+	}
+	hint := ""
+	if s.token {
+		hint = "; a token with privilege separation needs grants of its own beside those of its user"
+	}
+	grantee := "--users"
+	if s.token {
+		grantee = "--tokens"
+	}
+	return failed(v1alpha1.TypePermitted, ReasonMissingPrivilege, fmt.Sprintf(
+		"%s has no %s: grant it a role that has them (pveum acl modify %s %s '%s' --roles %s)%s",
+		s.who, strings.Join(texts, ", no "), lacks[0].Path, grantee, s.id, lacks[0].Role, hint))
+}
+
+func quorate(h proxmox.Health) verdict {
+	switch {
+	case !h.StatusKnown:
+		return verdict{
+			kind: v1alpha1.TypeQuorate, status: corev1.ConditionUnknown, reason: ReasonMissingPrivilege,
+			message: "Proxmox VE tells only who has Sys.Audit on / (role PVEAuditor)",
+		}
+	case !h.Status.Quorate:
+		return failed(v1alpha1.TypeQuorate, ReasonNoQuorum, fmt.Sprintf(
+			"cluster %q has no quorum as %s sees it, so nothing can be changed: bring back its other nodes or their network (pvecm status)", h.Status.Name, h.Endpoint))
+	}
+	return passed(v1alpha1.TypeQuorate, "")
+}
+
+// cures of problems with the connection.
+func cures() map[proxmox.Problem]string {
+	return map[proxmox.Problem]string{
+		proxmox.ProblemHostNotFound:      "correct the host in spec.endpoints, or add it to the DNS that the provider's pod uses",
+		proxmox.ProblemRefused:           "see whether the host and port in spec.endpoints are right and pveproxy runs there (systemctl status pveproxy)",
+		proxmox.ProblemUnreachable:       "see whether the host in spec.endpoints is up and the network and its policies let the provider's pod reach it",
+		proxmox.ProblemTimeout:           "see whether the host in spec.endpoints is up and no firewall drops the provider's connections, or raise spec.requestTimeoutSeconds",
+		proxmox.ProblemClosed:            "see the log of pveproxy on the node (journalctl -u pveproxy) and of any load balancer before it",
+		proxmox.ProblemUnknownAuthority:  "give its certificate in spec.tls.caCertificate, caCertificateSecretRef or caCertificateConfigMapRef; that of Proxmox VE is /etc/pve/pve-root-ca.pem",
+		proxmox.ProblemNameMismatch:      "use one of these names in spec.endpoints, set spec.tls.serverName to one of them, or make a certificate for the host (pvecm updatecerts --force)",
+		proxmox.ProblemExpired:           "renew it on the node (pvecm updatecerts --force, or pvenode acme cert renew)",
+		proxmox.ProblemNotYetValid:       "set the clocks of the node and of this cluster right",
+		proxmox.ProblemBadCertificate:    "make a new one on the node (pvecm updatecerts --force)",
+		proxmox.ProblemNotTLS:            "correct the host and port in spec.endpoints, for Proxmox VE listens with TLS on port 8006",
+		proxmox.ProblemTLSVersion:        "let the server, or what stands before it, speak TLS 1.2 or 1.3",
+		proxmox.ProblemClientCertificate: "give a certificate that it accepts in spec.tls.clientCertificateSecretRef",
+		proxmox.ProblemTLSRefused:        "see the log of the server, or of what stands before it",
+		proxmox.ProblemRedirect:          "put the address of the API itself into spec.endpoints, since credentials are not sent to where a server points",
+		proxmox.ProblemNotPVE:            "put the address of the API of Proxmox VE into spec.endpoints",
+	}
+}
+
+// check the cluster of a configuration.
+func check(ctx context.Context, c *connect.Connection) (proxmox.Health, []verdict) {
+	s := subjectOf(c.Client.Identity())
+	h, err := c.Client.Check(ctx)
+	if err == nil {
+		if !h.StatusKnown {
+			h.Status.Nodes = members(c.Inventory.Nodes(ctx))
+		}
+		return h, verdicts(h, s, features(c.Config))
+	}
+	var realms []string
+	if proxmox.IsAuthentication(err) {
+		if realms, _ = c.Client.Realms(ctx); realms != nil { // Without them the rest of the message stands.
+			slices.Sort(realms)
+		}
+	}
+	return h, notChecked(err, s, realms)
+}
+
+// members are the nodes as far as anybody may see them.
+func members(nodes []proxmox.Node, err error) []proxmox.ClusterNode {
+	if err != nil {
+		return nil
+	}
+	out := make([]proxmox.ClusterNode, 0, len(nodes))
+	for _, n := range nodes {
+		out = append(out, proxmox.ClusterNode{Name: n.Name, Online: n.Online()})
+	}
+	return out
+}
+
+func features(spec *v1alpha1.ProviderConfigSpec) []proxmox.Feature {
+	if len(spec.Features) == 0 {
+		return []proxmox.Feature{proxmox.FeatureMachines}
+	}
+	out := make([]proxmox.Feature, 0, len(spec.Features))
+	for _, f := range spec.Features {
+		out = append(out, proxmox.Feature(f))
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Feature is something that the provider does which needs privileges of its
+// own.
+type Feature string
+
+// Features. All but FeatureObserve come beside that.
+const (
+	FeatureObserve   Feature = "Observe"
+	FeatureMachines  Feature = "Machines"
+	FeatureMigration Feature = "Migration"
+	FeatureSnapshots Feature = "Snapshots"
+	FeatureUserData  Feature = "UserData"
+	FeatureImages    Feature = "Images"
+	FeaturePools     Feature = "Pools"
+	FeatureStorages  Feature = "Storages"
+	FeatureNodes     Feature = "Nodes"
+	FeatureCluster   Feature = "Cluster"
+)
+
+// Features are all, in the order of the table of privileges.
+func Features() []Feature {
+	var all []Feature
+	for _, n := range needs() {
+		if !slices.Contains(all, n.feature) {
+			all = append(all, n.feature)
+		}
+	}
+	return all
+}
+
+// A need of a feature: each of the privileges on the path, or on something below
+// it, or in a pool where one counts.
+type need struct {
+	feature    Feature
+	path       string
+	privileges []string
+	role       string // a built-in role that has them
+}
+
+// own is what stands for a role where the built-in ones have too much.
+const own = "of your own with it"
+
+// needs are taken from the permissions in the API's description.
+func needs() []need {
+	return []need{
+		{FeatureObserve, "/vms", []string{"VM.Audit"}, "PVEAuditor"},
+		{FeatureObserve, "/storage", []string{"Datastore.Audit"}, "PVEAuditor"},
+		{FeatureMachines, "/vms", []string{
+			"VM.Allocate", "VM.Clone", "VM.Config.CDROM", "VM.Config.CPU", "VM.Config.Cloudinit", "VM.Config.Disk",
+			"VM.Config.HWType", "VM.Config.Memory", "VM.Config.Network", "VM.Config.Options", agentPrivilege, "VM.PowerMgmt",
+		}, "PVEVMAdmin"},
+		{FeatureMachines, "/storage", []string{"Datastore.AllocateSpace"}, "PVEDatastoreUser"},
+		{FeatureMachines, "/sdn", []string{"SDN.Use"}, "PVESDNUser"},
+		{FeatureMigration, "/vms", []string{"VM.Migrate"}, "PVEVMAdmin"},
+		{FeatureSnapshots, "/vms", []string{"VM.Snapshot", "VM.Snapshot.Rollback"}, "PVEVMAdmin"},
+		{FeatureUserData, "/storage", []string{"Datastore.AllocateTemplate", "Datastore.Allocate"}, "PVEDatastoreAdmin"},
+		{FeatureImages, "/storage", []string{"Datastore.AllocateTemplate", "Datastore.Allocate"}, "PVEDatastoreAdmin"},
+		{FeatureImages, "/nodes", []string{"Sys.AccessNetwork"}, own},
+		{FeaturePools, "/pool", []string{"Pool.Allocate", "Pool.Audit"}, "PVEPoolAdmin"},
+		{FeatureStorages, "/storage", []string{"Datastore.Allocate", "Datastore.AllocateSpace"}, "PVEDatastoreAdmin"},
+		{FeatureNodes, "/nodes", []string{"Sys.Audit"}, "PVEAuditor"},
+		{FeatureNodes, "/nodes", []string{"Sys.Modify"}, own},
+		{FeatureCluster, "/", []string{"Sys.Audit"}, "PVEAuditor"},
+		{FeatureCluster, "/", []string{"Sys.Modify"}, own},
+	}
+}
+
+// agentPrivilege stands for what asking the guest agent needs, which has another
+// name since 9.0.
+const agentPrivilege = "VM.GuestAgent.Audit"
+
+func (v Version) named(privilege string) string {
+	if privilege == agentPrivilege && !v.AtLeast(9, 0) {
+		return "VM.Monitor"
+	}
+	return privilege
+}
+
+// Needed are the privileges that the features need, by path, sorted, under the
+// names that they have in the version.
+func Needed(v Version, features ...Feature) map[string][]string {
+	needed := map[string][]string{}
+	for _, n := range needs() {
+		if n.feature != FeatureObserve && !slices.Contains(features, n.feature) {
+			continue
+		}
+		for _, p := range n.privileges {
+			needed[n.path] = append(needed[n.path], v.named(p))
+		}
+	}
+	for path, names := range needed {
+		slices.Sort(names)
+		needed[path] = slices.Compact(names)
+	}
+	return needed
+}
+
+// A Lack is privileges that a feature needs and that are missing.
+type Lack struct {
+	// Feature that needs them.
+	Feature Feature
+
+	// Path below which they are nowhere.
+	Path string
+
+	// Privileges that are missing.
+	Privileges []string
+
+	// Role that has them, such as PVEVMAdmin, or a hint to make one.
+	Role string
+}
+
+// String is the lack for a sentence.
+func (l Lack) String() string {
+	return fmt.Sprintf("%s on %s (role %s)", strings.Join(l.Privileges, ", "), l.Path, l.Role)
+}
+
+// Missing are the privileges that features need and that are nowhere: what is
+// granted for a part of the cluster only is enough, since resources may well be
+// in that part.
+func (h Health) Missing(features ...Feature) []Lack {
+	var lacks []Lack
+	for _, n := range needs() {
+		if n.feature != FeatureObserve && !slices.Contains(features, n.feature) {
+			continue
+		}
+		l := Lack{Feature: n.feature, Path: n.path, Role: n.role}
+		for _, p := range n.privileges {
+			if name := h.Version.named(p); !h.granted(n.path, name) {
+				l.Privileges = append(l.Privileges, name)
+			}
+		}
+		if len(l.Privileges) > 0 {
+			lacks = append(lacks, l)
+		}
+	}
+	return lacks
+}
+
+// granted says whether the privilege is had on the path, below it, or in a pool
+// that may have VMs and storages.
+func (h Health) granted(path, privilege string) bool {
+	pooled := path == "/vms" || path == "/storage"
+	for at, has := range h.Privileges {
+		below := at == path || strings.HasPrefix(at, strings.TrimSuffix(path, "/")+"/")
+		propagates, granted := has[privilege]
+		switch {
+		case !granted:
+		case path == "/" && at != "/":
+		case below, at == "/" && propagates, pooled && strings.HasPrefix(at, "/pool/"), pooled && at == "/pool" && propagates:
+			return true
+		}
+	}
+	return false
+}
+
+// Supported says whether the version is one that the provider was made for.
+func (v Version) Supported() bool { return v.AtLeast(oldestMajor, 0) }
+
+// oldestMajor is the oldest supported major release of PVE.
+const oldestMajor = 8
