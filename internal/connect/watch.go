@@ -65,7 +65,7 @@ func (w *watches) watch(r reference, all []object) {
 	}
 	for _, o := range all {
 		if _, ok := w.running[o]; !ok && !w.closed {
-			ctx, cancel := context.WithCancel(context.Background())
+			ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // Called when nobody refers to the object.
 			w.running[o] = cancel
 			go w.follow(ctx, o)
 		}

@@ -120,10 +120,10 @@ func explain(err error) (Problem, string) {
 }
 
 func problemOf(errno syscall.Errno) Problem {
-	switch {
-	case errno == syscall.ECONNREFUSED:
+	if errno == syscall.ECONNREFUSED {
 		return ProblemRefused
-	case errno == syscall.ECONNRESET || errno == syscall.EPIPE:
+	}
+	if errno == syscall.ECONNRESET || errno == syscall.EPIPE {
 		return ProblemClosed
 	}
 	return ProblemUnreachable
