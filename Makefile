@@ -20,6 +20,8 @@ LAUNCHER := $(CURDIR)/.cache/bin/local
 PACK := $(CURDIR)/.cache/bin/xpkg
 PACK_FLAGS = --version='$(VERSION)' --ldflags='$(LDFLAGS)' --epoch=$(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
 
+HELM = $(CURDIR)/.cache/bin/helm-$(shell cat hack/tools/helm/go.mod hack/tools/helm/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
+
 # The linter is one program for each of its pins and each version of Go.
 LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
 
@@ -30,7 +32,7 @@ GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-ui e2e generate check-generate lint build image xpkg publish xpkg-program launcher clean clean-all
+.PHONY: help demo run up test test-ui e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -82,6 +84,18 @@ lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 		(cd $$module && GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
 	done; exit $$status
+
+test-chart: $(HELM) ## Test the Helm chart: lint, and what it makes of its values.
+	cd cluster && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./charts/...
+
+chart: $(HELM) ## Package the Helm chart in _output/.
+	@mkdir -p _output && $(HELM) package cluster/charts/provider-proxmox --destination _output \
+		--version $(patsubst v%,%,$(VERSION)) --app-version $(subst +,-,$(VERSION)) 2>/dev/null
+
+$(HELM):
+	@echo 'building Helm, once: about two minutes on two cores' >&2
+	@rm -f $(CURDIR)/.cache/bin/helm-*
+	@cd hack/tools/helm && $(BUILD) -ldflags='-s -w' -o $@ helm.sh/helm/v4/cmd/helm
 
 $(LINTER):
 	@echo 'building golangci-lint, once: about two minutes on two cores' >&2

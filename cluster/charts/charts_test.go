@@ -1,0 +1,260 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package charts
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const chart = "provider-proxmox"
+
+// everything switches on what is off by default.
+const everything = "metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboards.enabled=true," +
+	"networkPolicy.enabled=true,podDisruptionBudget.enabled=true,providerConfig.create=true,replicaCount=2"
+
+func TestChartPassesLint(t *testing.T) {
+	for _, values := range []string{"", everything, everything + ",crossplane.enabled=true"} {
+		if out, err := helm(t, "lint", "--strict", "--set", values, chart); err != nil {
+			t.Errorf("with %q: %v\n%s", values, err, out)
+		}
+	}
+}
+
+func TestChartMakes(t *testing.T) {
+	optional := []string{"ConfigMap", "NetworkPolicy", "PodDisruptionBudget", "PrometheusRule", "ProviderConfig", "ServiceMonitor"}
+	alone := []string{"ClusterRole", "ClusterRoleBinding", "Deployment", "Role", "RoleBinding", "Service", "ServiceAccount"}
+	crossplane := []string{"DeploymentRuntimeConfig", "Provider", "Service"}
+	cases := map[string]struct {
+		reason string
+		values string
+		want   []string
+	}{
+		"Alone": {
+			reason: "without Crossplane the chart brings all that the provider needs",
+			want:   append([]string{"CustomResourceDefinition"}, alone...),
+		},
+		"AloneWithEverything": {
+			reason: "each addition has its switch",
+			values: everything,
+			want:   slices.Concat([]string{"CustomResourceDefinition"}, alone, optional),
+		},
+		"AloneWithoutRights": {
+			reason: "an administrator may make the definitions, the account and its rights by other means",
+			values: "crds.install=false,rbac.create=false,serviceAccount.create=false,serviceAccount.name=other,metrics.service.enabled=false",
+			want:   []string{"Deployment"},
+		},
+		"Crossplane": {
+			reason: "Crossplane makes definitions, account, rights and Deployment from the package",
+			values: "crossplane.enabled=true",
+			want:   crossplane,
+		},
+		"CrossplaneWithEverything": {
+			reason: "what concerns pods works for those that Crossplane makes too",
+			values: everything + ",crossplane.enabled=true",
+			want:   append(crossplane, optional...),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := render(t, tc.values)
+			var kinds []string
+			for kind := range got {
+				kinds = append(kinds, kind)
+			}
+			slices.Sort(kinds)
+			slices.Sort(tc.want)
+			if diff := cmp.Diff(tc.want, kinds); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Kubernetes refuses a field that it does not know only if it is asked to, so a misplaced one would go unnoticed.
+func TestObjectsHaveNoUnknownFields(t *testing.T) {
+	for _, values := range []string{everything, everything + ",crossplane.enabled=true"} {
+		objects := render(t, values+`,nodeSelector.disk=ssd,imagePullSecrets[0].name=registry,priorityClassName=high,podLabels.a=b,podAnnotations.c=d,provider.defaultCluster=lab`)
+		for kind, into := range map[string]any{
+			"Deployment": &appsv1.Deployment{}, "Service": &corev1.Service{}, "ServiceAccount": &corev1.ServiceAccount{},
+			"ConfigMap": &corev1.ConfigMap{}, "NetworkPolicy": &networkingv1.NetworkPolicy{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
+			"ClusterRole": &rbacv1.ClusterRole{}, "ClusterRoleBinding": &rbacv1.ClusterRoleBinding{}, "Role": &rbacv1.Role{},
+			"RoleBinding": &rbacv1.RoleBinding{}, "CustomResourceDefinition": &apiextensionsv1.CustomResourceDefinition{},
+		} {
+			for _, object := range objects[kind] {
+				if err := yaml.UnmarshalStrict(object, into); err != nil {
+					t.Errorf("%s with %q: %v", kind, values, err)
+				}
+			}
+		}
+	}
+}
+
+func TestDeployment(t *testing.T) {
+	got := one[appsv1.Deployment](t, render(t, "image.tag=v9.9.9,replicaCount=2,provider.logLevel=debug,provider.defaultCluster=lab"), "Deployment")
+	container := got.Spec.Template.Spec.Containers[0]
+	if !strings.HasSuffix(container.Image, "/provider-proxmox-controller:v9.9.9") {
+		t.Errorf("the image is %q", container.Image)
+	}
+	for _, want := range []string{"--log-level=debug", "--reconcile-interval=30s", "--max-concurrent-reconciles=5", "--leader-election"} {
+		if !slices.Contains(container.Args, want) {
+			t.Errorf("the arguments %q lack %s", container.Args, want)
+		}
+	}
+	if !slices.Contains(container.Env, corev1.EnvVar{Name: "PROXMOX_DEFAULT_CLUSTER", Value: "lab"}) {
+		t.Errorf("the environment is %+v", container.Env)
+	}
+	if cpu, memory := container.Resources.Limits.Cpu().String(), container.Resources.Limits.Memory().String(); cpu != "200m" || memory != "256Mi" {
+		t.Errorf("the limits are %s and %s", cpu, memory)
+	}
+	if diff := cmp.Diff(got.Spec.Selector.MatchLabels, selected(got.Spec.Template.Labels, got.Spec.Selector.MatchLabels)); diff != "" {
+		t.Errorf("the Deployment does not select its own pods:\n%s", diff)
+	}
+}
+
+func selected(labels, selector map[string]string) map[string]string {
+	out := map[string]string{}
+	for k := range selector {
+		out[k] = labels[k]
+	}
+	return out
+}
+
+func TestDefinitionsAreThoseOfThePackageAndStay(t *testing.T) {
+	files, err := filepath.Glob("../../package/crds/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := render(t, "")["CustomResourceDefinition"]
+	if len(files) == 0 || len(got) != len(files) {
+		t.Errorf("got %d definitions, the package has %d", len(got), len(files))
+	}
+	for _, object := range got {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(object, &crd); err != nil {
+			t.Fatal(err)
+		}
+		if crd.Annotations["helm.sh/resource-policy"] != "keep" {
+			t.Errorf("uninstalling deletes %s and all that was made with it", crd.Name)
+		}
+	}
+}
+
+// Helm would refuse the whole release.
+func TestConnectionWaitsForItsKind(t *testing.T) {
+	out, err := helm(t, "template", "test", chart, "--kube-version=1.36.0", "--set", "providerConfig.create=true")
+	if err != nil {
+		t.Fatalf("cannot render: %v\n%s", err, out)
+	}
+	for _, doc := range strings.Split(out, "\n---\n") {
+		if strings.Contains(doc, "\nkind: ProviderConfig\nmetadata:") {
+			t.Errorf("the connection does not wait:\n%s", doc)
+		}
+	}
+}
+
+func TestWrongValuesAreRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		values string
+		want   string
+	}{
+		"Typo":        {"a value that nothing reads is a mistake", "replicas=2", "replicas"},
+		"LogLevel":    {"the program would not start", "provider.logLevel=loud", "/provider/logLevel"},
+		"Interval":    {"the program would not start", "provider.reconcileInterval=30", "/provider/reconcileInterval"},
+		"NoAccount":   {"pods would run with the namespace's own account, without rights", "serviceAccount.create=false", "serviceAccount.name is needed"},
+		"NothingSeen": {"there would be nothing to scrape", "metrics.service.enabled=false,metrics.serviceMonitor.enabled=true", "needs metrics.service"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := template(t, tc.values)
+			if err == nil || !strings.Contains(out, tc.want) {
+				t.Errorf("%s: got %v\n%s", tc.reason, err, out)
+			}
+		})
+	}
+}
+
+func one[T any](t *testing.T, objects map[string][][]byte, kind string) T {
+	t.Helper()
+	var out T
+	if len(objects[kind]) != 1 {
+		t.Fatalf("got %d of kind %s", len(objects[kind]), kind)
+	}
+	if err := yaml.Unmarshal(objects[kind][0], &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// render returns the objects that the chart makes, by their kinds.
+func render(t *testing.T, values string) map[string][][]byte {
+	t.Helper()
+	out, err := template(t, values)
+	if err != nil {
+		t.Fatalf("cannot render the chart with %q: %v\n%s", values, err, out)
+	}
+	objects := map[string][][]byte{}
+	for doc := range bytes.SplitSeq([]byte(out), []byte("\n---\n")) {
+		var object struct {
+			Kind string `json:"kind"`
+		}
+		if err := yaml.Unmarshal(doc, &object); err != nil {
+			t.Fatalf("%v in:\n%s", err, doc)
+		}
+		if object.Kind != "" {
+			objects[object.Kind] = append(objects[object.Kind], doc)
+		}
+	}
+	return objects
+}
+
+func template(t *testing.T, values string) (string, error) {
+	t.Helper()
+	return helm(t, "template", "test", chart, "--kube-version=1.36.0", "--api-versions=proxmox.vitistack.io/v1alpha1/ProviderConfig", "--set", values)
+}
+
+// helm runs the program that HELM names and returns what it prints; what it reports is added only if it fails.
+func helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	program := os.Getenv("HELM")
+	if program == "" {
+		t.Fatal("HELM does not name the helm program: run make test")
+	}
+	var out, report bytes.Buffer
+	cmd := exec.CommandContext(context.Background(), program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &report
+	if err := cmd.Run(); err != nil {
+		return out.String() + report.String(), err
+	}
+	return out.String(), nil
+}
