@@ -72,24 +72,6 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{template: ubuntu-24.04}`,
 			want:   []string{"spec.forProvider", "template can be neither added nor removed"},
 		},
-		"Pool": {
-			reason: "Moving between pools is not served yet.",
-			before: `{pool: production}`,
-			after:  `{pool: test}`,
-			want:   []string{"spec.forProvider.pool", "cannot change", "production", "test"},
-		},
-		"PoolAdded": {
-			reason: "A VM joins its pool when it is created.",
-			before: `{}`,
-			after:  `{pool: production}`,
-			want:   []string{"spec.forProvider", "pool counts at creation only", "neither added nor removed"},
-		},
-		"PoolRemoved": {
-			reason: "A VM stays in its pool.",
-			before: `{pool: production}`,
-			after:  `{}`,
-			want:   []string{"spec.forProvider", "pool counts at creation only", "neither added nor removed"},
-		},
 		"CloneAdded": {
 			reason: "A VM that exists is not cloned any more.",
 			before: `{template: ubuntu-24.04}`,
@@ -101,12 +83,6 @@ func TestMachineChangeRefused(t *testing.T) {
 			before: `{template: ubuntu-24.04, clone: {full: true}}`,
 			after:  `{template: ubuntu-24.04}`,
 			want:   []string{"spec.forProvider", "clone counts at creation only", "neither added nor removed"},
-		},
-		"DiskFormat": {
-			reason: "A disk is not converted.",
-			before: `{disks: [{name: root, size: 20G, format: raw}]}`,
-			after:  `{disks: [{name: root, size: 20G, format: qcow2}]}`,
-			want:   []string{"spec.forProvider.disks[0]", "format of a disk cannot change", "root", "raw", "qcow2"},
 		},
 		"DiskType": {
 			reason: "A disk does not change its bus.",

@@ -29,7 +29,6 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.wwn) || (has(self.type) ? self.type != 'virtio' : !has(self.device) || !self.device.startsWith('virtio'))",message="wwn needs type ide, sata or scsi, not virtio"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
-// +kubebuilder:validation:XValidation:rule="!has(self.format) || !has(oldSelf.format) || self.format == oldSelf.format",messageExpression="'the format of a disk cannot change: that of %s is %s, not %s'.format([self.name, oldSelf.format, self.format])"
 type MachineDisk struct {
 	// Name of the disk in this list, up to 63 characters. It stands for one
 	// disk of the VM for as long as it is listed, whatever its position.
@@ -50,8 +49,9 @@ type MachineDisk struct {
 	Size *string `json:"size,omitempty"`
 
 	// Storage that holds the disk. Default: the provider config's default
-	// storage; for a disk of the source, where it is. A change of storage is
-	// refused with a condition until moving is served.
+	// storage; for a disk of the source, where it is. A change moves the disk,
+	// while the VM runs if it does; what it leaves is deleted when all of it has
+	// been copied. PVE: move_disk.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
@@ -73,8 +73,9 @@ type MachineDisk struct {
 	// +kubebuilder:validation:Pattern=`^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$`
 	Device *string `json:"device,omitempty"`
 
-	// Format of a new disk on file storage: raw, qcow2 or vmdk. Default: that
-	// of the storage. Cannot change.
+	// Format of the disk on file storage: raw, qcow2 or vmdk. Default: that of
+	// the storage. A change converts the disk, as one of storage moves it. Other
+	// storages know one format only and ignore this.
 	// +optional
 	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
 	Format *string `json:"format,omitempty"`
@@ -209,19 +210,22 @@ type MachineDisk struct {
 	// +kubebuilder:validation:XValidation:rule="false",message="disks[].importFrom is not served yet by this version of the provider"
 	ImportFrom *string `json:"importFrom,omitempty"`
 
-	// Volume is the volume ID of an existing disk to attach instead of a new
-	// one, such as local-lvm:vm-100-disk-0.
+	// Volume is the volume ID of an existing disk to attach instead of making a
+	// new one, such as local-lvm:vm-100-disk-1: an unused disk of this VM, or
+	// another volume that PVE holds for its VMID and that no VM uses. It counts
+	// when the disk is attached only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="false",message="disks[].volume is not served yet by this version of the provider"
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:[^,\s]+$`
 	Volume *string `json:"volume,omitempty"`
 
-	// RemovalPolicy says what happens to a disk that is taken off the list:
-	// Detach keeps it as an unused disk of the VM, Destroy removes it for
-	// good. Default: Detach.
+	// RemovalPolicy says what happens to the disk when it is taken off the list:
+	// Detach keeps it as an unused disk of the VM, Retain leaves it attached,
+	// Destroy deletes it with its data. Destroy counts only if the list said so
+	// up to the very change that took the disk off; otherwise the disk is
+	// detached. Default: Detach.
 	// +optional
-	// +kubebuilder:validation:Enum=Detach;Destroy
-	// +kubebuilder:validation:XValidation:rule="self == 'Detach'",message="disks[].removalPolicy Destroy is not served yet by this version of the provider: Detach"
+	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 

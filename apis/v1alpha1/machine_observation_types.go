@@ -45,9 +45,23 @@ type MachineObservation struct {
 	// +optional
 	PowerState string `json:"powerState,omitempty"`
 
-	// UptimeSeconds of the running VM when it was last looked at.
+	// UptimeSeconds of the running VM. It is brought up to date when something
+	// else changes, and at the latest when it is off by a tenth: see startedAt.
 	// +optional
 	UptimeSeconds *int64 `json:"uptimeSeconds,omitempty"`
+
+	// StartedAt is when the running VM was started.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// Pool of PVE that the VM is a member of.
+	// +optional
+	Pool string `json:"pool,omitempty"`
+
+	// HAState is the state that PVE's HA manager is to keep the VM in; empty if
+	// it does not manage the VM.
+	// +optional
+	HAState string `json:"haState,omitempty"`
 
 	// Lock of PVE on the VM, such as clone, backup or migrate.
 	// +optional
@@ -103,6 +117,10 @@ type MachineObservation struct {
 	// +optional
 	LastTask *MachineTask `json:"lastTask,omitempty"`
 
+	// PowerAction that was done last.
+	// +optional
+	PowerAction *MachinePowerActionObservation `json:"powerAction,omitempty"`
+
 	// LastUpdated is when one of these values, the uptime apart, last changed.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
@@ -139,7 +157,7 @@ type MachineCPUObservation struct {
 
 // MachineDiskObservation is a disk of a VM as it is.
 type MachineDiskObservation struct {
-	// Device of PVE, such as scsi0.
+	// Device of PVE, such as scsi0, or unused0 for a disk that is detached.
 	Device string `json:"device"`
 
 	// Name of the disk in the spec, if it is declared there.
@@ -239,4 +257,22 @@ type MachinePlacementRejection struct {
 
 	// Reason against the node.
 	Reason string `json:"reason"`
+}
+
+// MachinePowerActionObservation is what became of a power action.
+type MachinePowerActionObservation struct {
+	// Action that was done.
+	Action string `json:"action"`
+
+	// Token of the request.
+	Token string `json:"token"`
+
+	// UPID of the task.
+	// +optional
+	UPID string `json:"upid,omitempty"`
+
+	// Result of the action: OK, a warning count, or the error. Empty while its
+	// task runs; unknown if the provider ended before it could see.
+	// +optional
+	Result string `json:"result,omitempty"`
 }

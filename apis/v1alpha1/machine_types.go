@@ -33,7 +33,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.image) == has(oldSelf.image)",message="the source of a Machine cannot change: image can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.disks) && self.disks.exists(d, !has(self.image.disk) || d.name == self.image.disk)",message="image needs the disk that it fills: list it in disks"
 // +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
-// +kubebuilder:validation:XValidation:rule="has(self.pool) == has(oldSelf.pool)",message="pool counts at creation only: it can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="!has(self.runStrategy) || !has(self.powerState) || self.runStrategy in ['Always', 'RerunOnFailure'] || self.runStrategy == 'Halted' && self.powerState == 'Stopped'",messageExpression="'runStrategy %s and powerState %s disagree: leave powerState out'.format([self.runStrategy, self.powerState])"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || (has(self.pciDevices) && self.pciDevices.exists(x, x.name == d)) || (has(self.usbDevices) && self.usbDevices.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01])|hostpci([0-9]|1[0-5])|usb([0-9]|1[0-3]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk, network, PCI or USB device of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
 // +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",messageExpression="'memoryOptions.minimum %s must not exceed memory %s'.format([self.memoryOptions.minimum, self.memory])"
@@ -61,9 +61,10 @@ type MachineParameters struct {
 	// Node of the Proxmox VE cluster to create the VM on. Default: the provider
 	// config's default node, unless placement is set or the source is on local
 	// storage elsewhere; otherwise the one that placement chooses. Where
-	// the VM runs later (high availability, migration) is in
-	// status.atProvider.node. A change of node after creation is refused with a
-	// condition until migration is served.
+	// the VM runs later is in status.atProvider.node: a VM that is moved in
+	// Proxmox VE (high availability, migration by hand) stays where it is moved
+	// to. A change of this field migrates the VM, live if it runs, with the disks
+	// that it has on local storage.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -77,14 +78,11 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="false",message="placement is not served yet by this version of the provider: leave it out and set node"
 	Placement *MachinePlacement `json:"placement,omitempty"`
 
-	// Pool of Proxmox VE that the VM is created in. It counts at creation only:
-	// it can be neither added nor removed nor changed until moving between pools
-	// is served. PVE: pool.
+	// Pool of Proxmox VE that the VM is a member of; empty for none. A change
+	// moves the VM to the other pool; other members stay. PVE: pool.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'pool cannot change from ' + oldSelf + ' to ' + self + ': moving between pools is not served yet'"
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2})?$`
 	Pool *string `json:"pool,omitempty"`
 
 	// Template to clone: its name, or its VMID as a number or string. Linked
@@ -137,9 +135,10 @@ type MachineParameters struct {
 	// +optional
 	Balloon *bool `json:"balloon,omitempty"`
 
-	// Disks of the VM by name. A disk that is taken off this list is detached
-	// and kept as an unused disk of the VM; nothing is destroyed. Disks that
-	// are not declared (those of a template, say) are left alone.
+	// Disks of the VM by name. What becomes of a disk that is taken off this
+	// list its removalPolicy has said; by default it is detached and kept as an
+	// unused disk of the VM. Disks that are not declared (those of a template,
+	// say) are left alone.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -362,9 +361,9 @@ type MachineParameters struct {
 	// +optional
 	LocalTime *bool `json:"localTime,omitempty"`
 
-	// HighAvailability hands the VM to PVE's HA manager.
+	// HighAvailability hands the VM to PVE's HA manager, which needs the
+	// privilege Sys.Console on /. PVE: the HA resource vm:<vmid>.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="highAvailability is not served yet by this version of the provider"
 	HighAvailability *MachineHighAvailability `json:"highAvailability,omitempty"`
 
 	// ExtraConfig are options of the VM's configuration by their PVE name, for
@@ -378,30 +377,34 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z][a-z0-9_-]{0,39}$') && !self[k].contains('\\n'))",message="extraConfig has names of Proxmox VE's options (lower-case letters, digits, _ and -) and values of one line"
 	ExtraConfig map[string]ExtraValue `json:"extraConfig,omitempty"`
 
-	// PowerState that the VM is kept in: Running, Stopped or Suspended.
-	// Default: Running for a VM that this resource creates; the power state of
-	// an adopted VM is left alone.
+	// PowerState that the VM is kept in: Running, Stopped, or Suspended, which
+	// saves the memory of the running VM to disk and stops it; Running resumes
+	// it. A VM that was paused is resumed to be Running. Default: Running for a
+	// VM that this resource creates; the power state of an adopted VM is left
+	// alone. PVE: status/start, shutdown, suspend (todisk), resume.
 	// +optional
 	// +kubebuilder:validation:Enum=Running;Stopped;Suspended
-	// +kubebuilder:validation:XValidation:rule="self != 'Suspended'",message="powerState Suspended is not served yet by this version of the provider: Running or Stopped"
 	PowerState *PowerState `json:"powerState,omitempty"`
 
 	// PowerAction is done once for each new token.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="powerAction is not served yet by this version of the provider"
 	PowerAction *MachinePowerAction `json:"powerAction,omitempty"`
 
-	// RunStrategy says what happens when the guest stops itself: Always starts
-	// it again, RerunOnFailure only after a crash, Manual leaves it. Default:
-	// Always, which is what powerState Running means today.
+	// RunStrategy says what happens when the VM stops by itself while it is to
+	// run. Always starts it again, whatever stopped it. RerunOnFailure starts it
+	// again only when it is known to have failed: its node went down, or QEMU
+	// reports a panic of the guest or an internal error; PVE tells a guest that
+	// shut itself down from a killed process in no other case, so such a VM stays
+	// stopped. Manual never starts or stops the VM, a new one included: that is
+	// left to powerAction and to people. Halted keeps it stopped. Default: Always,
+	// except that a VM whose guest has panicked is left for inspection.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;RerunOnFailure;Manual;Halted
-	// +kubebuilder:validation:XValidation:rule="self == 'Always'",message="of the run strategies only Always is served yet by this version of the provider"
 	RunStrategy *string `json:"runStrategy,omitempty"`
 
 	// ShutdownTimeoutSeconds is how long a guest may take to shut down before
-	// it is stopped hard, 1 to 3600 seconds. Default: 180. PVE: shutdown
-	// timeout.
+	// it is stopped hard, 1 to 3600 seconds. Default: 180. A reboot that takes
+	// longer is given up, without stopping the VM. PVE: shutdown timeout.
 	// +optional
 	// +kubebuilder:default=180
 	// +kubebuilder:validation:Minimum=1
@@ -409,17 +412,18 @@ type MachineParameters struct {
 	ShutdownTimeoutSeconds *int32 `json:"shutdownTimeoutSeconds,omitempty"`
 
 	// RestartPolicy says when the VM may be restarted to apply changes that
-	// need it: Never (the condition RestartRequired lists them) or
-	// WhenRequired. Default: Never.
+	// need it: Never (the condition RestartRequired lists them) or WhenRequired,
+	// which reboots the guest gracefully, once for each set of such changes.
+	// Changes of what is not declared here cause no restart. Default: Never.
+	// PVE: status/reboot.
 	// +optional
 	// +kubebuilder:default=Never
 	// +kubebuilder:validation:Enum=Never;WhenRequired
-	// +kubebuilder:validation:XValidation:rule="self == 'Never'",message="restartPolicy WhenRequired is not served yet by this version of the provider: Never"
 	RestartPolicy *string `json:"restartPolicy,omitempty"`
 
-	// MaintenanceWindow limits when restartPolicy WhenRequired may act.
+	// MaintenanceWindow limits when restartPolicy WhenRequired may act. Default:
+	// any time.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="maintenanceWindow is not served yet by this version of the provider"
 	MaintenanceWindow *MaintenanceWindow `json:"maintenanceWindow,omitempty"`
 }
 
@@ -710,33 +714,57 @@ type MachineStartup struct {
 }
 
 // MachineHighAvailability is the VM's place in PVE's HA manager.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.state) && !has(self.maxRestart) && !has(self.maxRelocate) && !has(self.group) && !has(self.failback)",message="enabled false takes the VM out of high availability: leave the other fields out"
 type MachineHighAvailability struct {
-	// State requested of the HA manager: started, stopped, disabled, ignored.
+	// Enabled false takes the VM out of high availability. Default: true.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// State requested of the HA manager: started, stopped, disabled, or ignored,
+	// which leaves the VM's power to powerState. The others go before powerState,
+	// which must not disagree. Default: started or stopped, as powerState says.
+	// PVE: state.
 	// +optional
 	// +kubebuilder:validation:Enum=started;stopped;disabled;ignored
 	State *string `json:"state,omitempty"`
 
-	// MaxRestart attempts on one node, 0 to 10.
+	// MaxRestart attempts on one node, 0 to 10. PVE: max_restart, default 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	MaxRestart *int32 `json:"maxRestart,omitempty"`
 
-	// MaxRelocate attempts to other nodes, 0 to 10.
+	// MaxRelocate attempts to other nodes, 0 to 10. PVE: max_relocate, default 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	MaxRelocate *int32 `json:"maxRelocate,omitempty"`
+
+	// Group of HA that the VM belongs to; empty for none. PVE 8 only: PVE 9 has
+	// rules instead. PVE: group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])?$`
+	Group *string `json:"group,omitempty"`
+
+	// Failback moves the VM back to a preferred node when that comes online. PVE 9
+	// only. PVE: failback, default on.
+	// +optional
+	Failback *bool `json:"failback,omitempty"`
 }
 
 // MachinePowerAction is something to do once.
 type MachinePowerAction struct {
-	// Action to do: Reboot (by the guest), Reset (hard), Shutdown or Stop.
-	// +kubebuilder:validation:Enum=Reboot;Reset;Shutdown;Stop
+	// Action to do: Reboot (by the guest; applies pending changes), Reset (hard;
+	// does not), Shutdown (by the guest), Stop (hard) or Start. A VM that is to run
+	// is started again after Shutdown and Stop.
+	// +kubebuilder:validation:Enum=Reboot;Reset;Shutdown;Stop;Start
 	Action string `json:"action"`
 
 	// Token makes the request unique: the action is done once for each new
-	// token, for example a time or a counter.
+	// token, for example a time or a counter. It is never repeated, not even when
+	// it fails: status.atProvider.powerAction says how it went.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Token string `json:"token"`
@@ -744,9 +772,13 @@ type MachinePowerAction struct {
 
 // MaintenanceWindow is a recurring time span.
 type MaintenanceWindow struct {
-	// Schedule of the window's start, a cron expression of five fields in UTC.
+	// Schedule of the window's start, in UTC: minute (0-59), hour (0-23), day of
+	// the month (1-31), month (1-12) and day of the week (0-7, 0 and 7 are
+	// Sunday), each *, a number, a range, a list or steps such as */2. If both days
+	// are restricted, either will do, as in cron. "0 2 * * 6" is Saturday at 2:00.
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[0-9*,/-]+( [0-9*,/-]+){4}$`
 	Schedule string `json:"schedule"`
 
 	// DurationMinutes of the window, 1 to 1440.

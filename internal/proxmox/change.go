@@ -142,6 +142,10 @@ type Change struct {
 	// becomes unused, and an unused disk is destroyed.
 	Delete []string
 
+	// Destroy deletes the volumes of the disks in Delete that are this VM's own,
+	// instead of keeping them as unused disks.
+	Destroy bool
+
 	// Digest of the configuration that the change was made for. If it is another
 	// one by now, the change is refused: IsDigestMismatch.
 	Digest string
@@ -155,6 +159,9 @@ func (c Change) form() map[string]string {
 	maps.Copy(f, c.Set)
 	if len(c.Delete) > 0 {
 		f["delete"] = strings.Join(c.Delete, ",")
+	}
+	if c.Destroy {
+		f["force"] = "1"
 	}
 	return withDigest(f, c.Digest)
 }
@@ -264,8 +271,8 @@ type MigrateOptions struct {
 	// WithLocalDisks copies disks on local storage too.
 	WithLocalDisks bool
 
-	// TargetStorage for copied disks. The default is the storage of the same
-	// name.
+	// TargetStorage for copied disks: one for all, or pairs as in local:fast. The
+	// default is the storage of the same name.
 	TargetStorage string
 }
 

@@ -42,7 +42,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	if e.vm.beingCreated() {
 		return managed.ExternalDelete{}, errors.New(e.vm.stuck())
 	}
-	if lock := e.vm.lock(); lock != "" {
+	if lock := e.vm.lock(); lock != "" && !e.vm.suspended() {
 		return managed.ExternalDelete{}, errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
 	}
 	if err := e.tasks.held(m); err != nil {
@@ -61,7 +61,8 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 		}
 	}
 	if e.vm.Status.Running() {
-		return e.start(m)(e.client.Shutdown(ctx, e.vm.Ref, shutdown(m)))
+		e.plan.power = powerOff
+		return e.setPower(ctx, m)
 	}
 	return e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true}))
 }

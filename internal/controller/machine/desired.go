@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -37,6 +38,10 @@ type desired struct {
 
 	// created is true when the VM was created by this resource, not adopted.
 	created bool
+
+	// ran is since when the VM was seen to run, and nodeUp when its node was
+	// booted.
+	ran, nodeUp time.Time
 }
 
 // defaults of the provider config.
@@ -118,6 +123,9 @@ func (d desired) difference(config map[string]string) difference {
 // the disks as unused ones.
 func (d desired) detached(config map[string]string) []string {
 	gone := d.devices.removed(d.MachineParameters)
+	maps.DeleteFunc(gone.Disks, func(_, device string) bool {
+		return slices.Contains(d.devices.destroyed(d.MachineParameters, config), device)
+	})
 	var options []string
 	for _, taken := range gone.all() {
 		for _, device := range taken {
@@ -213,7 +221,7 @@ func (d desired) diskRefusals(k v1alpha1.MachineDisk, config map[string]string) 
 			"or take it off the list and add a new one by another name", k.Name, device)}
 	}
 	if err != nil {
-		return d.newDiskRefusals(k)
+		return d.newDiskRefusals(k, config)
 	}
 	if disk.CDROM() {
 		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
@@ -222,13 +230,13 @@ func (d desired) diskRefusals(k v1alpha1.MachineDisk, config map[string]string) 
 	if has, known := disk.Size(); known && k.Size != nil && diskSize(k)+rounding < has {
 		no = append(no, fmt.Sprintf("disk %q (%s) cannot shrink from %s to %s", k.Name, device, has, *k.Size))
 	}
-	if k.Storage != nil && *k.Storage != disk.Storage() {
-		no = append(no, fmt.Sprintf("disk %q (%s) cannot move from storage %q to %q: moving disks is not served yet", k.Name, device, disk.Storage(), *k.Storage))
-	}
 	return no
 }
 
-func (d desired) newDiskRefusals(k v1alpha1.MachineDisk) []string {
+func (d desired) newDiskRefusals(k v1alpha1.MachineDisk, config map[string]string) []string {
+	if k.Volume != nil {
+		return d.attachRefusals(k, config)
+	}
 	var no []string
 	if k.Size == nil && k.ImportFrom == nil {
 		no = append(no, fmt.Sprintf("disk %q is new and has no size", k.Name))

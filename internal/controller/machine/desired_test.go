@@ -223,7 +223,6 @@ func TestRefusals(t *testing.T) {
 		"None":           {reason: "What can be done is not refused.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("30G"), Storage: new("s")}), config: config},
 		"Shrink":         {reason: "A disk never shrinks.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("10G")}), config: config, want: []string{"cannot shrink from 20G to 10G"}},
 		"Rounded":        {reason: "A disk that its storage has made a little larger does not shrink.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("20476M")}), config: config},
-		"Move":           {reason: "Moving disks is not served.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Storage: new("t")}), config: config, want: []string{`cannot move from storage "s" to "t"`}},
 		"CDROM":          {reason: "A CD-ROM drive is no disk.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("ide0"), Size: new("1G")}), config: config, want: []string{"is a CD-ROM drive"}},
 		"NoSize":         {reason: "A new disk needs a size.", spec: disks(disk("a")), defaults: defaults{Storage: "s"}, want: []string{`disk "a" is new and has no size`}},
 		"NoStorage":      {reason: "A new disk needs a storage.", spec: disks(v1alpha1.MachineDisk{Name: "a", Size: new("1G")}), want: []string{`disk "a" is new and has no storage`}},
@@ -237,7 +236,7 @@ func TestRefusals(t *testing.T) {
 		"All": {
 			reason: "All that is wrong is said at once.",
 			spec:   disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("1G"), Storage: new("t")}, v1alpha1.MachineDisk{Name: "b", Device: new("scsi7")}),
-			config: config, want: []string{"shrink", "move", "no size", "no storage"},
+			config: config, want: []string{"shrink", "no size", "no storage"},
 		},
 	}
 	for name, tc := range cases {
@@ -273,7 +272,7 @@ func TestPowerChange(t *testing.T) {
 		"Start":          {reason: "A stopped VM is started.", state: new(v1alpha1.PowerStateRunning), vm: vm{Status: stopped}, want: powerOn},
 		"Stop":           {reason: "A running VM is stopped.", state: new(v1alpha1.PowerStateStopped), vm: vm{Status: running}, want: powerOff},
 		"Stopped":        {reason: "A stopped VM stays stopped.", state: new(v1alpha1.PowerStateStopped), vm: vm{Status: stopped}, want: keepPower},
-		"Paused":         {reason: "A paused VM has a process and counts as running.", vm: vm{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: keepPower},
+		"Paused":         {reason: "A VM that was paused is resumed.", vm: vm{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: powerResume},
 		"Template":       {reason: "A template cannot run.", vm: vm{Status: stopped, Config: map[string]string{"template": "1"}}, want: keepPower},
 	}
 	for name, tc := range cases {

@@ -49,6 +49,10 @@ type devices struct {
 	// replaced by an empty one.
 	Seen map[string]bool `json:"seen,omitempty"`
 
+	// Removal is what becomes of disks that are taken off the list, where it is
+	// not to detach them.
+	Removal map[string]removal `json:"removal,omitempty"`
+
 	assigned bool
 }
 
@@ -117,7 +121,7 @@ func (d devices) clone() devices {
 	}
 	return devices{
 		Disks: own(d.Disks), Networks: own(d.Networks), PCI: own(d.PCI), USB: own(d.USB), VirtioFS: own(d.VirtioFS),
-		ISO: d.ISO, Seen: maps.Clone(d.Seen),
+		ISO: d.ISO, Seen: maps.Clone(d.Seen), Removal: maps.Clone(d.Removal),
 	}
 }
 
@@ -272,6 +276,7 @@ func (d devices) without(gone devices) devices {
 	out := d.clone()
 	for name := range gone.Disks {
 		delete(out.Seen, name)
+		delete(out.Removal, name)
 	}
 	mine := out.all()
 	for i, taken := range gone.all() {
@@ -295,7 +300,7 @@ func (d devices) settled(p *v1alpha1.MachineParameters, config map[string]string
 
 // equal says whether both are the same assignment.
 func (d devices) equal(o devices) bool {
-	return d.ISO == o.ISO && maps.Equal(d.Seen, o.Seen) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
+	return d.ISO == o.ISO && maps.Equal(d.Seen, o.Seen) && maps.Equal(d.Removal, o.Removal) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
 }
 
 // see notes the disks that a VM has.

@@ -93,7 +93,8 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	}
 	o := m.Observation()
 	e.vm.observe(o, e.plan.devices, e.now())
-	e.plan.change.report(o, e.vm.Config)
+	e.observeAction(ctx, m)
+	e.plan.report(o, e.vm.Config)
 	if e.plan.change.empty() {
 		e.tasks.send(m, difference{}) // A change that was made has held.
 	}
@@ -103,7 +104,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	if e.vm.beingCreated() {
 		return e.waiting(ctx, m, id)
 	}
-	show(m, append(e.vm.conditions(o), e.ready())...)
+	show(m, append(e.vm.conditions(o), e.vm.restartCondition(e.plan.restart), e.ready())...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),
@@ -122,7 +123,7 @@ func (e *external) mayAct(ctx context.Context, m Machine, seen managed.ExternalO
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if busy || e.vm.lock() != "" {
+	if busy || e.tasks.resting(m) || !e.plan.mayPass(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}
@@ -132,30 +133,6 @@ func (e *external) mayAct(ctx context.Context, m Machine, seen managed.ExternalO
 	}
 	return seen, nil
 }
-
-// ready says whether the VM is in the power state that the spec wants, with
-// its identity in place.
-func (e *external) ready() xpv2.Condition {
-	switch lock := e.vm.lock(); {
-	case e.vm.unfinished:
-		return xpv2.Creating()
-	case e.plan.power == powerOn && lock != "":
-		return notReady(ReasonLocked, fmt.Sprintf("the VM is not running, and is locked (%s)", lock))
-	case e.plan.power == powerOn:
-		return notReady(ReasonStopped, "the VM is not running yet")
-	case e.plan.power == powerOff:
-		return notReady(ReasonStopped, "the VM is still running")
-	}
-	if s := e.vm.Status.QMPStatus; e.vm.Status.Running() && slices.Contains(halted, s) {
-		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", s))
-	}
-	return xpv2.Available()
-}
-
-// halted are the states of a running QEMU in which the guest does not run.
-//
-//nolint:gochecknoglobals // A constant.
-var halted = []string{"paused", "io-error", "internal-error", "guest-panicked"}
 
 // waiting is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.

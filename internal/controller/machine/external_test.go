@@ -418,9 +418,9 @@ func TestReconcile(t *testing.T) {
 			want: halted(want{Ready: ReasonStopped}), err: "cannot shrink from 2G to 1G",
 		},
 		"NodeChanged": {
-			reason: "A VM is not moved.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
+			reason: "A VM whose node is changed in the spec migrates.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: running(want{}), err: "cannot move to pve2",
+			want: running(want{Writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}}),
 		},
 		"Locked": {
 			reason: "A VM that is locked is not written to.",

@@ -51,6 +51,12 @@ type pve struct {
 	// volumes on each node that are no disks.
 	volumes map[string][]string
 
+	// migration is what is said of every VM's, ha what HA was told, and ended the
+	// tasks that can be asked for.
+	migration proxmox.MigrationCheck
+	ha        proxmox.HASettings
+	ended     map[proxmox.UPID]proxmox.Task
+
 	// hidden VMIDs are not in the list of guests.
 	hidden map[int]bool
 	// errs are the errors of calls, by their name.
@@ -78,6 +84,10 @@ type guest struct {
 	agent   []proxmox.Interface
 
 	snapshots map[string]map[string]string
+
+	// now is what is seen of the VM beside its status, and pool where it is.
+	now  proxmox.Status
+	pool string
 }
 
 func newPVE() *pve {
@@ -175,7 +185,9 @@ func (p *pve) Status(_ context.Context, ref proxmox.Ref) (proxmox.Status, error)
 	if err != nil {
 		return proxmox.Status{}, err
 	}
-	return proxmox.Status{Status: g.status}, p.call("Status")
+	s := g.now
+	s.Status = g.status
+	return s, p.call("Status")
 }
 
 func (p *pve) Interfaces(_ context.Context, ref proxmox.Ref) ([]proxmox.Interface, error) {
@@ -212,7 +224,7 @@ func (p *pve) Configure(_ context.Context, ref proxmox.Ref, c proxmox.Change) er
 }
 
 func (p *pve) ConfigureAsync(_ context.Context, ref proxmox.Ref, c proxmox.Change) (proxmox.UPID, error) {
-	return upid(ref.Node, "qmconfig", ref.VMID), p.write("ConfigureAsync", "%d set %s delete %s digest %s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest)
+	return upid(ref.Node, "qmconfig", ref.VMID), p.write("ConfigureAsync", "%d set %s delete %s digest %s%s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest, destroying(c))
 }
 
 func (p *pve) Resize(_ context.Context, ref proxmox.Ref, disk, size, _ string) (proxmox.UPID, error) {
@@ -227,6 +239,70 @@ func (p *pve) Shutdown(_ context.Context, ref proxmox.Ref, o proxmox.ShutdownOpt
 	return upid(ref.Node, "qmshutdown", ref.VMID), p.write("Shutdown", "%d %v force %t", ref.VMID, o.Timeout, o.ForceStop)
 }
 
+func (p *pve) Stop(_ context.Context, ref proxmox.Ref, _ proxmox.StopOptions) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmstop", ref.VMID), p.write("Stop", "%d", ref.VMID)
+}
+
+func (p *pve) Suspend(_ context.Context, ref proxmox.Ref, o proxmox.SuspendOptions) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmsuspend", ref.VMID), p.write("Suspend", "%d to disk %t", ref.VMID, o.ToDisk)
+}
+
+func (p *pve) Resume(_ context.Context, ref proxmox.Ref) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmresume", ref.VMID), p.write("Resume", "%d", ref.VMID)
+}
+
+func (p *pve) Reboot(_ context.Context, ref proxmox.Ref, o proxmox.RebootOptions) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmreboot", ref.VMID), p.write("Reboot", "%d %v", ref.VMID, o.Timeout)
+}
+
+func (p *pve) Reset(_ context.Context, ref proxmox.Ref) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmreset", ref.VMID), p.write("Reset", "%d", ref.VMID)
+}
+
+func (p *pve) CheckMigration(context.Context, proxmox.Ref) (proxmox.MigrationCheck, error) {
+	return p.migration, p.call("CheckMigration")
+}
+
+func (p *pve) Migrate(_ context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmigrate", ref.VMID), p.write("Migrate", "%d to %s online %t disks %t storage %q", ref.VMID, o.Target, o.Online, o.WithLocalDisks, o.TargetStorage)
+}
+
+func (p *pve) MoveDisk(_ context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error) {
+	return upid(ref.Node, "qmmove", ref.VMID), p.write("MoveDisk", "%d %s to %q %q delete %t digest %s", ref.VMID, o.Disk, o.Storage, o.Format, o.Delete, o.Digest)
+}
+
+func (p *pve) PoolExists(_ context.Context, pool string) (bool, error) {
+	return pool != "nowhere", p.call("PoolExists")
+}
+
+func (p *pve) JoinPool(_ context.Context, pool string, vmid int) error {
+	return p.write("JoinPool", "%s %d", pool, vmid)
+}
+
+func (p *pve) LeavePool(_ context.Context, pool string, vmid int) error {
+	return p.write("LeavePool", "%s %d", pool, vmid)
+}
+
+func (p *pve) HAResource(context.Context, int) (proxmox.HASettings, error) {
+	return p.ha, p.call("HAResource")
+}
+
+func (p *pve) AddHAResource(_ context.Context, vmid int, r proxmox.HASettings) error {
+	return p.write("AddHAResource", "%d %v", vmid, r)
+}
+
+func (p *pve) ChangeHAResource(_ context.Context, vmid int, r proxmox.HASettings) error {
+	return p.write("ChangeHAResource", "%d %v", vmid, r)
+}
+
+func (p *pve) RemoveHAResource(_ context.Context, vmid int) error {
+	return p.write("RemoveHAResource", "%d", vmid)
+}
+
+func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
+	return p.ended[u], p.call("Task")
+}
+
 func (p *pve) Delete(_ context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error) {
 	return upid(ref.Node, "qmdestroy", ref.VMID), p.write("Delete", "%d purge %t", ref.VMID, o.Purge)
 }
@@ -235,7 +311,7 @@ func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
 	var all []proxmox.Guest
 	for id, g := range p.vms {
 		if !p.hidden[id] {
-			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1"})
+			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool})
 		}
 	}
 	return all, p.call("Guests")
@@ -268,6 +344,13 @@ func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {
 }
 
 func (p *pve) BurnVMID(id int) { p.burned = append(p.burned, id) }
+
+func destroying(c proxmox.Change) string {
+	if c.Destroy {
+		return " destroy"
+	}
+	return ""
+}
 
 func keys(p proxmox.Params) string { return strings.Join(slices.Sorted(maps.Keys(p)), ",") }
 
@@ -359,6 +442,9 @@ func (b *bench) end(t *testing.T, u proxmox.UPID, exit string) {
 	done(proxmox.Task{UPID: u, Type: u.Type(), ID: u.ID(), ExitStatus: exit})
 	<-b.woken
 }
+
+// noInterfaces is what an agent reports of a guest without any.
+var noInterfaces = []proxmox.Interface{} //nolint:gochecknoglobals // A constant.
 
 // ourVM is a VM that is the bench's Machine's.
 func ourVM(status string) *guest {

@@ -110,9 +110,12 @@ func diskOption(device string, k v1alpha1.MachineDisk, defaultStorage string) op
 	}}
 }
 
-// newDisk is a disk to allocate: storage:GiB, or storage:0 for one that gets the
-// size of what it is filled from.
+// newDisk is a disk to attach, or to allocate: storage:GiB, or storage:0 for one
+// that gets the size of what it is filled from.
 func newDisk(k v1alpha1.MachineDisk, defaultStorage string) proxmox.Disk {
+	if k.Volume != nil {
+		return proxmox.Disk{Volume: *k.Volume}
+	}
 	gib := float64(diskSize(k)) / float64(proxmox.GiB)
 	d := proxmox.Disk{Volume: cmp.Or(value(k.Storage), defaultStorage) + ":" + strconv.FormatFloat(gib, 'f', -1, 64)}
 	if k.ImportFrom != nil {

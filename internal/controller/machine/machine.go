@@ -48,12 +48,15 @@ type Machine interface {
 // A Client does to PVE what a Machine needs done.
 type Client interface {
 	Library
+	Power
+	Places
 
 	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
 
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
@@ -61,8 +64,6 @@ type Client interface {
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
 	ConfigureAsync(ctx context.Context, ref proxmox.Ref, change proxmox.Change) (proxmox.UPID, error)
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
-	Start(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
-	Shutdown(ctx context.Context, ref proxmox.Ref, o proxmox.ShutdownOptions) (proxmox.UPID, error)
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 

@@ -19,6 +19,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,13 @@ type vm struct {
 	// Pending are the options that change at the next restart.
 	Pending []proxmox.PendingValue
 
+	// HA is what HA was told of the VM, if that was asked for.
+	HA proxmox.HASettings
+
+	// Pool that the VM is a member of.
+	Pool string
+	pool poolSight
+
 	Digest     string
 	Status     proxmox.Status
 	Interfaces []proxmox.Interface
@@ -49,6 +57,13 @@ type vm struct {
 
 // lock of PVE on the VM's configuration.
 func (v *vm) lock() string { return v.Config["lock"] }
+
+// all are the options that are in force or are to be.
+func (v *vm) all() map[string]string {
+	all := maps.Clone(v.Active)
+	maps.Copy(all, v.Config)
+	return all
+}
 
 // beingCreated says whether the VM is not complete yet.
 func (v *vm) beingCreated() bool { return v.lock() == "create" || v.lock() == "clone" }

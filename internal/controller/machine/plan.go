@@ -18,92 +18,162 @@ package machine
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // A plan is what has to be done to a VM.
 type plan struct {
 	desired
 
-	// unkept is true when the devices are not written down as they are.
-	unkept bool
+	// notes are the annotations to write before anything is done.
+	notes map[string]string
 
 	refusals []string
 	change   difference
-	resizes  []resize
+	errands  []errand
 	power    powerChange
+	restart  restart
+	action   *v1alpha1.MachinePowerAction
 }
 
-type powerChange int
+// An errand is a call to PVE that changes what is no option of the configuration.
+type errand struct {
+	// shown is what the errand changes.
+	shown v1alpha1.MachinePendingChange
 
-const (
-	keepPower powerChange = iota
-	powerOn
-	powerOff
-)
+	// call may start a task, which the rest of the plan then waits for.
+	call func(context.Context) (proxmox.UPID, error)
+}
 
 func (p plan) empty() bool {
-	return !p.unkept && len(p.refusals) == 0 && p.change.empty() && len(p.resizes) == 0 && p.power == keepPower
+	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.empty() && len(p.errands) == 0 &&
+		p.power == keepPower && !p.restart.due && p.action == nil
+}
+
+// mayPass says whether the lock of a VM lets the plan be carried out. One that is
+// suspended takes nothing but the call that resumes it.
+func (p plan) mayPass(v *vm) bool {
+	return v.lock() == "" || v.suspended() && (p.power == powerOn || p.action != nil)
 }
 
 // makePlan finds what separates the VM from the spec.
 func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
-	d := e.desired(m, id)
+	d, err := e.desiredNow(ctx, m, id)
+	if err != nil {
+		return err
+	}
 	before, err := parseDevices(m.GetAnnotations()[AnnotationDevices])
 	if err != nil {
 		return err
 	}
+	e.plan = plan{desired: d, power: d.powerChange(e.vm)}
 	if d.devices, err = before.assign(m.Parameters(), e.vm.Config); err != nil {
-		e.plan = plan{desired: d, refusals: []string{err.Error()}, power: d.powerChange(e.vm)}
+		e.plan.refusals = []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
-	d.devices = d.devices.without(d.devices.settled(m.Parameters(), e.vm.Config)).see(e.vm.Config)
-	change := d.difference(e.vm.Config)
-	prohibited, err := e.prohibited(ctx, change, e.vm.Config)
+	p := m.Parameters()
+	d.devices = d.devices.without(d.devices.settled(p, e.vm.all())).without(d.devices.retained(p)).
+		see(e.vm.Config).remember(p, e.vm.Config, m.GetGeneration())
+	e.plan.desired = d
+	e.plan.change = d.difference(e.vm.Config)
+	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config)
 	if err != nil {
 		return err
 	}
-	e.plan = plan{
-		desired:  d,
-		unkept:   !before.assigned || !before.equal(d.devices),
-		refusals: slices.Concat(d.refusals(e.vm.Config), prohibited, e.nodeRefusal(m)),
-		change:   change,
-		resizes:  d.resizes(e.vm.Config),
-		power:    d.powerChange(e.vm),
+	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), prohibited, d.poolRefusals(e.vm), d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
+	if err := e.addErrands(ctx, m); err != nil {
+		return err
 	}
+	e.plan.restart = restart{reason: ReasonPendingChanges}
+	if e.plan.change.empty() { // It may take back what is pending.
+		e.plan.restart = d.restart(e.vm, m.GetAnnotations()[AnnotationRestart], e.now())
+	}
+	e.plan.action = actionDue(m)
+	e.plan.notes = e.notes(m, before)
 	e.vm.unfinished = !strings.EqualFold(smbiosUUID(e.vm.Config), id.UUID)
 	return nil
 }
 
-// nodeRefusal is a node that was changed in the spec. A VM that was moved in PVE
-// is followed.
-func (e *external) nodeRefusal(m Machine) []string {
-	wanted, created := value(m.Parameters().Node), m.GetAnnotations()[AnnotationNode]
-	if wanted == "" || wanted == e.vm.Node || wanted == created || created == "" {
+// addErrands plans the calls that bring the VM nearer to the spec, in their order,
+// and what cannot be.
+func (e *external) addErrands(ctx context.Context, m Machine) error {
+	if meta.WasDeleted(m) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the VM is on node %s and cannot move to %s: migration is not served yet", e.vm.Node, wanted)}
+	j, goes := e.plan.journey(e.vm, m.GetAnnotations()[AnnotationNode])
+	moves, no, err := e.moveErrands(ctx, &j)
+	if err != nil {
+		return err
+	}
+	e.plan.errands = slices.Concat(e.poolErrands(), e.haErrands(), e.destroyErrands(), moves, e.resizeErrands())
+	e.plan.refusals = append(e.plan.refusals, no...)
+	if !goes {
+		return nil
+	}
+	migration, no, err := e.migrateErrands(ctx, m, &j)
+	e.plan.errands = append(e.plan.errands, migration...)
+	e.plan.refusals = append(e.plan.refusals, no...)
+	return err
 }
 
-// powerChange that brings the VM to the power state of the spec. Without one, a
-// VM that was adopted is left as it is.
-func (d desired) powerChange(v *vm) powerChange {
-	running := v.Status.Running()
-	switch {
-	case v.template(), d.PowerState == nil && !d.created:
-		return keepPower
-	case !running && (d.PowerState == nil || *d.PowerState == v1alpha1.PowerStateRunning):
-		return powerOn
-	case running && value(d.PowerState) == v1alpha1.PowerStateStopped:
-		return powerOff
+// resizeErrands make disks larger.
+func (e *external) resizeErrands() []errand {
+	var errands []errand
+	for _, r := range e.plan.resizes(e.vm.Config) {
+		has, _ := sizeOf(e.vm.Config[r.Device])
+		errands = append(errands, errand{
+			shown: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: has.String(), Desired: r.Size.String()},
+			call: func(ctx context.Context) (proxmox.UPID, error) {
+				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.Size.String(), "")
+			},
+		})
 	}
-	return keepPower
+	return errands
+}
+
+// notes are the annotations that are not as they should be.
+func (e *external) notes(m Machine, before devices) map[string]string {
+	notes := map[string]string{}
+	if !before.assigned || !before.equal(e.plan.devices) {
+		notes[AnnotationDevices] = e.plan.devices.String()
+	}
+	maps.Copy(notes, e.plan.ranNote(e.vm, e.now()))
+	maps.Copy(notes, e.plan.nodeNote(e.vm, m.GetAnnotations()[AnnotationNode]))
+	maps.Copy(notes, e.restartNote(m))
+	return notes
+}
+
+// desiredNow is the spec with what counts for a VM that exists.
+func (e *external) desiredNow(ctx context.Context, m Machine, id identity) (desired, error) {
+	d := e.desired(m, id)
+	if meta.WasDeleted(m) {
+		return d, nil
+	}
+	if err := e.readHA(ctx, d); err != nil {
+		return d, err
+	}
+	if err := e.readPool(ctx, d); err != nil {
+		return d, err
+	}
+	if value(d.RunStrategy) != runRerunOnFailure {
+		return d, nil
+	}
+	d.ran, _ = time.Parse(time.RFC3339, m.GetAnnotations()[AnnotationRan]) // Zero if never.
+	nodes, err := e.inventory.Nodes(ctx)
+	for _, n := range nodes {
+		if n.Name == e.vm.Node && n.Uptime > 0 {
+			d.nodeUp = e.now().Add(-n.Uptime)
+		}
+	}
+	return d, err
 }
 
 // desired is the spec with what else decides how it is carried out.

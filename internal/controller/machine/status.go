@@ -17,7 +17,6 @@ limitations under the License.
 package machine
 
 import (
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -90,6 +89,8 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
 		UUID:           smbiosUUID(v.Config),
 		PowerState:     v.powerState(),
 		Lock:           v.lock(),
+		Pool:           v.Pool,
+		HAState:        v.Status.HAState,
 		IPAddresses:    addresses(v.Interfaces, before.IPAddresses, v.Status.Running() && v.agentOn()),
 		CPU:            &v1alpha1.MachineCPUObservation{Cores: integer(v.Active["cores"], 1), Sockets: integer(v.Active["sockets"], 1)},
 		MemoryBytes:    int64Pointer(int64(integer(strings.TrimPrefix(v.Active["memory"], "current="), 512)) * int64(proxmox.MiB)),
@@ -97,6 +98,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
 		Networks:       v.networks(d),
 		PendingChanges: v.pendingChanges(),
 		LastTask:       before.LastTask,
+		PowerAction:    before.PowerAction,
 		LastUpdated:    before.LastUpdated,
 	}
 	if !cmp.Equal(withoutUptime(before), seen) || seen.LastUpdated == nil {
@@ -139,7 +141,7 @@ func (v *vm) powerState() string {
 func (v *vm) disks(d devices) []v1alpha1.MachineDiskObservation {
 	names := reverse(d.Disks)
 	var out []v1alpha1.MachineDiskObservation
-	for _, device := range devicesOf(v.Active, func(device string) bool { return busOf(device) != "net" }) {
+	for _, device := range slices.Concat(devicesOf(v.Active, func(device string) bool { return busOf(device) != "net" }), unusedOf(v.Active)) {
 		k, err := proxmox.ParseDisk(v.Active[device])
 		if err != nil || k.CDROM() {
 			continue
@@ -149,6 +151,20 @@ func (v *vm) disks(d devices) []v1alpha1.MachineDiskObservation {
 		})
 	}
 	return out
+}
+
+// unusedOf are the disks of a configuration that are detached.
+func unusedOf(config map[string]string) []string {
+	var found []string
+	for option := range config {
+		if n, ok := strings.CutPrefix(option, "unused"); ok && integer(n, -1) >= 0 {
+			found = append(found, option)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int {
+		return int(integer(strings.TrimPrefix(a, "unused"), 0) - integer(strings.TrimPrefix(b, "unused"), 0))
+	})
+	return found
 }
 
 func (v *vm) networks(d devices) []v1alpha1.MachineNetworkObservation {
@@ -188,8 +204,9 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 	return out
 }
 
-// report writes a difference into the observation.
-func (d difference) report(o *v1alpha1.MachineObservation, config map[string]string) {
+// report writes what is planned into the observation.
+func (p plan) report(o *v1alpha1.MachineObservation, config map[string]string) {
+	d := p.change
 	o.Difference = nil
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
 		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{
@@ -198,6 +215,9 @@ func (d difference) report(o *v1alpha1.MachineObservation, config map[string]str
 	}
 	for _, option := range d.Delete {
 		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{Option: option, Current: masked(option, config[option])})
+	}
+	for _, s := range p.errands {
+		o.Difference = append(o.Difference, s.shown)
 	}
 }
 
@@ -269,7 +289,6 @@ func (v *vm) conditions(o *v1alpha1.MachineObservation) []xpv2.Condition {
 		condition(TypeVMCreated, corev1.ConditionTrue, ReasonCreationSucceeded, ""),
 		condition(TypeResourcesAllocated, corev1.ConditionTrue, ReasonAllocationSucceeded, ""),
 		v.networkCondition(o),
-		v.restartCondition(),
 	}
 }
 
@@ -279,18 +298,6 @@ func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
 		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "the guest agent has not reported an address yet")
 	}
 	return condition(TypeNetworkConfigured, corev1.ConditionTrue, ReasonNetworkReady, "")
-}
-
-func (v *vm) restartCondition() xpv2.Condition {
-	if !v.Status.Running() || len(v.Pending) == 0 {
-		return condition(TypeRestartRequired, corev1.ConditionFalse, ReasonUpToDate, "")
-	}
-	names := make([]string, 0, len(v.Pending))
-	for _, p := range v.Pending {
-		names = append(names, p.Key)
-	}
-	return condition(TypeRestartRequired, corev1.ConditionTrue, ReasonPendingChanges,
-		fmt.Sprintf("a restart of the VM applies: %s", strings.Join(names, ", ")))
 }
 
 // connectionDetails are what a client of the VM needs to reach it.

@@ -180,14 +180,14 @@ func TestObserveVM(t *testing.T) {
 func TestReport(t *testing.T) {
 	var o v1alpha1.MachineObservation
 	d := difference{Set: proxmox.Params{"cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
-	d.report(&o, map[string]string{"cores": "1", "tags": "a"})
+	plan{change: d}.report(&o, map[string]string{"cores": "1", "tags": "a"})
 	want := []v1alpha1.MachinePendingChange{
 		{Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
 	}
 	if diff := cmp.Diff(want, o.Difference); diff != "" {
 		t.Errorf("The difference is shown in order and without secrets: -want, +got:\n%s", diff)
 	}
-	difference{}.report(&o, nil)
+	plan{}.report(&o, nil)
 	if o.Difference != nil {
 		t.Errorf("No difference is none: %v", o.Difference)
 	}
@@ -222,7 +222,7 @@ func TestConditions(t *testing.T) {
 				tc.change(v)
 			}
 			got := map[xpv2.ConditionType]short{}
-			for _, c := range v.conditions(&v1alpha1.MachineObservation{IPAddresses: tc.ips}) {
+			for _, c := range append(v.conditions(&v1alpha1.MachineObservation{IPAddresses: tc.ips}), v.restartCondition(restart{reason: ReasonPendingChanges})) {
 				got[c.Type] = short{c.Status, c.Reason}
 			}
 			want := map[xpv2.ConditionType]short{TypeVMCreated: created, TypeResourcesAllocated: allocated, TypeNetworkConfigured: tc.network, TypeRestartRequired: tc.restart}

@@ -57,6 +57,11 @@ type taskRecord struct {
 	change  difference
 	changes int
 	changed time.Time
+
+	// asked is what PVE was asked for that it does later, and when; and until
+	// when the VM is left alone.
+	asked   map[string]time.Time
+	resting time.Time
 }
 
 func newTasks(now func() time.Time) *tasks {
@@ -188,4 +193,34 @@ func (t *tasks) sent(m Machine, d difference) bool {
 	defer t.mu.Unlock()
 	r := t.of(m)
 	return !d.empty() && r.change.equal(d) && t.now().Before(r.changed)
+}
+
+// asked says whether PVE was asked for this within a period. If not, it is taken
+// to be asked now.
+func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.attempt(m)
+	if at, ok := r.asked[what]; ok && t.now().Sub(at) < period {
+		return true
+	}
+	if r.asked == nil {
+		r.asked = map[string]time.Time{}
+	}
+	r.asked[what] = t.now()
+	return false
+}
+
+// rest leaves a VM alone for a while.
+func (t *tasks) rest(m Machine, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.attempt(m).resting = t.now().Add(d)
+}
+
+// resting says whether a VM is left alone.
+func (t *tasks) resting(m Machine) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.now().Before(t.of(m).resting)
 }

@@ -38,7 +38,14 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	if len(p.refusals) > 0 {
 		return managed.ExternalUpdate{}, errors.New(strings.Join(p.refusals, "; "))
 	}
-	if err := e.keepDevices(ctx, m); err != nil {
+	if err := kind.Annotate(ctx, e.kube, m, p.notes); err != nil {
+		return managed.ExternalUpdate{}, err
+	}
+	if e.vm.suspended() {
+		return managed.ExternalUpdate{}, e.afterChanges(ctx, m)
+	}
+	if err := e.provenFree(ctx, p.attached(e.vm.Config)); err != nil {
+		e.tasks.refused(m, err)
 		return managed.ExternalUpdate{}, err
 	}
 	if p.change.Allocates {
@@ -47,20 +54,39 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	if err := e.configure(ctx, m); err != nil {
 		return managed.ExternalUpdate{}, err
 	}
-	if len(p.resizes) > 0 {
-		r := p.resizes[0]
-		return managed.ExternalUpdate{}, e.start(m)(e.client.Resize(ctx, e.vm.Ref, r.Device, r.Size.String(), ""))
+	for _, s := range p.errands {
+		if s.call == nil {
+			continue
+		}
+		u, err := s.call(ctx)
+		if err != nil || u != "" {
+			return managed.ExternalUpdate{}, e.start(m)(u, err)
+		}
 	}
-	return managed.ExternalUpdate{}, e.setPower(ctx, m)
+	return managed.ExternalUpdate{}, e.afterChanges(ctx, m)
 }
 
-// keepDevices writes down which device each entry of the spec is, before a
-// change makes them so.
-func (e *external) keepDevices(ctx context.Context, m Machine) error {
-	if !e.plan.unkept {
-		return nil
+// restTime is how long a VM that reboots is left alone: PVE starts it some time
+// after the task has ended.
+const restTime = time.Minute
+
+// afterChanges does what comes when the VM is configured: power, a restart, an
+// action.
+func (e *external) afterChanges(ctx context.Context, m Machine) error {
+	p := e.plan
+	switch {
+	case p.power != keepPower:
+		return e.setPower(ctx, m)
+	case p.restart.due:
+		e.tasks.rest(m, restTime)
+		return e.start(m)(e.reboot(ctx, m))
+	case p.action != nil:
+		if p.action.Action == actionReboot {
+			e.tasks.rest(m, restTime)
+		}
+		return e.start(m)(e.act(ctx, m, p.action))
 	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationDevices: e.plan.devices.String()})
+	return nil
 }
 
 func (e *external) change() proxmox.Change {
@@ -88,21 +114,4 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with this one.
 	go e.wake(later)
 	return nil
-}
-
-func (e *external) setPower(ctx context.Context, m Machine) error {
-	switch e.plan.power {
-	case powerOn:
-		return e.start(m)(e.client.Start(ctx, e.vm.Ref))
-	case powerOff:
-		return e.start(m)(e.client.Shutdown(ctx, e.vm.Ref, shutdown(m)))
-	case keepPower:
-	}
-	return nil
-}
-
-// shutdown gracefully, and hard after the time that the guest has for it.
-func shutdown(m Machine) proxmox.ShutdownOptions {
-	seconds := value(m.Parameters().ShutdownTimeoutSeconds)
-	return proxmox.ShutdownOptions{Timeout: time.Duration(seconds) * time.Second, ForceStop: true}
 }

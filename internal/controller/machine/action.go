@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// AnnotationPowerAction is the token of the power action that was done last. It
+// is written before the call, so that no action is ever done twice.
+const AnnotationPowerAction = "proxmox.vitistack.io/power-action"
+
+const actionReboot = "Reboot"
+
+// resultUnknown is the result of an action whose task nobody can tell of.
+const resultUnknown = "unknown"
+
+// actionDue is the power action that is asked for and was not done yet.
+func actionDue(m Machine) *v1alpha1.MachinePowerAction {
+	a := m.Parameters().PowerAction
+	if a == nil || m.GetAnnotations()[AnnotationPowerAction] == a.Token {
+		return nil
+	}
+	return a
+}
+
+// act does a power action. What PVE refuses is its result: it is not repeated.
+func (e *external) act(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
+	if err := kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPowerAction: a.Token}); err != nil {
+		return "", err
+	}
+	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token}
+	m.Observation().PowerAction = seen
+	u, err := e.actOn(ctx, m, a.Action)
+	seen.UPID = string(u)
+	switch {
+	case proxmox.IsUnavailable(err):
+		seen.Result = resultUnknown + ": " + err.Error()
+	case err != nil:
+		seen.Result = err.Error()
+	case u == "":
+		seen.Result = "OK"
+	}
+	if err != nil {
+		e.log.Info("Power action failed", "action", a.Action, "token", a.Token, "error", err)
+	}
+	return u, nil
+}
+
+func (e *external) actOn(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
+	switch ref := e.vm.Ref; action {
+	case actionReboot:
+		return e.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
+	case "Reset":
+		return e.client.Reset(ctx, ref)
+	case "Shutdown":
+		return e.client.Shutdown(ctx, ref, shutdown(m))
+	case "Stop":
+		return e.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: true})
+	default:
+		return e.client.Start(ctx, ref)
+	}
+}
+
+// observeAction brings the result of the last power action up to date.
+func (e *external) observeAction(ctx context.Context, m Machine) {
+	o, token := m.Observation(), m.GetAnnotations()[AnnotationPowerAction]
+	if a := m.Parameters().PowerAction; token != "" && a != nil && a.Token == token && (o.PowerAction == nil || o.PowerAction.Token != token) {
+		o.PowerAction = &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: token, Result: resultUnknown}
+	}
+	seen := o.PowerAction
+	if seen == nil || seen.UPID == "" || seen.Result != "" {
+		return
+	}
+	if last, ok := e.tasks.last(m); ok && string(last.UPID) == seen.UPID {
+		seen.Result = last.ExitStatus
+		return
+	}
+	t, err := e.client.Task(ctx, proxmox.UPID(seen.UPID))
+	switch {
+	case proxmox.IsNoSuchTask(err):
+		seen.Result = resultUnknown
+	case err == nil && !t.Running:
+		seen.Result = strings.TrimSpace(t.ExitStatus)
+	}
+}

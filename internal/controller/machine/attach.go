@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+var reOwner = regexp.MustCompile(`^vm-([0-9]+)-`)
+
+// volumeOwner is the VMID that PVE holds a volume for.
+func volumeOwner(volume string) (int, bool) {
+	_, name, _ := strings.Cut(volume, ":")
+	m := reOwner.FindStringSubmatch(path.Base(name))
+	if m == nil {
+		return 0, false
+	}
+	id, err := strconv.Atoi(m[1])
+	return id, err == nil
+}
+
+// attachRefusals are why an existing volume cannot become a disk of the VM.
+func (d desired) attachRefusals(k v1alpha1.MachineDisk, config map[string]string) []string {
+	owner, known := volumeOwner(*k.Volume)
+	switch {
+	case !known:
+		return []string{fmt.Sprintf("disk %q: volume %s is not named as one that belongs to a VM", k.Name, *k.Volume)}
+	case owner != d.identity.VMID:
+		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, *k.Volume, owner)}
+	}
+	for device, v := range config {
+		disk, err := proxmox.ParseDisk(v)
+		if err == nil && busOf(device) != "" && disk.Volume == *k.Volume {
+			return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, *k.Volume, device)}
+		}
+	}
+	return nil
+}
+
+// attached are the volumes that the planned change attaches.
+func (p plan) attached(config map[string]string) []string {
+	var volumes []string
+	for _, k := range p.Disks {
+		device := p.devices.Disks[k.Name]
+		if k.Volume != nil && config[device] == "" && p.change.Set[device] != "" {
+			volumes = append(volumes, *k.Volume)
+		}
+	}
+	return volumes
+}
+
+// provenFree is an error if a VM uses a volume that is to be attached. PVE does
+// not look, and two VMs that write to one disk destroy it.
+func (e *external) provenFree(ctx context.Context, volumes []string) error {
+	if len(volumes) == 0 {
+		return nil
+	}
+	guests, err := e.inventory.FreshGuests(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range guests {
+		if g.VMID == e.vm.VMID || g.Type != "qemu" {
+			continue
+		}
+		c, err := e.client.Config(ctx, g.Ref())
+		if err != nil {
+			return errors.Wrapf(err, "cannot see whether VM %d uses a volume that is to be attached", g.VMID)
+		}
+		if v := uses(c.Values, volumes); v != "" {
+			return errors.Errorf("volume %s is used by VM %d: it is not attached", v, g.VMID)
+		}
+	}
+	return nil
+}
+
+// uses is the volume of those given that a configuration has, or empty.
+func uses(config map[string]string, volumes []string) string {
+	for _, v := range config {
+		for _, volume := range volumes {
+			if v == volume || strings.HasPrefix(v, volume+",") || strings.Contains(v, "file="+volume) {
+				return volume
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,273 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func onNode2(p *v1alpha1.MachineParameters) { p.Node = new("pve2") }
+
+// withDisk is our VM with a disk that the spec calls data.
+func withDisk(value string) (func(*namespaced.Machine), *guest) {
+	g := ourVM("running")
+	g.config["scsi1"] = value
+	return func(m *namespaced.Machine) {
+		m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true}}`
+	}, g
+}
+
+func dataDisk(change func(*v1alpha1.MachineDisk)) func(*namespaced.Machine) {
+	return spec(func(p *v1alpha1.MachineParameters) {
+		k := v1alpha1.MachineDisk{Name: "data"}
+		change(&k)
+		p.Disks = []v1alpha1.MachineDisk{k}
+	})
+}
+
+// TestErrands has the calls that change something else than options.
+func TestErrands(t *testing.T) {
+	known, lvm := withDisk("local-lvm:vm-10000-disk-1,size=1G")
+	_, file := withDisk("dir:10000/vm-10000-disk-1.qcow2,size=1G")
+	_, gone := withDisk("x")
+	delete(gone.config, "scsi1")
+	onCeph := dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("ceph") })
+	withPool := func(pool string) func(*namespaced.Machine) {
+		return spec(func(p *v1alpha1.MachineParameters) { p.Pool = &pool })
+	}
+	ha := func(h v1alpha1.MachineHighAvailability) func(*namespaced.Machine) {
+		return spec(func(p *v1alpha1.MachineParameters) { p.HighAvailability = &h })
+	}
+	migration := func(c proxmox.MigrationCheck) func(*bench) {
+		return func(b *bench) { b.migration = c }
+	}
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		vm      *guest
+		pve     func(*bench)
+		writes  []string
+		differ  []string // Options of the difference.
+		err     string
+	}{
+		"Migrate":        {reason: "A changed node migrates the VM.", machine: spec(onNode2), vm: ourVM("running"), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
+		"MigrateOffline": {reason: "A VM that does not run goes offline.", machine: all(spec(onNode2), runStrategy("Manual")), vm: ourVM("stopped"), writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"}},
+		"MigrateLocal":   {reason: "Its local disks go with it.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}), writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"}},
+		"MigrateSeed":    {reason: "PVE makes the cloud-init drive anew.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-cloudinit", CDROM: true}}}), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
+		"MigrateCDROM":   {reason: "A medium on local storage keeps it.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local:iso/debian.iso", CDROM: true}}}), err: "local:iso/debian.iso is on local storage"},
+		"MigratePCI":     {reason: "So does a device of its node.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalResources: []string{"hostpci0"}}), err: "it uses hostpci0 of node pve1"},
+		"MigrateStorage": {reason: "So does a storage that the other node lacks.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{Missing: map[string][]string{"pve2": {"fast"}}}), err: "node pve2 has no fast"},
+		"MigrateApart":   {reason: "So does a rule of HA.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{Blocking: map[string][]string{"pve2": {"vm:200"}}}), err: "keeps it apart from vm:200"},
+		"MigrateUnknown": {reason: "A node must exist.", machine: spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve9") }), vm: ourVM("running"), err: "node 'pve9' not found"},
+		"MigrateOfflin":  {reason: "And be online.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) { b.nodes[1].Status = "offline" }, err: `node "pve2" is offline`},
+		"MigrateAlong": {
+			reason:  "A disk whose storage is on the other node only goes there with the VM.",
+			machine: all(known, spec(onNode2), dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("fast") })), vm: lvm,
+			pve: func(b *bench) {
+				b.storages = append(b.storages, proxmox.Storage{Name: "fast", Node: "pve2", Content: []string{"images"}})
+				b.migration.LocalDisks = []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-1"}}
+				b.migration.Missing = map[string][]string{"pve2": {"local-lvm"}}
+			},
+			writes: []string{`Migrate 10000 to pve2 online true disks true storage "local-lvm:fast"`}, differ: []string{"node"},
+		},
+		"FollowHA": {reason: "A VM that was moved in PVE stays where it is.", machine: spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve1") }), vm: func() *guest { g := ourVM("running"); g.node = "pve2"; return g }()},
+
+		"Move":         {reason: "A changed storage moves the disk, and what it leaves goes only afterwards.", machine: all(known, onCeph), vm: lvm, writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage"}},
+		"MoveFirst":    {reason: "It is moved before it grows.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage, k.Size = new("ceph"), new("2G") })), vm: lvm, writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage", "scsi1 size"}},
+		"MoveNowhere":  {reason: "A storage must be on the node.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("nowhere") })), vm: lvm, err: "storage 'nowhere' not found on node pve1"},
+		"MoveToISOs":   {reason: "And hold disks.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("iso") })), vm: lvm, err: "does not hold disks"},
+		"Convert":      {reason: "A changed format converts the disk.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("raw") })), vm: file, pve: withDir, writes: []string{`MoveDisk 10000 scsi1 to "dir" "raw" delete true digest d1`}, differ: []string{"scsi1 storage"}},
+		"Converted":    {reason: "One that it has does not.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("qcow2") })), vm: file, pve: withDir},
+		"FormatOfLVM":  {reason: "A storage without files has one format.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("qcow2") })), vm: lvm},
+		"MoveReadonly": {reason: "Who may only observe sees what would be moved.", machine: all(known, onCeph, observed), vm: lvm, differ: []string{"scsi1 storage"}},
+
+		"Attach":        {reason: "A volume of the VM is attached.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }), vm: ourVM("running"), writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}, differ: []string{"scsi0"}},
+		"AttachForeign": {reason: "One of another VM is not.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-200-disk-5") }), vm: ourVM("running"), err: "belongs to VM 200", differ: []string{"scsi0"}},
+		"AttachImage":   {reason: "Nor one of nobody's.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("local:import/a.qcow2") }), vm: ourVM("running"), err: "not named as one that belongs to a VM", differ: []string{"scsi0"}},
+		"AttachTwice":   {reason: "Nor one that is attached.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Volume = "again", new("local-lvm:vm-10000-disk-1") }), func(m *namespaced.Machine) { m.Annotations[AnnotationDevices] = "{}" }), vm: lvm, err: "attached as scsi1 already", differ: []string{"scsi0"}},
+		"AttachUsed": {
+			reason: "Nor one that another VM uses, whatever its name.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }), vm: ourVM("running"),
+			pve: func(b *bench) {
+				b.vms[200] = theirVM()
+				b.vms[200].config["virtio3"] = "ceph:vm-10000-disk-5,size=1G"
+			},
+			err: "is used by VM 200", differ: []string{"scsi0"},
+		},
+		"Gone": {reason: "A disk that was detached by hand is not made anew.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Size = new("1G") })), vm: gone, err: "no longer at scsi1", differ: []string{"scsi1"}},
+
+		"Pool":        {reason: "A changed pool moves the VM.", machine: withPool("b"), vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }(), writes: []string{"JoinPool b 10000"}, differ: []string{"pool"}},
+		"PoolHas":     {reason: "One that it has does not.", machine: withPool("b"), vm: func() *guest { g := ourVM("running"); g.pool = "b"; return g }()},
+		"PoolNone":    {reason: "An empty one takes it out.", machine: withPool(""), vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }(), writes: []string{"LeavePool a 10000"}, differ: []string{"pool"}},
+		"PoolAbsent":  {reason: "A pool must exist.", machine: withPool("nowhere"), vm: ourVM("running"), err: "pool 'nowhere' not found"},
+		"PoolHidden":  {reason: "PVE hides pools from who may not audit them.", machine: withPool("b"), vm: ourVM("running"), pve: func(b *bench) { b.errs["PoolExists"] = refused(403, "Permission check failed (/pool/b, Pool.Audit)") }},
+		"PoolForeign": {reason: "What is not declared is left alone.", vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }()},
+
+		"HA":         {reason: "A VM is handed to HA.", machine: ha(v1alpha1.MachineHighAvailability{MaxRestart: new(int32(3))}), vm: ourVM("running"), writes: []string{"AddHAResource 10000 map[max_restart:3 state:started]"}, differ: []string{"high availability"}},
+		"HAStarts":   {reason: "HA starts what it is to keep running.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(ourVM("stopped"), "started"), pve: haIs(proxmox.HASettings{"state": "started"})},
+		"HAStopped":  {reason: "HA is told of another power state.", machine: all(ha(v1alpha1.MachineHighAvailability{}), stopped), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{}), writes: []string{"ChangeHAResource 10000 map[state:stopped]"}, differ: []string{"high availability state"}},
+		"HAAdopts":   {reason: "HA starts nothing that nobody wants started.", machine: all(ha(v1alpha1.MachineHighAvailability{}), adopted), vm: ourVM("stopped"), writes: []string{"AddHAResource 10000 map[state:stopped]"}, differ: []string{"high availability"}},
+		"HAIgnored":  {reason: "What HA ignores is powered as ever.", machine: ha(v1alpha1.MachineHighAvailability{State: new("ignored")}), vm: managedByHA(ourVM("stopped"), "ignored"), pve: haIs(proxmox.HASettings{"state": "ignored"}), writes: []string{"Start 10000"}},
+		"HADefaults": {reason: "Defaults that are declared are no difference.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(1)), Failback: new(true), Group: new("")}), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"state": "enabled"})},
+		"HAChanges":  {reason: "What differs is changed at once.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(2)), Group: new("")}), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"group": "g"}), writes: []string{"ChangeHAResource 10000 map[group: max_relocate:2]"}, differ: []string{"high availability group", "high availability max_relocate"}},
+		"HARemove":   {reason: "A VM is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"}},
+		"HARemoved":  {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
+		"HAForeign":  {reason: "What others hand to HA stays there.", vm: managedByHA(ourVM("running"), "started")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.machine)
+			b.vms[10000] = tc.vm
+			if tc.pve != nil {
+				tc.pve(b)
+			}
+			for range 2 { // The first may have to keep something.
+				s := b.reconcile(t.Context())
+				if tc.err == "" && s.err != nil || tc.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.err)) {
+					t.Errorf("\n%s\nwant error %q, got %v", tc.reason, tc.err, s.err)
+				}
+				if len(b.writes) > 0 {
+					break
+				}
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
+			}
+			var differ []string
+			for _, d := range b.m.Observation().Difference {
+				differ = append(differ, d.Option)
+			}
+			if diff := cmp.Diff(tc.differ, differ); diff != "" {
+				t.Errorf("\n%s\nshown difference: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func adopted(m *namespaced.Machine) {
+	delete(m.Annotations, "crossplane.io/external-create-pending")
+}
+
+func withDir(b *bench) {
+	b.storages = append(b.storages, proxmox.Storage{Name: "dir", Node: "pve1", Content: []string{"images"}})
+}
+
+func haIs(r proxmox.HASettings) func(*bench) { return func(b *bench) { b.ha = r } }
+
+// HA moves a VM some time after it was asked to: it is asked once.
+func TestHAIsAskedOnce(t *testing.T) {
+	b := newBench(t, spec(onNode2))
+	b.vms[10000] = managedByHA(ourVM("running"), "started")
+	for range 3 {
+		b.reconcile(t.Context())
+		if done := b.ends[upid("pve1", "qmigrate", 10000)]; done != nil {
+			b.end(t, upid("pve1", "qmigrate", 10000), "OK")
+			delete(b.ends, upid("pve1", "qmigrate", 10000))
+		}
+	}
+	if len(b.writes) != 1 {
+		t.Errorf("want HA asked once, got %q", b.writes)
+	}
+	b.vms[10000].node = "pve2"
+	b.reconcile(t.Context())
+	if got := b.kept(t, AnnotationNode); got != "pve2" {
+		t.Errorf("want kept that the node was acted on, got %q", got)
+	}
+	b.vms[10000].node = "pve1" // HA moves it back.
+	b.clock.wait(haDelay)
+	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) != 1 {
+		t.Errorf("want the VM followed, got %+v and %q", s, b.writes)
+	}
+}
+
+func TestRemoval(t *testing.T) {
+	data := func(policy *string) func(*v1alpha1.MachineParameters) {
+		return func(p *v1alpha1.MachineParameters) {
+			p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), RemovalPolicy: policy}}
+		}
+	}
+	none := func(p *v1alpha1.MachineParameters) { p.Disks = nil }
+	detach, destroy := "Configure 10000 set  delete scsi1 digest d1", "ConfigureAsync 10000 set  delete scsi1 digest d1 destroy"
+	type edit struct {
+		change func(*v1alpha1.MachineParameters)
+		unseen bool // Nobody looks before the next edit.
+	}
+	cases := map[string]struct {
+		reason string
+		edits  []edit
+		vm     func(*guest)
+		writes []string
+	}{
+		"Default": {reason: "A disk is detached by default.", edits: []edit{{change: data(nil)}, {change: none}}, writes: []string{detach}},
+		"Detach":  {reason: "So is one that says so.", edits: []edit{{change: data(new("Detach"))}, {change: none}}, writes: []string{detach}},
+		"Retain":  {reason: "A disk may stay attached.", edits: []edit{{change: data(new("Retain"))}, {change: none}}},
+		"Destroy": {reason: "A disk is destroyed if that was asked for before it was taken off.", edits: []edit{{change: data(new("Destroy"))}, {change: none}}, writes: []string{destroy}},
+		"Regret":  {reason: "What was said last counts.", edits: []edit{{change: data(new("Destroy"))}, {change: data(nil)}, {change: none}}, writes: []string{detach}},
+		"Unseen":  {reason: "What was said last may not have been seen: nothing is destroyed then.", edits: []edit{{change: data(new("Destroy"))}, {change: data(nil), unseen: true}, {change: none}}, writes: []string{detach}},
+		"Other":   {reason: "Another change in between is seen.", edits: []edit{{change: data(new("Destroy"))}, {change: func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(9)) }}, {change: none}}, writes: []string{destroy}},
+		"Swapped": {
+			reason: "A disk that a person put in its place is not destroyed.", edits: []edit{{change: data(new("Destroy"))}, {change: none}},
+			vm: func(g *guest) { g.config["scsi1"] = "s:vm-10000-disk-9,size=1G" }, writes: []string{detach},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.vms[10000] = ourVM("running")
+			b.vms[10000].config["scsi1"] = "s:vm-10000-disk-1,size=1G"
+			for i, e := range tc.edits {
+				e.change(&b.m.Spec.ForProvider)
+				b.m.Generation++
+				if i == len(tc.edits)-1 && tc.vm != nil {
+					tc.vm(b.vms[10000])
+				}
+				if e.unseen {
+					continue
+				}
+				if s := b.reconcile(t.Context()); s.err != nil {
+					t.Fatal(s.err)
+				}
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A removal that is due stays so, however often the spec changes before it can
+// be made.
+func TestRemovalStaysDue(t *testing.T) {
+	d := devices{Disks: map[string]string{"data": "scsi1"}}
+	config := map[string]string{"scsi1": "s:vm-1-disk-1"}
+	listed := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "data", RemovalPolicy: new("Destroy")}}}
+	gone := &v1alpha1.MachineParameters{}
+	d = d.remember(listed, config, 4).remember(gone, config, 5).remember(gone, config, 9)
+	if got := d.destroyed(gone, config); len(got) != 1 {
+		t.Errorf("want scsi1 destroyed, got %q", got)
+	}
+	d = d.remember(listed, config, 10).remember(gone, config, 12)
+	if got := d.destroyed(gone, config); len(got) != 0 {
+		t.Errorf("want nothing destroyed that was listed again since, got %q", got)
+	}
+}

@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// The states that HA may be asked for.
+const (
+	haStarted  = "started"
+	haStopped  = "stopped"
+	haDisabled = "disabled"
+	haIgnored  = "ignored"
+)
+
+// haDefaults are what holds in HA if it is not set.
+//
+//nolint:gochecknoglobals // A constant.
+var haDefaults = map[string]string{"state": haStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
+
+// haOn says whether the spec wants HA to manage the VM.
+func (d desired) haOn() bool {
+	ha := d.HighAvailability
+	return ha != nil && (ha.Enabled == nil || *ha.Enabled)
+}
+
+// haState is the state that HA is to keep the VM in; empty if that is left open.
+func (d desired) haState(v *vm) string {
+	switch {
+	case !d.haOn():
+		return ""
+	case d.HighAvailability.State != nil:
+		return *d.HighAvailability.State
+	case value(d.RunStrategy) == runManual:
+		return haIgnored
+	}
+	switch d.target(v) {
+	case v1alpha1.PowerStateRunning:
+		return haStarted
+	case v1alpha1.PowerStateStopped:
+		return haStopped
+	case v1alpha1.PowerStateSuspended:
+	}
+	return ""
+}
+
+// leftToHA says whether HA sees to the VM's power.
+func (d desired) leftToHA(v *vm) bool {
+	s := d.haState(v)
+	return s != "" && s != haIgnored
+}
+
+// ha is what HA is to be told of the VM.
+func (d desired) ha(v *vm) proxmox.HASettings {
+	p := d.HighAvailability
+	r := proxmox.HASettings{}
+	for name, wanted := range map[string]*string{
+		"state": nonEmpty(d.haState(v)), "group": p.Group,
+		"max_restart": optional(p.MaxRestart, itoa), "max_relocate": optional(p.MaxRelocate, itoa), "failback": optional(p.Failback, bit),
+	} {
+		if wanted != nil {
+			r[name] = *wanted
+		}
+	}
+	return r
+}
+
+// haChange is what of it differs from what HA was told.
+func (d desired) haChange(v *vm) proxmox.HASettings {
+	change := d.ha(v)
+	maps.DeleteFunc(change, func(name, wanted string) bool {
+		has := cmp.Or(v.HA[name], haDefaults[name])
+		return cmp.Or(wanted, haDefaults[name]) == has || name == "state" && wanted == haStarted && has == "enabled"
+	})
+	return change
+}
+
+// readHA adds what HA was told of the VM, if the spec declares that.
+func (e *external) readHA(ctx context.Context, d desired) error {
+	if !d.haOn() || !e.vm.Status.HAManaged {
+		return nil
+	}
+	var err error
+	e.vm.HA, err = e.client.HAResource(ctx, e.vm.VMID)
+	return err
+}
+
+// haErrands change what HA is told of the VM.
+func (e *external) haErrands() []errand {
+	d, v := e.plan.desired, e.vm
+	managed := v.Status.HAManaged
+	switch {
+	case d.HighAvailability == nil || v.template():
+		return nil
+	case !d.haOn() && managed:
+		return []errand{{
+			shown: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
+			call: func(ctx context.Context) (proxmox.UPID, error) {
+				return "", e.client.RemoveHAResource(ctx, v.VMID)
+			},
+		}}
+	case !d.haOn():
+		return nil
+	case !managed:
+		return []errand{e.addHA()}
+	}
+	change := d.haChange(v)
+	if len(change) == 0 {
+		return nil
+	}
+	errands := make([]errand, 0, len(change))
+	for _, name := range slices.Sorted(maps.Keys(change)) {
+		errands = append(errands, errand{
+			shown: v1alpha1.MachinePendingChange{Option: "high availability " + name, Current: v.HA[name], Desired: change[name]},
+		})
+	}
+	errands[0].call = func(ctx context.Context) (proxmox.UPID, error) {
+		return "", e.client.ChangeHAResource(ctx, v.VMID, change)
+	}
+	return errands
+}
+
+// addHA lets HA manage the VM. HA starts what it is told nothing else of, so it
+// is always told a state.
+func (e *external) addHA() errand {
+	r := e.plan.ha(e.vm)
+	maps.DeleteFunc(r, func(_, wanted string) bool { return wanted == "" })
+	if r["state"] == "" {
+		r["state"] = haStopped
+		if e.vm.Status.Running() {
+			r["state"] = haStarted
+		}
+	}
+	return errand{
+		shown: v1alpha1.MachinePendingChange{Option: "high availability", Desired: r["state"]},
+		call: func(ctx context.Context) (proxmox.UPID, error) {
+			return "", e.client.AddHAResource(ctx, e.vm.VMID, r)
+		},
+	}
+}

@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Places is the part of a Client that says where VMs belong.
+type Places interface {
+	CheckMigration(ctx context.Context, ref proxmox.Ref) (proxmox.MigrationCheck, error)
+	Migrate(ctx context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error)
+	MoveDisk(ctx context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error)
+
+	PoolExists(ctx context.Context, pool string) (bool, error)
+	JoinPool(ctx context.Context, pool string, vmid int) error
+	LeavePool(ctx context.Context, pool string, vmid int) error
+
+	HAResource(ctx context.Context, vmid int) (proxmox.HASettings, error)
+	AddHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
+	ChangeHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
+	RemoveHAResource(ctx context.Context, vmid int) error
+}
+
+// A journey is the way of a VM to another node.
+type journey struct {
+	to string
+
+	// storages that disks are put on there, by the storage that they are on.
+	storages map[string]string
+}
+
+// journey that a changed node of the spec asks for. The node that was acted on
+// last stands in an annotation: a VM that was moved in PVE is followed.
+func (d desired) journey(v *vm, acted string) (journey, bool) {
+	wanted := value(d.Node)
+	if wanted == "" || wanted == v.Node || wanted == acted || acted == "" {
+		return journey{}, false
+	}
+	return journey{to: wanted}, true
+}
+
+// nodeNote keeps the node of the spec once the VM is there.
+func (d desired) nodeNote(v *vm, acted string) map[string]string {
+	if wanted := value(d.Node); wanted != "" && wanted == v.Node && wanted != acted {
+		return map[string]string{AnnotationNode: wanted}
+	}
+	return nil
+}
+
+// migrateErrands move the VM to the node of the spec, or say why it cannot go.
+func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([]errand, []string, error) {
+	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.to}
+	if e.vm.lock() != "" {
+		return []errand{{shown: shown}}, nil, nil // PVE does not even check then.
+	}
+	no, err := e.unreachable(ctx, j.to)
+	if err != nil || no != "" {
+		return nil, []string{no}, err
+	}
+	check, err := e.client.CheckMigration(ctx, e.vm.Ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	if no := j.refusals(check, e.vm.Node); len(no) > 0 {
+		return nil, no, nil
+	}
+	o := proxmox.MigrateOptions{Target: j.to, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
+	o.WithLocalDisks = slices.ContainsFunc(check.LocalDisks, func(d proxmox.LocalDisk) bool { return !d.CDROM })
+	return []errand{{
+		shown: shown,
+		call: func(ctx context.Context) (proxmox.UPID, error) {
+			if e.vm.Status.HAManaged && e.tasks.asked(m, "node "+j.to, haDelay) {
+				return "", nil
+			}
+			return e.client.Migrate(ctx, e.vm.Ref, o)
+		},
+	}}, nil, nil
+}
+
+// unreachable says why a VM cannot go to a node, whatever the VM.
+func (e *external) unreachable(ctx context.Context, node string) (string, error) {
+	nodes, err := e.inventory.Nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
+	switch {
+	case i < 0:
+		return fmt.Sprintf("node '%s' not found", node), nil
+	case !nodes[i].Online():
+		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
+	}
+	return "", nil
+}
+
+// refusals are what keeps the VM from going.
+func (j *journey) refusals(c proxmox.MigrationCheck, from string) []string {
+	var why []string
+	if len(c.LocalResources) > 0 {
+		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), from))
+	}
+	for _, d := range c.LocalDisks {
+		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") {
+			why = append(why, fmt.Sprintf("medium %s is on local storage: take it out, or put it on shared storage", d.Volume))
+		}
+	}
+	if missing := j.without(c.Missing[j.to]); len(missing) > 0 {
+		why = append(why, fmt.Sprintf("node %s has no %s", j.to, strings.Join(missing, ", ")))
+	}
+	if by := c.Blocking[j.to]; len(by) > 0 {
+		why = append(why, "high availability keeps it apart from "+strings.Join(by, ", "))
+	}
+	for i := range why {
+		why[i] = fmt.Sprintf("the VM cannot migrate to node %s: %s", j.to, why[i])
+	}
+	return why
+}
+
+// without the storages whose disks go to another one.
+func (j *journey) without(missing []string) []string {
+	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return j.storages[s] != "" })
+}
+
+// targetStorage is the mapping of storages as PVE takes it.
+func (j *journey) targetStorage() string {
+	var pairs []string
+	for _, from := range slices.Sorted(maps.Keys(j.storages)) {
+		pairs = append(pairs, from+":"+j.storages[from])
+	}
+	return strings.Join(pairs, ",")
+}

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// readPool adds the pool that the VM is a member of. A list that may be out of
+// date is read again before it is found to differ. PVE shows no pool to who may
+// not audit it: then nothing can be said, and nothing is done.
+func (e *external) readPool(ctx context.Context, d desired) error {
+	for _, list := range []func(context.Context) ([]proxmox.Guest, error){e.inventory.Guests, e.inventory.FreshGuests} {
+		guests, err := list(ctx)
+		if err != nil {
+			return err
+		}
+		g, listed := guestOf(guests, e.vm.VMID)
+		e.vm.Pool = g.Pool
+		if d.Pool == nil || listed && g.Pool == *d.Pool {
+			return nil
+		}
+		e.vm.pool = poolKnown
+		if !listed {
+			e.vm.pool = poolHidden
+		}
+	}
+	if *d.Pool == "" {
+		return nil
+	}
+	exists, err := e.client.PoolExists(ctx, *d.Pool)
+	switch {
+	case proxmox.IsAuthorization(err):
+		e.vm.pool = poolHidden
+	case err != nil:
+		return err
+	case !exists:
+		e.vm.pool = poolAbsent
+	}
+	return nil
+}
+
+// A poolSight is what can be seen of the pool that the VM is to be in.
+type poolSight int
+
+const (
+	poolKnown poolSight = iota
+	poolHidden
+	poolAbsent
+)
+
+// poolErrands move the VM to the pool of the spec.
+func (e *external) poolErrands() []errand {
+	want, has := e.plan.Pool, e.vm.Pool
+	if want == nil || *want == has || e.vm.pool != poolKnown {
+		return nil
+	}
+	return []errand{{
+		shown: v1alpha1.MachinePendingChange{Option: "pool", Current: has, Desired: *want},
+		call: func(ctx context.Context) (proxmox.UPID, error) {
+			if *want == "" {
+				return "", e.client.LeavePool(ctx, has, e.vm.VMID)
+			}
+			return "", e.client.JoinPool(ctx, *want, e.vm.VMID)
+		},
+	}}
+}
+
+// poolRefusals are a pool that does not exist.
+func (d desired) poolRefusals(v *vm) []string {
+	if v.pool == poolAbsent {
+		return []string{fmt.Sprintf("pool '%s' not found", *d.Pool)}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// AnnotationRan is since when the VM was seen to run: what a VM that stopped by
+// itself did before decides whether it is started again.
+const AnnotationRan = "proxmox.vitistack.io/ran-since"
+
+// Power is the part of a Client that starts and stops VMs.
+type Power interface {
+	Start(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
+	Stop(ctx context.Context, ref proxmox.Ref, o proxmox.StopOptions) (proxmox.UPID, error)
+	Suspend(ctx context.Context, ref proxmox.Ref, o proxmox.SuspendOptions) (proxmox.UPID, error)
+	Resume(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
+	Reboot(ctx context.Context, ref proxmox.Ref, o proxmox.RebootOptions) (proxmox.UPID, error)
+	Reset(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
+	Shutdown(ctx context.Context, ref proxmox.Ref, o proxmox.ShutdownOptions) (proxmox.UPID, error)
+}
+
+// The run strategies.
+const (
+	runAlways         = "Always"
+	runRerunOnFailure = "RerunOnFailure"
+	runManual         = "Manual"
+	runHalted         = "Halted"
+)
+
+// The states of QEMU that matter here.
+const (
+	qmpPaused        = "paused"
+	qmpPanicked      = "guest-panicked"
+	qmpInternalError = "internal-error"
+)
+
+type powerChange int
+
+const (
+	keepPower powerChange = iota
+	powerOn
+	powerOff
+	powerSuspend
+	powerResume
+	// powerKill stops a VM whose guest is dead.
+	powerKill
+)
+
+// target is the power state that the VM is to be kept in; empty if it is to be
+// left as it is.
+func (d desired) target(v *vm) v1alpha1.PowerState {
+	switch strategy := value(d.RunStrategy); {
+	case v.template(), strategy == runManual:
+		return ""
+	case strategy == runHalted:
+		return v1alpha1.PowerStateStopped
+	case d.PowerState != nil:
+		return *d.PowerState
+	case d.created:
+		return v1alpha1.PowerStateRunning
+	}
+	return ""
+}
+
+// powerChange that brings the VM to the power state of the spec. What HA was told
+// to see to is left to HA.
+func (d desired) powerChange(v *vm) powerChange {
+	if d.leftToHA(v) {
+		return keepPower
+	}
+	running := v.Status.Running()
+	switch d.target(v) {
+	case v1alpha1.PowerStateRunning:
+		return d.run(v)
+	case v1alpha1.PowerStateStopped:
+		if running {
+			return powerOff
+		}
+	case v1alpha1.PowerStateSuspended:
+		if running {
+			return powerSuspend
+		}
+	}
+	return keepPower
+}
+
+// run is what makes the VM run.
+func (d desired) run(v *vm) powerChange {
+	dead := slices.Contains([]string{qmpPanicked, qmpInternalError}, v.Status.QMPStatus)
+	switch {
+	case !v.Status.Running() && (value(d.RunStrategy) != runRerunOnFailure || v.suspended() || d.failed()):
+		return powerOn
+	case !v.Status.Running():
+		return keepPower
+	case v.Status.QMPStatus == qmpPaused:
+		return powerResume
+	case dead && d.RunStrategy != nil:
+		return powerKill
+	}
+	return keepPower
+}
+
+// failed says whether a VM that does not run has never run, or went down with
+// its node. Of other ends PVE does not tell why.
+func (d desired) failed() bool { return d.ran.IsZero() || d.ran.Before(d.nodeUp) }
+
+// suspended says whether the VM's memory is on disk.
+func (v *vm) suspended() bool { return v.lock() == "suspended" && !v.Status.Running() }
+
+// powerRefusals are why a VM cannot be in the power state that the spec wants.
+func (d desired) powerRefusals(v *vm) []string {
+	if d.powerChange(v) != powerSuspend {
+		return nil
+	}
+	if v.Status.HAManaged {
+		return []string{"a VM that high availability manages cannot be suspended to disk"}
+	}
+	for option := range v.Active {
+		if strings.HasPrefix(option, "hostpci") {
+			return []string{fmt.Sprintf("a VM with a PCI device of the host (%s) cannot be suspended to disk", option)}
+		}
+	}
+	return nil
+}
+
+// haDelay is how long HA has for what it was asked for: it acts some time after
+// the task that asks it has ended.
+const haDelay = 2 * time.Minute
+
+// setPower makes the change of power that is planned.
+func (e *external) setPower(ctx context.Context, m Machine) error {
+	if e.plan.power == keepPower {
+		return nil
+	}
+	if e.vm.Status.HAManaged && e.tasks.asked(m, fmt.Sprintf("power %d", e.plan.power), haDelay) {
+		return nil
+	}
+	return e.start(m)(e.power(ctx, m))
+}
+
+func (e *external) power(ctx context.Context, m Machine) (proxmox.UPID, error) {
+	switch ref := e.vm.Ref; e.plan.power {
+	case powerOn:
+		return e.client.Start(ctx, ref)
+	case powerOff:
+		return e.client.Shutdown(ctx, ref, shutdown(m))
+	case powerSuspend:
+		return e.client.Suspend(ctx, ref, proxmox.SuspendOptions{ToDisk: true})
+	case powerResume:
+		return e.client.Resume(ctx, ref)
+	case powerKill:
+		return e.client.Stop(ctx, ref, proxmox.StopOptions{})
+	case keepPower:
+	}
+	return "", nil
+}
+
+// shutdown gracefully, and hard after the time that the guest has for it.
+func shutdown(m Machine) proxmox.ShutdownOptions {
+	return proxmox.ShutdownOptions{Timeout: shutdownTimeout(m), ForceStop: true}
+}
+
+func shutdownTimeout(m Machine) time.Duration {
+	return time.Duration(value(m.Parameters().ShutdownTimeoutSeconds)) * time.Second
+}
+
+// ranNote keeps since when the VM runs, for the strategy that asks for it.
+func (d desired) ranNote(v *vm, now time.Time) map[string]string {
+	if value(d.RunStrategy) != runRerunOnFailure || !v.Status.Running() || !d.failed() {
+		return nil
+	}
+	return map[string]string{AnnotationRan: now.UTC().Format(time.RFC3339)}
+}
+
+// ready says whether the VM is in the power state that the spec wants, with
+// its identity in place.
+func (e *external) ready() xpv2.Condition {
+	switch lock := e.vm.lock(); {
+	case e.vm.unfinished:
+		return xpv2.Creating()
+	case e.plan.power != keepPower && lock != "" && lock != "suspended":
+		return notReady(ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
+	case e.plan.power != keepPower:
+		return notReady(ReasonStopped, powerMessages[e.plan.power])
+	}
+	target, s := e.plan.target(e.vm), e.vm.Status
+	switch ha := e.plan.haState(e.vm); {
+	case ha == haStarted && !s.Running():
+		return notReady(ReasonStopped, "the VM is not running yet: high availability is to start it")
+	case (ha == haStopped || ha == haDisabled) && s.Running():
+		return notReady(ReasonStopped, "the VM is still running: high availability is to stop it")
+	case target == v1alpha1.PowerStateSuspended && !e.vm.suspended():
+		return notReady(ReasonStopped, "the VM is stopped: only a VM that runs can be suspended")
+	case s.Running() && slices.Contains(halted, s.QMPStatus):
+		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", s.QMPStatus))
+	case target == v1alpha1.PowerStateRunning && !s.Running():
+		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
+	}
+	return xpv2.Available()
+}
+
+//nolint:gochecknoglobals // Constants.
+var (
+	// halted are the states of a running QEMU in which the guest does not run.
+	halted = []string{qmpPaused, "io-error", qmpInternalError, qmpPanicked}
+
+	powerMessages = map[powerChange]string{
+		powerOn: "the VM is not running yet", powerOff: "the VM is still running", powerSuspend: "the VM is not suspended yet",
+		powerResume: "the VM is paused", powerKill: "the guest has crashed: the VM is stopped and started again",
+	}
+)

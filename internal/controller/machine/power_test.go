@@ -1,0 +1,252 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func spec(change func(*v1alpha1.MachineParameters)) func(*namespaced.Machine) {
+	return func(m *namespaced.Machine) { change(&m.Spec.ForProvider) }
+}
+
+func runStrategy(s string) func(*namespaced.Machine) {
+	return spec(func(p *v1alpha1.MachineParameters) { p.RunStrategy = &s })
+}
+
+func powerState(s v1alpha1.PowerState) func(*namespaced.Machine) {
+	return spec(func(p *v1alpha1.MachineParameters) { p.PowerState = &s })
+}
+
+// qmp is our VM with QEMU in a state of its own.
+func qmp(state string) *guest {
+	g := ourVM("running")
+	g.now.QMPStatus = state
+	return g
+}
+
+func suspendedVM() *guest {
+	g := ourVM("stopped")
+	g.config["lock"] = "suspended"
+	return g
+}
+
+func managedByHA(g *guest, state string) *guest {
+	g.now.HAManaged, g.now.HAState = true, state
+	return g
+}
+
+// TestLife has what one reconcile does about a VM that is there: which calls it
+// makes, and what it shows.
+func TestLife(t *testing.T) {
+	ran := func(ago time.Duration) func(*namespaced.Machine) {
+		return func(m *namespaced.Machine) {
+			m.Annotations[AnnotationRan] = newClock().now().Add(-ago).UTC().Format(time.RFC3339)
+		}
+	}
+	since := func(up time.Duration) func(*bench) { return func(b *bench) { b.nodes[0].Uptime = up } }
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		vm      *guest
+		pve     func(*bench)
+		writes  []string
+		ready   xpv2.ConditionReason
+		err     string
+	}{
+		"Killed":         {reason: "A VM whose process was killed is started.", vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: ReasonStopped},
+		"Paused":         {reason: "A VM that was paused is resumed.", vm: qmp("paused"), writes: []string{"Resume 10000"}, ready: ReasonStopped},
+		"PausedByBackup": {reason: "A VM that is paused under a lock is left alone.", vm: func() *guest { g := qmp("paused"); g.config["lock"] = "snapshot"; return g }(), ready: ReasonLocked},
+		"PausedAdopted":  {reason: "A VM whose power is not declared is left paused.", machine: func(m *namespaced.Machine) { delete(m.Annotations, "crossplane.io/external-create-pending") }, vm: qmp("paused"), ready: ReasonHalted},
+		"DiskFull":       {reason: "A VM that waits for its disk cannot be helped.", vm: qmp("io-error"), ready: ReasonHalted},
+		"Panicked":       {reason: "A guest that panicked is left for inspection.", vm: qmp("guest-panicked"), ready: ReasonHalted},
+		"PanickedAlways": {reason: "Unless the spec says to run it always.", machine: runStrategy("Always"), vm: qmp("guest-panicked"), writes: []string{"Stop 10000"}, ready: ReasonStopped},
+		"PanickedRerun":  {reason: "Or to run it again after a failure.", machine: runStrategy("RerunOnFailure"), vm: qmp("internal-error"), writes: []string{"Stop 10000"}, ready: ReasonStopped},
+
+		"Suspend":         {reason: "A VM that is to be suspended is, to disk.", machine: powerState("Suspended"), vm: ourVM("running"), writes: []string{"Suspend 10000 to disk true"}, ready: ReasonStopped},
+		"Suspended":       {reason: "A VM that is suspended is as it should be.", machine: powerState("Suspended"), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
+		"SuspendStopped":  {reason: "A VM that does not run cannot be suspended.", machine: powerState("Suspended"), vm: ourVM("stopped"), ready: ReasonStopped},
+		"SuspendHA":       {reason: "Nor can one that HA manages.", machine: powerState("Suspended"), vm: managedByHA(ourVM("running"), "started"), err: "cannot be suspended", ready: ReasonStopped},
+		"SuspendPCI":      {reason: "Nor one with a device of the host.", machine: powerState("Suspended"), vm: func() *guest { g := ourVM("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), err: "hostpci0", ready: ReasonStopped},
+		"Resume":          {reason: "A VM that is suspended is started to run.", vm: suspendedVM(), writes: []string{"Start 10000"}, ready: ReasonStopped},
+		"ResumeFirst":     {reason: "Its options cannot change before.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }), vm: suspendedVM(), writes: []string{"Start 10000"}, ready: ReasonStopped},
+		"ChangeSuspended": {reason: "Nor while it stays suspended.", machine: all(powerState("Suspended"), spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
+
+		"RerunFirst":      {reason: "A VM that has never run is started.", machine: runStrategy("RerunOnFailure"), vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: ReasonStopped},
+		"RerunStopped":    {reason: "One that stopped while its node went on is not known to have failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(2 * time.Hour), ready: xpv2.ReasonAvailable},
+		"RerunNodeDown":   {reason: "One whose node went down has failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(time.Minute), writes: []string{"Start 10000"}, ready: ReasonStopped},
+		"ManualStopped":   {reason: "A VM that people start is not started.", machine: runStrategy("Manual"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
+		"ManualRunning":   {reason: "Nor stopped.", machine: runStrategy("Manual"), vm: ourVM("running"), ready: xpv2.ReasonAvailable},
+		"Halted":          {reason: "A VM that is to be halted is stopped.", machine: runStrategy("Halted"), vm: ourVM("running"), writes: []string{"Shutdown 10000 0s force true"}, ready: ReasonStopped},
+		"HaltedIsStopped": {reason: "And stays so.", machine: runStrategy("Halted"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.machine)
+			b.vms[10000] = tc.vm
+			if tc.pve != nil {
+				tc.pve(b)
+			}
+			s := b.reconcile(t.Context())
+			if tc.err == "" && s.err != nil || tc.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.err)) {
+				t.Errorf("\n%s\nwant error %q, got %v", tc.reason, tc.err, s.err)
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := b.m.GetCondition(xpv2.TypeReady); got.Reason != tc.ready {
+				t.Errorf("\n%s\nwant Ready %s, got %s: %s", tc.reason, tc.ready, got.Reason, got.Message)
+			}
+		})
+	}
+}
+
+// What ran is remembered, so that a later end can be told from a failure.
+func TestRanIsKept(t *testing.T) {
+	b := newBench(t, runStrategy("RerunOnFailure"))
+	b.nodes[0].Uptime = time.Hour
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	first := b.kept(t, AnnotationRan)
+	if first == "" {
+		t.Fatal("want kept since when the VM ran")
+	}
+	b.clock.wait(time.Minute)
+	if s := b.reconcile(t.Context()); !s.upToDate || b.kept(t, AnnotationRan) != first {
+		t.Errorf("want it kept once, got %+v and %s", s, b.kept(t, AnnotationRan))
+	}
+	b.vms[10000].status = "stopped"
+	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) > 0 {
+		t.Errorf("want a VM that stopped by itself left alone, got %+v and %q", s, b.writes)
+	}
+	b.nodes[0].Uptime = 10 * time.Second
+	if b.reconcile(t.Context()); len(b.writes) != 1 {
+		t.Errorf("want it started after its node went down, got %q", b.writes)
+	}
+	b.vms[10000].status = "running"
+	b.end(t, upid("pve1", "qmstart", 10000), "OK")
+	b.reconcile(t.Context())
+	if b.kept(t, AnnotationRan) == first {
+		t.Error("want kept that it runs since the node is up again")
+	}
+}
+
+func action(action, token string) func(*namespaced.Machine) {
+	return spec(func(p *v1alpha1.MachineParameters) {
+		p.PowerAction = &v1alpha1.MachinePowerAction{Action: action, Token: token}
+	})
+}
+
+func TestPowerAction(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		action string
+		vm     *guest
+		fail   error
+		writes []string
+		result string
+	}{
+		"Reboot":   {reason: "A reboot is the guest's.", action: "Reboot", vm: ourVM("running"), writes: []string{"Reboot 10000 0s"}},
+		"Reset":    {reason: "A reset is not.", action: "Reset", vm: ourVM("running"), writes: []string{"Reset 10000"}},
+		"Shutdown": {reason: "A shutdown is the guest's.", action: "Shutdown", vm: ourVM("running"), writes: []string{"Shutdown 10000 0s force true"}},
+		"Stop":     {reason: "A stop is not.", action: "Stop", vm: ourVM("running"), writes: []string{"Stop 10000"}},
+		"Start":    {reason: "What is not kept running can be started.", action: "Start", vm: ourVM("stopped"), writes: []string{"Start 10000"}},
+		"Refused":  {reason: "What PVE refuses is the result.", action: "Reset", vm: ourVM("stopped"), fail: refused(500, "VM 10000 not running"), writes: []string{"Reset 10000"}, result: "not running"},
+		"Lost":     {reason: "What became of a call without an answer is unknown.", action: "Reset", vm: ourVM("running"), fail: refused(596, "Connection timed out"), writes: []string{"Reset 10000"}, result: "unknown"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, all(runStrategy("Manual"), action(tc.action, "1")))
+			b.vms[10000] = tc.vm
+			call := strings.Fields(tc.writes[0])[0]
+			b.errs[call] = tc.fail
+			b.on[call] = func() {
+				if b.kept(t, AnnotationPowerAction) != "1" {
+					t.Errorf("\n%s\nthe token must be kept before the call", tc.reason)
+				}
+			}
+			if s := b.reconcile(t.Context()); s.err != nil {
+				t.Fatal(s.err)
+			}
+			done := b.m.Observation().PowerAction
+			if done == nil || done.Action != tc.action || done.Token != "1" || !strings.Contains(done.Result, tc.result) {
+				t.Errorf("\n%s\nwant the result %q shown, got %+v", tc.reason, tc.result, done)
+			}
+			b.tasks = newTasks(b.clock.now) // The provider starts again.
+			b.clock.wait(time.Hour)
+			if s := b.reconcile(t.Context()); !s.upToDate {
+				t.Errorf("\n%s\nwant nothing to do, got %+v", tc.reason, s)
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("\n%s\nan action is done once: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPowerActionResult(t *testing.T) {
+	u := upid("pve1", "qmreset", 10000)
+	cases := map[string]struct {
+		reason string
+		see    func(*testing.T, *bench)
+		want   string
+	}{
+		"Runs":     {reason: "A task that runs has no result.", see: func(_ *testing.T, b *bench) { b.ended[u] = proxmox.Task{UPID: u, Running: true} }},
+		"Ends":     {reason: "The end of the task is the result.", see: func(t *testing.T, b *bench) { t.Helper(); b.end(t, u, "OK") }, want: "OK"},
+		"Restarts": {reason: "A provider that starts again asks for it.", see: func(_ *testing.T, b *bench) { b.ended[u] = proxmox.Task{UPID: u, ExitStatus: "VM is locked (backup)"} }, want: "VM is locked (backup)"},
+		"Forgets":  {reason: "What nobody knows is unknown.", see: func(_ *testing.T, b *bench) { b.errs["Task"] = refused(400, "no such task") }, want: "unknown"},
+		"Loses":    {reason: "A status that was lost is unknown.", see: func(_ *testing.T, b *bench) { b.m.Observation().PowerAction = nil }, want: "unknown"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, action("Reset", "1"))
+			b.ended = map[proxmox.UPID]proxmox.Task{}
+			b.vms[10000] = ourVM("running")
+			b.reconcile(t.Context())
+			tc.see(t, b)
+			b.reconcile(t.Context())
+			if got := b.m.Observation().PowerAction; got == nil || got.Result != tc.want {
+				t.Errorf("\n%s\nwant %q, got %+v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// A VM that reboots is started by PVE: nobody else starts it meanwhile.
+func TestRebootRests(t *testing.T) {
+	b := newBench(t, action("Reboot", "1"))
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
+	b.vms[10000].status = "stopped"
+	if b.reconcile(t.Context()); len(b.writes) != 1 {
+		t.Errorf("want the VM left alone until PVE has started it, got %q", b.writes)
+	}
+	b.clock.wait(restTime)
+	if b.reconcile(t.Context()); len(b.writes) != 2 {
+		t.Errorf("want it started if PVE does not, got %q", b.writes)
+	}
+}

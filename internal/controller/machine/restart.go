@@ -1,0 +1,168 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/schedule"
+)
+
+// AnnotationRestart names the pending changes that the VM was restarted for. It
+// is written before the call: no set of changes restarts a VM twice.
+const AnnotationRestart = "proxmox.vitistack.io/restarted-for"
+
+const restartWhenRequired = "WhenRequired"
+
+// Reasons of the condition RestartRequired beside PendingChanges.
+const (
+	ReasonRestarting      xpv2.ConditionReason = "Restarting"
+	ReasonWaitingForGuest xpv2.ConditionReason = "WaitingForGuest"
+	ReasonOutsideWindow   xpv2.ConditionReason = "OutsideMaintenanceWindow"
+	ReasonRestartInVain   xpv2.ConditionReason = "RestartDidNotApply"
+)
+
+// A restart is what is decided about one that pending changes require.
+type restart struct {
+	due    bool
+	reason xpv2.ConditionReason
+	why    string
+}
+
+// pendingOurs are the pending changes of what the spec declares. A restart is
+// never made for those of others.
+func (d desired) pendingOurs(v *vm) []proxmox.PendingValue {
+	declared := map[string]bool{}
+	for _, o := range d.options() {
+		if _, ok := o.want(v.Config[o.name]); ok {
+			declared[o.name] = true
+		}
+	}
+	gone := d.devices.removed(d.MachineParameters)
+	for _, devices := range []map[string]string{gone.Disks, gone.Networks} {
+		for _, device := range devices {
+			declared[device] = true
+		}
+	}
+	declared["boot"] = d.BootOrder != nil
+	return slices.DeleteFunc(slices.Clone(v.Pending), func(p proxmox.PendingValue) bool { return !declared[p.Key] })
+}
+
+// restart decides whether the VM is restarted for its pending changes now.
+func (d desired) restart(v *vm, done string, now time.Time) restart {
+	ours := d.pendingOurs(v)
+	if !v.Status.Running() || len(ours) == 0 || value(d.RestartPolicy) != restartWhenRequired || v.lock() != "" {
+		return restart{reason: ReasonPendingChanges}
+	}
+	if done == fingerprint(ours) {
+		return restart{reason: ReasonRestartInVain, why: "a restart was made for them and did not apply them, and is not repeated"}
+	}
+	if open, next := d.window(now); !open {
+		return restart{reason: ReasonOutsideWindow, why: "the next maintenance window opens at " + next.Format(time.RFC3339)}
+	}
+	if !v.booted() {
+		return restart{reason: ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
+	}
+	return restart{due: true, reason: ReasonRestarting, why: "it is being restarted"}
+}
+
+// window says whether the maintenance window is open, and when it opens.
+func (d desired) window(now time.Time) (bool, time.Time) {
+	w := d.MaintenanceWindow
+	if w == nil {
+		return true, now
+	}
+	s, err := schedule.Parse(w.Schedule)
+	if err != nil {
+		return false, now // The plan refuses it.
+	}
+	return s.Open(now, time.Duration(w.DurationMinutes)*time.Minute)
+}
+
+// windowRefusals are a schedule that cannot be read.
+func windowRefusals(w *v1alpha1.MaintenanceWindow) []string {
+	if w == nil {
+		return nil
+	}
+	if _, err := schedule.Parse(w.Schedule); err != nil {
+		return []string{"maintenanceWindow: " + err.Error()}
+	}
+	return nil
+}
+
+// bootTime is how long a guest may take until it hears a request to shut down.
+const bootTime = 2 * time.Minute
+
+// booted says whether the guest's system is up, as far as can be known.
+func (v *vm) booted() bool {
+	return v.Status.QMPStatus != qmpPaused && (v.Interfaces != nil || v.Status.Uptime >= bootTime)
+}
+
+// fingerprint of a set of changes. It is not kept in clear, since values may be
+// secret.
+func fingerprint(pending []proxmox.PendingValue) string {
+	h := sha256.New()
+	for _, p := range pending {
+		fmt.Fprintf(h, "%q %q %q %d\n", p.Key, value(p.Value), value(p.Pending), p.Delete)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// reboot restarts the VM for its pending changes.
+func (e *external) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
+	done := map[string]string{AnnotationRestart: fingerprint(e.plan.pendingOurs(e.vm))}
+	if err := kind.Annotate(ctx, e.kube, m, done); err != nil {
+		return "", err
+	}
+	return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
+}
+
+// restartNote forgets what the VM was restarted for once nothing is pending.
+func (e *external) restartNote(m Machine) map[string]string {
+	if m.GetAnnotations()[AnnotationRestart] == "" || len(e.vm.Pending) > 0 {
+		return nil
+	}
+	return map[string]string{AnnotationRestart: ""}
+}
+
+// restartCondition lists what a restart applies.
+func (v *vm) restartCondition(r restart) xpv2.Condition {
+	if !v.Status.Running() || len(v.Pending) == 0 {
+		return condition(TypeRestartRequired, corev1.ConditionFalse, ReasonUpToDate, "")
+	}
+	names := make([]string, 0, len(v.Pending))
+	for _, p := range v.Pending {
+		names = append(names, p.Key)
+	}
+	message := "a restart of the VM applies: " + strings.Join(names, ", ")
+	if r.why != "" {
+		message += "; " + r.why
+	}
+	return condition(TypeRestartRequired, corev1.ConditionTrue, r.reason, message)
+}

@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// pendingVM runs with 1 core and is to have 2 after its next start.
+func pendingVM() *guest {
+	g := ourVM("running")
+	g.config["cores"], g.pending = "1", map[string]string{"cores": "2"}
+	g.now.Uptime = time.Hour
+	return g
+}
+
+func restarting(p *v1alpha1.MachineParameters) {
+	p.CPU, p.RestartPolicy = &v1alpha1.MachineCPU{Cores: new(int32(2))}, new(restartWhenRequired)
+}
+
+func TestRestart(t *testing.T) {
+	// The clock stands on a Friday at 8:00 UTC.
+	window := func(schedule string) func(*namespaced.Machine) {
+		return spec(func(p *v1alpha1.MachineParameters) {
+			p.MaintenanceWindow = &v1alpha1.MaintenanceWindow{Schedule: schedule, DurationMinutes: 60}
+		})
+	}
+	reboot := []string{"Reboot 10000 0s"}
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		vm      func(*guest)
+		writes  []string
+		shown   xpv2.ConditionReason
+		message string
+		err     string
+	}{
+		"Required":     {reason: "What needs a restart gets one.", machine: spec(restarting), writes: reboot, shown: ReasonRestarting, message: "cores"},
+		"Never":        {reason: "Unless nobody allows it.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = new("Never") }), shown: ReasonPendingChanges, message: "cores"},
+		"HandEdit":     {reason: "A hand edit that is pending is taken back, which needs none.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU.Cores = new(int32(1)) }), writes: []string{"Configure 10000 set cores delete  digest d1"}, shown: ReasonPendingChanges},
+		"Undeclared":   {reason: "What a person changed of what is not declared restarts nothing.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU = nil }), shown: ReasonPendingChanges, message: "cores"},
+		"ChangeFirst":  {reason: "What is still to be changed comes first.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.OnBoot = new(true) }), writes: []string{"Configure 10000 set onboot delete  digest d1"}, shown: ReasonPendingChanges},
+		"Booting":      {reason: "A guest that boots does not hear.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second }, shown: ReasonWaitingForGuest},
+		"Answers":      {reason: "One whose agent answers has booted.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second; g.config["agent"] = "1"; g.agent = noInterfaces }, writes: reboot, shown: ReasonRestarting},
+		"WindowOpen":   {reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot, shown: ReasonRestarting},
+		"WindowClosed": {reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")), shown: ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z"},
+		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: ReasonOutsideWindow, err: "hour"},
+		"Locked":       {reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" }, shown: ReasonPendingChanges},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.machine)
+			b.vms[10000] = pendingVM()
+			if tc.vm != nil {
+				tc.vm(b.vms[10000])
+			}
+			s := b.reconcile(t.Context())
+			if tc.err == "" && s.err != nil || tc.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.err)) {
+				t.Errorf("\n%s\nwant error %q, got %v", tc.reason, tc.err, s.err)
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
+			}
+			if c := b.m.GetCondition(TypeRestartRequired); c.Reason != tc.shown || !strings.Contains(c.Message, tc.message) {
+				t.Errorf("\n%s\nwant %s with %q, got %s: %s", tc.reason, tc.shown, tc.message, c.Reason, c.Message)
+			}
+		})
+	}
+}
+
+// A restart is made once for each set of changes, whatever comes of it.
+func TestRestartOnce(t *testing.T) {
+	b := newBench(t, spec(restarting))
+	b.vms[10000] = pendingVM()
+	b.on["Reboot"] = func() {
+		if b.kept(t, AnnotationRestart) == "" {
+			t.Error("What the VM is restarted for must be kept before the call")
+		}
+	}
+	b.reconcile(t.Context())
+	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
+	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	for range 3 {
+		b.clock.wait(time.Hour)
+		b.reconcile(t.Context())
+	}
+	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartInVain {
+		t.Errorf("want said that the restart was in vain, got %s: %s", c.Reason, c.Message)
+	}
+	if len(b.writes) != 1 {
+		t.Errorf("want one restart, got %q", b.writes)
+	}
+	b.vms[10000].config["cores"], b.vms[10000].pending = "2", nil // A person restarts it.
+	b.reconcile(t.Context())
+	if got := b.kept(t, AnnotationRestart); got != "" {
+		t.Errorf("want forgotten what no longer is pending, got %q", got)
+	}
+	b.vms[10000].config["cores"], b.vms[10000].pending = "1", map[string]string{"cores": "2"}
+	if b.reconcile(t.Context()); len(b.writes) != 2 {
+		t.Errorf("want the same changes to restart it again later, got %q", b.writes)
+	}
+}

@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"strconv"
+)
+
+// HASettings are what HA is told of a VM, by PVE's names: state, max_restart,
+// max_relocate, group (PVE 8), failback (PVE 9) and comment. What is not set has
+// its default.
+type HASettings map[string]string
+
+func haRequest(op, method string, vmid int, path string) request {
+	return request{op: op + " HA resource of VM " + strconv.Itoa(vmid), method: method, path: path, args: []string{"vm:" + strconv.Itoa(vmid)}}
+}
+
+const haPath = "/cluster/ha/resources/{sid}"
+
+// HAResource of a VM that HA manages. It needs Sys.Audit on /.
+func (c *Client) HAResource(ctx context.Context, vmid int) (HASettings, error) {
+	var data map[string]text
+	if err := c.do(ctx, haRequest("read", http.MethodGet, vmid, haPath), &data); err != nil {
+		return nil, err
+	}
+	r := HASettings{}
+	for k, v := range data {
+		switch k {
+		case "sid", "type", digest, "errors":
+		default:
+			r[k] = string(v)
+		}
+	}
+	return r, nil
+}
+
+// AddHAResource lets HA manage a VM. It needs Sys.Console on /.
+func (c *Client) AddHAResource(ctx context.Context, vmid int, r HASettings) error {
+	q := haRequest("add", http.MethodPost, vmid, "/cluster/ha/resources")
+	q.form = map[string]string{"sid": q.args[0]}
+	q.args = nil
+	maps.Copy(q.form, r)
+	return c.do(ctx, q, nil)
+}
+
+// ChangeHAResource sets what is given; an empty value stands for the default.
+func (c *Client) ChangeHAResource(ctx context.Context, vmid int, r HASettings) error {
+	change := Change{Set: Params{}}
+	for k, v := range r {
+		if v == "" {
+			change.Delete = append(change.Delete, k)
+		} else {
+			change.Set[k] = v
+		}
+	}
+	q := haRequest("change", http.MethodPut, vmid, haPath)
+	q.form = change.form()
+	return c.do(ctx, q, nil)
+}
+
+// RemoveHAResource lets HA forget a VM. The VM goes on as it is. It needs
+// Sys.Console on /.
+func (c *Client) RemoveHAResource(ctx context.Context, vmid int) error {
+	return c.do(ctx, haRequest("remove", http.MethodDelete, vmid, haPath), nil)
+}
