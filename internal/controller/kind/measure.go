@@ -55,7 +55,13 @@ func (t timed) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Re
 
 // An outcome keeps the error of a reconcile, which the managed reconciler turns
 // into conditions.
-type outcome struct{ err error }
+type outcome struct {
+	err error
+
+	// created says that the error is one of a creation, after which conditions
+	// that tell more are lost: the next look shows them.
+	created bool
+}
 
 type outcomeKey struct{}
 
@@ -138,6 +144,9 @@ func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalO
 // Create with the next client.
 func (c countingClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCreation, error) {
 	o, err := c.next.Create(ctx, mg)
+	if of, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		of.created = err != nil
+	}
 	return o, c.counter.count(ctx, err)
 }
 

@@ -127,7 +127,7 @@ func newPaced(next reconcile.Reconciler, wake func(reconcile.Request), random fu
 func (p paced) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var o outcome
 	result, err := p.next.Reconcile(withOutcome(ctx, &o), r)
-	if !proxmox.IsAuthentication(o.err) && !proxmox.IsAuthorization(o.err) {
+	if !denied(o.err) {
 		p.denied.Forget(r)
 	}
 	if err != nil || o.err == nil {
@@ -137,16 +137,22 @@ func (p paced) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Re
 		go p.await(turn, r)
 		return reconcile.Result{RequeueAfter: jitter(turnWithin, p.random)}, nil
 	}
+	if o.created && (denied(o.err) || proxmox.IsInvalid(o.err)) {
+		return reconcile.Result{RequeueAfter: jitter(shortestBackoff, p.random)}, nil
+	}
 	if d := p.delay(r, o.err); d > 0 {
 		return reconcile.Result{RequeueAfter: jitter(d, p.random)}, nil
 	}
 	return result, nil
 }
 
+// denied says whether PVE accepts no credentials of ours, or lets us not do it.
+func denied(err error) bool { return proxmox.IsAuthentication(err) || proxmox.IsAuthorization(err) }
+
 // delay until what failed is tried again, zero for the back-off.
 func (p paced) delay(r reconcile.Request, err error) time.Duration {
 	switch {
-	case proxmox.IsAuthentication(err), proxmox.IsAuthorization(err):
+	case denied(err):
 		return p.denied.When(r)
 	case proxmox.IsInvalid(err):
 		return invalidEvery

@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/vitistack/provider-proxmox/internal/metrics"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// said is an error that PVE answered.
+func said(status int, message string) error {
+	return errors.Wrap(&proxmox.Error{Op: "do it", Method: "PUT", Status: status, Message: message}, "cannot go on")
+}
+
+// repeats is what the managed reconciler makes of an error, with what was counted.
+func repeats(err error, created bool) reconcile.Func {
+	return func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		c := counter{metrics: metrics.New()}
+		_ = c.count(ctx, err)
+		if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+			o.created = created
+		}
+		return reconcile.Result{Requeue: err != nil}, nil //nolint:staticcheck // As the managed reconciler does.
+	}
+}
+
+func even() float64 { return 0.5 }
+
+func TestPaced(t *testing.T) {
+	again := reconcile.Result{Requeue: true} //nolint:staticcheck // As the managed reconciler does.
+	after := func(d time.Duration) reconcile.Result { return reconcile.Result{RequeueAfter: d} }
+	cases := map[string]struct {
+		reason  string
+		err     error
+		created bool
+		want    []reconcile.Result
+	}{
+		"Nothing":        {reason: "What went well is left to the poll interval.", want: []reconcile.Result{{}}},
+		"Unavailable":    {reason: "The back-off is for what passes.", err: said(596, "broken"), want: []reconcile.Result{again, again}},
+		"Unknown":        {reason: "What is not known may pass.", err: errors.New("what?"), want: []reconcile.Result{again}},
+		"Conflict":       {reason: "Another VMID may be free at once.", err: said(500, "VM 100 already exists"), want: []reconcile.Result{again}},
+		"Authentication": {reason: "PVE logs each attempt.", err: said(401, "no"), want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second), after(time.Minute)}},
+		"Authorization":  {reason: "Privileges do not come by themselves.", err: said(403, "no"), want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second)}},
+		"Validation":     {reason: "The same request is as wrong the next time.", err: said(400, "no"), want: []reconcile.Result{after(invalidEvery), after(invalidEvery)}},
+		"Locked":         {reason: "All who wait for a lock have the same chance.", err: said(500, "can't lock file '/x' - got timeout"), want: []reconcile.Result{after(lockedEvery), after(lockedEvery)}},
+		"Created":        {reason: "The next look shows why.", err: said(400, "no"), created: true, want: []reconcile.Result{after(shortestBackoff)}},
+		"CreatedLater":   {reason: "A creation that may yet work has its back-off.", err: said(596, "broken"), created: true, want: []reconcile.Result{again}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPaced(repeats(tc.err, tc.created), func(reconcile.Request) {}, even)
+			for i, want := range tc.want {
+				got, err := p.Reconcile(t.Context(), reconcile.Request{})
+				if diff := cmp.Diff(want, got); diff != "" || err != nil {
+					t.Errorf("%s\nattempt %d: %v\n-want, +got:\n%s", tc.reason, i+1, err, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestAwait sees that what has to wait for its turn is woken then, and that
+// nothing waits for ever.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		woken := 0
+		p := newPaced(repeats(nil, false), func(reconcile.Request) { woken++ }, even)
+		turn := make(chan struct{})
+		go p.await(turn, reconcile.Request{})
+		synctest.Wait()
+		if woken != 0 {
+			t.Error("its turn has not come")
+		}
+		close(turn)
+		synctest.Wait()
+		if woken != 1 {
+			t.Errorf("woken %d times, want 1", woken)
+		}
+		p.await(make(chan struct{}), reconcile.Request{})
+		if woken != 1 {
+			t.Error("a turn that never comes wakes nobody")
+		}
+	})
+}
