@@ -35,7 +35,7 @@ type refusal struct {
 func TestMachineRefused(t *testing.T) {
 	for _, table := range []map[string]refusal{
 		identityRefusals(), sourceRefusals(), cpuRefusals(), memoryRefusals(), diskRefusals(),
-		networkRefusals(), cloudInitRefusals(), optionRefusals(), lifecycleRefusals(),
+		networkRefusals(), cloudInitRefusals(), optionRefusals(), lifecycleRefusals(), placementRefusals(),
 	} {
 		for name, tc := range table {
 			t.Run(name, func(t *testing.T) { testMachineRefused(t, tc) })

@@ -78,8 +78,11 @@ func observation() v1alpha1.MachineObservation {
 		Disks:          []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-10001-disk-0", Size: "20G"}},
 		PendingChanges: changes,
 		Difference:     changes,
-		LastTask:       &v1alpha1.MachineTask{UPID: "UPID:pve1:0:0:0:qmstart:10001:a@pve:", Type: "qmstart", Result: "OK"},
-		LastUpdated:    ptr.To(metav1.NewTime(time.Unix(1_800_000_000, 0))),
+		Placement: &v1alpha1.MachinePlacementObservation{
+			Node: "pve1", Reason: "the spec names it", Others: []v1alpha1.MachinePlacementRejection{{Node: "pve2", Reason: "it is offline"}},
+		},
+		LastTask:    &v1alpha1.MachineTask{UPID: "UPID:pve1:0:0:0:qmstart:10001:a@pve:", Type: "qmstart", Result: "OK"},
+		LastUpdated: ptr.To(metav1.NewTime(time.Unix(1_800_000_000, 0))),
 		Networks: []v1alpha1.MachineNetworkObservation{{
 			Device: "net0", Name: "lan", MACAddress: "BC:24:11:00:00:01", Bridge: "vmbr0", Model: "virtio",
 			VLAN: ptr.To[int32](100), Interface: "eth0", IPAddresses: []string{"192.0.2.10"},

@@ -75,7 +75,6 @@ type MachineParameters struct {
 	// only: nothing is moved because of it. See status.atProvider.placement for
 	// what was chosen and why.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="placement is not served yet by this version of the provider: leave it out and set node"
 	Placement *MachinePlacement `json:"placement,omitempty"`
 
 	// Pool of Proxmox VE that the VM is a member of; empty for none. A change

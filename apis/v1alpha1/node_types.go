@@ -49,15 +49,16 @@ type ProxmoxNodeParameters struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	NodeName *string `json:"nodeName,omitempty"`
 
-	// MaxVMs is the number of VMs on the node, 0 to 10000, from which on
-	// placement chooses it no more. VMs that are there stay. Default: no limit.
+	// MaxVMs is the number of VMs on the node, 0 to 10000, from which on no
+	// Machine is created there any more, not even one that names the node. VMs
+	// that are there stay. Default: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	MaxVMs *int32 `json:"maxVMs,omitempty"`
 
-	// Schedulable nodes receive new VMs. VMs on a node that is not schedulable
-	// stay. Default: true.
+	// Schedulable nodes are chosen by placement. One that is not gets only
+	// Machines that name it; VMs that are there stay. Default: true.
 	// +optional
 	Schedulable *bool `json:"schedulable,omitempty"`
 

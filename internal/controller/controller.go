@@ -42,6 +42,7 @@ type entry struct {
 }
 
 func table() []entry {
+	fleet := machine.NewFleet()
 	return []entry{
 		configuration(providerconfig.Kinds{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
@@ -62,24 +63,24 @@ func table() []entry {
 			Object:              &namespaced.ClusterProviderConfig{},
 			UsageObject:         &namespaced.ProviderConfigUsage{},
 		}),
-		inCluster(machines, kind.Identity{
+		inCluster(machines(fleet), kind.Identity{
 			GroupVersionKind: cluster.MachineGroupVersionKind,
 			Object:           &cluster.Machine{},
 			List:             &cluster.MachineList{},
 		}),
-		inNamespaces(machines, kind.Identity{
+		inNamespaces(machines(fleet), kind.Identity{
 			GroupVersionKind: namespaced.MachineGroupVersionKind,
 			Object:           &namespaced.Machine{},
 			List:             &namespaced.MachineList{},
 		}),
-		inCluster(clusters, clustersOfCluster()),
-		inNamespaces(clusters, clustersOfNamespaces()),
-		inCluster(nodes(clustersOfCluster()), kind.Identity{
+		inCluster(clusters(fleet), clustersOfCluster()),
+		inNamespaces(clusters(fleet), clustersOfNamespaces()),
+		inCluster(nodes(fleet, clustersOfCluster()), kind.Identity{
 			GroupVersionKind: cluster.ProxmoxNodeGroupVersionKind,
 			Object:           &cluster.ProxmoxNode{},
 			List:             &cluster.ProxmoxNodeList{},
 		}),
-		inNamespaces(nodes(clustersOfNamespaces()), kind.Identity{
+		inNamespaces(nodes(fleet, clustersOfNamespaces()), kind.Identity{
 			GroupVersionKind: namespaced.ProxmoxNodeGroupVersionKind,
 			Object:           &namespaced.ProxmoxNode{},
 			List:             &namespaced.ProxmoxNodeList{},
@@ -145,26 +146,32 @@ func managed(setup setupKind, id kind.Identity, configs ...schema.GroupVersionKi
 }
 
 // machines sets up a kind of Machines, and counts them.
-func machines(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
-	if err := machine.Setup(mgr, o, id); err != nil {
-		return err
+func machines(fleet *machine.Fleet) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+		if err := machine.Setup(mgr, o, id, fleet); err != nil {
+			return err
+		}
+		if o.Metrics != nil {
+			o.Metrics.Machines(mgr.GetClient(), id.List, mgr.Elected())
+		}
+		return nil
 	}
-	if o.Metrics != nil {
-		o.Metrics.Machines(mgr.GetClient(), id.List, mgr.Elected())
-	}
-	return nil
 }
 
 // clusters sets up a kind of ProxmoxClusters. Those of all scopes can stand for
 // the same PVE cluster.
-func clusters(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
-	return pvecluster.Setup(mgr, o, id, []resource.ManagedList{&cluster.ProxmoxClusterList{}, &namespaced.ProxmoxClusterList{}})
+func clusters(fleet *machine.Fleet) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+		fleet.Add(mgr.GetClient(), id.List)
+		return pvecluster.Setup(mgr, o, id, []resource.ManagedList{&cluster.ProxmoxClusterList{}, &namespaced.ProxmoxClusterList{}})
+	}
 }
 
 // nodes sets up a kind of ProxmoxNodes of ProxmoxClusters of a kind. Those of all
 // scopes can stand for the same node.
-func nodes(clusters kind.Identity) setupKind {
+func nodes(fleet *machine.Fleet, clusters kind.Identity) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+		fleet.Add(mgr.GetClient(), id.List)
 		return node.Setup(mgr, o, node.Kinds{
 			Identity: id, Cluster: clusters,
 			Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}},

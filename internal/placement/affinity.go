@@ -17,7 +17,6 @@ limitations under the License.
 package placement
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -92,47 +91,47 @@ func (p problem) count(t v1alpha1.MachineAffinityTerm, node string) (here, all i
 
 // together checks the required affinity. The first of Machines that attract each
 // other may go anywhere.
-func together(p problem, n Node) (Kind, string) {
+func together(p problem, n Node) Rejection {
 	for _, t := range p.Rules.Affinity {
 		here, all := p.count(t, n.Name)
 		if !required(t) || here > 0 || all == 0 && matches(t, p.self()) {
 			continue
 		}
-		return Excluded, fmt.Sprintf("no Machine is there that affinity requires (%s)", describe(t))
+		return against(Excluded, "no Machine is there that affinity requires (%s)", describe(t))
 	}
-	return 0, ""
+	return Rejection{}
 }
 
 // apart checks the required anti-affinity, this Machine's and that of the others
 // towards it.
-func apart(p problem, n Node) (Kind, string) {
+func apart(p problem, n Node) Rejection {
 	for _, t := range p.Rules.AntiAffinity {
 		if here, _ := p.count(t, n.Name); required(t) && here > 0 {
-			return Excluded, fmt.Sprintf("a Machine is there that anti-affinity keeps away (%s)", describe(t))
+			return against(Excluded, "a Machine is there that anti-affinity keeps away (%s)", describe(t))
 		}
 	}
 	for o := range p.peers {
 		for _, t := range o.Rules.AntiAffinity {
 			if o.Node == n.Name && required(t) && matches(t, p.self()) {
-				return Excluded, fmt.Sprintf("the anti-affinity of a Machine there keeps this one away (%s)", describe(t))
+				return against(Excluded, "the anti-affinity of a Machine there keeps this one away (%s)", describe(t))
 			}
 		}
 	}
-	return 0, ""
+	return Rejection{}
 }
 
 // spread checks a group that must not have two Machines on one node, whichever of
 // the two says so.
-func spread(p problem, n Node) (Kind, string) {
+func spread(p problem, n Node) Rejection {
 	if group(p.Rules) == "" {
-		return 0, ""
+		return Rejection{}
 	}
 	for o := range p.peers {
 		if o.Node == n.Name && group(o.Rules) == group(p.Rules) && (spreadRequired(p.Rules) || spreadRequired(o.Rules)) {
-			return Excluded, "a Machine of group " + group(p.Rules) + " is there"
+			return Rejection{Kind: Excluded, Reason: "a Machine of group " + group(p.Rules) + " is there"}
 		}
 	}
-	return 0, ""
+	return Rejection{}
 }
 
 // penalty is how much a node is against the preferences: one for each Machine to

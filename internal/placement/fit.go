@@ -33,8 +33,12 @@ const (
 
 const mib = 1 << 20
 
-// A check says what is wrong with a node, or nothing.
-type check func(problem, Node) (Kind, string)
+// A check says what is wrong with a node; the zero Rejection is nothing.
+type check func(problem, Node) Rejection
+
+func against(k Kind, format string, args ...any) Rejection {
+	return Rejection{Kind: k, Reason: fmt.Sprintf(format, args...)}
+}
 
 // checksFor a request, those first whose answer helps the user most.
 func checksFor(r Request) []check {
@@ -42,85 +46,88 @@ func checksFor(r Request) []check {
 		return []check{online, source, storages, bridges, mappings, size, maxVMs}
 	}
 	return []check{
-		listed, online, cordoned, selected, source, storages, bridges, mappings,
+		listed, online, cordoned, selected, source, storages, bridges, mappings, lacks,
 		size, maxVMs, memory, cpus, room, together, apart, spread,
 	}
 }
 
-func (p problem) check(n Node, checks []check) *Rejection {
+func (p problem) check(n Node, checks []check) (Rejection, bool) {
 	for _, c := range checks {
-		if kind, reason := c(p, n); reason != "" {
-			return &Rejection{Node: n.Name, Kind: kind, Reason: reason}
+		if r := c(p, n); r.Reason != "" {
+			r.Node = n.Name
+			return r, false
 		}
 	}
-	return nil
+	return Rejection{}, true
 }
 
-func listed(p problem, n Node) (Kind, string) {
+func listed(p problem, n Node) Rejection {
 	if len(p.Rules.Nodes) == 0 || slices.Contains(p.Rules.Nodes, n.Name) {
-		return 0, ""
+		return Rejection{}
 	}
-	return Excluded, "not among placement.nodes"
+	return Rejection{Kind: Excluded, Reason: "not among placement.nodes"}
 }
 
-func online(_ problem, n Node) (Kind, string) {
+func online(_ problem, n Node) Rejection {
 	if n.Status == "online" {
-		return 0, ""
+		return Rejection{}
 	}
-	return Down, "it is " + n.Status
+	return Rejection{Kind: Down, Reason: "it is " + n.Status}
 }
 
-func cordoned(_ problem, n Node) (Kind, string) {
+func cordoned(_ problem, n Node) Rejection {
 	if !n.Cordoned {
-		return 0, ""
+		return Rejection{}
 	}
-	return Excluded, "its ProxmoxNode is not schedulable"
+	return Rejection{Kind: Excluded, Reason: "its ProxmoxNode is not schedulable"}
 }
 
-func selected(p problem, n Node) (Kind, string) {
+func selected(p problem, n Node) Rejection {
 	for _, k := range sortedKeys(p.Rules.NodeSelector) {
 		if v, ok := n.Labels[k]; !ok || v != p.Rules.NodeSelector[k] {
-			return Excluded, fmt.Sprintf("its ProxmoxNode lacks the label %s=%s", k, p.Rules.NodeSelector[k])
+			return against(Excluded, "its ProxmoxNode lacks the label %s=%s", k, p.Rules.NodeSelector[k])
 		}
 	}
-	return 0, ""
+	return Rejection{}
 }
 
-func source(p problem, n Node) (Kind, string) {
+func source(p problem, n Node) Rejection {
 	if p.Source == nil || p.Source.Nodes == nil || slices.Contains(p.Source.Nodes, n.Name) {
-		return 0, ""
+		return Rejection{}
 	}
-	return Missing, p.Source.Name + " cannot be reached"
+	return Rejection{Kind: Missing, Reason: p.Source.Name + " cannot be reached"}
 }
 
-func storages(p problem, n Node) (Kind, string) {
+func storages(p problem, n Node) Rejection {
 	for _, d := range p.Disks {
 		s, ok := n.Storages[d.Storage]
 		switch {
 		case !ok:
-			return Missing, fmt.Sprintf("storage '%s' not found", d.Storage)
+			return against(Missing, "storage '%s' not found", d.Storage)
 		case !slices.Contains(s.Content, d.Content):
-			return Missing, fmt.Sprintf("storage '%s' does not take %s: its content is %s", d.Storage, d.Content, list(s.Content))
+			return against(Missing, "storage '%s' does not take %s: its content is %s", d.Storage, d.Content, list(s.Content))
 		case !s.Active:
-			return Missing, fmt.Sprintf("storage '%s' is not available", d.Storage)
+			return against(Missing, "storage '%s' is not available", d.Storage)
 		}
 	}
-	return 0, ""
+	return Rejection{}
 }
 
-func bridges(p problem, n Node) (Kind, string) {
+func bridges(p problem, n Node) Rejection {
 	if b := absent(p.Bridges, n.Bridges); b != "" {
-		return Network, fmt.Sprintf("bridge '%s' not found", b)
+		return against(Network, "bridge '%s' not found", b)
 	}
-	return 0, ""
+	return Rejection{}
 }
 
-func mappings(p problem, n Node) (Kind, string) {
+func mappings(p problem, n Node) Rejection {
 	if m := absent(p.Mappings, n.Mappings); m != "" {
-		return Missing, fmt.Sprintf("resource mapping '%s' has no device", m)
+		return against(Missing, "resource mapping '%s' has no device", m)
 	}
-	return 0, ""
+	return Rejection{}
 }
+
+func lacks(_ problem, n Node) Rejection { return Rejection{Kind: Missing, Reason: n.Lacks} }
 
 // absent is the first that is wanted and not there, if it is known what is.
 func absent(wanted, there []string) string {
@@ -133,39 +140,41 @@ func absent(wanted, there []string) string {
 }
 
 // size refuses what no node of this size could ever run.
-func size(p problem, n Node) (Kind, string) {
+func size(p problem, n Node) Rejection {
 	switch {
 	case n.Memory > 0 && p.Memory > n.Memory:
-		return Resources, fmt.Sprintf("memory %d MiB of %d MiB requested", p.Memory/mib, n.Memory/mib)
+		return against(Resources, "memory %d MiB of %d MiB requested", p.Memory/mib, n.Memory/mib)
 	case p.Runs && n.CPUs > 0 && p.CPUs > n.CPUs:
-		return Resources, fmt.Sprintf("%d CPUs of %d requested", p.CPUs, n.CPUs)
+		return against(Resources, "%d CPUs of %d requested", p.CPUs, n.CPUs)
 	}
-	return 0, ""
+	return Rejection{}
 }
 
-func maxVMs(p problem, n Node) (Kind, string) {
+func maxVMs(p problem, n Node) Rejection {
 	has := p.loads[n.Name].guests
 	if n.MaxVMs != nil && has >= *n.MaxVMs {
-		return Resources, fmt.Sprintf("%d VMs of maxVMs %d", has, *n.MaxVMs)
+		return against(Resources, "%d VMs of maxVMs %d", has, *n.MaxVMs)
 	}
 	if most := p.Rules.MaxVMsPerNode; p.Node == "" && most != nil && has >= int(*most) {
-		return Resources, fmt.Sprintf("%d VMs of placement.maxVMsPerNode %d", has, *most)
+		return against(Resources, "%d VMs of placement.maxVMsPerNode %d", has, *most)
 	}
-	return 0, ""
+	return Rejection{}
 }
 
 // memory that is assigned to what runs, or in use if that is more, must leave
 // room for the VM and for the headroom.
-func memory(p problem, n Node) (Kind, string) {
+func memory(p problem, n Node) Rejection {
 	if n.Memory == 0 {
-		return 0, ""
+		return Rejection{}
 	}
 	l := p.loads[n.Name]
 	available := n.Memory - max(l.runningMemory, n.UsedMemory) - memoryReserve(p.Rules, n.Memory)
 	if p.Memory <= available {
-		return 0, ""
+		return Rejection{}
 	}
-	return Resources, fmt.Sprintf("memory %d MiB requested, %d MiB available", p.Memory/mib, max(available, 0)/mib)
+	r := against(Resources, "memory %d MiB requested, %d MiB available", p.Memory/mib, max(available, 0)/mib)
+	r.Memory, r.Available = p.Memory, max(available, 0)
+	return r
 }
 
 func memoryReserve(r v1alpha1.MachinePlacement, total int64) int64 {
@@ -182,20 +191,20 @@ func storageReserve(r v1alpha1.MachinePlacement, total int64) int64 {
 	return min(total/headroomPart, storageHeadroom)
 }
 
-func cpus(p problem, n Node) (Kind, string) {
+func cpus(p problem, n Node) Rejection {
 	if p.Rules.CPUOvercommitPercent == nil || n.CPUs == 0 {
-		return 0, ""
+		return Rejection{}
 	}
 	most := n.CPUs * int(*p.Rules.CPUOvercommitPercent) / 100
 	available := most - p.loads[n.Name].runningCPUs
 	if p.CPUs <= available {
-		return 0, ""
+		return Rejection{}
 	}
-	return Resources, fmt.Sprintf("%d CPUs requested, %d of %d available", p.CPUs, max(available, 0), most)
+	return against(Resources, "%d CPUs requested, %d of %d available", p.CPUs, max(available, 0), most)
 }
 
 // room on each storage for all disks of the VM together.
-func room(p problem, n Node) (Kind, string) {
+func room(p problem, n Node) Rejection {
 	needs := map[string]int64{}
 	for _, d := range p.Disks {
 		needs[d.Storage] += d.Bytes
@@ -207,8 +216,8 @@ func room(p problem, n Node) (Kind, string) {
 		}
 		available := s.Size - s.Used - p.loads[n.Name].disks[name] - storageReserve(p.Rules, s.Size)
 		if needs[name] > available {
-			return Resources, fmt.Sprintf("storage '%s': %d MiB requested, %d MiB available", name, needs[name]/mib, max(available, 0)/mib)
+			return against(Resources, "storage '%s': %d MiB requested, %d MiB available", name, needs[name]/mib, max(available, 0)/mib)
 		}
 	}
-	return 0, ""
+	return Rejection{}
 }

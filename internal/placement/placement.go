@@ -40,8 +40,8 @@ type Request struct {
 
 	// Node that the user has named. No other is considered then, and only what
 	// keeps the VM from existing or running there is checked: neither labels nor
-	// affinity nor headroom.
-	Node string
+	// affinity nor headroom. Why is who named it, for messages.
+	Node, Why string
 
 	// Current node, decided before. It stays the answer while it fits.
 	Current string
@@ -113,6 +113,9 @@ type Node struct {
 	// Bridges and Mappings that exist on the node. Nil means unknown, and then
 	// nothing is refused.
 	Bridges, Mappings []string
+
+	// Lacks is what else was found to be missing on the node, in a few words.
+	Lacks string
 }
 
 // A Storage as one node sees it.
@@ -163,7 +166,7 @@ type Decision struct {
 	Others []Rejection
 }
 
-// Place chooses a node. The error is a *NoFit if there is none.
+// Place chooses a node. The error is a *NoFitError if there is none.
 func Place(r Request, nodes []Node, occupants []Occupant) (Decision, error) {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	p := problem{Request: r, loads: loadsOf(r, nodes, occupants), occupants: occupants}
@@ -174,14 +177,14 @@ func Place(r Request, nodes []Node, occupants []Occupant) (Decision, error) {
 		if r.Node != "" && n.Name != r.Node {
 			continue
 		}
-		if no := p.check(n, checks); no != nil {
-			out = append(out, *no)
+		if no, ok := p.check(n, checks); !ok {
+			out = append(out, no)
 			continue
 		}
 		fits = append(fits, p.candidate(n))
 	}
 	if len(fits) == 0 {
-		return Decision{}, &NoFit{Named: r.Node, Rejections: out}
+		return Decision{}, &NoFitError{Named: r.Node, Rejections: out}
 	}
 	return p.decide(fits, out), nil
 }
@@ -195,7 +198,7 @@ func (p problem) decide(fits []candidate, out []Rejection) Decision {
 		best, why = fits[i], "it was chosen before and still fits"
 	}
 	if p.Node != "" {
-		why = "the spec names it"
+		why = p.Why
 	}
 	for _, c := range fits {
 		if c.node.Name != best.node.Name {

@@ -21,9 +21,8 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -134,7 +133,7 @@ func (tc testCase) run(t *testing.T) {
 	}
 	d, err := Place(s.Request, s.nodes, s.occupants)
 	if tc.err != "" {
-		var no *NoFit
+		var no *NoFitError
 		if !errors.As(err, &no) || no.Kind() != tc.kind || !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s\nwant an error of kind %d with %q, got %v", tc.reason, tc.kind, tc.err, err)
 		}
@@ -246,7 +245,7 @@ func nodeCases() map[string]testCase {
 
 func namedCases() map[string]testCase {
 	named := func(change func(*situation)) func(*situation) {
-		return func(s *situation) { s.Node = "pve2"; change(s) }
+		return func(s *situation) { s.Node, s.Why = "pve2", "the spec names it"; change(s) }
 	}
 	return map[string]testCase{
 		"Chosen":       {reason: "The node that the spec names is taken.", change: named(func(*situation) {}), node: "pve2", says: "the spec names it"},
@@ -358,6 +357,7 @@ func equipmentCases() map[string]testCase {
 		}, node: "pve2", others: map[string]string{"pve1": "resource mapping 'gpu' has no device"}},
 		"MappingUnknown": {reason: "Where mappings are hidden nothing is refused.", change: func(s *situation) { s.Mappings = []string{"gpu"} }, node: "pve1"},
 		"Source":         {reason: "The source must be within reach.", change: func(s *situation) { s.Source = &Source{Name: "template 'debian'", Nodes: []string{"pve3"}} }, node: "pve3", others: map[string]string{"pve1": "template 'debian' cannot be reached"}},
+		"Lacks":          {reason: "What else was found to be missing counts.", change: func(s *situation) { s.node("pve1").Lacks = "iso 'x' not found" }, node: "pve2", others: map[string]string{"pve1": "iso 'x' not found"}},
 		"SourceShared":   {reason: "A shared source is everywhere.", change: func(s *situation) { s.Source = &Source{Name: "template 'debian'"} }, node: "pve1"},
 		"SourceOffline": {reason: "All reasons are in the error.", change: func(s *situation) {
 			s.Source = &Source{Name: "template 'debian'", Nodes: []string{"pve3"}}

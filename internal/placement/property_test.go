@@ -113,7 +113,7 @@ func TestProperties(t *testing.T) {
 				t.Fatalf("seed %d, request %d: %d of %d other nodes have a reason", seed, i, len(d.Others), len(nodes)-1)
 			}
 			n := nodes[slices.IndexFunc(nodes, func(n Node) bool { return n.Name == d.Node })]
-			if broken := broken(q, n, nodes, occupants); broken != "" {
+			if broken := broken(q, n, occupants); broken != "" {
 				t.Fatalf("seed %d, request %d on %s: %s", seed, i, d.Node, broken)
 			}
 		}
@@ -131,7 +131,7 @@ func shuffled[T any](r random, list []T) []T {
 
 // broken is the limit or the rule that a VM breaks where it was put. It is told
 // from the outcome alone, without the code that decides.
-func broken(q Request, n Node, nodes []Node, occupants []Occupant) string {
+func broken(q Request, n Node, occupants []Occupant) string {
 	var memory, cpus int64
 	guests := 0
 	disks := map[string]int64{}

@@ -51,6 +51,10 @@ type Rejection struct {
 
 	// Reason in a few words.
 	Reason string
+
+	// Memory that was requested and what was Available of it, in bytes, where
+	// that is the reason.
+	Memory, Available int64
 }
 
 // String is the reason as a clause about the node.
@@ -65,8 +69,8 @@ func (r Rejection) String() string {
 	return r.Reason + " on node " + r.Node
 }
 
-// NoFit is the error where no node can take the VM.
-type NoFit struct {
+// NoFitError is the error where no node can take the VM.
+type NoFitError struct {
 	// Named is the node that the spec names, if it does.
 	Named string
 
@@ -75,7 +79,7 @@ type NoFit struct {
 }
 
 // Error names all nodes with the reason against each.
-func (e *NoFit) Error() string {
+func (e *NoFitError) Error() string {
 	switch {
 	case e.Named != "" && len(e.Rejections) == 0:
 		return fmt.Sprintf("node '%s' not found", e.Named)
@@ -94,7 +98,7 @@ func (e *NoFit) Error() string {
 }
 
 // clause is the reason that several nodes may share.
-func (e *NoFit) clause(r Rejection) string {
+func (e *NoFitError) clause(r Rejection) string {
 	if r.Kind == Resources {
 		return r.String()
 	}
@@ -102,7 +106,7 @@ func (e *NoFit) clause(r Rejection) string {
 }
 
 // same are the nodes that are rejected for the same reason.
-func (e *NoFit) same(r Rejection) []string {
+func (e *NoFitError) same(r Rejection) []string {
 	var names []string
 	for _, o := range e.Rejections {
 		if e.clause(o) == e.clause(r) {
@@ -113,7 +117,7 @@ func (e *NoFit) same(r Rejection) []string {
 }
 
 // Kind of the reasons: of all, the one that came closest.
-func (e *NoFit) Kind() Kind {
+func (e *NoFitError) Kind() Kind {
 	kind := Missing
 	if len(e.Rejections) > 0 {
 		kind = slices.MaxFunc(e.Rejections, func(a, b Rejection) int { return int(a.Kind - b.Kind) }).Kind

@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -36,6 +37,9 @@ type creation struct {
 
 	node   string
 	source *source
+
+	// chosen is why placement has chosen the node, if it has.
+	chosen *placement.Decision
 
 	// taken is true when somebody else has the VMID that was allocated.
 	taken bool
@@ -55,6 +59,9 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	}
 	if err := kind.Annotate(ctx, e.kube, m, c.annotations()); err != nil {
 		return managed.ExternalCreation{}, err
+	}
+	if c.chosen != nil {
+		e.announce(m, *c.chosen)
 	}
 	u, err := e.create(ctx, c)
 	if proxmox.IsAlreadyExists(err) {
@@ -85,6 +92,9 @@ func (c *creation) annotations() map[string]string {
 	if c.source != nil {
 		a[AnnotationSource] = strconv.Itoa(c.source.VMID)
 	}
+	if c.chosen != nil {
+		a[AnnotationPlacement] = placementAnnotation(*c.chosen)
+	}
 	return a
 }
 
@@ -98,7 +108,7 @@ func (e *external) create(ctx context.Context, c *creation) (proxmox.UPID, error
 // lost deals with a VMID that somebody else was faster to take, or has where we
 // cannot see it. It looks first whether that is us.
 func (e *external) lost(ctx context.Context, m Machine, c *creation, taken error) error {
-	v, err := e.look(ctx, proxmox.Ref{Node: c.node, VMID: c.identity.VMID})
+	v, err := e.find(ctx, c.identity.VMID, c.node)
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}

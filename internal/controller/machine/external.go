@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,6 +44,9 @@ type external struct {
 	kube      client.Client
 	tasks     *tasks
 	wake      func(Machine)
+	fleet     *Fleet
+	queue     *queue
+	shares    func(context.Context) func(resource.Managed) bool
 	record    xpevent.Recorder
 	log       logging.Logger
 	now       func() time.Time
@@ -60,6 +64,9 @@ type external struct {
 
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
+	if err := e.queue.held(m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	if meta.GetExternalName(m) == "" {
 		return e.absent(ctx, m, identity{})
 	}
@@ -92,6 +99,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 		return managed.ExternalObservation{}, err
 	}
 	o := m.Observation()
+	o.Placement = placementOf(m)
 	e.vm.observe(o, e.plan.devices, e.now())
 	e.observeAction(ctx, m)
 	e.plan.report(o, e.vm.Config)

@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -202,6 +203,10 @@ func (p *pve) Bridges(context.Context, string) ([]proxmox.Bridge, error) {
 	return p.bridges, p.call("Bridges")
 }
 
+func (p *pve) PCIMappings(context.Context) ([]proxmox.PCIMapping, error) {
+	return nil, p.call("PCIMappings")
+}
+
 func (p *pve) TaskLog(context.Context, proxmox.UPID, int) ([]string, error) {
 	return []string{"line"}, p.call("TaskLog")
 }
@@ -361,8 +366,12 @@ type bench struct {
 	clock *clock
 	kube  client.Client
 	tasks *tasks
-	woken chan Machine
-	m     *namespaced.Machine
+	fleet *Fleet
+	queue *queue
+	// shares says whether another resource is for the same cluster.
+	shares func(resource.Managed) bool
+	woken  chan Machine
+	m      *namespaced.Machine
 }
 
 // newBench with a Machine that has our identity and VMID 10000, unless change
@@ -381,7 +390,9 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
+	b.shares = func(resource.Managed) bool { return true }
+	b.queue = newQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
 	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
 	b.kube = fake.NewClientBuilder().WithScheme(s).WithObjects(m).WithStatusSubresource(m).Build()
@@ -394,7 +405,8 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks,
+		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, fleet: b.fleet, queue: b.queue,
+		shares: func(context.Context) func(resource.Managed) bool { return b.shares },
 		wake:   func(m Machine) { b.woken <- m },
 		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
 		defaults: defaults{Storage: "local-lvm", Bridge: "vmbr0"},

@@ -44,6 +44,9 @@ const (
 	// AnnotationSource is the VMID of the template that the VM is cloned from.
 	AnnotationSource = "proxmox.vitistack.io/source-vmid"
 
+	// AnnotationPlacement is why the VM is created on its node, as JSON.
+	AnnotationPlacement = "proxmox.vitistack.io/placement"
+
 	// AnnotationDevices says which device of PVE each disk and network is.
 	AnnotationDevices = "proxmox.vitistack.io/devices"
 )

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -30,6 +31,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
@@ -73,25 +75,35 @@ type Inventory interface {
 	FreshGuests(ctx context.Context) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
+	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
 	BurnVMID(id int)
 }
 
-// Setup adds a controller of Machines of one scope to the manager.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
+// Setup adds a controller of Machines of one scope to the manager. The fleet is
+// what it shares with that of the other scope.
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object])
 	c := &connector{
 		object:  id.Object,
 		kube:    mgr.GetClient(),
 		connect: o.Connections.Connect,
+		sharing: o.Connections.Sharing,
 		tasks:   newTasks(time.Now),
+		fleet:   fleet,
 		wake:    func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		options: o.Options,
 		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
 		now:     time.Now,
 	}
+	c.queue = newQueue(c.wake)
+	if err := mgr.Add(manager.RunnableFunc(c.queue.Start)); err != nil {
+		return errors.Wrap(err, "cannot look for places of Machines")
+	}
+	fleet.Add(c.kube, id.List)
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
 		External:     c,
@@ -106,7 +118,10 @@ type connector struct {
 	object  client.Object
 	kube    client.Client
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
+	sharing func(context.Context, []string) func(resource.Managed) bool
 	tasks   *tasks
+	fleet   *Fleet
+	queue   *queue
 	wake    func(Machine)
 	options xpcontroller.Options
 	record  event.Recorder
@@ -129,6 +144,9 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		object:    c.object,
 		kube:      c.kube,
 		tasks:     c.tasks,
+		fleet:     c.fleet,
+		queue:     c.queue,
+		shares:    c.sharesWith(to),
 		wake:      c.wake,
 		record:    c.record,
 		log:       c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
@@ -141,6 +159,11 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 			Bridge:  value(to.Config.DefaultBridge),
 		},
 	}, nil
+}
+
+// sharesWith makes the function that finds who else uses the cluster.
+func (c *connector) sharesWith(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
+	return func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) }
 }
 
 // The VMIDs that are chosen from without a vmidRange.

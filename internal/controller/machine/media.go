@@ -78,10 +78,13 @@ func withImage(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
 	return &out
 }
 
-// nodeWithMedia is the chosen node if all media are there. Otherwise it is
-// another one that has them, unless the spec names the node.
+// nodeWithMedia is the chosen node if all media are there. Otherwise placement is
+// to choose one that has them, unless the spec names the node.
 func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) (string, error) {
 	all := media(m.Parameters())
+	if chosen == "" {
+		return "", nil
+	}
 	missing, err := e.missingMedium(ctx, all, chosen)
 	if missing == nil || err != nil {
 		return chosen, err
@@ -89,21 +92,7 @@ func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) 
 	if m.Parameters().Node != nil || m.Parameters().Template != nil || m.Parameters().Clone != nil {
 		return "", missing
 	}
-	nodes, err := e.inventory.Nodes(ctx)
-	if err != nil {
-		return "", err
-	}
-	slices.SortFunc(nodes, func(a, b proxmox.Node) int { return cmp.Compare(a.Name, b.Name) })
-	for _, n := range nodes {
-		if n.Name == chosen || !n.Online() {
-			continue
-		}
-		not, err := e.missingMedium(ctx, all, n.Name)
-		if not == nil || err != nil {
-			return n.Name, err
-		}
-	}
-	return "", missing
+	return "", nil
 }
 
 // missingMedium says which of the media is not on a node, if any, and what is

@@ -19,7 +19,6 @@ package machine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -75,36 +74,44 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	if no := append(c.refusals(c.sourceConfig()), prohibited...); len(no) > 0 {
 		return nil, refuse(allocating, "%s", strings.Join(no, "; "))
 	}
+	if err := e.place(ctx, m, c); err != nil {
+		return nil, err
+	}
 	return c, e.check(ctx, c)
 }
 
-// chooseNode decides where a VM is created. What was decided before stands,
-// unless the spec has come to name another node, or that node is offline.
+// chooseNode is the node that a VM has to be created on, or none if placement is
+// to choose one. What was decided before stands, unless the spec has come to name
+// another node, that node is offline, or nothing came of it.
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := value(m.Parameters().Node)
 	before := m.GetAnnotations()[AnnotationNode]
 	off, err := e.offline(ctx, before)
-	if err != nil || before != "" && !off && (wanted == "" || wanted == before) {
+	if err != nil || before != "" && !off && (wanted == before || wanted == "" && !e.mayMove(m)) {
 		return before, err
 	}
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
 		return "", err
 	}
-	if s != nil && !s.Shared {
-		if wanted == "" || wanted == s.Node {
-			return pickNode(nodes, s.Node)
-		}
+	local := s != nil && !s.Shared
+	if local && wanted != "" && wanted != s.Node {
 		return s.Node, mayTravel(m.Parameters(), s, nodes)
 	}
-	return pickNode(nodes, cmp.Or(wanted, e.defaults.Node))
+	if wanted == "" && !local && m.Parameters().Placement == nil {
+		wanted = e.defaults.Node
+	}
+	if wanted == "" {
+		return "", nil
+	}
+	return wanted, mustTake(nodes, wanted)
 }
 
 // mayTravel says why a clone cannot be made on the source's node and go to the
 // node that the spec names from there, which is what is done where its disks are
 // on local storage.
 func mayTravel(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.Node) error {
-	if _, err := pickNode(nodes, *p.Node); err != nil {
+	if err := mustTake(nodes, *p.Node); err != nil {
 		return err
 	}
 	if !fullClone(p.Clone, s) {
@@ -114,63 +121,29 @@ func mayTravel(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.Node) e
 	return nil
 }
 
-// pickNode is the node wanted, or without one the online node with the most free
-// memory.
-func pickNode(nodes []proxmox.Node, wanted string) (string, error) {
-	var best *proxmox.Node
-	for i, n := range nodes {
+// mustTake says why a node that is settled cannot take a VM.
+func mustTake(nodes []proxmox.Node, name string) error {
+	names := make([]string, 0, len(nodes))
+	for _, n := range nodes {
 		switch {
-		case wanted != "" && n.Name != wanted:
-		case wanted != "" && !n.Online():
-			return "", errors.Errorf("node %q is %s", wanted, n.Status)
-		case n.Online() && (best == nil || freer(n, *best)):
-			best = &nodes[i]
-		}
-	}
-	if best != nil {
-		return best.Name, nil
-	}
-	if wanted != "" {
-		names := make([]string, 0, len(nodes))
-		for _, n := range nodes {
+		case n.Name != name:
 			names = append(names, n.Name)
+		case !n.Online():
+			return errors.Errorf("node %q is %s", name, n.Status)
+		default:
+			return nil
 		}
-		return "", refuse(allocating, "node '%s' not found%s", wanted, instead("nodes", names))
 	}
-	return "", errors.New("no node of the cluster is online")
-}
-
-func freer(a, b proxmox.Node) bool {
-	x, y := a.MaxMemory-a.Memory, b.MaxMemory-b.Memory
-	return x > y || x == y && a.Name < b.Name
+	return refuse(allocating, "node '%s' not found%s", name, instead("nodes", names))
 }
 
 // check looks whether what the spec names exists where the VM is to be.
 func (e *external) check(ctx context.Context, c *creation) error {
-	if err := e.checkMemory(ctx, c); err != nil {
-		return err
-	}
 	if err := e.checkStorages(ctx, c); err != nil {
 		return err
 	}
 	return e.checkBridges(ctx, c)
 }
-
-func (e *external) checkMemory(ctx context.Context, c *creation) error {
-	nodes, err := e.inventory.Nodes(ctx)
-	if err != nil || c.Memory == nil {
-		return err
-	}
-	for _, n := range nodes {
-		if n.Name == c.node && n.MaxMemory > 0 && c.Memory.Value() > n.MaxMemory {
-			return refuse(overcommitting, "insufficient resources on node %s: memory %s of %s requested",
-				n.Name, mib(c.Memory.Value()), mib(n.MaxMemory))
-		}
-	}
-	return nil
-}
-
-func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes/int64(proxmox.MiB)) }
 
 // checkStorages looks at the node that the VM is created on, and at the one that
 // it goes to from there.
@@ -244,18 +217,11 @@ func (c *creation) travels() []string {
 
 // checkBridges does without the check if the user may not list bridges.
 func (e *external) checkBridges(ctx context.Context, c *creation) error {
-	var names []string
-	for _, n := range c.Networks {
-		if n.Bridge != nil {
-			names = append(names, *n.Bridge)
-		} else if c.sourceConfig()[c.devices.Networks[n.Name]] == "" {
-			names = append(names, c.defaults.Bridge)
-		}
-	}
+	names := c.bridges()
 	if len(names) == 0 {
 		return nil
 	}
-	bridges, err := e.client.Bridges(ctx, c.node)
+	bridges, err := e.inventory.Bridges(ctx, c.node)
 	if proxmox.IsAuthorization(err) {
 		return nil
 	}

@@ -151,11 +151,11 @@ func TestMedia(t *testing.T) {
 		},
 		"NoStorage": {
 			reason: "A storage that is missing is named.", spec: v1alpha1.MachineParameters{ISO: new("nowhere:iso/debian.iso")},
-			err: "storage 'nowhere' not found on node pve1",
+			err: "storage 'nowhere' not found",
 		},
 		"WrongStorage": {
 			reason: "A storage that holds other things is named.", spec: v1alpha1.MachineParameters{ISO: new("ceph:iso/debian.iso")},
-			err: "the content of storage 'ceph' is images, not iso",
+			err: "storage 'ceph' does not take iso: its content is images",
 		},
 	}
 	for name, tc := range cases {

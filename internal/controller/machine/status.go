@@ -97,6 +97,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
 		Disks:          v.disks(d),
 		Networks:       v.networks(d),
 		PendingChanges: v.pendingChanges(),
+		Placement:      before.Placement,
 		LastTask:       before.LastTask,
 		PowerAction:    before.PowerAction,
 		LastUpdated:    before.LastUpdated,

@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+// Sharing returns a function that says whether the provider configuration of
+// another resource is for the same PVE cluster: whether it names one of the
+// endpoints. It is good for one look at many resources, whose configurations it
+// reads once each; one that cannot be read is not for the same cluster.
+func (c *Connector) Sharing(ctx context.Context, endpoints []string) func(resource.Managed) bool {
+	ours := hosts(endpoints)
+	known := map[reference]bool{}
+	return func(mg resource.Managed) bool {
+		ref, err := referenceOf(mg)
+		if err != nil {
+			return false
+		}
+		same, ok := known[ref]
+		if !ok {
+			_, spec, err := c.resolve(ctx, ref)
+			same = err == nil && slices.ContainsFunc(hosts(spec.Endpoints), func(h string) bool { return slices.Contains(ours, h) })
+			known[ref] = same
+		}
+		return same
+	}
+}
+
+// hosts of endpoints with their ports, however the endpoints are written.
+func hosts(endpoints []string) []string {
+	all := make([]string, 0, len(endpoints))
+	for _, e := range endpoints {
+		u, err := url.Parse(strings.ToLower(e))
+		if err != nil {
+			continue
+		}
+		h := u.Host
+		if u.Port() == "" {
+			h += ":8006"
+		}
+		all = append(all, h)
+	}
+	return all
+}

@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/placement"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// What PVE gives a VM that says nothing about it.
+const (
+	defaultMemory = 512 << 20
+	contentImages = "images"
+)
+
+// occupants of the cluster: what PVE lists, and the Machines that it does not
+// list yet or not as they are going to be.
+func occupants(guests []proxmox.Guest, machines []Machine, bookings map[types.UID]booking, d defaults) []placement.Occupant {
+	byID := make(map[int]proxmox.Guest, len(guests))
+	for _, g := range guests {
+		byID[g.VMID] = g
+	}
+	owned := make(map[int]bool, len(machines))
+	out := make([]placement.Occupant, 0, len(guests)+len(machines))
+	for _, m := range machines {
+		vmid, _ := strconv.Atoi(meta.GetExternalName(m)) // Zero is no guest's.
+		g, listed := byID[vmid]
+		if listed && g.Template {
+			continue
+		}
+		if o, ok := occupantOf(m, g, bookings, byID, d); ok {
+			owned[vmid] = true
+			out = append(out, o)
+		}
+	}
+	for _, g := range guests {
+		if !g.Template && !owned[g.VMID] {
+			out = append(out, occupant(g))
+		}
+	}
+	return out
+}
+
+func occupant(g proxmox.Guest) placement.Occupant {
+	return placement.Occupant{Node: g.Node, Runs: g.Status != "stopped", CPUs: g.MaxCPU, Memory: g.MaxMemory}
+}
+
+// settled says whether PVE shows a guest as it is going to be: not one that has
+// just been created or is still being copied, maybe on another node.
+func settled(g proxmox.Guest) bool {
+	return g.VMID != 0 && g.Status != "unknown" && g.MaxMemory > 0 && !slices.Contains([]string{"clone", "create", "migrate"}, g.Lock)
+}
+
+// occupantOf a Machine, if it has a VM or a node to have one on.
+func occupantOf(m Machine, g proxmox.Guest, bookings map[types.UID]booking, guests map[int]proxmox.Guest, d defaults) (placement.Occupant, bool) {
+	o := occupant(g)
+	b, booked := bookings[m.GetUID()]
+	switch {
+	case settled(g):
+	case booked:
+		o = b.Occupant
+	case m.GetAnnotations()[AnnotationNode] != "" && !meta.WasDeleted(m):
+		o = needOf(m, sourceOf(m, guests), d)
+		o.Node = m.GetAnnotations()[AnnotationNode]
+	}
+	o.Runs = o.Runs || !meta.WasDeleted(m) && runs(m.Parameters())
+	o.ID, o.Namespace, o.Labels = string(m.GetUID()), m.GetNamespace(), m.GetLabels()
+	o.Rules = rulesOf(m)
+	return o, o.Node != ""
+}
+
+func rulesOf(m Machine) v1alpha1.MachinePlacement {
+	if p := m.Parameters().Placement; p != nil {
+		return *p
+	}
+	return v1alpha1.MachinePlacement{}
+}
+
+// runs says whether the VM is to run.
+func runs(p *v1alpha1.MachineParameters) bool {
+	return p.PowerState == nil || *p.PowerState == v1alpha1.PowerStateRunning
+}
+
+// sourceOf a Machine as far as the list of guests tells.
+func sourceOf(m Machine, guests map[int]proxmox.Guest) map[string]string {
+	vmid, _ := strconv.Atoi(m.GetAnnotations()[AnnotationSource])
+	g, ok := guests[vmid]
+	if !ok {
+		return nil
+	}
+	return map[string]string{"memory": strconv.FormatInt(g.MaxMemory/int64(proxmox.MiB), 10), "cores": strconv.Itoa(g.MaxCPU)}
+}
+
+// needOf a Machine whose VM starts with a configuration. Only the disks of one
+// that is made from nothing are known by its spec alone.
+func needOf(m Machine, config map[string]string, d defaults) placement.Occupant {
+	p := m.Parameters()
+	o := placement.Occupant{Runs: runs(p), CPUs: cpusOf(p, config), Memory: memoryOf(p, config)}
+	for _, k := range p.Disks {
+		if m.GetAnnotations()[AnnotationSource] == "" {
+			o.Disks = append(o.Disks, newRoom(k, d.Storage))
+		}
+	}
+	return o
+}
+
+// newRoom for a disk that is made.
+func newRoom(k v1alpha1.MachineDisk, defaultStorage string) placement.Disk {
+	return placement.Disk{Storage: cmp.Or(value(k.Storage), defaultStorage), Content: contentImages, Bytes: int64(diskSize(k))}
+}
+
+func cpusOf(p *v1alpha1.MachineParameters, config map[string]string) int {
+	cores, sockets := integer(config["cores"], 1), integer(config["sockets"], 1)
+	if p.CPU != nil && p.CPU.Cores != nil {
+		cores = *p.CPU.Cores
+	}
+	if p.CPU != nil && p.CPU.Sockets != nil {
+		sockets = *p.CPU.Sockets
+	}
+	return int(cores) * int(sockets)
+}
+
+func memoryOf(p *v1alpha1.MachineParameters, config map[string]string) int64 {
+	if p.Memory != nil {
+		return p.Memory.Value()
+	}
+	n := integer(strings.TrimPrefix(config["memory"], "current="), 0)
+	if n == 0 {
+		return defaultMemory
+	}
+	return int64(n) * int64(proxmox.MiB)
+}

@@ -1,0 +1,246 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/placement"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// reasonPlaced is the event that says why a node was chosen.
+const reasonPlaced xpevent.Reason = "Placed"
+
+// place chooses the node of a VM to create, or finds whether the one that is
+// settled can take it.
+func (e *external) place(ctx context.Context, m Machine, c *creation) error {
+	d, err := e.choose(ctx, m, c, e.fleet.decide)
+	if err != nil {
+		return e.unplaced(m, c, err)
+	}
+	if c.node == "" || c.chosen == nil {
+		c.chosen = &d
+	}
+	c.node = d.Node
+	return nil
+}
+
+// choose a node. What takes a call for each node to learn is asked of the node
+// that is chosen only; if that cannot take the VM after all, the next is chosen.
+func (e *external) choose(ctx context.Context, m Machine, c *creation, decide decider) (placement.Decision, error) {
+	s, err := e.survey(ctx, c)
+	if err != nil {
+		return placement.Decision{}, err
+	}
+	r := c.request(m, e.settledFor(m, c))
+	for {
+		d, final, err := decide(m, c.need(), func(bookings map[types.UID]booking) (placement.Decision, bool, error) {
+			d, err := placement.Place(r, s.nodes, occupants(s.guests, s.machines, bookings, e.defaults))
+			return d, err == nil && (r.Node != "" || s.known[d.Node]), err
+		})
+		if final || err != nil {
+			return d, err
+		}
+		if err := e.inspect(ctx, m, s, d.Node); err != nil {
+			return d, err
+		}
+	}
+}
+
+// settledFor says who settled the node, if it is.
+func (e *external) settledFor(m Machine, c *creation) string {
+	switch {
+	case c.node == "":
+		return ""
+	case c.node == value(m.Parameters().Node):
+		return "the spec names it"
+	case c.node == m.GetAnnotations()[AnnotationNode]:
+		return "it was chosen before"
+	case c.node == e.defaults.Node:
+		return "it is the provider config's default"
+	}
+	return "the source is there"
+}
+
+// request of a VM to create, with who settled its node.
+func (c *creation) request(m Machine, why string) placement.Request {
+	need := c.need()
+	r := placement.Request{
+		ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m),
+		Node: c.node, Why: why, Current: m.GetAnnotations()[AnnotationNode],
+		Runs: need.Runs, CPUs: need.CPUs, Memory: need.Memory,
+	}
+	if c.node != "" {
+		return r // What is on a node that is settled is checked with better advice.
+	}
+	r.Disks, r.Bridges, r.Mappings = need.Disks, c.bridges(), c.mappings()
+	for _, v := range media(m.Parameters()) {
+		r.Disks = append(r.Disks, placement.Disk{Storage: v.storage(), Content: v.content})
+	}
+	if c.source != nil {
+		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
+		if !c.source.Shared {
+			r.Source.Nodes = []string{c.source.Node}
+		}
+	}
+	return r
+}
+
+// need of a VM to create, wherever that is.
+func (c *creation) need() placement.Occupant {
+	config := c.sourceConfig()
+	return placement.Occupant{
+		Runs: runs(c.MachineParameters), CPUs: cpusOf(c.MachineParameters, config), Memory: memoryOf(c.MachineParameters, config),
+		Disks: c.room(),
+	}
+}
+
+// room that the disks of a VM take. Those of a linked clone take none at first,
+// but their storage must be there.
+func (c *creation) room() []placement.Disk {
+	config := c.sourceConfig()
+	declared := map[string]v1alpha1.MachineDisk{}
+	var all []placement.Disk
+	for _, k := range c.Disks {
+		device := c.devices.Disks[k.Name]
+		declared[device] = k
+		if config[device] == "" {
+			all = append(all, newRoom(k, c.defaults.Storage))
+		}
+	}
+	for _, device := range disksOf(config) {
+		d, err := proxmox.ParseDisk(config[device])
+		if err != nil {
+			continue
+		}
+		room := placement.Disk{Storage: d.Storage(), Content: contentImages}
+		if size, _ := d.Size(); fullClone(c.Clone, c.source) {
+			room.Bytes = int64(max(size, diskSize(declared[device])))
+		}
+		all = append(all, room)
+	}
+	return all
+}
+
+// bridges that the networks of a VM need.
+func (c *creation) bridges() []string {
+	var names []string
+	for _, n := range c.Networks {
+		if n.Bridge != nil {
+			names = append(names, *n.Bridge)
+		} else if c.sourceConfig()[c.devices.Networks[n.Name]] == "" {
+			names = append(names, c.defaults.Bridge)
+		}
+	}
+	return names
+}
+
+// mappings that the host devices of a VM are taken from.
+func (c *creation) mappings() []string {
+	var names []string
+	for _, d := range c.PCIDevices {
+		if d.Mapping != nil {
+			names = append(names, *d.Mapping)
+		}
+	}
+	return names
+}
+
+// unplaced is why a VM has no place, shown where it belongs. It is not asked
+// again before something has changed.
+func (e *external) unplaced(m Machine, c *creation, err error) error {
+	var no *placement.NoFitError
+	if !errors.As(err, &no) {
+		return err
+	}
+	for _, r := range no.Rejections {
+		if r.Memory > 0 {
+			e.log.Info("Insufficient resources", "node", r.Node, "requested_memory", r.Memory/int64(proxmox.MiB), "available", r.Available/int64(proxmox.MiB))
+		}
+	}
+	shown := refusal{error: err, condition: allocating}
+	switch no.Kind() {
+	case placement.Resources:
+		shown.condition = overcommitting
+	case placement.Network:
+		shown.condition = networking
+	case placement.Outdone, placement.Excluded, placement.Down, placement.Missing:
+	}
+	e.queue.add(m, shown, func(ctx context.Context) error {
+		_, err := e.choose(ctx, m, c, e.fleet.look)
+		return err
+	})
+	return shown
+}
+
+// mayMove says whether a node that was chosen before may be given up: a creation
+// was never started there, or is known to have failed. One whose outcome is not
+// known has to be looked for where it was started.
+func (e *external) mayMove(m Machine) bool {
+	t, ok := e.tasks.last(m)
+	failed := ok && !t.OK() && slices.Contains([]string{"qmcreate", "qmclone"}, t.Type)
+	return failed || meta.GetExternalCreatePending(m).IsZero()
+}
+
+// mostOthers that an event names.
+const mostOthers = 10
+
+// announce why a node was chosen.
+func (e *external) announce(m Machine, d placement.Decision) {
+	parts := []string{fmt.Sprintf("Node %s was chosen: %s", d.Node, d.Reason)}
+	for i, o := range d.Others {
+		if i == mostOthers {
+			parts = append(parts, fmt.Sprintf("and %d more", len(d.Others)-i))
+			break
+		}
+		parts = append(parts, o.Node+": "+o.Reason)
+	}
+	e.record.Event(m, xpevent.Normal(reasonPlaced, strings.Join(parts, "; ")))
+}
+
+// placementAnnotation keeps a decision for the status.
+func placementAnnotation(d placement.Decision) string {
+	o := v1alpha1.MachinePlacementObservation{Node: d.Node, Reason: d.Reason}
+	for _, r := range d.Others {
+		o.Others = append(o.Others, v1alpha1.MachinePlacementRejection{Node: r.Node, Reason: r.Reason})
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		return "" // Strings can always be written.
+	}
+	return string(b)
+}
+
+// placementOf a Machine as it was kept, or nil.
+func placementOf(m Machine) *v1alpha1.MachinePlacementObservation {
+	o := &v1alpha1.MachinePlacementObservation{}
+	if err := json.Unmarshal([]byte(m.GetAnnotations()[AnnotationPlacement]), o); err != nil || o.Node == "" {
+		return nil
+	}
+	return o
+}

@@ -1,0 +1,392 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/placement"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const gib = int64(proxmox.GiB)
+
+// fresh is a Machine that was never tried to be created.
+func fresh(m *namespaced.Machine) {
+	for _, a := range []string{AnnotationNode, AnnotationDevices, meta.AnnotationKeyExternalCreatePending} {
+		delete(m.Annotations, a)
+	}
+}
+
+// fleetOf Machines and ProxmoxNodes.
+func fleetOf(t *testing.T, objects ...runtime.Object) *Fleet {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	f := NewFleet()
+	kube := fake.NewClientBuilder().WithScheme(s).WithRuntimeObjects(objects...).Build()
+	f.Add(kube, &namespaced.MachineList{})
+	f.Add(kube, &namespaced.ProxmoxNodeList{})
+	f.Add(kube, &namespaced.ProxmoxClusterList{})
+	return f
+}
+
+func proxmoxNode(name string, p v1alpha1.ProxmoxNodeParameters) *namespaced.ProxmoxNode {
+	return &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: name, Labels: map[string]string{"zone": name}}, Spec: namespaced.ProxmoxNodeSpec{ForProvider: p}}
+}
+
+func TestPlaceMachine(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*namespaced.Machine)
+		setup  func(*bench)
+
+		node      string
+		says      string // of the decision
+		condition conditionOf
+		err       string
+	}{
+		"Free": {
+			reason: "Without a word of the user the least used node is chosen, and why is kept.",
+			node:   "pve1", says: `{"node":"pve1","reason":"Balanced: 2 % of its memory would be assigned","others":[{"node":"pve2","reason":"fits less well: Balanced: 4 % of its memory would be assigned"}]}`,
+		},
+		"Named": {
+			reason: "A node that the spec names is taken.",
+			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
+			node:   "pve2", says: `{"node":"pve2","reason":"the spec names it"}`,
+		},
+		"Rules": {
+			reason: "The rules of the user count.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve2"}}
+			},
+			node: "pve2", says: "not among placement.nodes",
+		},
+		"Labels": {
+			reason: "The labels of ProxmoxNodes count.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "pve2"}}
+			},
+			setup: func(b *bench) { b.fleet = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{})) },
+			node:  "pve2",
+		},
+		"Cordoned": {
+			reason: "What ProxmoxNodes say of themselves counts.",
+			setup: func(b *bench) {
+				b.fleet = fleetOf(t, proxmoxNode("first", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1"), Schedulable: new(false)}))
+			},
+			node: "pve2", says: "not schedulable",
+		},
+		"DeclaredLabels": {
+			reason: "Labels that are declared for the node count more than the resource's own.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "b"}}
+			},
+			setup: func(b *bench) {
+				b.fleet = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{Labels: map[string]string{"zone": "b"}}))
+			},
+			node: "pve2",
+		},
+		"ByCluster": {
+			reason: "A ProxmoxNode that names its ProxmoxCluster is of that one's PVE cluster.",
+			setup: func(b *bench) {
+				c := &namespaced.ProxmoxCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "production"}}
+				b.fleet = fleetOf(t, c, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Cluster: new("production"), Schedulable: new(false)}))
+				b.shares = func(mg resource.Managed) bool { return mg.GetName() == "production" }
+			},
+			node: "pve2",
+		},
+		"OtherCluster": {
+			reason: "ProxmoxNodes of other clusters do not.",
+			setup: func(b *bench) {
+				b.fleet = fleetOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))
+				b.shares = func(resource.Managed) bool { return false }
+			},
+			node: "pve1",
+		},
+		"MaxVMs": {
+			reason: "Nobody passes a limit, not even who names the node.",
+			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
+			setup: func(b *bench) {
+				b.fleet = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{MaxVMs: new(int32(0))}))
+			},
+			condition: overcommitting, err: "insufficient resources on node pve2: 0 VMs of maxVMs 0",
+		},
+		"Full": {
+			reason:    "Where nothing fits, it is said of each node.",
+			change:    func(m *namespaced.Machine) { m.Spec.ForProvider.Memory = quantity("63Gi") },
+			condition: overcommitting,
+			err:       "no node can take the VM: pve1: insufficient resources on node pve1: memory 64512 MiB requested, 62464 MiB available; pve2: insufficient",
+		},
+		"Bridge": {
+			reason: "A bridge that no node has is the network's fault.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}
+			},
+			condition: networking, err: "pve1, pve2: bridge 'vmbr9' not found",
+		},
+		"BridgesHidden": {
+			reason: "Who may not list bridges leaves it to PVE.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}
+			},
+			setup: func(b *bench) { b.errs["Bridges"] = refused(403, "Permission check failed") },
+			node:  "pve1",
+		},
+		"Storage": {
+			reason: "A storage that no node has is nowhere.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G"), Storage: new("fast")}}
+			},
+			condition: allocating, err: "pve1, pve2: storage 'fast' not found",
+		},
+		"StorageFull": {
+			reason: "A storage without room sends the VM elsewhere.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("20G")}}
+			},
+			setup: func(b *bench) { b.storages[0].MaxDisk, b.storages[0].Disk = 100*gib, 90*gib },
+			node:  "pve2", says: "storage 'local-lvm': 20480 MiB requested, 5120 MiB available",
+		},
+		"LocalTemplate": {
+			reason: "A clone of a template on local storage is made where that is.",
+			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Template = template("debian") },
+			setup:  func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
+			node:   "pve2", says: "the source (VM 9000 on node pve2) cannot be reached",
+		},
+		"LocalTemplateExcluded": {
+			reason: "Not even that breaks a rule.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Template = template("debian")
+				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
+			},
+			setup:     func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
+			condition: allocating, err: "no node can take the VM: pve1: the source (VM 9000 on node pve2) cannot be reached; pve2: not among",
+		},
+		"Decided": {
+			reason: "What was decided is not changed while a creation may be under way.",
+			change: func(m *namespaced.Machine) {
+				m.Annotations[AnnotationNode] = "pve2"
+				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
+			},
+			node: "pve2",
+		},
+		"DecidedThenOffline": {
+			reason: "Unless the node is gone.",
+			change: func(m *namespaced.Machine) {
+				m.Annotations[AnnotationNode] = "pve2"
+				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
+			},
+			setup: func(b *bench) { b.nodes[1].Status = "offline" },
+			node:  "pve1", says: "it is offline",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) {
+				fresh(m)
+				if tc.change != nil {
+					tc.change(m)
+				}
+			})
+			if tc.setup != nil {
+				tc.setup(b)
+			}
+			s := b.reconcile(t.Context())
+			if tc.err != "" {
+				var r refusal
+				if !errors.As(s.err, &r) || r.condition != tc.condition || !strings.Contains(s.err.Error(), tc.err) {
+					t.Errorf("\n%s\nwant %q for condition %d, got %v", tc.reason, tc.err, tc.condition, s.err)
+				}
+				return
+			}
+			a := b.m.GetAnnotations()
+			if s.err != nil || a[AnnotationNode] != tc.node || !strings.Contains(a[AnnotationPlacement], tc.says) {
+				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[AnnotationNode], a[AnnotationPlacement], s.err)
+			}
+		})
+	}
+}
+
+// TestNoHerd creates Machines one after the other while PVE does not show any of
+// them yet.
+func TestNoHerd(t *testing.T) {
+	var objects []runtime.Object
+	var benches []*bench
+	for _, id := range []string{"a", "b", "c", "d"} {
+		b := newBench(t, func(m *namespaced.Machine) {
+			fresh(m)
+			m.Name, m.UID, m.Spec.ForProvider.Memory = id, types.UID(id), quantity("20Gi")
+		})
+		benches, objects = append(benches, b), append(objects, b.m.DeepCopy())
+	}
+	f := fleetOf(t, objects...)
+	count := map[string]int{}
+	for _, b := range benches {
+		b.fleet = f
+		if s := b.reconcile(t.Context()); s.err != nil {
+			t.Fatal(s.err)
+		}
+		count[b.m.GetAnnotations()[AnnotationNode]]++
+	}
+	if diff := cmp.Diff(map[string]int{"pve1": 2, "pve2": 2}, count); diff != "" {
+		t.Errorf("Machines that are being created count at once: -want, +got:\n%s", diff)
+	}
+}
+
+func TestWaiting(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) { fresh(m); m.Spec.ForProvider.Memory = quantity("63Gi") })
+	if s := b.reconcile(t.Context()); s.err == nil {
+		t.Fatal("want no place for the Machine")
+	}
+	calls := 0
+	for _, name := range []string{"Guests", "FreshGuests", "Nodes", "Storages", "Config", "Bridges", "RecentTasks"} {
+		b.on[name] = func() { calls++ }
+	}
+	if s := b.reconcile(t.Context()); s.err == nil || calls != 0 || !strings.Contains(s.err.Error(), "insufficient resources") {
+		t.Errorf("A Machine that waits says why and costs no calls: got %v after %d calls", s.err, calls)
+	}
+	b.queue.look(t.Context())
+	if len(b.woken) != 0 {
+		t.Error("A Machine is not woken while nothing has changed")
+	}
+	b.nodes[1].MaxMemory = 128 * gib
+	b.queue.look(t.Context())
+	if len(b.woken) != 1 {
+		t.Fatal("A Machine is woken when there is a place")
+	}
+	if s := b.reconcile(t.Context()); s.err != nil || b.m.GetAnnotations()[AnnotationNode] != "pve2" {
+		t.Errorf("A Machine that was woken is created: got %v", s.err)
+	}
+}
+
+func TestWaitingEnds(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*bench)
+		held   bool
+		woken  bool
+	}{
+		"Same":    {reason: "Nothing has changed.", change: func(*bench) {}, held: true},
+		"Spec":    {reason: "Another spec may have a place.", change: func(b *bench) { b.m.Generation++ }},
+		"Labels":  {reason: "So may other labels.", change: func(b *bench) { b.m.Labels = map[string]string{"a": "b"} }},
+		"Deleted": {reason: "What is deleted needs none.", change: func(b *bench) { b.m.DeletionTimestamp = new(metav1.Now()) }},
+		"Reasons": {reason: "Other reasons have to be shown.", change: func(b *bench) { b.nodes[0].Status = "offline" }, woken: true},
+		"Error":   {reason: "So have errors.", change: func(b *bench) { b.errs["Nodes"] = errors.New("boom") }, woken: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) { fresh(m); m.Spec.ForProvider.Memory = quantity("63Gi") })
+			b.reconcile(t.Context())
+			tc.change(b)
+			b.queue.look(t.Context())
+			if held := b.queue.held(b.m) != nil; held != tc.held || (len(b.woken) > 0) != tc.woken {
+				t.Errorf("\n%s\nwant held %t and woken %t, got %t and %d", tc.reason, tc.held, tc.woken, held, len(b.woken))
+			}
+		})
+	}
+}
+
+func TestOccupants(t *testing.T) {
+	web := map[string]string{"app": "web"}
+	machine := func(change func(*namespaced.Machine)) Machine {
+		m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "web", Labels: web, Annotations: map[string]string{
+			meta.AnnotationKeyExternalName: "100", AnnotationNode: "pve2",
+		}}}
+		m.Spec.ForProvider.Memory = quantity("4Gi")
+		if change != nil {
+			change(m)
+		}
+		return m
+	}
+	listed := proxmox.Guest{VMID: 100, Node: "pve1", Status: "running", MaxCPU: 2, MaxMemory: 8 * gib}
+	with := func(change func(*proxmox.Guest)) []proxmox.Guest {
+		g := listed
+		change(&g)
+		return []proxmox.Guest{g}
+	}
+	ours := placement.Occupant{ID: "web", Namespace: "team", Labels: web, Runs: true}
+	at := func(node string, cpus int, memory int64) []placement.Occupant {
+		o := ours
+		o.Node, o.CPUs, o.Memory = node, cpus, memory
+		return []placement.Occupant{o}
+	}
+	cases := map[string]struct {
+		reason   string
+		guests   []proxmox.Guest
+		machines []Machine
+		bookings map[types.UID]booking
+		want     []placement.Occupant
+	}{
+		"Stranger": {reason: "Every guest counts.", guests: []proxmox.Guest{listed}, want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}}},
+		"Stopped":  {reason: "What is stopped does not run.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }), want: []placement.Occupant{{Node: "pve1", CPUs: 2, Memory: 8 * gib}}},
+		"Template": {reason: "Templates never run.", guests: with(func(g *proxmox.Guest) { g.Template = true })},
+		"Ours":     {reason: "A Machine's VM is where it is, whatever was chosen once.", guests: []proxmox.Guest{listed}, machines: []Machine{machine(nil)}, want: at("pve1", 2, 8*gib)},
+		"OursStopped": {
+			reason: "One that is about to start counts as running.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }),
+			machines: []Machine{machine(nil)}, want: at("pve1", 2, 8*gib),
+		},
+		"NotListed": {reason: "A Machine counts before PVE shows its VM, after a restart too.", machines: []Machine{machine(nil)}, want: at("pve2", 1, 4*gib)},
+		"Undecided": {reason: "But not without a node.", machines: []Machine{machine(func(m *namespaced.Machine) { delete(m.Annotations, AnnotationNode) })}, want: []placement.Occupant{}},
+		"Deleted":   {reason: "One that is gone and deleted does not.", machines: []Machine{machine(func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })}, want: []placement.Occupant{}},
+		"Booked": {
+			reason: "What was chosen just now counts, whatever the annotation says.", machines: []Machine{machine(nil)},
+			bookings: map[types.UID]booking{"web": {Occupant: placement.Occupant{Node: "pve3", CPUs: 4, Memory: gib}}}, want: at("pve3", 4, gib),
+		},
+		"BeingCloned": {
+			reason: "A clone that is being copied counts where it goes.", machines: []Machine{machine(nil)},
+			guests: with(func(g *proxmox.Guest) { g.Lock = "clone" }), want: at("pve2", 1, 4*gib),
+		},
+		"JustCreated": {
+			reason: "PVE knows nothing of a VM in its first seconds.", machines: []Machine{machine(nil)},
+			guests: with(func(g *proxmox.Guest) { g.Status, g.MaxMemory, g.MaxCPU = "unknown", 0, 0 }), want: at("pve2", 1, 4*gib),
+		},
+		"OfTemplate": {
+			reason: "What the spec leaves to the template is the template's.",
+			guests: []proxmox.Guest{{VMID: 9000, Template: true, MaxCPU: 2, MaxMemory: 3 * gib}},
+			machines: []Machine{machine(func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Memory, m.Annotations[AnnotationSource] = nil, "9000"
+			})},
+			want: at("pve2", 2, 3*gib),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := occupants(tc.guests, tc.machines, tc.bookings, defaults{})
+			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func template(name string) *intstr.IntOrString { return new(intstr.FromString(name)) }
