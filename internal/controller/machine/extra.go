@@ -192,21 +192,8 @@ func (x extra) same(now, want string) bool {
 		return true
 	case x.structured:
 		return sameProperties(x.defaultKey)(now, want)
-	case sameNumber(now, want):
-		return true
 	}
-	return boolean(now) != "" && boolean(now) == boolean(want)
-}
-
-// boolean is the form in which PVE keeps what it takes for a boolean, or empty.
-func boolean(s string) string {
-	switch strings.ToLower(s) {
-	case "1", "on", "yes", "true":
-		return "1"
-	case "0", "off", "no", "false":
-		return "0"
-	}
-	return ""
+	return sameNumber(now, want)
 }
 
 // extraRefusals are names that extraConfig does not take.

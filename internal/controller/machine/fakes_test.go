@@ -426,8 +426,9 @@ func allowed(m Machine, a xpv2.ManagementAction) bool {
 }
 
 // reconcile calls what the managed reconciler calls.
-func (b *bench) reconcile(ctx context.Context) step {
-	e := b.external()
+func (b *bench) reconcile(ctx context.Context) step { return b.reconcileWith(ctx, b.external()) }
+
+func (b *bench) reconcileWith(ctx context.Context, e *external) step {
 	o, err := e.Observe(ctx, b.m)
 	s := step{exists: o.ResourceExists, upToDate: o.ResourceUpToDate, err: err}
 	switch {

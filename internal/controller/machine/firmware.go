@@ -31,12 +31,6 @@ const (
 	tpmDevice = "tpmstate0"
 )
 
-// What a new variable store and a new TPM are if the spec does not say.
-const (
-	defaultEFIType    = "4m"
-	defaultTPMVersion = "v2.0"
-)
-
 // A firmwareDisk is a disk of the VM's firmware as the spec wants it.
 type firmwareDisk struct {
 	device, field   string
@@ -44,10 +38,18 @@ type firmwareDisk struct {
 	storage, format *string
 
 	// made are the parts that are decided when the disk is made.
-	made []part
+	made []decided
 
 	// changeable are the parts that may change later.
 	changeable []part
+}
+
+// A decided part of a disk cannot change.
+type decided struct {
+	part
+
+	// initial is the value of a new disk if the spec has none.
+	initial string
 }
 
 // firmware disks that the spec declares.
@@ -56,9 +58,9 @@ func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
 	if e := p.EFIDisk; e != nil {
 		disks = append(disks, firmwareDisk{
 			device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
-			made: []part{
-				{key: "efitype", value: e.Type, absent: "2m"},
-				{key: "pre-enrolled-keys", value: optional(e.PreEnrolledKeys, bit), absent: "0"},
+			made: []decided{
+				{part: part{key: "efitype", value: e.Type, absent: "2m"}, initial: "4m"},
+				{part: part{key: "pre-enrolled-keys", value: optional(e.PreEnrolledKeys, bit), absent: "0"}},
 			},
 			changeable: []part{{key: "ms-cert", value: e.MSCertificate}},
 		})
@@ -66,7 +68,7 @@ func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
 	if t := p.TPM; t != nil {
 		disks = append(disks, firmwareDisk{
 			device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
-			made: []part{{key: "version", value: t.Version, absent: "v1.2"}},
+			made: []decided{{part: part{key: "version", value: t.Version, absent: "v1.2"}, initial: "v2.0"}},
 		})
 	}
 	return disks
@@ -89,12 +91,10 @@ func (f firmwareDisk) option(defaultStorage string) option {
 func (f firmwareDisk) create(defaultStorage string) proxmox.Disk {
 	d := proxmox.Disk{Volume: cmp.Or(value(f.storage), defaultStorage) + ":1"}
 	overlay(&d.Options, part{key: "format", value: f.format})
-	overlay(&d.Options, f.made...)
-	switch {
-	case f.device == efiDevice && !d.Options.Has("efitype"):
-		d.Options.Set("efitype", defaultEFIType)
-	case f.device == tpmDevice && !d.Options.Has("version"):
-		d.Options.Set("version", defaultTPMVersion)
+	for _, m := range f.made {
+		if v := cmp.Or(value(m.value), m.initial); v != "" {
+			d.Options.Set(m.key, v)
+		}
 	}
 	return d
 }

@@ -50,6 +50,9 @@ type option struct {
 
 // equal says whether the option has the wanted value.
 func (o option) equal(now, want string) bool {
+	if now == want {
+		return true
+	}
 	if now == "" {
 		now = o.absent
 	}

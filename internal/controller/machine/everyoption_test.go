@@ -1,0 +1,233 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package machine
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"sigs.k8s.io/yaml"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// A cluster is a simulated one, with a client and an inventory of its own.
+type cluster struct {
+	*simulator.Server
+
+	client    *proxmox.Client
+	inventory *inventory.Cluster
+	writes    atomic.Int32
+	vmids     int
+}
+
+func newCluster(t *testing.T, version string) *cluster {
+	t.Helper()
+	c := &cluster{vmids: 10000}
+	c.Server = simulator.NewTest(t, simulator.Options{Version: version, OnRequest: func(r simulator.Request) {
+		if r.Method != http.MethodGet && !strings.HasSuffix(r.Path, "/access/ticket") {
+			c.writes.Add(1)
+		}
+	}})
+	var err error
+	c.client, err = proxmox.New(proxmox.Config{
+		Endpoints: []string{c.URL()}, TLS: proxmox.TLS{CA: c.CA()},
+		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulator.RootPassword},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.inventory = inventory.New(c.client, inventory.WithMaxAge(0), inventory.WithPollInterval(time.Millisecond))
+	t.Cleanup(func() { c.inventory.Close(); c.client.Close() })
+	return c
+}
+
+// A rig drives one Machine on a cluster.
+type rig struct {
+	*bench
+	*cluster
+
+	t *testing.T
+}
+
+func (c *cluster) rig(t *testing.T) *rig {
+	t.Helper()
+	c.vmids++
+	id := strconv.Itoa(c.vmids)
+	b := newBench(t, func(m *namespaced.Machine) {
+		meta.SetExternalName(m, id)
+		meta.AddAnnotations(m, map[string]string{AnnotationAllocated: id})
+	})
+	t.Cleanup(func() { // The longer the lists, the longer everything takes.
+		c.Edit(func(st *simulator.State) { clear(st.Guests) })
+	})
+	return &rig{bench: b, cluster: c, t: t}
+}
+
+func (r *rig) vmid() int { return r.cluster.vmids }
+
+// config of the VM with what is pending, and what of it is pending.
+func (r *rig) config() (config, pending map[string]string) {
+	r.Server.Edit(func(st *simulator.State) {
+		g := st.Guests[r.vmid()]
+		config, pending = map[string]string{}, map[string]string{}
+		for k, v := range g.Config {
+			config[k] = strings.TrimSpace(v)
+		}
+		for k, v := range g.Pending {
+			config[k], pending[k] = v, v
+		}
+		for k := range g.Delete {
+			delete(config, k)
+			pending[k] = ""
+		}
+	})
+	return config, pending
+}
+
+// settle reconciles until nothing is left to do, and says how many calls that
+// wrote anything it took.
+func (r *rig) settle(spec v1alpha1.MachineParameters) int {
+	r.t.Helper()
+	r.m.Spec.ForProvider = spec
+	before := r.cluster.writes.Load()
+	for range 10 {
+		e := r.bench.external()
+		e.client, e.inventory, e.superuser = r.cluster.client, r.cluster.inventory, true
+		wrote := r.cluster.writes.Load()
+		s := r.reconcileWith(r.t.Context(), e)
+		if s.err != nil {
+			r.t.Fatalf("cannot reconcile: %v", s.err)
+		}
+		if r.cluster.writes.Load() > wrote {
+			<-r.woken
+			continue
+		}
+		if s.exists && s.upToDate {
+			return int(r.cluster.writes.Load() - before)
+		}
+	}
+	r.t.Fatalf("not up to date after ten reconciles: %+v", r.m.Status.AtProvider.Difference)
+	return 0
+}
+
+// An optionCase takes one option of PVE through its life. The specs are YAML. In
+// what the option is to be, VOL stands for the volume of a disk; empty means that
+// it is to be gone.
+type optionCase struct {
+	option string
+
+	// with is part of all specs.
+	with string
+
+	first, firstValue   string
+	second, secondValue string
+	none, noneValue     string
+
+	// live is true for a change that a running VM takes up at once.
+	live bool
+	// only is the version that knows the option.
+	only string
+}
+
+func (c optionCase) name() string {
+	return c.option + "_" + regexp.MustCompile(`[^a-zA-Z0-9]+`).ReplaceAllString(c.first, "_")
+}
+
+func parameters(t *testing.T, parts ...string) v1alpha1.MachineParameters {
+	t.Helper()
+	p := v1alpha1.MachineParameters{}
+	if err := yaml.UnmarshalStrict([]byte(strings.Join(parts, "\n")), &p); err != nil {
+		t.Fatalf("cannot read %q: %v", parts, err)
+	}
+	return p
+}
+
+func (r *rig) expect(option, want string) {
+	r.t.Helper()
+	config, _ := r.config()
+	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(want), "VOL", `[a-z-]+:vm-\d+-disk-\d+`) + "$"
+	if !regexp.MustCompile(pattern).MatchString(config[option]) {
+		r.t.Errorf("%s: want %q, got %q", option, want, config[option])
+	}
+}
+
+// to reconciles a spec that changes the option in one call, and sees that
+// nothing is left to do then.
+func (r *rig) to(option, value string, spec v1alpha1.MachineParameters) {
+	r.t.Helper()
+	if n := r.settle(spec); n != 1 {
+		r.t.Errorf("the change to %q took %d calls that write, want 1", value, n)
+	}
+	r.expect(option, value)
+	if n := r.settle(spec); n != 0 {
+		r.t.Errorf("with %q, %d calls wrote although nothing had changed", value, n)
+	}
+}
+
+func (r *rig) live(power string, c optionCase) {
+	r.t.Helper()
+	_, pending := r.config()
+	_, waits := pending[c.option]
+	if power == "Running" && waits == c.live {
+		r.t.Errorf("the change of the running VM: want live %t, got pending %t", c.live, waits)
+	}
+}
+
+func (r *rig) run(c optionCase, power string) {
+	with := []string{"powerState: " + power, c.with}
+	if first := parameters(r.t, append(with, c.first)...); r.settle(first) > 0 {
+		r.expect(c.option, c.firstValue)
+		if n := r.settle(first); n != 0 {
+			r.t.Errorf("%d calls wrote to a VM that was just created", n)
+		}
+	}
+	r.to(c.option, c.secondValue, parameters(r.t, append(with, c.second)...))
+	r.live(power, c)
+	if c.none != "" {
+		r.to(c.option, c.noneValue, parameters(r.t, append(with, c.none)...))
+	}
+	if n := r.settle(parameters(r.t, with...)); n != 0 && !strings.Contains(c.first, "{name:") {
+		r.t.Errorf("%d calls wrote when the option was no longer declared", n)
+	}
+}
+
+func TestEveryOption(t *testing.T) {
+	for _, version := range []string{"8.4", "9.2"} {
+		t.Run(version, func(t *testing.T) {
+			c := newCluster(t, version)
+			for _, o := range slices.Concat(scalarCases(), composedCases(), diskCases(), networkCases(), deviceCases(), extraCases()) {
+				if o.only != "" && o.only != version {
+					continue
+				}
+				for _, power := range []string{"Stopped", "Running"} {
+					t.Run(o.name()+"/"+power, func(t *testing.T) { c.rig(t).run(o, power) })
+				}
+			}
+		})
+	}
+}
