@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 package machine
 
 import (
@@ -88,11 +89,11 @@ func (c *cluster) rig(t *testing.T) *rig {
 	return &rig{bench: b, cluster: c, t: t}
 }
 
-func (r *rig) vmid() int { return r.cluster.vmids }
+func (r *rig) vmid() int { return r.vmids }
 
 // config of the VM with what is pending, and what of it is pending.
 func (r *rig) config() (config, pending map[string]string) {
-	r.Server.Edit(func(st *simulator.State) {
+	r.Edit(func(st *simulator.State) {
 		g := st.Guests[r.vmid()]
 		config, pending = map[string]string{}, map[string]string{}
 		for k, v := range g.Config {
@@ -114,21 +115,21 @@ func (r *rig) config() (config, pending map[string]string) {
 func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 	r.t.Helper()
 	r.m.Spec.ForProvider = spec
-	before := r.cluster.writes.Load()
+	before := r.writes.Load()
 	for range 10 {
-		e := r.bench.external()
-		e.client, e.inventory, e.superuser = r.cluster.client, r.cluster.inventory, true
-		wrote := r.cluster.writes.Load()
+		e := r.external()
+		e.client, e.inventory, e.superuser = r.client, r.inventory, true
+		wrote := r.writes.Load()
 		s := r.reconcileWith(r.t.Context(), e)
 		if s.err != nil {
 			r.t.Fatalf("cannot reconcile: %v", s.err)
 		}
-		if r.cluster.writes.Load() > wrote {
+		if r.writes.Load() > wrote {
 			<-r.woken
 			continue
 		}
 		if s.exists && s.upToDate {
-			return int(r.cluster.writes.Load() - before)
+			return int(r.writes.Load() - before)
 		}
 	}
 	r.t.Fatalf("not up to date after ten reconciles: %+v", r.m.Status.AtProvider.Difference)

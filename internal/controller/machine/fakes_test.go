@@ -58,6 +58,8 @@ type pve struct {
 	ha        proxmox.HASettings
 	ended     map[proxmox.UPID]proxmox.Task
 
+	// version of PVE.
+	version string
 	// hidden VMIDs are not in the list of guests.
 	hidden map[int]bool
 	// errs are the errors of calls, by their name.
@@ -130,7 +132,7 @@ func (p *pve) at(ref proxmox.Ref) (*guest, error) {
 }
 
 func (p *pve) Version(context.Context) (proxmox.Version, error) {
-	return proxmox.Version{Version: "8.4.1"}, p.call("Version")
+	return proxmox.Version{Version: p.version}, p.call("Version")
 }
 
 func (p *pve) Config(_ context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {

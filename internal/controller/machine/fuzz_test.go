@@ -77,6 +77,8 @@ func withoutDevice(boot, device string) string {
 func canonical(t *testing.T, name, value string) string {
 	t.Helper()
 	switch b := busOf(name); {
+	case slices.Contains(firmwareDisks, name):
+		return canonicalDisk(t, name, value)
 	case b == "net":
 		n, err := proxmox.ParseNIC(value)
 		if err != nil {
@@ -110,6 +112,9 @@ func canonicalDisk(t *testing.T, name, value string) string {
 		d.Volume = storage + ":vm-100-" + name
 		d.Options.Set("size", proxmox.Size(gib*float64(proxmox.GiB)).String())
 		d.Options.Delete("format")
+	}
+	if d.Options.Get("ms-cert") == "2023" {
+		d.Options.Set("ms-cert", "2023k") // PVE has enrolled the certificates.
 	}
 	sorted := proxmox.Disk{Volume: d.Volume}
 	keys := d.Options.Keys()
@@ -166,18 +171,74 @@ func (g gambler) spec() v1alpha1.MachineParameters {
 		p.Disks = append(p.Disks, v1alpha1.MachineDisk{
 			Name: name, Size: new([]string{"1G", "512Mi", "3000M", "1T"}[g.IntN(4)]), Type: some(g, "scsi", "virtio", "sata"), Storage: some(g, "s", "t"),
 			Format: some(g, "raw"), Cache: some(g, "none", "writeback"), Discard: some(g, true, false), Backup: some(g, true, false),
+			Serial: some(g, "", "A"), WWN: some(g, "", "0x5000c50015ea71aa"), AIO: some(g, "", "native"), ReadError: some(g, "", "stop"),
+			Queues: some(g, int32(0), 4), Shared: some(g, true, false), DetectZeroes: some(g, true, false), Vendor: some(g, "", "ACME"),
+			Geometry: some(g, v1alpha1.MachineDiskGeometry{Heads: some(g, int32(0), 16), Translation: some(g, "", "lba")}),
+			Limits: some(g, v1alpha1.MachineDiskLimits{
+				ReadMBps: some(g, resource.MustParse("0"), resource.MustParse("1500m")), WriteIOPS: some(g, int32(0), 10),
+				ReadBurstSeconds: some(g, int32(0), 5), TotalBurstIOPS: some(g, int32(0), 9),
+			}),
 		})
 	}
 	for _, name := range g.names("lan", "dmz", "own") {
 		p.Networks = append(p.Networks, v1alpha1.MachineNetwork{
-			Name: name, Bridge: some(g, "vmbr0", "vmbr1"), Model: some(g, "virtio", "e1000"), VLAN: some(g, int32(1), 4094),
+			Name: name, Bridge: some(g, "vmbr0", "vmbr1"), Model: some(g, "virtio", "e1000"), VLAN: some(g, int32(0), 1, 4094),
+			Trunks: some(g, "", "1;3-4"), MTU: some(g, int32(0), 1, 1400), Queues: some(g, int32(0), 4), HostTunnel: some(g, true, false),
+			RateMBps:   some(g, resource.MustParse("0"), resource.MustParse("12500m")),
 			MACAddress: some(g, "BC:24:11:AA:00:01", "bc:24:11:aa:00:02"), Firewall: some(g, true, false), LinkDown: some(g, true, false),
 		})
 	}
+	g.platform(&p)
+	g.passthrough(&p)
 	if order := g.names("disk", "network", "cdrom"); len(order) > 0 && g.maybe() {
 		p.BootOrder = order
 	}
 	return p
+}
+
+// platform of a spec: what a VM has one of.
+func (g gambler) platform(p *v1alpha1.MachineParameters) {
+	p.EFIDisk = some(g, v1alpha1.MachineEFIDisk{Enabled: some(g, true, false), Type: some(g, "2m", "4m"), MSCertificate: some(g, "2023")})
+	p.TPM = some(g, v1alpha1.MachineTPM{Enabled: some(g, true, false), Version: some(g, "v1.2", "v2.0")})
+	p.Audio = some(g, v1alpha1.MachineAudio{Enabled: some(g, true, false), Device: new("AC97"), Driver: some(g, "none", "spice")})
+	p.RNG = some(g, v1alpha1.MachineRNG{Enabled: some(g, true, false), Source: new("/dev/urandom"), MaxBytes: some(g, int32(0), 1024, 2048)})
+	p.Watchdog = some(g, v1alpha1.MachineWatchdog{Enabled: some(g, true, false), Model: some(g, "ib700"), Action: some(g, "", "reset")})
+	p.SMBIOS = some(g, v1alpha1.MachineSMBIOS{Serial: some(g, "", "a, b", "abc"), Product: some(g, "", "p=q")})
+	p.MachineType = some(g, "", "q35", "pc")
+	p.MachineOptions = some(g, v1alpha1.MachineOptions{VIOMMU: some(g, "", "intel", "virtio"), AWBits: some(g, int32(0), 39), EnableS3: some(g, true, false)})
+	p.MemoryOptions = some(g, v1alpha1.MachineMemoryOptions{Shares: some(g, int32(0), 5), HugePages: some(g, "", "any"), KeepHugePages: some(g, true, false), AllowKSM: some(g, true, false)})
+	p.Hookscript = some(g, "", "local:snippets/a")
+	p.SerialPorts = g.names("socket", "/dev/ttyS0")
+	if p.CPU != nil {
+		p.CPU.Affinity, p.CPU.Units, p.CPU.VCPUs = some(g, "", "0-1"), some(g, int32(0), 200, 20000), some(g, int32(0), 1)
+		p.CPU.Flags, p.CPU.Hidden, p.CPU.PhysBits = g.names("+aes", "-pcid"), some(g, true, false), some(g, "", "host")
+		p.CPU.NUMANodes = slices.Repeat([]v1alpha1.MachineNUMANode{{CPUs: "0-1", Memory: some(g, resource.MustParse("1Gi")), Policy: some(g, "bind")}}, g.IntN(3))
+	}
+	p.ExtraConfig = map[string]v1alpha1.ExtraValue{}
+	for _, name := range g.names("args", "keyboard", "freeze", "ivshmem", "migrate_downtime") {
+		p.ExtraConfig[name] = v1alpha1.ExtraValue([]string{"", "0", "1", "a=1,b=2"}[g.IntN(4)])
+	}
+}
+
+// passthrough are named devices of the node.
+func (g gambler) passthrough(p *v1alpha1.MachineParameters) {
+	for _, name := range g.names("gpu", "nic", "nvme") {
+		d := v1alpha1.MachinePCIDevice{Name: name, PCIe: some(g, true, false), ROMBar: some(g, true, false), ROMFile: some(g, "", "a"), MediatedDevice: some(g, "", "m")}
+		if d.Mapping = some(g, "m1", "m2"); d.Mapping == nil {
+			d.Host = new("0000:01:00.0")
+		}
+		p.PCIDevices = append(p.PCIDevices, d)
+	}
+	for _, name := range g.names("key", "cam") {
+		d := v1alpha1.MachineUSBDevice{Name: name, USB3: some(g, true, false)}
+		if d.Host = some(g, "spice", "1-2"); d.Host == nil {
+			d.Mapping = new("m")
+		}
+		p.USBDevices = append(p.USBDevices, d)
+	}
+	for _, name := range g.names("data", "more") {
+		p.VirtioFS = append(p.VirtioFS, v1alpha1.MachineVirtioFS{Name: name, Mapping: name, Cache: some(g, "auto", "never"), ExposeACL: some(g, true, false)})
+	}
 }
 
 func (g gambler) config() map[string]string {
@@ -190,7 +251,12 @@ func (g gambler) config() map[string]string {
 		"smbios1": {"uuid=" + otherUUID, "base64=1,uuid=" + ourUUID}, "cpulimit": {"1.5", "0"}, "numa": {"1"}, "scsihw": {"lsi"},
 		"scsi0": {"s:a,size=1G", "s:a,discard=on,size=8G"}, "scsi1": {"t:b,backup=0,size=512M"}, "virtio0": {"s:c,cache=writeback,size=1G"},
 		"ide2": {"none,media=cdrom", "s:cloudinit,media=cdrom"}, "net0": {"virtio=BC:24:11:00:00:01,bridge=vmbr0", "e1000=bc:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=3"},
-		"net1": {"virtio=BC:24:11:00:00:02"},
+		"net1": {"virtio=BC:24:11:00:00:02"}, "efidisk0": {"s:e,efitype=2m,size=528K", "s:e,efitype=4m,ms-cert=2023k,pre-enrolled-keys=1,size=528K"},
+		"tpmstate0": {"s:t,size=4M,version=v2.0"}, "hostpci0": {"0000:01:00.0,pcie=1", "mapping=m1,rombar=0"}, "hostpci3": {"mapping=m2"},
+		"usb0": {"spice", "host=1-2,usb3=1"}, "virtiofs0": {"data,cache=always", "dirid=other"}, "numa0": {"cpus=0,memory=512"}, "serial0": {"socket", "/dev/ttyS1"},
+		"audio0": {"device=AC97,driver=spice"}, "rng0": {"source=/dev/urandom,period=5"}, "watchdog": {"i6300esb,action=reset", "model=ib700"},
+		"machine": {"q35", "pc-q35-9.0", "type=pc,viommu=virtio"}, "args": {"-s"}, "ivshmem": {"b=2,a=1"}, "keyboard": {"de"}, "hugepages": {"2"},
+		"affinity": {"3"}, "cpuunits": {"10000"}, "allow-ksm": {"0"}, "hookscript": {"local:snippets/b"},
 	} {
 		if g.maybe() {
 			config[name] = values[g.IntN(len(values))]

@@ -118,6 +118,12 @@ func (f *Facts) Find(verb, path string) (Match, bool) {
 	return found, err == nil
 }
 
+// Format returns the keys of a property-string format, nil if there is none of that name.
+func (f *Facts) Format(name string) Properties {
+	p, _ := f.properties(name)
+	return p
+}
+
 // Parameters returns the parameters of the method that answers verb on path, nil if there is none.
 func (f *Facts) Parameters(verb, path string) Properties {
 	m, ok := f.Find(verb, path)
