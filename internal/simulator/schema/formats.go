@@ -71,7 +71,7 @@ func stringFormats(version string) map[string]stringFormat {
 		"pve-vmid":        pattern(`^[1-9][0-9]{2,8}\n?$`, "value does not look like a valid VM ID"),
 		"pve-node":        pattern(`^([a-zA-Z0-9]([a-zA-Z0-9\-]*[a-zA-Z0-9])?)\n?$`, "value does not look like a valid node name"),
 		"mac-addr":        pattern(`(?i)^[a-f0-9][02468ace](:[a-f0-9]{2}){5}\n?$`, "value does not look like a valid unicast MAC address"),
-		"mac-prefix":      pattern(`(?i)^[a-f0-9][02468ace](:[a-f0-9]{2}){0,2}:?$`, "value is not a valid unicast MAC address prefix"),
+		"mac-prefix":      pattern(`(?i)^[a-f0-9][02468ace](:[a-f0-9]{2}){0,2}(:[a-f0-9]?)?\n?$`, "value is not a valid unicast MAC address prefix"),
 		"urlencoded":      pattern(`^[-%a-zA-Z0-9_.!~*'()]*\n?$`, "invalid urlencoded string: %s"),
 		"dns-name":        pattern(dnsName, "value does not look like a valid DNS name"),
 		"pve-tag":         pattern(tag, "invalid characters in tag"),
