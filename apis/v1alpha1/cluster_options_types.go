@@ -73,11 +73,11 @@ type ProxmoxClusterOptions struct {
 	// +optional
 	HTTPProxySecretRef *SecretKeyReference `json:"httpProxySecretRef,omitempty"`
 
-	// MACPrefix is what generated MAC addresses begin with: three bytes and up
-	// to two more, such as BC:24:11 or BC:24:11:0. Default of Proxmox VE:
-	// BC:24:11 (PVE: mac_prefix).
+	// MACPrefix is what generated MAC addresses begin with: one to three bytes,
+	// and maybe one digit of the next, such as BC:24:11 or BC:24:11:0. Default of
+	// Proxmox VE: BC:24:11 (PVE: mac_prefix).
 	// +optional
-	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){2}(:[0-9a-fA-F]{2})?(:[0-9a-fA-F]{0,2})?$`
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){0,2}(:[0-9a-fA-F]?)?$`
 	MACPrefix *string `json:"macPrefix,omitempty"`
 
 	// MaxWorkers is how many guests a node starts or stops at the same time, at
