@@ -455,15 +455,15 @@ func TestSurroundings(t *testing.T) {
 			}
 		}
 		read()
-		pass(slowAge)
+		pass(slowly * DefaultMaxAge)
 		read()
 		if got := p.calls.Load(); got != 5 {
-			t.Errorf("want one call for each node and list within %s, got %d", slowAge, got)
+			t.Errorf("want one call for each node and list while it is young, got %d", got)
 		}
 		pass(time.Second)
 		read()
 		if got := p.calls.Load(); got != 10 {
-			t.Errorf("want all asked again after %s, got %d calls", slowAge, got)
+			t.Errorf("want all asked again later, got %d calls", got)
 		}
 	})
 }

@@ -19,14 +19,13 @@ package inventory
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// slowAge is how old a shared reading may be of what seldom changes and is asked
-// of each node: bridges, mappings and certificates.
-const slowAge = 20 * time.Second
+// slowly is how many times older than others a shared reading may be of what
+// seldom changes and is asked of each node: bridges, mappings and certificates.
+const slowly = 10
 
 // surroundings are what VMs of a cluster can be attached to.
 type surroundings struct {
@@ -38,10 +37,10 @@ type surroundings struct {
 	bridges map[string]*reading[[]proxmox.Bridge]
 }
 
-// Bridges of a node, those of SDN included, at most 20 seconds old. Ask for those
-// of nodes that are online: PVE is slow to say that a node is not.
+// Bridges of a node, those of SDN included, at most ten times the maximum age
+// old. Ask for those of nodes that are online: PVE is slow to say that a node is not.
 func (c *Cluster) Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
-	return c.bridgesOf(node).get(ctx, c.life, c.now, max(slowAge, c.maxAge))
+	return c.bridgesOf(node).get(ctx, c.life, c.now, slowly*c.maxAge)
 }
 
 func (c *Cluster) bridgesOf(node string) *reading[[]proxmox.Bridge] {
@@ -57,18 +56,18 @@ func (c *Cluster) bridgesOf(node string) *reading[[]proxmox.Bridge] {
 	return r
 }
 
-// PCIMappings of the cluster, at most 20 seconds old.
+// PCIMappings of the cluster, at most ten times the maximum age old.
 func (c *Cluster) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
-	return c.around.mappings.get(ctx, c.life, c.now, max(slowAge, c.maxAge))
+	return c.around.mappings.get(ctx, c.life, c.now, slowly*c.maxAge)
 }
 
-// Fingerprints of the nodes' certificates, at most 20 seconds old.
+// Fingerprints of the nodes' certificates, at most ten times the maximum age old.
 func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
-	return c.around.fingerprints.get(ctx, c.life, c.now, max(slowAge, c.maxAge))
+	return c.around.fingerprints.get(ctx, c.life, c.now, slowly*c.maxAge)
 }
 
-// ClusterStatus is the cluster's name, quorum and members, at most 20 seconds
-// old.
+// ClusterStatus is the cluster's name, quorum and members, at most ten
+// times the maximum age old.
 func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	return c.around.status.get(ctx, c.life, c.now, max(slowAge, c.maxAge))
+	return c.around.status.get(ctx, c.life, c.now, slowly*c.maxAge)
 }

@@ -83,6 +83,7 @@ func declareTransfers(d settings.Declared, o *v1alpha1.ProxmoxClusterOptions) {
 	for name, t := range map[string]*v1alpha1.TransferOptions{"migration": o.Migration, "replication": o.Replication} {
 		if t != nil {
 			d.SetParts(name, "type", map[string]*string{"type": &t.Type, "network": t.Network})
+			d.Require(name, "type", "secure")
 		}
 	}
 	if n := o.NextID; n != nil {

@@ -45,6 +45,10 @@ type Setting struct {
 	// DefaultPart is the part that may be written without its name.
 	DefaultPart string
 
+	// Required parts without which PVE takes no others, with their defaults. A
+	// setting whose required part has none goes as a whole when that is reset.
+	Required map[string]string
+
 	// Default is what PVE answers, where it does, if the setting is not set.
 	Default string
 
@@ -96,6 +100,15 @@ func (d Declared) Compare(name, part string, same func(a, b string) bool) {
 	if v, ok := d[name].Parts[part]; ok {
 		v.Same = same
 		d[name].Parts[part] = v
+	}
+}
+
+// Require says that PVE takes no other part of a declared setting without this
+// one, and what is put there when it is reset.
+func (d Declared) Require(name, part, value string) {
+	if s, ok := d[name]; ok {
+		s.Required = map[string]string{part: value}
+		d[name] = s
 	}
 }
 
@@ -223,6 +236,18 @@ func (s Setting) taken(before string) (string, error) {
 	for part := range s.Parts {
 		after.Delete(part)
 	}
+	for part, value := range s.Required {
+		switch {
+		case after.Len() == 0 || after.Has(part):
+		case value == "":
+			return "", nil
+		default:
+			after.Set(part, value)
+		}
+	}
+	if after.Equal(p) {
+		return before, nil
+	}
 	return after.String(), nil
 }
 
@@ -255,7 +280,7 @@ func (s Setting) shown(text string) string {
 
 // Location is the setting of a place.
 func Location(l *v1alpha1.Location) Setting {
-	s := Setting{Parts: map[string]Value{
+	s := Setting{Required: map[string]string{"latitude": "", "longitude": ""}, Parts: map[string]Value{
 		"latitude": {Text: l.Latitude, Same: sameNumber}, "longitude": {Text: l.Longitude, Same: sameNumber},
 	}}
 	if l.Name != nil {

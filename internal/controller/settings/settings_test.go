@@ -50,6 +50,8 @@ func TestChange(t *testing.T) {
 	prefix["mac_prefix"] = Setting{Whole: Value{Text: "bc:24:11", Same: strings.EqualFold}, Default: "BC:24:11"}
 	colors := parts("tag-style", "", map[string]string{"color-map": "b:000000;a:ffffff"})
 	colors.Compare("tag-style", "color-map", SameSet)
+	required := parts("migration", "type", map[string]string{"type": "secure"})
+	required.Require("migration", "type", "secure")
 	text := Declared{}
 	text.SetSame("description", new("a\nb"), SameText)
 
@@ -75,7 +77,9 @@ func TestChange(t *testing.T) {
 		"Default part": {reason: "One part may be written without its name.", declared: parts("migration", "type", map[string]string{"type": "secure"}), seen: map[string]string{"migration": "secure,network=192.0.2.0/24"}, reset: proxmox.Change{Set: proxmox.Params{"migration": "network=192.0.2.0/24"}}},
 		"Last part":    {reason: "An option whose last part is removed is removed.", declared: parts("user-tag-access", "", map[string]string{"user-allow-list": ""}), seen: map[string]string{"user-tag-access": "user-allow-list=a;b"}, want: proxmox.Change{Delete: []string{"user-tag-access"}}, reset: proxmox.Change{Delete: []string{"user-tag-access"}}},
 		"Colors":       {reason: "A part may be a set.", declared: colors, seen: map[string]string{"tag-style": "color-map=a:ffffff;b:000000"}, reset: proxmox.Change{Delete: []string{"tag-style"}}},
-		"Location":     {reason: "A number has many forms.", declared: Declared{"location": Location(&v1alpha1.Location{Latitude: "59.910", Longitude: "10"})}, seen: map[string]string{"location": "name=Oslo,latitude=59.91,longitude=10.0"}, reset: proxmox.Change{Set: proxmox.Params{"location": "name=Oslo"}}},
+		"Location":     {reason: "A number has many forms.", declared: Declared{"location": Location(&v1alpha1.Location{Latitude: "59.910", Longitude: "10"})}, seen: map[string]string{"location": "name=Oslo,latitude=59.91,longitude=10.0"}, reset: proxmox.Change{Delete: []string{"location"}}},
+		"Required":     {reason: "PVE takes no network without a type.", declared: required, seen: map[string]string{"migration": "type=insecure,network=192.0.2.0/24"}, want: proxmox.Change{Set: proxmox.Params{"migration": "type=secure,network=192.0.2.0/24"}}, reset: proxmox.Change{Set: proxmox.Params{"migration": "network=192.0.2.0/24,type=secure"}}},
+		"Reset":        {reason: "What is reset is not reset again.", declared: required, seen: map[string]string{"migration": "network=192.0.2.0/24,type=secure"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
