@@ -32,9 +32,9 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/settings"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
 // An external looks after one cluster during one reconcile.

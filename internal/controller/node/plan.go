@@ -24,8 +24,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/settings"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
 // A plan is what is to be done to a node.
@@ -37,10 +37,10 @@ type plan struct {
 	differences []v1alpha1.OptionDifference
 }
 
-func (p plan) empty() bool { return len(p.differences) == 0 }
+func (p *plan) empty() bool { return len(p.differences) == 0 }
 
 // options of the plan, by their names.
-func (p plan) options() []string {
+func (p *plan) options() []string {
 	names := make([]string, 0, len(p.differences))
 	for _, d := range p.differences {
 		names = append(names, d.Option)
