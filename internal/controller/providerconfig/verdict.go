@@ -276,15 +276,15 @@ func quorate(h proxmox.Health) verdict {
 // cures of problems with the connection.
 func cures() map[proxmox.Problem]string {
 	return map[proxmox.Problem]string{
-		proxmox.ProblemHostNotFound:      "correct the host in spec.endpoints, or add it to the DNS that the provider's pod uses",
-		proxmox.ProblemRefused:           "see whether the host and port in spec.endpoints are right and pveproxy runs there (systemctl status pveproxy)",
-		proxmox.ProblemUnreachable:       "see whether the host in spec.endpoints is up and the network and its policies let the provider's pod reach it",
-		proxmox.ProblemTimeout:           "see whether the host in spec.endpoints is up and no firewall drops the provider's connections, " +
+		proxmox.ProblemHostNotFound: "correct the host in spec.endpoints, or add it to the DNS that the provider's pod uses",
+		proxmox.ProblemRefused:      "see whether the host and port in spec.endpoints are right and pveproxy runs there (systemctl status pveproxy)",
+		proxmox.ProblemUnreachable:  "see whether the host in spec.endpoints is up and the network and its policies let the provider's pod reach it",
+		proxmox.ProblemTimeout: "see whether the host in spec.endpoints is up and no firewall drops the provider's connections, " +
 			"or raise spec.requestTimeoutSeconds",
-		proxmox.ProblemClosed:            "see the log of pveproxy on the node (journalctl -u pveproxy) and of any load balancer before it",
-		proxmox.ProblemUnknownAuthority:  "give its certificate in spec.tls.caCertificate, caCertificateSecretRef or caCertificateConfigMapRef; " +
+		proxmox.ProblemClosed: "see the log of pveproxy on the node (journalctl -u pveproxy) and of any load balancer before it",
+		proxmox.ProblemUnknownAuthority: "give its certificate in spec.tls.caCertificate, caCertificateSecretRef or caCertificateConfigMapRef; " +
 			"that of Proxmox VE is /etc/pve/pve-root-ca.pem",
-		proxmox.ProblemNameMismatch:      "use one of these names in spec.endpoints, set spec.tls.serverName to one of them, " +
+		proxmox.ProblemNameMismatch: "use one of these names in spec.endpoints, set spec.tls.serverName to one of them, " +
 			"or make a certificate for the host (pvecm updatecerts --force)",
 		proxmox.ProblemExpired:           "renew it on the node (pvecm updatecerts --force, or pvenode acme cert renew)",
 		proxmox.ProblemNotYetValid:       "set the clocks of the node and of this cluster right",
