@@ -130,6 +130,15 @@ func TestStateFile(t *testing.T) {
 		t.Errorf("after a restart: %d", got)
 	}
 	stop()
+	// A task that runs does not hold up the end, and leaves nothing that is in its own way.
+	for range 2 {
+		o.Speed = 1e-3
+		url, stop = start(t, o)
+		if got := send(t, o.TLSDir, http.MethodPost, url+"/api2/json/nodes/pve1/qemu/9000/clone?newid=301", token); got != http.StatusOK {
+			t.Errorf("clone: %d", got)
+		}
+		stop()
+	}
 }
 
 // TestStateIsSavedSoon does not wait for the end of the program.

@@ -37,7 +37,7 @@ const controlPath = "/_simulator/"
 
 // beside reports whether a request is for what the simulator has beside the API of Proxmox VE.
 func beside(r *wire.Request) bool {
-	return r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, controlPath)
+	return (r.URL.Path == "/" && r.Method == http.MethodGet) || strings.HasPrefix(r.URL.Path, controlPath)
 }
 
 // admitControl refuses who may not control the server. The page and the certificate are public.

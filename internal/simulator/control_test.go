@@ -265,8 +265,11 @@ func TestMayControl(t *testing.T) {
 // TestBeside checks that paths beside the API answer as before where the simulator has nothing.
 func TestBeside(t *testing.T) {
 	s := NewTest(t, Options{})
-	for path, want := range map[string]int{"/": 200, "/_simulator/ca.crt": 200, "/_simulator/nope": 404, "/nope": 501, "/_simulator": 501, "/pve2/": 501} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, nil)
+	for request, want := range map[string]int{
+		"GET /": 200, "POST /": 501, "GET /_simulator/ca.crt": 200, "GET /_simulator/nope": 404, "GET /nope": 501, "GET /_simulator": 501, "GET /pve2/": 501,
+	} {
+		verb, path, _ := strings.Cut(request, " ")
+		req, err := http.NewRequestWithContext(t.Context(), verb, s.URL()+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +278,7 @@ func TestBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := resp.Body.Close(); err != nil || resp.StatusCode != want {
-			t.Errorf("%s: %d (%v), want %d", path, resp.StatusCode, err, want)
+			t.Errorf("%s: %d (%v), want %d", request, resp.StatusCode, err, want)
 		}
 	}
 }
