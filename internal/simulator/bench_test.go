@@ -20,23 +20,6 @@ import (
 	"testing"
 )
 
-// crowd is a cluster with ten thousand machines.
-func crowd(b *testing.B) (*Server, *call) {
-	b.Helper()
-	sc := lab()
-	sc.Guests = []ScenarioGuest{{
-		VMID: 10000, Count: 10000, Node: "pve1", Running: true,
-		Config: map[string]string{
-			"name": "vm", "memory": "2048", "cores": "2", "scsi0": "nfs:8", "net0": "virtio,bridge=vmbr0", "agent": "1", "tags": "a;b",
-		},
-	}}
-	s, err := New(Options{Scenario: sc})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return s, &call{s: s, state: s.state, facts: s.facts, who: "crossplane@pve!demo", local: "pve1", node: "pve1"}
-}
-
 func BenchmarkResources(b *testing.B) {
 	_, c := crowd(b)
 	for b.Loop() {

@@ -242,7 +242,7 @@ func (w *worker) clone(cl *cloning) error {
 		w.op(st).identify(cl, p)
 		st.Guests[cl.newID] = &Guest{
 			VMID: cl.newID, Node: cl.node, Config: map[string]string{"lock": "clone"}, Pending: map[string]string{},
-			Delete: map[string]bool{}, Snapshots: map[string]*Snapshot{}, Power: Stopped, created: w.s.clock.Now(),
+			Delete: map[string]bool{}, Snapshots: map[string]*Snapshot{}, Power: Stopped,
 		}
 		return nil
 	})

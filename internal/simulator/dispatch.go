@@ -22,6 +22,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,6 +168,7 @@ func (c *call) handle() (any, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	c.state = c.s.state
+	c.s.collect()
 	return h(c)
 }
 
@@ -298,6 +300,14 @@ func respond(r *wire.Request, result any, total int, err error) *wire.Response {
 	}
 	if err != nil {
 		describe(resp, body, err)
+	}
+	raw, ready := result.(inJSON)
+	if ready && err == nil && !strings.HasPrefix(r.URL.Path, "/api2/extjs") {
+		resp.Content = slices.Concat([]byte(`{"data":`), raw, []byte("}"))
+		return resp
+	}
+	if ready && err == nil {
+		body["data"] = json.RawMessage(raw)
 	}
 	if strings.HasPrefix(r.URL.Path, "/api2/extjs") {
 		extjs(resp, body, err)

@@ -80,7 +80,7 @@ func (c *call) claim(vmid int, lock string) error {
 	}
 	c.state.Guests[vmid] = &Guest{
 		VMID: vmid, Node: c.node, Config: map[string]string{"lock": lock}, Pending: map[string]string{}, Delete: map[string]bool{},
-		Snapshots: map[string]*Snapshot{}, Power: Stopped, created: c.now(),
+		Snapshots: map[string]*Snapshot{}, Power: Stopped,
 	}
 	return nil
 }

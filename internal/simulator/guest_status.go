@@ -21,9 +21,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 func (c *call) guestStatus() (any, error) {
@@ -62,13 +59,13 @@ func (st *State) haStatus(vmid int) map[string]any {
 
 // vmstatus is what PVE tells of a VM, with more of it where full is asked for.
 func (o *op) vmstatus(g *Guest, full bool) map[string]any {
-	config := g.Config
+	config, r := g.Config, o.measure(g)
 	out := map[string]any{
-		"vmid": g.VMID, "name": g.name(), "status": "stopped", "cpus": o.cpus(g), "maxmem": o.s.memory(config),
-		"maxdisk": o.bootDiskSize(g), "disk": 0, "uptime": 0, "cpu": 0, "mem": 0, "netin": 0, "netout": 0,
+		"vmid": g.VMID, "name": r.name, "status": r.status, "cpus": r.cpus, "maxmem": r.memory, "maxdisk": r.disk, "disk": 0,
+		"uptime": r.uptime, "cpu": r.cpu, "mem": r.mem, "netin": r.netin, "netout": r.netout,
 	}
 	if o.st.Version != "8.4" {
-		out["memhost"] = 0
+		out["memhost"] = r.memhost
 	}
 	if b := atoi(config["balloon"]); b > 0 {
 		out["balloon_min"], out["shares"] = int64(b)<<20, 1000
@@ -93,20 +90,14 @@ func (o *op) vmstatus(g *Guest, full bool) map[string]any {
 		out["qmpstatus"] = string(g.Power)
 	}
 	if g.Power != Stopped {
-		o.runningStatus(g, out, full)
+		o.runningStatus(g, r, out, full)
 	}
 	return out
 }
 
-func (o *op) runningStatus(g *Guest, out map[string]any, full bool) {
-	seconds := max(int64(o.s.clock.Now().Sub(g.started)/time.Second), 0)
-	memory := o.s.memory(g.Config)
-	maps.Copy(out, map[string]any{
-		"status": "running", "pid": g.pid, "uptime": seconds, "cpu": 0.01, "mem": memory / 4,
-		"netin": seconds * 1000, "netout": seconds * 500,
-	})
+func (o *op) runningStatus(g *Guest, r *report, out map[string]any, full bool) {
+	out["pid"] = g.pid
 	if o.st.Version != "8.4" {
-		out["memhost"] = memory / 2
 		for _, kind := range []string{"cpu", "io", "memory"} {
 			out["pressure"+kind+"some"], out["pressure"+kind+"full"] = 0, 0
 		}
@@ -114,7 +105,7 @@ func (o *op) runningStatus(g *Guest, out map[string]any, full bool) {
 	if !full {
 		return
 	}
-	out["diskread"], out["diskwrite"] = seconds*1000, seconds*1000
+	out["diskread"], out["diskwrite"] = r.diskread, r.diskwritten
 	out["running-machine"], out["running-qemu"] = "pc-i440fx-"+o.st.machine(), o.st.qemu()
 	out["proxmox-support"] = map[string]any{
 		"backup-max-workers": true, "pbs-dirty-bitmap": true, "pbs-dirty-bitmap-migration": true, "pbs-dirty-bitmap-savevm": true,
@@ -124,7 +115,7 @@ func (o *op) runningStatus(g *Guest, out map[string]any, full bool) {
 	nics := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
 		if isNIC(key) {
-			nics[fmt.Sprintf("tap%di%d", g.VMID, index(key))] = map[string]any{"netin": seconds * 1000, "netout": seconds * 500}
+			nics[fmt.Sprintf("tap%di%d", g.VMID, index(key))] = map[string]any{"netin": r.netin, "netout": r.netout}
 		}
 	}
 	if len(nics) > 0 {
@@ -150,21 +141,6 @@ func (o *op) cpus(g *Guest) int {
 		return v
 	}
 	return n
-}
-
-// bootDiskSize is the size of the first disk of the boot order.
-func (o *op) bootDiskSize(g *Guest) int64 {
-	order := schema.SplitList(o.s.read("boot", g.Config["boot"])["order"])
-	for _, key := range order {
-		if !isDrive(key) || g.Config[key] == "" {
-			continue
-		}
-		if d := drive(o.s.read(key, g.Config[key])); !d.cdrom() {
-			n, _ := schema.ParseSize(d["size"])
-			return n
-		}
-	}
-	return 0
 }
 
 func (c *call) listGuests() (any, error) {

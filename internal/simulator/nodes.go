@@ -56,7 +56,7 @@ func (o *op) nodeUsage(n *Node) map[string]any {
 	used, cpu := int64(2<<30), 0.01
 	for _, g := range o.st.Guests {
 		if g.Node == n.Name && g.Power != Stopped {
-			used += o.s.memory(g.Config) / 2
+			used += o.sizes(g).memory / 2
 			cpu += 0.01 * float64(o.cpus(g)) / float64(n.CPUs)
 		}
 	}

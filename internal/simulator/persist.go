@@ -144,7 +144,7 @@ func (n *Node) hidden() hidden { return hidden{"booted": &n.booted} }
 func (i *Interface) hidden() hidden { return hidden{"priority": &i.priority} }
 
 func (g *Guest) hidden() hidden {
-	return hidden{"processes": &g.processes, "started": &g.started, "pid": &g.pid, "cloudInd": &g.cloudInd, "created": &g.created}
+	return hidden{"processes": &g.processes, "started": &g.started, "pid": &g.pid, "cloudInd": &g.cloudInd}
 }
 
 func (p *process) hidden() hidden { return hidden{"out": &p.out, "code": &p.code} }

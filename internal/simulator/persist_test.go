@@ -105,7 +105,7 @@ func TestStateRefuses(t *testing.T) {
 // purpose.
 func TestStateIsComplete(t *testing.T) {
 	forgotten := map[string]bool{
-		"Guest.cached": true, "Guest.reportedAt": true, // It is reported again.
+		"Guest.report": true, "Guest.sizes": true, // They are told and read again.
 		"Task.cancel": true, "Task.stopped": true, // No task runs.
 	}
 	kept := map[string]hidden{

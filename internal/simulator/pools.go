@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -66,17 +67,17 @@ func (c *call) getPool() (any, error) {
 }
 
 func (c *call) showPool(p *Pool) map[string]any {
-	members := []map[string]any{}
+	members, held := []any{}, c.state.held()
 	for _, vmid := range slices.Sorted(maps.Keys(p.VMs)) {
 		if g := c.state.Guests[vmid]; g != nil {
-			members = append(members, c.op().resource(g))
+			members = append(members, json.RawMessage(c.op().resource(nil, g)))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Storages)) {
 		s := c.state.Storages[id]
 		for _, node := range slices.Sorted(maps.Keys(c.state.Nodes)) {
 			if s != nil && s.storageOn(node) {
-				members = append(members, c.op().storageResource(s, c.state.Nodes[node]))
+				members = append(members, storageResource(s, c.state.Nodes[node], held))
 			}
 		}
 	}

@@ -49,6 +49,9 @@ type Options struct {
 	// Speed divides the durations of tasks: 1 is real time. 0 makes tasks instant: the call that starts one returns when it
 	// has ended.
 	Speed float64
+	// Reports is how often nodes tell the cluster of their guests where tasks are instant; 0 means that /cluster/resources is
+	// always fresh then. Otherwise the scenario's duration "resources" counts.
+	Reports time.Duration
 	// Certificates are what the server presents and what clients trust; nil means fresh ones in memory.
 	Certificates *Certificates
 	// Hosts are names and addresses of the server, beside localhost, for fresh certificates.
@@ -90,6 +93,8 @@ type Server struct {
 
 	mu    sync.Mutex
 	state *State
+	// reported is when the nodes last told of their guests.
+	reported time.Time
 	// secret signs tickets, tokens are the secrets of SetToken, first is the node that Address serves.
 	secret []byte
 	tokens map[string]string
@@ -219,6 +224,7 @@ func (s *Server) CA() []byte { return s.certs.CA }
 func (s *Server) update(fn func(*State)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.collect()
 	fn(s.state)
 	s.changes.Add(1)
 }

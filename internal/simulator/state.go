@@ -148,10 +148,9 @@ type Guest struct {
 	started   time.Time
 	pid       int
 	cloudInd  map[string]string
-	// cached is what pvestatd last reported.
-	cached     map[string]any
-	reportedAt time.Time
-	created    time.Time
+	// report is what pvestatd last told, nil for a guest that it has not seen yet.
+	report *report
+	sizes  *sizes
 }
 
 // Power is the state of a guest's process.

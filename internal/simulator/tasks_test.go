@@ -85,7 +85,7 @@ func TestCreateInProgress(t *testing.T) {
 		t.Errorf("a second create: %s", got.Line)
 	}
 	resources := c.ok("GET /cluster/resources", "type=vm").Body
-	if !strings.Contains(resources, `{"id":"qemu/200","lock":"create","node":"pve1","status":"unknown","type":"qemu","vmid":200}`) {
+	if !strings.Contains(resources, `{"id":"qemu/200","node":"pve1","status":"unknown","type":"qemu","vmid":200,"lock":"create"}`) {
 		t.Errorf("a new VM is not unknown: %s", resources)
 	}
 	if exit := clock.ended(t, s, upid); exit != "OK" {

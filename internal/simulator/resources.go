@@ -1,0 +1,341 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// report is what pvestatd tells the cluster of a guest. Sizes and counts are in bytes, uptime in seconds.
+type report struct {
+	name, status                                 string
+	template                                     bool
+	cpus                                         int
+	cpu                                          float64
+	memory, mem, memhost, disk                   int64
+	uptime, netin, netout, diskread, diskwritten int64
+}
+
+// measure is what a node knows of a guest right now.
+func (o *op) measure(g *Guest) *report {
+	r := &report{
+		name: g.name(), status: "stopped", template: g.template(), cpus: o.cpus(g), memory: o.sizes(g).memory, disk: o.sizes(g).disk,
+	}
+	if g.Power == Stopped {
+		return r
+	}
+	r.status, r.uptime = "running", max(int64(o.s.clock.Now().Sub(g.started)/time.Second), 0)
+	r.cpu, r.mem, r.memhost = 0.01, r.memory/4, r.memory/2
+	r.netin, r.netout, r.diskread, r.diskwritten = r.uptime*1000, r.uptime*500, r.uptime*1000, r.uptime*1000
+	return r
+}
+
+// sizes are the sizes that lists show of a guest, in bytes, with the options that they were read from.
+type sizes struct {
+	memory, disk         int64
+	memoryText, bootText string
+	diskKey, diskText    string
+}
+
+// sizes reads the sizes of a guest's memory and of the first disk of its boot order. Lists need them of every guest, so that
+// they are read anew only when the options have changed.
+func (o *op) sizes(g *Guest) *sizes {
+	old := g.sizes
+	if old != nil && old.diskKey != "" && old.memoryText == g.Config["memory"] && old.bootText == g.Config["boot"] &&
+		old.diskText == g.Config[old.diskKey] {
+		return old
+	}
+	s := &sizes{memory: o.s.memory(g.Config), memoryText: g.Config["memory"], bootText: g.Config["boot"]}
+	for _, key := range schema.SplitList(o.s.read("boot", s.bootText)["order"]) {
+		if d := drive(o.s.read(key, g.Config[key])); isDrive(key) && len(d) > 0 && !d.cdrom() {
+			s.diskKey, s.diskText = key, g.Config[key]
+			s.disk, _ = schema.ParseSize(d["size"])
+			break
+		}
+	}
+	g.sizes = s
+	return s
+}
+
+// reportEvery is how often nodes report; 0 means that what is known of a guest is always fresh.
+func (s *Server) reportEvery() time.Duration {
+	if s.instant() {
+		return s.options.Reports
+	}
+	return s.scale(s.duration("resources"))
+}
+
+// collect lets the nodes report if it is time to. It comes before every change, so that a report tells how things were when
+// it was due. The state must be held.
+func (s *Server) collect() {
+	every := s.reportEvery()
+	if every <= 0 {
+		return
+	}
+	due := s.clock.Now().Truncate(every)
+	if !due.After(s.reported) {
+		return
+	}
+	s.reported = due
+	o := &op{s: s, st: s.state}
+	for _, g := range s.state.Guests {
+		if n := s.state.Nodes[g.Node]; n != nil && !n.Offline {
+			g.report = o.measure(g)
+		}
+	}
+}
+
+// known is the latest report of a guest, nil where the cluster has none.
+func (o *op) known(g *Guest) *report {
+	switch n := o.st.Nodes[g.Node]; {
+	case n == nil || n.Offline:
+		return nil
+	case o.s.reportEvery() <= 0:
+		return o.measure(g)
+	}
+	return g.report
+}
+
+// inJSON is a result in JSON.
+type inJSON []byte
+
+// appendText appends a JSON string.
+func appendText(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			out, _ := json.Marshal(text) //nolint:errchkjson // A string is always valid.
+			return append(b, out...)
+		}
+	}
+	return append(append(append(b, '"'), text...), '"')
+}
+
+// row writes the fields of a JSON object one after another.
+type row []byte
+
+func (r *row) text(key, value string) {
+	*r = append(append(*r, `,"`...), key...)
+	*r = appendText(append(*r, `":`...), value)
+}
+
+func (r *row) number(key string, value int64) {
+	*r = append(append(*r, `,"`...), key...)
+	*r = strconv.AppendInt(append(*r, `":`...), value, 10)
+}
+
+// resource appends what the cluster knows of a guest: the latest report of its node, which is some seconds old. A guest
+// without a report is unknown.
+func (o *op) resource(b []byte, g *Guest) []byte {
+	known, status := o.known(g), "unknown"
+	if known != nil {
+		status = known.status
+	}
+	r := row(strconv.AppendInt(append(b, `{"id":"qemu/`...), int64(g.VMID), 10))
+	r = append(r, '"')
+	r.text("node", g.Node)
+	r.text("status", status)
+	r.text("type", "qemu")
+	r.number("vmid", int64(g.VMID))
+	if known == nil {
+		return append(r, '}')
+	}
+	r.text("name", known.name)
+	r.number("template", int64(boolInt(known.template)))
+	r.number("maxcpu", int64(known.cpus))
+	r = strconv.AppendFloat(append(r, `,"cpu":`...), known.cpu, 'g', -1, 64)
+	r.number("maxmem", known.memory)
+	r.number("mem", known.mem)
+	if o.st.Version != "8.4" {
+		r.number("memhost", known.memhost)
+	}
+	r.number("maxdisk", known.disk)
+	r.number("disk", 0)
+	r.number("uptime", known.uptime)
+	r.number("netin", known.netin)
+	r.number("netout", known.netout)
+	r.number("diskread", known.diskread)
+	r.number("diskwrite", known.diskwritten)
+	return append(r, '}')
+}
+
+// resources lists what there is in the cluster, as far as the caller may see it.
+func (c *call) resources() (any, error) {
+	out, kind := []byte{'['}, c.str("type")
+	wanted := func(name string) bool { return kind == "" || kind == name }
+	if wanted("vm") {
+		out = c.guestResources(out)
+	}
+	for _, part := range []struct {
+		kind string
+		list func() []map[string]any
+	}{
+		{"pool", c.poolResources}, {"node", c.nodeResources}, {"storage", c.storageResources},
+		{map[bool]string{true: "sdn", false: "network"}[c.state.Version == "8.4"], c.networkResources},
+	} {
+		if !wanted(part.kind) {
+			continue
+		}
+		for _, entry := range part.list() {
+			text, err := json.Marshal(entry)
+			if err != nil {
+				return nil, err
+			}
+			out = append(append(out, text...), ',')
+		}
+	}
+	if last := len(out) - 1; out[last] == ',' {
+		out = out[:last]
+	}
+	return inJSON(append(out, ']')), nil
+}
+
+// guestResources appends the guests, each with what of it is always fresh and a comma behind it.
+func (c *call) guestResources(out []byte) []byte {
+	pools, view, o := c.state.poolsOf(), c.state.view(c.who), c.op()
+	audited := map[string]bool{}
+	for pool := range c.state.Pools {
+		audited[pool] = c.state.may(c.who, "/pool/"+pool, "Pool.Audit")
+	}
+	out = slices.Grow(out, len(c.state.Guests)*rowSize)
+	for _, vmid := range slices.Sorted(maps.Keys(c.state.Guests)) {
+		if !view.may(vmPath(vmid), "VM.Audit") {
+			continue
+		}
+		g := c.state.Guests[vmid]
+		out = o.resource(out, g)
+		r := row(out[:len(out)-1])
+		for _, key := range []string{"lock", "tags"} {
+			if v, ok := g.Config[key]; ok {
+				r.text(key, v)
+			}
+		}
+		if pool, ok := pools[vmid]; ok && audited[pool] {
+			r.text("pool", pool)
+		}
+		if ha := c.state.HA[haID(vmid)]; ha != nil {
+			r.text("hastate", ha.wanted())
+		}
+		out = append(r, "},"...)
+	}
+	return out
+}
+
+// rowSize is about how long the JSON of a guest is.
+const rowSize = 360
+
+func (c *call) poolResources() []map[string]any {
+	out := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(c.state.Pools)) {
+		if c.state.may(c.who, "/pool/"+name, "Pool.Audit") {
+			out = append(out, map[string]any{"id": "/pool/" + name, "pool": name, "type": "pool"})
+		}
+	}
+	return out
+}
+
+func (st *State) poolsOf() map[int]string {
+	out := map[int]string{}
+	for name, p := range st.Pools {
+		for vmid := range p.VMs {
+			out[vmid] = name
+		}
+	}
+	return out
+}
+
+func (c *call) nodeResources() []map[string]any {
+	out := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(c.state.Nodes)) {
+		n := c.state.Nodes[name]
+		entry := map[string]any{"id": "node/" + name, "type": "node", "node": name, "status": n.status(), "level": "", "cgroup-mode": 2}
+		if c.state.may(c.who, "/nodes/"+name, "Sys.Audit") && !n.Offline {
+			maps.Copy(entry, c.op().nodeUsage(n))
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+func (c *call) storageResources() []map[string]any {
+	out, held := []map[string]any{}, c.state.held()
+	for _, id := range slices.Sorted(maps.Keys(c.state.Storages)) {
+		if !c.state.may(c.who, "/storage/"+id, "Datastore.Audit") {
+			continue
+		}
+		for _, node := range slices.Sorted(maps.Keys(c.state.Nodes)) {
+			if s := c.state.Storages[id]; !s.Disabled && s.storageOn(node) {
+				out = append(out, storageResource(s, c.state.Nodes[node], held))
+			}
+		}
+	}
+	return out
+}
+
+// held is what the volumes of each storage take on each node, in bytes.
+func (st *State) held() map[VolumeKey]int64 {
+	out := map[VolumeKey]int64{}
+	for key, v := range st.Volumes {
+		out[VolumeKey{Storage: key.Storage, Node: key.Node}] += v.Used
+	}
+	return out
+}
+
+func storageResource(s *Storage, n *Node, held map[VolumeKey]int64) map[string]any {
+	out := map[string]any{
+		"id": "storage/" + n.Name + "/" + s.ID, "type": "storage", "storage": s.ID, "node": n.Name, "plugintype": s.Type,
+		"content": strings.Join(s.Content, ","), "shared": boolInt(s.Shared), "status": "unknown",
+	}
+	if !n.Offline {
+		used := min(s.Used+held[s.key(n.Name, "")], s.Total)
+		out["status"], out["maxdisk"], out["disk"] = "available", s.Total, used
+	}
+	return out
+}
+
+func (c *call) networkResources() []map[string]any {
+	out := []map[string]any{}
+	zones := []string{"localnetwork"}
+	zones = append(zones, slices.Sorted(maps.Keys(c.state.SDN.AppliedZones))...)
+	for _, node := range slices.Sorted(maps.Keys(c.state.Nodes)) {
+		for _, zone := range zones {
+			if c.state.may(c.who, "/sdn/zones/"+zone, "SDN.Audit") {
+				out = append(out, c.zoneResource(node, zone))
+			}
+		}
+	}
+	return out
+}
+
+func (c *call) zoneResource(node, zone string) map[string]any {
+	out := map[string]any{"id": "sdn/" + node + "/" + zone, "type": "sdn", "sdn": zone, "node": node, "status": "ok"}
+	if c.state.Version != "8.4" {
+		out = map[string]any{
+			"id": "network/" + node + "/zone/" + zone, "type": "network", "network-type": "zone", "network": zone, "node": node, "status": "ok",
+		}
+		if t := c.state.SDN.AppliedZones[zone]["type"]; t != "" {
+			out["zone-type"] = t
+		}
+	}
+	return out
+}
