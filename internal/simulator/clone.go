@@ -322,10 +322,50 @@ func (o *op) copyDrive(cl *cloning, key string, d drive, full bool) (drive, erro
 	}
 	o.logf("create full clone of drive %s (%s)", key, d.file())
 	out["file"] = o.allocate(s, cl.newID, base, o.copyFormat(s, cl, d, source), source.Size)
-	o.logf("allocated target volume '%s'", out["file"])
+	if o.st.Version != "8.4" {
+		o.logf("allocated target volume '%s'", out["file"])
+	}
+	o.mirror(cl, key, source.Size)
 	o.st.volume(o.node, out["file"]).System = source.System
 	out["size"] = sizeOption(source.Size)
 	return out, nil
+}
+
+// mirror logs how QEMU copies the disk of a running VM.
+func (o *op) mirror(cl *cloning, key string, size int64) {
+	g := o.st.Guests[cl.vmid]
+	if !cl.running || cl.snapshot != "" || g == nil || g.Power == Stopped {
+		return
+	}
+	job := "mirror-" + key
+	if o.st.Version == "8.4" {
+		job = "drive-" + key
+	}
+	gigabytes := float64(size) / (1 << 30)
+	lines := []string{
+		"drive mirror is starting for drive-" + key,
+		fmt.Sprintf("%s: transferred %.1f GiB of %.1f GiB (100.00%%) in 0s, ready", job, gigabytes, gigabytes),
+		"all 'mirror' jobs are ready",
+	}
+	agent := o.agentRuns(g) == nil
+	switch {
+	case agent:
+		lines = append(lines, "issuing guest agent 'guest-fsfreeze-freeze' command")
+	case o.st.Version != "8.4":
+		lines = append(lines, "skipping guest filesystem freeze - disabled in VM options")
+	}
+	if !agent {
+		lines = append(lines, "suspend vm")
+	}
+	lines = append(lines, job+": Cancelling block job", job+": Done.")
+	if agent {
+		lines = append(lines, "issuing guest agent 'guest-fsfreeze-thaw' command")
+	} else {
+		lines = append(lines, "resume vm")
+	}
+	for _, line := range lines {
+		o.logf("%s", line)
+	}
 }
 
 func (o *op) copyFormat(s *Storage, cl *cloning, d drive, source *Volume) string {

@@ -247,6 +247,25 @@ func (c *call) admitted(params map[string]string) error {
 // statusNoRoute is what the node that proxies a request answers when the other one is not there.
 const statusNoRoute = 595
 
+// statusProxyTLS is what a node answers when it proxies a request to a name that is somebody's, but no member's: it knows no
+// certificate for it. The body is empty.
+const statusProxyTLS = 596
+
+// resolves reports whether a name that is no member's is still a node's: its address, or its name in other letters.
+func (st *State) resolves(name string) bool {
+	for _, n := range st.Nodes {
+		if strings.EqualFold(n.Name, name) || n.Address == name {
+			return true
+		}
+		for _, i := range n.Interfaces {
+			if address, _, ok := strings.Cut(i.CIDR, "/"); ok && address == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // reach finds the node that answers. Its parameters are checked there, so that one that is off refuses nothing.
 func (c *call) reach(node string) error {
 	c.node = c.local
@@ -255,6 +274,9 @@ func (c *call) reach(node string) error {
 	}
 	c.node = node
 	n := c.state.Nodes[node]
+	if n == nil && c.state.resolves(node) {
+		return &failure{status: statusProxyTLS, message: "error:0A000086:SSL routines::certificate verify failed", bare: true}
+	}
 	if n == nil {
 		return die("hostname lookup '%s' failed - failed to get address info for: %s: Temporary failure in name resolution", node, node)
 	}
@@ -273,7 +295,7 @@ func (c *call) connect(r *wire.Request) error {
 		case <-r.Context().Done():
 		}
 	}
-	return &failure{status: statusNoRoute, message: "No route to host"}
+	return &failure{status: statusNoRoute, message: "No route to host", bare: true}
 }
 
 func first(v any) string {
@@ -297,6 +319,9 @@ func respond(r *wire.Request, result any, total int, err error) *wire.Response {
 	resp := &wire.Response{Status: http.StatusOK, Reason: "OK", Type: "application/json;charset=UTF-8"}
 	if total > 0 {
 		body["total"] = total
+	}
+	if f := (&failure{}); errors.As(err, &f) && f.bare {
+		return &wire.Response{Status: f.status, Reason: f.message}
 	}
 	if err != nil {
 		describe(resp, body, err)

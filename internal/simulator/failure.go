@@ -28,6 +28,8 @@ type failure struct {
 	message string
 	// params are the messages of parameters that are wrong.
 	params map[string]string
+	// bare failures come from the node that proxies the request, without a body.
+	bare bool
 }
 
 // Error returns PVE's message.

@@ -61,7 +61,7 @@ func (st *State) haStatus(vmid int) map[string]any {
 func (o *op) vmstatus(g *Guest, full bool) map[string]any {
 	config, r := g.Config, o.measure(g)
 	out := map[string]any{
-		"vmid": g.VMID, "name": r.name, "status": r.status, "cpus": r.cpus, "maxmem": r.memory, "maxdisk": r.disk, "disk": 0,
+		"vmid": g.VMID, "name": r.name, "status": "stopped", "cpus": r.cpus, "maxmem": r.memory, "maxdisk": r.disk, "disk": 0,
 		"uptime": r.uptime, "cpu": r.cpu, "mem": r.mem, "netin": r.netin, "netout": r.netout,
 	}
 	if o.st.Version != "8.4" {
@@ -96,7 +96,7 @@ func (o *op) vmstatus(g *Guest, full bool) map[string]any {
 }
 
 func (o *op) runningStatus(g *Guest, r *report, out map[string]any, full bool) {
-	out["pid"] = g.pid
+	out["status"], out["pid"] = "running", g.pid
 	if o.st.Version != "8.4" {
 		for _, kind := range []string{"cpu", "io", "memory"} {
 			out["pressure"+kind+"some"], out["pressure"+kind+"full"] = 0, 0
@@ -107,10 +107,7 @@ func (o *op) runningStatus(g *Guest, r *report, out map[string]any, full bool) {
 	}
 	out["diskread"], out["diskwrite"] = r.diskread, r.diskwritten
 	out["running-machine"], out["running-qemu"] = "pc-i440fx-"+o.st.machine(), o.st.qemu()
-	out["proxmox-support"] = map[string]any{
-		"backup-max-workers": true, "pbs-dirty-bitmap": true, "pbs-dirty-bitmap-migration": true, "pbs-dirty-bitmap-savevm": true,
-		"pbs-library-version": "1.4.1", "pbs-masterkey": true, "query-bitmap-info": true,
-	}
+	out["proxmox-support"] = o.st.support()
 	out["blockstat"] = o.blockStatistics(g)
 	nics := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
@@ -152,24 +149,4 @@ func (c *call) listGuests() (any, error) {
 		}
 	}
 	return out, nil
-}
-
-// blockStatistics are QEMU's counters of every drive.
-func (o *op) blockStatistics(g *Guest) map[string]any {
-	out := map[string]any{}
-	for key := range g.Config {
-		if !isDrive(key) || key == "efidisk0" || key == "tpmstate0" {
-			continue
-		}
-		counters := map[string]any{"account_failed": true, "account_invalid": true, "timed_stats": []any{}, "wr_highest_offset": 0}
-		for _, kind := range []string{"rd", "wr", "flush", "unmap", "zone_append"} {
-			counters[kind+"_operations"], counters[kind+"_total_time_ns"] = 0, 0
-			counters["failed_"+kind+"_operations"], counters["invalid_"+kind+"_operations"] = 0, 0
-			if kind != "flush" {
-				counters[kind+"_bytes"], counters[kind+"_merged"] = 0, 0
-			}
-		}
-		out[key] = counters
-	}
-	return out
 }

@@ -33,6 +33,7 @@ func masks() []struct{ find, replace string } {
 		{`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`, `…`},
 		{`creation-qemu=[0-9.]+`, `creation-qemu=…`},
 		{`ctime=\d+`, `ctime=…`},
+		{`state-suspend-[0-9-]+`, `state-suspend-…`},
 		{`BC:24:11(:[0-9A-F]{2}){3}`, `BC:24:11:…`},
 		{`pveupload-[0-9a-f]+`, `pveupload-…`},
 		{`\$5\$[^$\s]+\$\S+`, `$$5$$…`},
@@ -209,6 +210,7 @@ func (m *masker) counters(v any) any {
 	case json.Number:
 		return "…"
 	case map[string]any:
+		delete(t, "idle_time_ns") // It is there once the drive has been used.
 		for k := range t {
 			t[k] = m.counters(t[k])
 		}

@@ -124,32 +124,6 @@ func (c *call) nodeStatus() (any, error) {
 	return out, nil
 }
 
-// machines lists the machine types that the release comes with.
-func (c *call) machines() (any, error) {
-	out := []map[string]any{}
-	for _, version := range []string{c.state.machine(), "9.0", "8.2", "8.1", "7.2"} {
-		for _, kind := range []string{"i440fx", "q35"} {
-			out = append(out, map[string]any{"id": "pc-" + kind + "-" + version, "type": kind, "version": version})
-		}
-	}
-	return out, nil
-}
-
-// cpuModels lists CPU models.
-func (c *call) cpuModels() (any, error) {
-	out := []map[string]any{}
-	for vendor, names := range map[string][]string{
-		"default":      {"host", "kvm64", "max", "qemu64", "x86-64-v2", "x86-64-v2-AES", "x86-64-v3", "x86-64-v4"},
-		"AuthenticAMD": {"EPYC", "EPYC-Rome", "EPYC-Milan", "EPYC-Genoa"},
-		"GenuineIntel": {"Haswell", "Broadwell", "Skylake-Server", "Cascadelake-Server", "Icelake-Server", "SapphireRapids"},
-	} {
-		for _, name := range names {
-			out = append(out, map[string]any{"name": name, "vendor": vendor, "custom": 0})
-		}
-	}
-	return out, nil
-}
-
 func (c *call) nodeIndex() (any, error) {
 	out := []map[string]any{}
 	for _, name := range []string{

@@ -148,8 +148,10 @@ func (o *op) boot(g *Guest) {
 		}
 	}
 	if g.Config["lock"] == "suspended" {
-		delete(g.Config, "lock")
-		delete(g.Config, "vmstate")
+		o.free(g.Config["vmstate"])
+		for _, key := range []string{"lock", "vmstate", "runningmachine", "runningcpu"} {
+			delete(g.Config, key)
+		}
 	}
 }
 
@@ -363,8 +365,7 @@ func (c *call) suspendGuest() (any, error) {
 	if c.flag("todisk") {
 		return c.statusAction("qmsuspend", func(w *worker, vmid int, skip bool) error {
 			return w.process("qmsuspend", vmid, skip, func(o *op, g *Guest) error {
-				o.halt(g)
-				g.Config["lock"] = "suspended"
+				o.suspend(g)
 				return nil
 			})
 		})
@@ -375,6 +376,15 @@ func (c *call) suspendGuest() (any, error) {
 			return nil
 		})
 	})
+}
+
+// suspend keeps a VM's memory until its next start, and stops it.
+func (o *op) suspend(g *Guest) {
+	o.saveMemory(g, "suspend-"+o.s.clock.Now().Format(time.DateOnly), g.Config)
+	o.rememberMachine(g.Config)
+	delete(g.Config, "running-nets-host-mtu")
+	g.Config["lock"] = "suspended"
+	g.Power, g.pid = Stopped, 0
 }
 
 func (c *call) resumeGuest() (any, error) {

@@ -57,10 +57,22 @@ type recordedNode struct {
 	Unrecorded []struct {
 		Section string `json:"section"`
 		Before  int    `json:"before"`
+		// During requests were made after the answer at that place, before anything was read.
+		During  bool   `json:"during"`
 		Request string `json:"request"`
 		// As is what stands in later requests for the process that it started.
 		As string `json:"as"`
 	} `json:"unrecorded"`
+	// Races are the beginnings of the names of sections in which pairs of requests ran at once: the one that won goes first.
+	Races []string `json:"races"`
+	// Quiet are spans of requests within which the node did not report its guests. Between others there is time for it.
+	Quiet []struct {
+		Version string `json:"version"`
+		Series  string `json:"series"`
+		Section string `json:"section"`
+		From    int    `json:"from"`
+		To      int    `json:"to"`
+	} `json:"quiet"`
 	Actors []struct {
 		Section string `json:"section"`
 		From    int    `json:"from"`
@@ -100,6 +112,26 @@ func (l leftover) leave(st *State) {
 // left are the leftovers of a series.
 func (n *recordedNode) left(version, series string) []leftover {
 	return slices.DeleteFunc(slices.Clone(n.Leftovers), func(l leftover) bool { return l.Version != version || l.Series != series })
+}
+
+// quiet reports whether the node did not report before a request.
+func (n *recordedNode) quiet(version string, r *recording) bool {
+	for _, q := range n.Quiet {
+		if q.Version == version && q.Series == r.Series && strings.HasPrefix(r.Section, q.Section) && r.place >= q.From && r.place <= q.To {
+			return true
+		}
+	}
+	return false
+}
+
+// settle puts the winners of races first.
+func (n *recordedNode) settle(list []recording) {
+	for i := range len(list) - 1 {
+		races := slices.ContainsFunc(n.Races, func(s string) bool { return strings.HasPrefix(list[i].Section, s) })
+		if races && list[i].Section == list[i+1].Section && strings.Contains(list[i].Status, " 500 ") && strings.Contains(list[i+1].Status, " 200 ") {
+			list[i], list[i+1] = list[i+1], list[i]
+		}
+	}
 }
 
 // slow reports whether tasks take their time in a section.

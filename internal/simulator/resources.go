@@ -40,12 +40,12 @@ type report struct {
 // measure is what a node knows of a guest right now.
 func (o *op) measure(g *Guest) *report {
 	r := &report{
-		name: g.name(), status: "stopped", template: g.template(), cpus: o.cpus(g), memory: o.sizes(g).memory, disk: o.sizes(g).disk,
+		name: g.name(), status: string(g.Power), template: g.template(), cpus: o.cpus(g), memory: o.sizes(g).memory, disk: o.sizes(g).disk,
 	}
 	if g.Power == Stopped {
 		return r
 	}
-	r.status, r.uptime = "running", max(int64(o.s.clock.Now().Sub(g.started)/time.Second), 0)
+	r.uptime = max(int64(o.s.clock.Now().Sub(g.started)/time.Second), 0)
 	r.cpu, r.mem, r.memhost = 0.01, r.memory/4, r.memory/2
 	r.netin, r.netout, r.diskread, r.diskwritten = r.uptime*1000, r.uptime*500, r.uptime*1000, r.uptime*1000
 	return r
@@ -190,7 +190,9 @@ func (c *call) resources() (any, error) {
 		kind string
 		list func() []map[string]any
 	}{
-		{"pool", c.poolResources}, {"node", c.nodeResources}, {"storage", c.storageResources},
+		{"pool", c.poolResources},
+		{"node", c.nodeResources},
+		{"storage", c.storageResources},
 		{map[bool]string{true: "sdn", false: "network"}[c.state.Version == "8.4"], c.networkResources},
 	} {
 		if !wanted(part.kind) {
@@ -236,7 +238,8 @@ func (c *call) guestResources(out []byte) []byte {
 		if ha := c.state.HA[haID(vmid)]; ha != nil {
 			r.text("hastate", ha.wanted())
 		}
-		out = append(r, "},"...)
+		r = append(r, "},"...)
+		out = r
 	}
 	return out
 }

@@ -38,6 +38,8 @@ type Scenario struct {
 	Cluster string `json:"cluster,omitempty"`
 	// QEMU is the version of the nodes' QEMU, by default the one that the release comes with.
 	QEMU string `json:"qemu,omitempty"`
+	// StockQEMU means that it lacks Proxmox' patches.
+	StockQEMU bool `json:"stockQEMU,omitempty"`
 	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
 	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "offline" how long a request
 	// for a node that is off takes, "ha" how long HA takes to act, "fence" until it is sure that a node is down.
@@ -225,7 +227,7 @@ func (s *Scenario) durations() map[string]time.Duration {
 // build makes the state without guests.
 func (s *Scenario) build(version string, now time.Time) (*State, error) {
 	st := newState(version)
-	st.ClusterName, st.QEMU, st.HAIdle = s.Cluster, s.QEMU, s.HAIdle
+	st.ClusterName, st.QEMU, st.StockQEMU, st.HAIdle = s.Cluster, s.QEMU, s.StockQEMU, s.HAIdle
 	st.Roles = builtinRoles(version)
 	st.Users[root] = &User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*Token{}}
 	for i, n := range s.Nodes {

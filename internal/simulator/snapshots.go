@@ -160,32 +160,33 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 		Config: config, Description: description, Parent: g.Config["parent"], Time: o.s.clock.Now(), VMState: memory,
 	}
 	if memory {
-		o.saveMemory(g, name)
-		o.rememberMachine(g, name)
+		saved := g.Snapshots[name].Config
+		o.saveMemory(g, name, saved)
+		o.rememberMachine(saved)
 	}
 	g.Config["parent"] = name
 	return nil
 }
 
-// saveMemory keeps the VM's memory in a volume beside its first disk.
-func (o *op) saveMemory(g *Guest, name string) {
+// saveMemory keeps the VM's memory in a volume on the storage that is set for it, or beside its first disk.
+func (o *op) saveMemory(g *Guest, name string, into map[string]string) {
+	storages := []string{g.Config["vmstatestorage"]}
 	for _, key := range o.s.bootDevices(g.Config) {
-		if !isDrive(key) {
-			continue
+		if d := o.s.parseDrive(key, g.Config[key]); isDrive(key) && !d.cdrom() {
+			storages = append(storages, storageOf(d.file()))
 		}
-		s := o.st.Storages[storageOf(o.s.parseDrive(key, g.Config[key]).file())]
-		if s == nil {
-			continue
+	}
+	for _, id := range storages {
+		if s := o.st.Storages[id]; s != nil {
+			base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
+			into["vmstate"] = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
+			return
 		}
-		base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
-		g.Snapshots[name].Config["vmstate"] = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
-		return
 	}
 }
 
 // rememberMachine notes the machine that the memory fits to.
-func (o *op) rememberMachine(g *Guest, name string) {
-	config := g.Snapshots[name].Config
+func (o *op) rememberMachine(config map[string]string) {
 	config["runningmachine"] = "pc-i440fx-" + o.st.machine()
 	config["runningcpu"] = "qemu64,+lahf_lm,+sep"
 	if o.st.Version == "8.4" {

@@ -34,6 +34,8 @@ type State struct {
 	ClusterName string
 	// QEMU is the version of QEMU, such as "10.0.13".
 	QEMU string
+	// StockQEMU means that QEMU lacks Proxmox' patches.
+	StockQEMU bool
 	// Nodes, Guests, Storages and Pools are the cluster's objects by name or VMID.
 	Nodes    map[string]*Node
 	Guests   map[int]*Guest
