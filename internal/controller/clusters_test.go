@@ -36,6 +36,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -58,6 +59,7 @@ func surroundings() map[string]surroundingsScenario {
 		"settings": {reason: "Settings that are declared are kept, and no others.", run: nodeSettings},
 		"nonode":   {reason: "A node that does not exist is said to.", run: noNode},
 		"found":    {reason: "A node belongs to the cluster that it refers to.", run: nodeOfCluster},
+		"machine":  {reason: "A Machine says what becomes of its surroundings, and stays where it is.", run: machineInTrouble},
 		"trouble":  {reason: "What goes away is said, and what comes back.", run: trouble},
 	}
 }
@@ -532,4 +534,34 @@ func trouble(w *world) {
 	w.ails(n, xpv2.ReasonUnavailable)
 	w.remove(c)
 	w.remove(n)
+}
+
+func machineInTrouble(w *world) {
+	spec := ubuntu()
+	spec.Node = new("pve2")
+	w.create(spec)
+	w.ready()
+	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
+	before := len(w.writes())
+
+	var bridges map[string]*simulator.Interface
+	w.onNode("pve2", func(s *simulator.Node) { bridges, s.Interfaces = s.Interfaces, map[string]*simulator.Interface{} })
+	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkError, "network 'vmbr0' not found on node pve2")
+	w.onNode("pve2", func(s *simulator.Node) { s.Interfaces = bridges })
+	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
+
+	var used int64
+	w.pve.Edit(func(s *simulator.State) { used, s.Storages["ceph"].Used = s.Storages["ceph"].Used, s.Storages["ceph"].Total })
+	w.says(machine.TypeResourcesAllocated, machine.ReasonInsufficientResources, "storage 'ceph' on node pve2 is full")
+	w.pve.Edit(func(s *simulator.State) { s.Storages["ceph"].Used = used })
+	w.says(machine.TypeResourcesAllocated, machine.ReasonAllocationSucceeded, "")
+
+	w.onNode("pve2", func(s *simulator.Node) { s.Offline = true })
+	w.says(xpv2.TypeReady, machine.ReasonNodeOffline, `node "pve2" is offline`)
+	w.onNode("pve2", func(s *simulator.Node) { s.Offline = false })
+	w.ready()
+	if n := len(w.writes()); n != before || w.vm().Node != "pve2" {
+		w.Errorf("want nothing changed nor moved, got %d writes and the VM on %s", n-before, w.vm().Node)
+	}
+	w.finish()
 }

@@ -75,7 +75,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 		return managed.ExternalObservation{}, err
 	}
 	if e.vm, err = e.find(ctx, id.VMID, m.GetAnnotations()[AnnotationNode]); err != nil {
-		return managed.ExternalObservation{}, err
+		return managed.ExternalObservation{}, unseen(m, err)
 	}
 	if e.vm == nil {
 		return e.absent(ctx, m, id)
@@ -112,7 +112,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	if e.vm.beingCreated() {
 		return e.waiting(ctx, m, id)
 	}
-	show(m, append(e.vm.conditions(o), e.vm.restartCondition(e.plan.restart), e.ready())...)
+	show(m, append(e.troubled(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.plan.restart), e.ready())...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),

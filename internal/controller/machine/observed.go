@@ -182,7 +182,7 @@ func (e *external) look(ctx context.Context, ref proxmox.Ref) (*vm, error) {
 func (e *external) online(ctx context.Context, node string) error {
 	off, err := e.offline(ctx, node)
 	if off {
-		return errors.Errorf("node %q is offline", node)
+		return offlineError{errors.Errorf("node %q is offline", node)}
 	}
 	return err
 }

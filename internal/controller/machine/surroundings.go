@@ -1,0 +1,128 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// ReasonNodeOffline is why a Machine is not ready whose node is offline.
+const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
+
+// offlineError says that the node of a VM is offline.
+type offlineError struct{ error }
+
+// unseen is the error for a VM that could not be looked at. The Machine is not
+// ready if its node is offline: HA may bring the VM back on another one, nothing
+// else does.
+func unseen(m Machine, err error) error {
+	if errors.As(err, &offlineError{}) {
+		show(m, notReady(ReasonNodeOffline, err.Error()))
+	}
+	return err
+}
+
+// troubled are conditions of a VM, with those replaced that its surroundings put
+// in doubt: a bridge or a storage that has gone, or is full. What cannot be read
+// now is in no doubt.
+func (e *external) troubled(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
+	for i, c := range conditions {
+		switch {
+		case c.Type == TypeNetworkConfigured:
+			if message := e.lostBridges(ctx); message != "" {
+				conditions[i] = condition(c.Type, corev1.ConditionFalse, ReasonNetworkError, message)
+			}
+		case c.Type == TypeResourcesAllocated:
+			if message := e.lostStorages(ctx); message != "" {
+				conditions[i] = condition(c.Type, corev1.ConditionFalse, ReasonInsufficientResources, message)
+			}
+		}
+	}
+	return conditions
+}
+
+// lostBridges says which bridges of the VM its node does not have.
+func (e *external) lostBridges(ctx context.Context) string {
+	wanted := map[string]bool{}
+	for _, device := range nicsOf(e.vm.Active) {
+		if n, err := proxmox.ParseNIC(e.vm.Active[device]); err == nil && n.Bridge() != "" {
+			wanted[n.Bridge()] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return ""
+	}
+	there, err := e.inventory.Bridges(ctx, e.vm.Node)
+	if err != nil {
+		return ""
+	}
+	for _, b := range there {
+		delete(wanted, b.Name)
+	}
+	return sentences(wanted, "network '%s' not found on node "+e.vm.Node+", or the user may not use it")
+}
+
+// fullAt is the part of a storage from which on it is called full.
+const fullAt = 0.99
+
+// lostStorages says which storages of the VM's disks are full or not available.
+func (e *external) lostStorages(ctx context.Context) string {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return ""
+	}
+	full, gone := map[string]bool{}, map[string]bool{}
+	for _, device := range devicesOf(e.vm.Active, func(device string) bool { return busOf(device) != "net" }) {
+		d, err := proxmox.ParseDisk(e.vm.Active[device])
+		if err != nil || d.CDROM() {
+			continue
+		}
+		name, _, _ := strings.Cut(d.Volume, ":")
+		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == name && s.Node == e.vm.Node })
+		switch {
+		case i < 0: // The user may not see it.
+		case storages[i].Status == "unknown":
+			gone[name] = true
+		case storages[i].MaxDisk > 0 && float64(storages[i].Disk) >= fullAt*float64(storages[i].MaxDisk):
+			full[name] = true
+		}
+	}
+	return join(sentences(full, "storage '%s' on node "+e.vm.Node+" is full"), sentences(gone, "storage '%s' is not available on node "+e.vm.Node))
+}
+
+// sentences say the same of each name, in order.
+func sentences(names map[string]bool, format string) string {
+	var out []string
+	for name := range names {
+		out = append(out, fmt.Sprintf(format, name))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
+}
+
+func join(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), "; ")
+}
