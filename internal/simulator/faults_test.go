@@ -85,6 +85,7 @@ func TestParseFaultRefuses(t *testing.T) {
 		"CutStatus":   {reason: "What is cut has no status.", text: "cut=before status=500"},
 		"Cut":         {reason: "A cut is before or after.", text: "cut=now"},
 		"Message":     {reason: "A message goes with a status.", text: "delay=1s message=x"},
+		"Path":        {reason: "Paths begin at the top.", text: "path=nodes status=500"},
 		"Regexp":      {reason: "A regular expression is one.", text: "^/nodes/( status=500"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,4 +171,19 @@ func TestFaultsCount(t *testing.T) {
 	if exit := c.task("POST /nodes/pve1/qemu/9000/clone", "newid=301"); exit != "broken" {
 		t.Errorf("a clone of the template: %s", exit)
 	}
+}
+
+func FuzzParseFault(f *testing.F) {
+	for _, seed := range []string{`POST /nodes/* status=500 message="a \"b\""`, `^/x\d cut=after`, `task=a id=1 exit="x=y" after=1`, `delay=1ms path="/a b"`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		fault, err := ParseFault(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseFault(fault.String()); err != nil || again != fault {
+			t.Errorf("%q is %+v, in words %q, which is %+v, %v", text, fault, fault.String(), again, err)
+		}
+	})
 }

@@ -225,6 +225,8 @@ func (f Fault) check() error {
 	switch {
 	case err != nil:
 		return errors.Wrap(err, "cannot use the path")
+	case f.Path != "" && f.Path[0] != '/' && f.Path[0] != '^':
+		return errors.New("the path must begin with / or ^")
 	case f.forTasks() && request:
 		return errors.New("it hits requests or tasks: task, id, exit and refuse do not go with the others")
 	case f.forTasks() && (f.TaskExit != "") == f.Refuse:
