@@ -100,7 +100,11 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	}
 	o := m.Observation()
 	o.Placement = placementOf(m)
+	before := o.DeepCopy()
 	e.vm.observe(o, e.plan.devices, e.now())
+	for _, happened := range changed(before, o, e.tasks.active(m)) {
+		e.record.Event(m, happened)
+	}
 	e.observeAction(ctx, m)
 	e.plan.report(o, e.vm.Config)
 	if e.plan.change.empty() {

@@ -18,7 +18,6 @@ package machine
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -27,12 +26,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-)
-
-// Events of a Machine beside those of the managed reconciler.
-const (
-	reasonTaskEnded  xpevent.Reason = "TaskEnded"
-	reasonTaskFailed xpevent.Reason = "TaskFailed"
 )
 
 // start follows the task that a call to PVE has started.
@@ -65,7 +58,7 @@ func (e *external) settle(m Machine, t proxmox.Task, node string) {
 		if t.Type == "qmcreate" || t.Type == "qmclone" {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
-		e.record.Event(m, xpevent.Normal(reasonTaskEnded, fmt.Sprintf("%s of VM %s has ended: %s", t.Type, vmid, t.ExitStatus)))
+		e.record.Event(m, taskEvent(t, vmid))
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -102,13 +102,37 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
 		PowerAction:    before.PowerAction,
 		LastUpdated:    before.LastUpdated,
 	}
-	if !cmp.Equal(withoutUptime(before), seen) || seen.LastUpdated == nil {
+	if v.Status.Running() {
+		seen.StartedAt = startedAt(before.StartedAt, now.Add(-v.Status.Uptime))
+	}
+	same := cmp.Equal(withoutUptime(before), seen) && seen.LastUpdated != nil
+	if !same {
 		seen.LastUpdated = &metav1.Time{Time: now}
 	}
 	if v.Status.Running() {
-		seen.UptimeSeconds = int64Pointer(int64(v.Status.Uptime / time.Second))
+		seen.UptimeSeconds = uptime(before.UptimeSeconds, int64(v.Status.Uptime/time.Second), same)
 	}
 	*o = seen
+}
+
+// jitter is how far apart two looks may see the start of one VM.
+const jitter = 10 * time.Second
+
+// startedAt is when the VM was started: as before, if that is about the same.
+func startedAt(before *metav1.Time, at time.Time) *metav1.Time {
+	if before != nil && at.Sub(before.Time).Abs() <= jitter {
+		return before
+	}
+	return &metav1.Time{Time: at.Truncate(time.Second)}
+}
+
+// uptime is as before if nothing else has changed and it is off by little: an
+// unchanged VM is not written to the API server at each look.
+func uptime(before *int64, seconds int64, same bool) *int64 {
+	if same && before != nil && seconds >= *before && seconds-*before < max(60, *before/10) {
+		return before
+	}
+	return &seconds
 }
 
 // withoutUptime leaves out what changes by itself, and the difference, which is

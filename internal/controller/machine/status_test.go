@@ -25,6 +25,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -147,7 +148,7 @@ func TestObserveVM(t *testing.T) {
 	o.LastUpdated = nil
 	want := v1alpha1.MachineObservation{
 		Phase: v1alpha1.MachineRunning, VMID: new(int32(100)), Node: "pve1", Name: "web", UUID: ourUUID, PowerState: "running",
-		UptimeSeconds: new(int64(60)), IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
+		UptimeSeconds: new(int64(60)), StartedAt: &metav1.Time{Time: now.Add(-time.Minute)}, IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
 		CPU: &v1alpha1.MachineCPUObservation{Cores: 2, Sockets: 2}, MemoryBytes: new(int64(2 << 30)),
 		Disks: []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"}},
 		Networks: []v1alpha1.MachineNetworkObservation{{
@@ -162,17 +163,23 @@ func TestObserveVM(t *testing.T) {
 	}
 
 	o.LastUpdated = updated
-	v.Status.Uptime = time.Hour
+	written := *o.DeepCopy()
+	v.Status.Uptime = time.Minute + 50*time.Second
+	v.observe(&o, d, now.Add(51*time.Second))
+	if diff := cmp.Diff(written, o); diff != "" {
+		t.Errorf("An unchanged VM is not written each time it is looked at: -before, +after:\n%s", diff)
+	}
+	v.Status.Uptime = time.Hour + time.Minute
 	v.observe(&o, d, now.Add(time.Hour))
 	if !o.LastUpdated.Time.Equal(now) {
 		t.Errorf("Nothing but the uptime changed, yet it was last updated at %v", o.LastUpdated)
 	}
-	if *o.UptimeSeconds != 3600 {
-		t.Errorf("Uptime is %d, want 3600", *o.UptimeSeconds)
+	if *o.UptimeSeconds != 3660 {
+		t.Errorf("Uptime is %d, want 3660", *o.UptimeSeconds)
 	}
 	v.Status.Status = "stopped"
 	v.observe(&o, d, now.Add(2*time.Hour))
-	if !o.LastUpdated.Time.Equal(now.Add(2*time.Hour)) || o.UptimeSeconds != nil || o.IPAddresses != nil || o.PendingChanges != nil {
+	if !o.LastUpdated.Time.Equal(now.Add(2*time.Hour)) || o.UptimeSeconds != nil || o.StartedAt != nil || o.IPAddresses != nil || o.PendingChanges != nil {
 		t.Errorf("A VM that stopped has no uptime, addresses or pending changes: %+v", o)
 	}
 }

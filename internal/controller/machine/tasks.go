@@ -224,3 +224,14 @@ func (t *tasks) resting(m Machine) bool {
 	defer t.mu.Unlock()
 	return t.now().Before(t.of(m).resting)
 }
+
+// recently is how long what happens to a VM may be the work of our last task.
+const recently = time.Minute
+
+// active says whether a task of ours works on a VM, or did not long ago.
+func (t *tasks) active(m Machine) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
+}

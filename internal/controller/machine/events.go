@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"fmt"
+
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Events of a Machine beside those of the managed reconciler.
+const (
+	reasonTaskEnded  xpevent.Reason = "TaskEnded"
+	reasonTaskFailed xpevent.Reason = "TaskFailed"
+	reasonMoved      xpevent.Reason = "Moved"
+	reasonStopped    xpevent.Reason = "Stopped"
+)
+
+// taskEvents say what it means that a task of PVE has ended well, by its type.
+//
+//nolint:gochecknoglobals // A constant.
+var taskEvents = map[string]struct {
+	reason xpevent.Reason
+	text   string
+}{
+	"qmcreate":   {"Created", "Successfully created VM %s"},
+	"qmclone":    {"Created", "Successfully created VM %s"},
+	"qmconfig":   {"Configured", "Changed the disks of VM %s"},
+	"resize":     {"Resized", "Resized a disk of VM %s"},
+	"qmmove":     {"DiskMoved", "Moved a disk of VM %s"},
+	"qmigrate":   {"Migrated", "Migrated VM %s"},
+	"hamigrate":  {"MigrationRequested", "Asked high availability to migrate VM %s"},
+	"qmstart":    {"Started", "Started VM %s"},
+	"hastart":    {"StartRequested", "Asked high availability to start VM %s"},
+	"qmshutdown": {"ShutDown", "Shut down VM %s"},
+	"hastop":     {"StopRequested", "Asked high availability to stop VM %s"},
+	"qmstop":     {"Stopped", "Stopped VM %s"},
+	"qmreboot":   {"Rebooted", "Rebooted VM %s"},
+	"qmreset":    {"Reset", "Reset VM %s"},
+	"qmsuspend":  {"Suspended", "Suspended VM %s to disk"},
+	"qmresume":   {"Resumed", "Resumed VM %s"},
+	"qmdestroy":  {"Destroyed", "Destroyed VM %s"},
+}
+
+// taskEvent is the event of a task that has ended well.
+func taskEvent(t proxmox.Task, vmid string) xpevent.Event {
+	e, known := taskEvents[t.Type]
+	if !known {
+		e.reason, e.text = reasonTaskEnded, t.Type+" of VM %s has ended"
+	}
+	text := fmt.Sprintf(e.text, vmid)
+	if n := t.Warnings(); n > 0 {
+		text += fmt.Sprintf(", with %d warnings in the log of its task", n)
+	}
+	return xpevent.Normal(e.reason, text)
+}
+
+// changed are the events of what has happened to a VM that no task of ours did.
+func changed(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.Event {
+	var all []xpevent.Event
+	if before.VMID == nil || ours {
+		return nil
+	}
+	if before.Node != "" && before.Node != after.Node {
+		all = append(all, xpevent.Normal(reasonMoved, fmt.Sprintf("VM %d was moved from node %s to node %s in Proxmox VE", *after.VMID, before.Node, after.Node)))
+	}
+	if before.Phase == v1alpha1.MachineRunning && after.Phase == v1alpha1.MachineStopped {
+		all = append(all, xpevent.Normal(reasonStopped, fmt.Sprintf("VM %d was stopped in Proxmox VE, or has stopped by itself", *after.VMID)))
+	}
+	return all
+}
