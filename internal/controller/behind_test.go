@@ -1,0 +1,388 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// TestBehindOurBack has what others do to a VM: it is brought back to what the
+// spec says, or a condition says why not.
+func TestBehindOurBack(t *testing.T) {
+	t.Parallel()
+	runAll(t, map[string]scenario{
+		"killed":    {reason: "A VM whose process was killed runs again.", run: killed},
+		"paused":    {reason: "A VM that was paused runs on.", run: paused},
+		"locked":    {reason: "A VM that is locked is not written to until it is not.", run: locked},
+		"migrated":  {reason: "A VM that was moved is followed.", run: migrated},
+		"edited":    {reason: "What was edited is as it should be again.", run: edited},
+		"pended":    {reason: "An edit that waits for a restart is taken back without one.", run: pended},
+		"detached":  {reason: "A disk that was taken away is missed, and no other is made.", run: detached},
+		"swapped":   {reason: "Another VM that took the VMID is left alone.", run: swapped},
+		"rolledbck": {reason: "A VM that was rolled back is as the spec wants it again.", run: rolledBack},
+	})
+}
+
+func (w *world) tamper(change func(*simulator.Guest)) {
+	id := w.vmid()
+	w.pve.Edit(func(s *simulator.State) { change(s.Guests[id]) })
+}
+
+// web is a client that trusts the cluster.
+func (w *world) web() *http.Client {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(w.pve.CA())
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
+	}}
+}
+
+// do makes a call as the provider's own user.
+func (w *world) do(method, path string, form url.Values) {
+	w.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), method, w.pve.URL()+"/api2/json"+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Header.Set("Authorization", "PVEAPIToken="+simulator.TestToken+"="+simulator.TestSecret)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := w.web().Do(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // It was read.
+	if body, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
+		w.Fatalf("%s %s: %s: %s", method, path, answer.Status, body)
+	}
+}
+
+// ended waits until a task is done and succeeded.
+func (w *world) ended(u proxmox.UPID, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the task ends", func() bool {
+		t, err := w.admin.Task(w.Context(), u)
+		if err != nil || t.Running {
+			return false
+		}
+		if !t.OK() {
+			w.Fatalf("%s: %s", t.Type, t.ExitStatus)
+		}
+		return true
+	})
+}
+
+func killed(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	w.tamper(func(g *simulator.Guest) { g.Power = simulator.Stopped })
+	w.eventually("the VM is started", func() bool { return w.vm().Power == simulator.Running })
+	w.ready()
+	if n := w.tasks("qmstart"); n != 2 {
+		w.Errorf("want one more start:\n%s", w)
+	}
+}
+
+func paused(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	w.ended(w.admin.Suspend(w.Context(), w.ref(), proxmox.SuspendOptions{}))
+	w.eventually("the VM runs on", func() bool { return w.vm().Power == simulator.Running })
+	w.ready()
+	if w.tasks("qmresume") != 1 || w.tasks("qmstart") != 1 {
+		w.Errorf("want it resumed, and nothing else:\n%s", w)
+	}
+}
+
+func locked(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	w.tamper(func(g *simulator.Guest) { g.Config["lock"], g.Power = "backup", simulator.Stopped })
+	n := len(w.writes())
+	w.change(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })
+	w.says(xpv2.TypeReady, machine.ReasonLocked, "backup")
+	w.unchanged()
+	if got := w.writes(); len(got) != n {
+		w.Errorf("a locked VM was written to: %v", got[n:])
+	}
+	w.tamper(func(g *simulator.Guest) { delete(g.Config, "lock") })
+	w.eventually("what was held back is done", func() bool { return w.vm().Power == simulator.Running && w.vm().Config["onboot"] == "1" })
+	w.ready()
+}
+
+func migrated(w *world) {
+	spec := ubuntu()
+	spec.Node = new("pve1")
+	w.create(spec)
+	w.ready()
+	w.ended(w.admin.Migrate(w.Context(), w.ref(), proxmox.MigrateOptions{Target: "pve2", Online: true}))
+	w.eventually("the VM is found where it is", func() bool { w.exists(); return w.m.Observation().Node == "pve2" })
+	w.ready()
+	w.unchanged()
+	if n := w.tasks("qmigrate"); n != 1 || w.vm().Node != "pve2" {
+		w.Errorf("want the VM followed:\n%s", w)
+	}
+}
+
+func edited(w *world) {
+	spec := ubuntu()
+	spec.Tags, spec.Description = []string{"ours"}, new("ours")
+	w.create(spec)
+	w.ready()
+	change := proxmox.Change{Set: proxmox.Params{"tags": "theirs", "description": "theirs", "onboot": "1"}}
+	if err := w.admin.Configure(w.Context(), w.ref(), change); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("what is declared is repaired", func() bool {
+		return w.vm().Config["tags"] == "ours" && strings.TrimSpace(w.vm().Config["description"]) == "ours"
+	})
+	w.ready()
+	if w.vm().Config["onboot"] != "1" {
+		w.Error("what is not declared is left alone")
+	}
+}
+
+func pended(w *world) {
+	spec := ubuntu()
+	spec.CPU, spec.RestartPolicy = &v1alpha1.MachineCPU{Cores: new(int32(2))}, new("WhenRequired")
+	w.create(spec)
+	w.ready()
+	if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Set: proxmox.Params{"cores": "4"}}); err != nil {
+		w.Fatal(err)
+	}
+	n := len(w.writes())
+	w.eventually("nothing is pending", func() bool { return w.vm().Pending["cores"] == "" })
+	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	if got := w.writes(); len(got) > n+1 || w.tasks("qmreboot") > 0 {
+		w.Errorf("want one write and no restart:\n%s", w)
+	}
+}
+
+func detached(w *world) {
+	spec := ubuntu()
+	spec.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), Size: new("1G")}}
+	w.create(spec)
+	w.ready()
+	if err := w.admin.Unlink(w.Context(), w.ref(), proxmox.UnlinkOptions{Disks: []string{"scsi1"}}); err != nil {
+		w.Fatal(err)
+	}
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, `disk "data" is no longer at scsi1`)
+	if w.vm().Config["scsi1"] != "" || w.vm().Config["unused0"] == "" {
+		w.Errorf("the disk was touched: %v", w.vm().Config)
+	}
+}
+
+func swapped(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	ref := w.ref()
+	w.pve.Edit(func(s *simulator.State) { // At once: the provider is not to come between.
+		theirs := *s.Guests[ref.VMID]
+		theirs.Config = map[string]string{"name": "theirs", "smbios1": "uuid=11111111-1111-4111-8111-111111111111"}
+		s.Guests[ref.VMID] = &theirs
+	})
+	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "is not this resource's")
+	n := len(w.writes())
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
+	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "is not this resource's")
+	w.delete()
+	w.gone()
+	if v, ok := w.pve.Guest(ref.VMID); !ok || v.Config["name"] != "theirs" || v.Power != simulator.Running || len(w.writes()) != n {
+		w.Errorf("somebody else's VM was touched:\n%s", w)
+	}
+}
+
+func rolledBack(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	path := "/nodes/" + w.ref().Node + "/qemu/10000/snapshot"
+	w.do(http.MethodPost, path, url.Values{"snapname": {"before"}})
+	w.eventually("the snapshot is made", func() bool { return w.vm().Snapshots["before"] != nil && w.vm().Config["lock"] == "" })
+	w.change(func(p *v1alpha1.MachineParameters) { p.Tags = []string{"later"} })
+	w.eventually("the VM is changed", func() bool { return w.vm().Config["tags"] == "later" })
+	w.ready()
+	w.do(http.MethodPost, path+"/before/rollback", nil)
+	w.eventually("the VM was rolled back", func() bool { return w.tasks("qmrollback") == 1 })
+	w.eventually("the VM is as the spec wants it", func() bool { return w.vm().Config["tags"] == "later" && w.vm().Power == simulator.Running })
+	w.ready()
+}
+
+// TestWishes has what a spec may ask for beside options of the VM.
+func TestWishes(t *testing.T) {
+	t.Parallel()
+	runAll(t, map[string]scenario{
+		"suspend":  {reason: "A VM is suspended to disk and resumed.", run: suspend},
+		"action":   {reason: "An action is done once.", run: act},
+		"restarts": {reason: "What needs a restart gets one, once.", run: restarts},
+		"moves":    {reason: "A disk is moved, attached and destroyed.", run: moves},
+		"migrates": {reason: "A VM migrates to the node of the spec.", run: migrates},
+		"pooled":   {reason: "A VM is moved between pools.", run: pooled},
+		"pooled8":  {reason: "On PVE 8 too.", run: pooled, version: "8.4"},
+	})
+}
+
+func suspend(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateSuspended) })
+	w.eventually("the VM is suspended", func() bool { return w.vm().Config["lock"] == "suspended" })
+	w.ready()
+	if w.m.Observation().PowerState != "suspended" {
+		w.Errorf("want it shown, got %q", w.m.Observation().PowerState)
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = nil })
+	w.eventually("the VM is resumed", func() bool { return w.vm().Power == simulator.Running && w.vm().Config["lock"] == "" })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateSuspended) })
+	w.eventually("the VM is suspended", func() bool { return w.vm().Config["lock"] == "suspended" })
+	w.ready()
+	w.finish()
+}
+
+func act(w *world) {
+	spec := ubuntu()
+	spec.ShutdownTimeoutSeconds = new(int32(60))
+	w.create(spec)
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.PowerAction = &v1alpha1.MachinePowerAction{Action: "Reset", Token: "1"}
+	})
+	w.eventually("the result is shown", func() bool {
+		w.exists()
+		a := w.m.Observation().PowerAction
+		return a != nil && a.Token == "1" && a.Result == "OK"
+	})
+	w.stop()
+	w.start()
+	w.unchanged()
+	if n := w.tasks("qmreset"); n != 1 {
+		w.Errorf("want one reset, got %d", n)
+	}
+}
+
+func restarts(w *world) {
+	spec := ubuntu()
+	spec.ShutdownTimeoutSeconds, spec.RestartPolicy = new(int32(60)), new("WhenRequired")
+	w.create(spec)
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
+	w.eventually("the VM is restarted with its changes", func() bool {
+		return w.vm().Config["cores"] == "4" && w.vm().Power == simulator.Running && w.tasks("qmreboot") == 1
+	})
+	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	w.ready()
+	if n := w.tasks("qmreboot"); n != 1 {
+		w.Errorf("want one restart, got %d", n)
+	}
+}
+
+func moves(w *world) {
+	spec := ubuntu()
+	spec.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), Size: new("1G"), Storage: new("local-lvm"), RemovalPolicy: new("Destroy")}}
+	w.create(spec)
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[0].Storage = new("ceph") })
+	w.eventually("the disk is moved", func() bool { return strings.HasPrefix(w.vm().Config["scsi1"], "ceph:") })
+	w.ready()
+	if c := w.vm().Config; c["unused0"] != "" {
+		w.Errorf("a copy is left: %v", c)
+	}
+	volume, _, _ := strings.Cut(w.vm().Config["scsi1"], ",")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[0].RemovalPolicy = nil })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = nil })
+	w.eventually("the disk is detached", func() bool { return w.vm().Config["unused0"] == volume })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Disks = []v1alpha1.MachineDisk{{Name: "again", Device: new("scsi2"), Volume: &volume, RemovalPolicy: new("Destroy")}}
+	})
+	w.eventually("the volume is attached", func() bool { return strings.HasPrefix(w.vm().Config["scsi2"], volume) && w.vm().Config["unused0"] == "" })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = nil })
+	w.eventually("the disk is destroyed", func() bool {
+		there := false
+		w.pve.Edit(func(s *simulator.State) {
+			for key := range s.Volumes {
+				there = there || key.Storage+":"+key.Name == volume
+			}
+		})
+		return !there && w.vm().Config["scsi2"] == ""
+	})
+	w.ready()
+	w.finish()
+}
+
+func migrates(w *world) {
+	spec := ubuntu()
+	spec.Node = new("pve1")
+	spec.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), Size: new("1G"), Storage: new("local-lvm")}}
+	w.create(spec)
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Node = new("pve2") })
+	w.eventually("the VM is there", func() bool { return w.vm().Node == "pve2" && w.vm().Power == simulator.Running })
+	w.ready()
+	w.unchanged()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Node = new("pve9") })
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "node 'pve9' not found")
+	if w.tasks("qmigrate") != 1 || w.tasks("qmstart") != 1 {
+		w.Errorf("want one live migration:\n%s", w)
+	}
+}
+
+func pooled(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	pools := func() []string {
+		var in []string
+		w.pve.Edit(func(s *simulator.State) {
+			for id, p := range s.Pools {
+				if p.VMs[w.vmid()] {
+					in = append(in, id)
+				}
+			}
+		})
+		return in
+	}
+	w.pve.Edit(func(s *simulator.State) {
+		s.ACL = append(s.ACL, simulator.Grant{Path: "/pool", Kind: "user", ID: "crossplane@pve", Role: "PVEPoolAdmin", Propagate: true})
+	})
+	w.change(func(p *v1alpha1.MachineParameters) { p.Pool = new("crossplane") })
+	w.eventually("the VM is in the pool", func() bool { return slices.Equal(pools(), []string{"crossplane"}) })
+	w.ready()
+	w.unchanged()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Pool = new("nowhere") })
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "pool 'nowhere' not found")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Pool = new("") })
+	w.eventually("the VM is in no pool", func() bool { return len(pools()) == 0 })
+	w.ready()
+}
