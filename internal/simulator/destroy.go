@@ -83,7 +83,7 @@ func (o *op) mayDestroy(d *destruction) error {
 	if err != nil {
 		return err
 	}
-	if err := g.lock(); err != nil && !d.skipLock {
+	if err := g.lock(); err != nil && !d.skipLock && g.Config["lock"] != "suspended" {
 		return err
 	}
 	for _, id := range o.volumes(g) {

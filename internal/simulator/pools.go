@@ -100,7 +100,7 @@ func (c *call) createPool() (any, error) {
 func (c *call) updatePool() (any, error) {
 	p := c.state.Pools[c.str("poolid")]
 	if p == nil {
-		return nil, die("update pool failed: pool '%s' does not exist", c.str("poolid"))
+		return nil, die("update pools failed: pool '%s' does not exist", c.str("poolid"))
 	}
 	if c.has("comment") {
 		p.Comment = c.str("comment")
@@ -139,7 +139,7 @@ func (c *call) poolMember(p *Pool, path string, add func() error) error {
 func (c *call) setPoolVM(p *Pool, vmid int) error {
 	if old, ok := c.state.poolsOf()[vmid]; ok && c.state.Pools[old] != p {
 		if !c.flag("allow-move") {
-			return die("update pool failed: VM %d belongs already to pool '%s' and 'allow-move' is not set", vmid, old)
+			return die("update pools failed: VM %d belongs already to pool '%s' and 'allow-move' is not set", vmid, old)
 		}
 		delete(c.state.Pools[old].VMs, vmid)
 	}

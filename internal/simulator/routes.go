@@ -103,6 +103,7 @@ func clusterRoutes() map[string]handler {
 		"GET /pools":                method((*call).listPools),
 		"POST /pools":               method((*call).createPool),
 		"GET /pools/{poolid}":       method((*call).getPool),
+		"PUT /pools":                method((*call).updatePool),
 		"PUT /pools/{poolid}":       method((*call).updatePool),
 		"DELETE /pools/{poolid}":    method((*call).deletePool),
 		"GET /storage":              method((*call).listStorage),
