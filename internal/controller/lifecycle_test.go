@@ -164,6 +164,9 @@ type world struct {
 	admin *proxmox.Client
 	m     machine.Machine
 	stop  func()
+
+	// poll is how often the provider looks at each Machine; a second if not set.
+	poll time.Duration
 }
 
 const label = "example.org/world"
@@ -171,6 +174,16 @@ const label = "example.org/world"
 // newWorld with the quickstart cluster, whose tasks take the durations given, and
 // which has the version of PVE if one is given.
 func newWorld(t *testing.T, s scope, name string, durations map[string]string, version string) *world {
+	t.Helper()
+	w := emptyWorld(t, s, name, durations, version)
+	w.configure()
+	w.start()
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// emptyWorld has no provider yet.
+func emptyWorld(t *testing.T, s scope, name string, durations map[string]string, version string) *world {
 	t.Helper()
 	scenario, err := simulator.Quickstart()
 	if err != nil {
@@ -191,9 +204,6 @@ func newWorld(t *testing.T, s scope, name string, durations map[string]string, v
 		t.Fatal(err)
 	}
 	t.Cleanup(w.admin.Close)
-	w.configure()
-	w.start()
-	t.Cleanup(func() { w.stop() })
 	return w
 }
 
@@ -240,7 +250,9 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	if err := controller.Setup(mgr, kindOptions(mgr)); err != nil {
+	o := kindOptions(mgr)
+	o.PollInterval = cmp.Or(w.poll, o.PollInterval)
+	if err := controller.Setup(mgr, o); err != nil {
 		w.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
