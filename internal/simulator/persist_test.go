@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,9 @@ func TestState(t *testing.T) {
 func TestStateOfRunningTask(t *testing.T) {
 	s := NewTest(t, Options{Speed: 0.001})
 	upid, _ := connect(t, s).ok("POST /nodes/pve1/qemu/9000/clone", "newid=300").Data.(string)
+	for there := false; !there; _, there = s.Guest(300) {
+		runtime.Gosched() // The task makes the clone's configuration first.
+	}
 	again := NewTest(t, Options{State: strings.NewReader(save(t, s))})
 	c := connect(t, again)
 	status, _ := c.ok("GET /nodes/pve1/tasks/" + upid + "/status").Data.(map[string]any)
