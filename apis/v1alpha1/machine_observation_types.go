@@ -93,6 +93,12 @@ type MachineObservation struct {
 	// +listMapKey=device
 	Networks []MachineNetworkObservation `json:"networks,omitempty"`
 
+	// Config is the VM's configuration in force as PVE writes it, declared or
+	// not, by the names of its options. Notes, SSH keys, passwords and QEMU
+	// arguments are left out.
+	// +optional
+	Config map[string]string `json:"config,omitempty"`
+
 	// PendingChanges are options that PVE applies at the next restart, by
 	// their PVE name.
 	// +optional

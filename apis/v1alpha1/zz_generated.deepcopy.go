@@ -1195,6 +1195,13 @@ func (in *MachineObservation) DeepCopyInto(out *MachineObservation) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Config != nil {
+		in, out := &in.Config, &out.Config
+		*out = make(map[string]string, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	if in.PendingChanges != nil {
 		in, out := &in.PendingChanges, &out.PendingChanges
 		*out = make([]MachinePendingChange, len(*in))

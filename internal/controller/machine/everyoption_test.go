@@ -232,3 +232,25 @@ func TestEveryOption(t *testing.T) {
 		})
 	}
 }
+
+// The disks of the firmware move to another storage, and the state of a TPM only
+// while the VM is stopped.
+func TestFirmwareMoves(t *testing.T) {
+	const spec = "powerState: Stopped\nbios: ovmf\nefiDisk: {storage: STORAGE}\ntpm: {storage: STORAGE}"
+	at := func(storage string) v1alpha1.MachineParameters {
+		return parameters(t, strings.ReplaceAll(spec, "STORAGE", storage))
+	}
+	r := newCluster(t, "9.2").rig(t)
+	r.settle(at("local-lvm"))
+	if n := r.settle(at("ceph")); n != 2 {
+		t.Errorf("moving both disks took %d calls that write, want 2", n)
+	}
+	if config, _ := r.config(); !strings.HasPrefix(config[efiDevice], "ceph:") || !strings.HasPrefix(config[tpmDevice], "ceph:") {
+		t.Errorf("the disks are %q and %q, want them on ceph", config[efiDevice], config[tpmDevice])
+	}
+	r.expect("efidisk0", "VOL,efitype=4m,size=528K")
+	r.expect("tpmstate0", "VOL,size=4M,version=v2.0")
+	if n := r.settle(at("ceph")); n != 0 {
+		t.Errorf("%d calls wrote when both disks had moved", n)
+	}
+}

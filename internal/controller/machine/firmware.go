@@ -132,8 +132,5 @@ func (f firmwareDisk) refusals(now, defaultStorage string) []string {
 				"To make it anew, set %s.enabled to false, then true", f.field, m.key, is, *m.value, f.field))
 		}
 	}
-	if f.storage != nil && *f.storage != d.Storage() {
-		no = append(no, fmt.Sprintf("%s (%s) cannot move from storage %q to %q: moving it is not served yet", f.field, f.device, d.Storage(), *f.storage))
-	}
 	return no
 }

@@ -59,6 +59,20 @@ func (d desired) moves(config map[string]string) []move {
 			out = append(out, m)
 		}
 	}
+	return append(out, d.firmwareMoves(config)...)
+}
+
+// firmwareMoves are the disks of the firmware that are on another storage than
+// they should be.
+func (d desired) firmwareMoves(config map[string]string) []move {
+	var out []move
+	for _, f := range firmware(d.MachineParameters) {
+		disk, err := proxmox.ParseDisk(config[f.device])
+		if err != nil || !f.wanted() || f.storage == nil || *f.storage == disk.Storage() {
+			continue
+		}
+		out = append(out, move{name: f.field, device: f.device, disk: disk, storage: *f.storage})
+	}
 	return out
 }
 
@@ -89,6 +103,8 @@ func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []str
 	for _, m := range moves {
 		here, there := m.allowed(storages, e.vm.Node), m.allowed(storages, j.to)
 		switch {
+		case here == "" && m.device == tpmDevice && e.vm.Status.Running():
+			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
 			errands = append(errands, e.moveErrand(m))
 		case j.to != "" && there == "":

@@ -96,6 +96,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
 		MemoryBytes:    int64Pointer(int64(integer(strings.TrimPrefix(v.Active["memory"], "current="), 512)) * int64(proxmox.MiB)),
 		Disks:          v.disks(d),
 		Networks:       v.networks(d),
+		Config:         v.shown(),
 		PendingChanges: v.pendingChanges(),
 		Placement:      before.Placement,
 		LastTask:       before.LastTask,
@@ -166,7 +167,7 @@ func (v *vm) powerState() string {
 func (v *vm) disks(d devices) []v1alpha1.MachineDiskObservation {
 	names := reverse(d.Disks)
 	var out []v1alpha1.MachineDiskObservation
-	for _, device := range slices.Concat(devicesOf(v.Active, func(device string) bool { return busOf(device) != "net" }), unusedOf(v.Active)) {
+	for _, device := range slices.Concat(devicesOf(v.Active, func(device string) bool { return busOf(device) != "net" }), firmwareDisks, unusedOf(v.Active)) {
 		k, err := proxmox.ParseDisk(v.Active[device])
 		if err != nil || k.CDROM() {
 			continue
@@ -176,6 +177,16 @@ func (v *vm) disks(d devices) []v1alpha1.MachineDiskObservation {
 		})
 	}
 	return out
+}
+
+// shown is the configuration that is in force, without what is long or may be
+// secret.
+func (v *vm) shown() map[string]string {
+	config := maps.Clone(v.Active)
+	for _, option := range []string{"args", "cipassword", "description", "sshkeys"} {
+		delete(config, option)
+	}
+	return config
 }
 
 // unusedOf are the disks of a configuration that are detached.

@@ -127,7 +127,8 @@ func web() *vm {
 	for k, s := range map[string]string{
 		"name": "web", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
 		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
-		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0",
+		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0", "efidisk0": "local-lvm:vm-100-disk-1,efitype=4m,size=528K",
+		"description": "long", "sshkeys": "key", "cipassword": "**********", "args": "-secret",
 	} {
 		values = append(values, proxmox.PendingValue{Key: k, Value: &s})
 	}
@@ -150,11 +151,16 @@ func TestObserveVM(t *testing.T) {
 		Phase: v1alpha1.MachineRunning, VMID: new(int32(100)), Node: "pve1", Name: "web", UUID: ourUUID, PowerState: "running",
 		UptimeSeconds: new(int64(60)), StartedAt: &metav1.Time{Time: now.Add(-time.Minute)}, IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
 		CPU: &v1alpha1.MachineCPUObservation{Cores: 2, Sockets: 2}, MemoryBytes: new(int64(2 << 30)),
-		Disks: []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"}},
+		Disks: []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"}, {Device: "efidisk0", Volume: "local-lvm:vm-100-disk-1", Size: "528K"}},
 		Networks: []v1alpha1.MachineNetworkObservation{{
 			Device: "net0", Name: "lan", MACAddress: "BC:24:11:00:00:01", Bridge: "vmbr0", Model: "virtio", VLAN: new(int32(7)),
 			Interface: "eth0", IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
 		}},
+		Config: map[string]string{
+			"name": "web", "cores": "2", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
+			"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
+			"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0", "efidisk0": "local-lvm:vm-100-disk-1,efitype=4m,size=528K",
+		},
 		PendingChanges: []v1alpha1.MachinePendingChange{{Option: "cores", Current: "2", Desired: "4"}},
 		LastTask:       &v1alpha1.MachineTask{Type: "qmstart"},
 	}
