@@ -19,6 +19,7 @@ package machine
 import (
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -182,6 +183,29 @@ func TestBounds(t *testing.T) {
 			if _, excused := leftOut()[name+"."+key]; !bounded && !excused {
 				t.Errorf("8.4 does not know %s of %s, and nothing says so", key, name)
 			}
+		}
+	}
+}
+
+// The guide tells where each option has its place.
+func TestGuideHasEveryOption(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/machine-options.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(fields)), slices.Collect(maps.Keys(extras)))
+	for s := range indexedFields {
+		names = append(names, s)
+	}
+	guide := regexp.MustCompile("`([a-z_-]+)[0-9]*`")
+	told := map[string]bool{}
+	for _, m := range guide.FindAllStringSubmatch(string(b), -1) {
+		told[m[1]] = true
+	}
+	for _, name := range names {
+		s, _ := stem(name)
+		if !told[s] {
+			t.Errorf("docs/machine-options.md does not tell of %s", name)
 		}
 	}
 }
