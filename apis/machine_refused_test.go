@@ -830,6 +830,71 @@ func lifecycleRefusals() map[string]refusal {
 			spec:   `{shutdownTimeoutSeconds: 3601}`,
 			want:   []string{"spec.forProvider.shutdownTimeoutSeconds", "3601", "less than or equal to 3600"},
 		},
+		"ManualPower": {
+			reason: "Who leaves the power to people wants no power state.",
+			spec:   `{runStrategy: Manual, powerState: Running}`,
+			want:   []string{"spec.forProvider", "runStrategy Manual and powerState Running disagree"},
+		},
+		"HaltedPower": {
+			reason: "A VM that is halted does not run.",
+			spec:   `{runStrategy: Halted, powerState: Running}`,
+			want:   []string{"spec.forProvider", "runStrategy Halted and powerState Running disagree"},
+		},
+		"HAPower": {
+			reason: "HA and the power state agree.",
+			spec:   `{highAvailability: {state: stopped}, powerState: Running}`,
+			want:   []string{"spec.forProvider", "highAvailability.state stopped and powerState Running disagree"},
+		},
+		"HASuspended": {
+			reason: "PVE does not suspend what HA manages.",
+			spec:   `{highAvailability: {}, powerState: Suspended}`,
+			want:   []string{"spec.forProvider", "cannot be suspended to disk"},
+		},
+		"HAOff": {
+			reason: "Who takes a VM out of HA tells HA nothing else.",
+			spec:   `{highAvailability: {enabled: false, maxRestart: 2}}`,
+			want:   []string{"spec.forProvider.highAvailability", "leave the other fields out"},
+		},
+		"HARestarts": {
+			reason: "HA tries a few times.",
+			spec:   `{highAvailability: {maxRestart: 11}}`,
+			want:   []string{"spec.forProvider.highAvailability.maxRestart", "11", "less than or equal to 10"},
+		},
+		"UnknownAction": {
+			reason: "Actions are those of PVE.",
+			spec:   `{powerAction: {action: Explode, token: a}}`,
+			want:   []string{"spec.forProvider.powerAction.action", `"Explode"`, `"Reboot", "Reset", "Shutdown", "Stop", "Start"`},
+		},
+		"NoToken": {
+			reason: "Without a token nobody knows what was done.",
+			spec:   `{powerAction: {action: Reset, token: ""}}`,
+			want:   []string{"spec.forProvider.powerAction.token", "at least 1 chars long"},
+		},
+		"WindowFields": {
+			reason: "A schedule has five fields.",
+			spec:   `{maintenanceWindow: {schedule: "0 2 * * * *", durationMinutes: 60}}`,
+			want:   []string{"spec.forProvider.maintenanceWindow.schedule", "0 2 * * * *"},
+		},
+		"WindowTooLong": {
+			reason: "A window lasts a day at most.",
+			spec:   `{maintenanceWindow: {schedule: "0 2 * * *", durationMinutes: 1441}}`,
+			want:   []string{"spec.forProvider.maintenanceWindow.durationMinutes", "1441", "less than or equal to 1440"},
+		},
+		"RemovalPolicy": {
+			reason: "There are three policies.",
+			spec:   `{disks: [{name: a, size: 1G, removalPolicy: Shred}]}`,
+			want:   []string{"spec.forProvider.disks[0].removalPolicy", `"Shred"`, `"Detach", "Retain", "Destroy"`},
+		},
+		"VolumePath": {
+			reason: "A volume is on a storage.",
+			spec:   `{disks: [{name: a, volume: /dev/sda}]}`,
+			want:   []string{"spec.forProvider.disks[0].volume", "/dev/sda"},
+		},
+		"PoolTooDeep": {
+			reason: "Pools are three levels deep.",
+			spec:   `{pool: a/b/c/d}`,
+			want:   []string{"spec.forProvider.pool", "a/b/c/d"},
+		},
 		"UnknownRestartPolicy": {
 			reason: "There are two policies.",
 			spec:   `{restartPolicy: Always}`,

@@ -326,7 +326,9 @@ func moves(w *world) {
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.Disks = []v1alpha1.MachineDisk{{Name: "again", Device: new("scsi2"), Volume: &volume, RemovalPolicy: new("Destroy")}}
 	})
-	w.eventually("the volume is attached", func() bool { return strings.HasPrefix(w.vm().Config["scsi2"], volume) && w.vm().Config["unused0"] == "" })
+	w.eventually("the volume is attached", func() bool {
+		return strings.HasPrefix(w.vm().Config["scsi2"], volume) && w.vm().Config["unused0"] == ""
+	})
 	w.ready()
 	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = nil })
 	w.eventually("the disk is destroyed", func() bool {

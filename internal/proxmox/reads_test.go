@@ -47,6 +47,37 @@ func TestReads(t *testing.T) {
 			path:   "/version",
 			want:   Version{Version: "9.2.11", Release: "9.2", RepoID: "14a22df35955d97d"},
 		},
+		"CheckMigration": {
+			reason: "What stands in the way is told by node.",
+			data: `{"running":1,"allowed_nodes":["pve2"],"not_allowed_nodes":{
+				"pve3":{"unavailable_storages":["fast"],"unavailable-resources":["gpu"]},
+				"pve4":{"blocking-ha-resources":[{"sid":"vm:200","cause":"resource-affinity"}]}},
+				"local_disks":[{"volid":"local-lvm:vm-100-disk-0","size":1,"cdrom":0},{"volid":"local:iso/a.iso","cdrom":1}],
+				"local_resources":["hostpci0"],"mapped-resources":[]}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.CheckMigration(ctx, vm100)) },
+			path: "/nodes/pve1/qemu/100/migrate",
+			want: MigrationCheck{
+				Running: true, Allowed: []string{"pve2"}, LocalResources: []string{"hostpci0"},
+				Missing:    map[string][]string{"pve3": {"fast", "gpu"}, "pve4": nil},
+				Blocking:   map[string][]string{"pve4": {"vm:200"}},
+				LocalDisks: []LocalDisk{{Volume: "local-lvm:vm-100-disk-0"}, {Volume: "local:iso/a.iso", CDROM: true}},
+			},
+		},
+		"PoolExists": {
+			reason: "A pool is asked for by parameter.",
+			data:   `[{"comment":"hello","members":[],"poolid":"a/b"}]`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.PoolExists(ctx, "a/b")) },
+			path:   "/pools",
+			query:  "poolid=a%2Fb",
+			want:   true,
+		},
+		"HAResource": {
+			reason: "What HA was told has PVE's names.",
+			data:   `{"digest":"abc","max_restart":3,"sid":"vm:100","state":"stopped","type":"vm"}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.HAResource(ctx, 100)) },
+			path:   "/cluster/ha/resources/vm:100",
+			want:   HASettings{"state": "stopped", "max_restart": "3"},
+		},
 		"Nodes": {
 			reason: "A node that is offline has no numbers.",
 			data: `[{"cgroup-mode":2,"cpu":0.0276,"disk":12,"id":"node/pve1","level":"","maxcpu":2,"maxdisk":34,"maxmem":8320000000,"mem":1000000000,"node":"pve1","status":"online","type":"node","uptime":28},

@@ -81,6 +81,42 @@ func TestRequests(t *testing.T) {
 			},
 			want: want{http.MethodPost, qemu + "/100/config", "", map[string]string{"delete": "unused0"}},
 		},
+		"ConfigureDestroy": {
+			reason: "Disks go with their data if told.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.ConfigureAsync(ctx, vm100, Change{Delete: []string{"scsi1"}, Destroy: true, Digest: "abc"}))
+			},
+			want: want{http.MethodPost, qemu + "/100/config", "", map[string]string{"delete": "scsi1", "force": "1", "digest": "abc"}},
+		},
+		"JoinPool": {
+			reason: "A pool with its parents is a parameter.",
+			call:   func(ctx context.Context, c *Client) error { return c.JoinPool(ctx, "a/b", 100) },
+			want:   want{http.MethodPut, "/api2/json/pools", "", map[string]string{"poolid": "a/b", "vms": "100", "allow-move": "1"}},
+		},
+		"LeavePool": {
+			reason: "One member goes, the others stay.",
+			call:   func(ctx context.Context, c *Client) error { return c.LeavePool(ctx, "a/b", 100) },
+			want:   want{http.MethodPut, "/api2/json/pools", "", map[string]string{"poolid": "a/b", "vms": "100", "delete": "1"}},
+		},
+		"AddHAResource": {
+			reason: "A VM has its name in HA.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.AddHAResource(ctx, 100, HASettings{"state": "stopped"})
+			},
+			want: want{http.MethodPost, "/api2/json/cluster/ha/resources", "", map[string]string{"sid": "vm:100", "state": "stopped"}},
+		},
+		"ChangeHAResource": {
+			reason: "What is empty is left to its default.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.ChangeHAResource(ctx, 100, HASettings{"state": "started", "group": ""})
+			},
+			want: want{http.MethodPut, "/api2/json/cluster/ha/resources/vm:100", "", map[string]string{"state": "started", "delete": "group"}},
+		},
+		"RemoveHAResource": {
+			reason: "No parameters.",
+			call:   func(ctx context.Context, c *Client) error { return c.RemoveHAResource(ctx, 100) },
+			want:   want{http.MethodDelete, "/api2/json/cluster/ha/resources/vm:100", "", map[string]string{}},
+		},
 		"Resize": {
 			reason: "A size and a digest.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Resize(ctx, vm100, "scsi0", "32G", "abc")) },
