@@ -25,8 +25,8 @@ HELM = $(CURDIR)/.cache/bin/helm-$(shell cat hack/tools/helm/go.mod hack/tools/h
 # The linter is one program for each of its pins and each version of Go.
 LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
 
-# Packages of the launcher's module without the tests that need the provider's programs.
-LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(e2e|ui)')
+# Packages of the launcher's module without those tests that need Helm, Chromium or the provider's programs.
+LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui)')
 
 GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/crds/*' \) -type f -exec cksum {} + | sort -k3
 
