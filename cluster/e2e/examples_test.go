@@ -82,16 +82,20 @@ func (s *suite) redirect(t *testing.T, obj *unstructured.Unstructured) {
 func (s *suite) testExamples(t *testing.T) {
 	folders := exampleFolders(t)
 	before := s.holdings(t)
-	var objs []*unstructured.Unstructured
+	var objs, others []*unstructured.Unstructured
 	var keys []machine.Key
 	for _, folder := range folders {
 		s.kubectl(t, "apply", "-f", "examples/"+folder+"/")
-		objs = append(objs, read(t, folder)...)
-	}
-	for _, obj := range objs {
-		keys = append(keys, machine.KeyOf(obj))
+		for _, obj := range read(t, folder) {
+			if obj.GetKind() != "Machine" {
+				others = append(others, obj)
+				continue
+			}
+			objs, keys = append(objs, obj), append(keys, machine.KeyOf(obj))
+		}
 	}
 	s.untilComplete(t, keys)
+	s.untilReady(t, others)
 	now := s.holdings(t)
 	now.keeps(t, before)
 	now.noStrays(t)
@@ -146,6 +150,25 @@ func (s *suite) checkExample(t *testing.T, obj *unstructured.Unstructured, now h
 	}
 	if got := string(secret.Data["vmid"]); got != fmt.Sprint(m.VMID) {
 		t.Errorf("%s: its connection Secret holds the VMID %q", m, got)
+	}
+}
+
+// untilReady waits until objects that are no Machines are ready.
+func (s *suite) untilReady(t *testing.T, objs []*unstructured.Unstructured) {
+	t.Helper()
+	for _, obj := range objs {
+		s.until(t, func() string {
+			if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+				return err.Error()
+			}
+			conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+			for _, c := range conditions {
+				if c, ok := c.(map[string]any); ok && c["type"] == "Ready" && c["status"] == "True" {
+					return ""
+				}
+			}
+			return fmt.Sprintf("%s %q is not ready: %v", obj.GetKind(), obj.GetName(), conditions)
+		})
 	}
 }
 

@@ -254,6 +254,7 @@ func clusterShown(w *world) {
 	if diff := cmp.Diff(want, o.Networks); diff != "" {
 		w.Errorf("networks: -want, +got:\n%s", diff)
 	}
+	w.calm(c, "/cluster/ha/status/current")
 	w.edit(c, func() {
 		p := c.Parameters()
 		p.Nodes, p.Storages, p.Networks = []string{"pve1", "pve9"}, []string{"nope"}, []string{"vmbr9"}
@@ -416,8 +417,23 @@ func nodeShown(w *world) {
 	if diff := cmp.Diff(want, o.PCIMappings); diff != "" {
 		w.Errorf("mappings: -want, +got:\n%s", diff)
 	}
+	w.calm(n, "/nodes/{node}/status")
 	w.remove(n)
 	w.quiet()
+}
+
+// calm sees that a resource is looked at again without being written.
+func (w *world) calm(mg resource.Managed, path string) {
+	w.Helper()
+	looks := func() int {
+		return len(slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool { return r.Template != path }))
+	}
+	w.show(mg)
+	before, version := looks(), mg.GetResourceVersion()
+	w.eventually("three more looks", func() bool { return looks() >= before+3 })
+	if w.show(mg); mg.GetResourceVersion() != version {
+		w.Errorf("%s was written although nothing had changed", mg.GetName())
+	}
 }
 
 // version of PVE in the world, such as 9.2.
@@ -551,7 +567,9 @@ func machineInTrouble(w *world) {
 	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
 
 	var used int64
-	w.pve.Edit(func(s *simulator.State) { used, s.Storages["ceph"].Used = s.Storages["ceph"].Used, s.Storages["ceph"].Total })
+	w.pve.Edit(func(s *simulator.State) {
+		used, s.Storages["ceph"].Used = s.Storages["ceph"].Used, s.Storages["ceph"].Total
+	})
 	w.says(machine.TypeResourcesAllocated, machine.ReasonInsufficientResources, "storage 'ceph' on node pve2 is full")
 	w.pve.Edit(func(s *simulator.State) { s.Storages["ceph"].Used = used })
 	w.says(machine.TypeResourcesAllocated, machine.ReasonAllocationSucceeded, "")

@@ -76,14 +76,17 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: e.plan.empty() || rival != nil}, err
 }
 
-// rival is the problem that an older ProxmoxNode stands for the same node.
+// rival is the problem that an older ProxmoxNode stands for the same node: one of
+// the same namespace, or one that manages settings as this one does. Others may
+// have rules of their own for their VMs.
 func (e *external) rival(ctx context.Context, n Node, s *sight) (*kind.Problem, error) {
 	if s.fingerprint == "" || !kind.Manages(n) {
 		return nil, nil
 	}
 	name, err := e.peers.Rival(ctx, n, func(other resource.Managed) bool {
 		o, ok := other.(Node)
-		return ok && o.Observation().NodeName == s.node.Name && o.Observation().Fingerprint == s.fingerprint
+		return ok && o.Observation().NodeName == s.node.Name && o.Observation().Fingerprint == s.fingerprint &&
+			(o.GetNamespace() == n.GetNamespace() || hasSettings(o.Parameters()) && hasSettings(n.Parameters()))
 	})
 	if name == "" || err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if !ok {
 		return errors.Errorf("cannot copy a %T", n)
 	}
-	if err := name(n); err != nil {
+	if err := nameNode(n); err != nil {
 		return err
 	}
 	if err := c.resolve(ctx, n); err != nil {
@@ -51,8 +51,8 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	return errors.Wrap(c.kube.Patch(ctx, n, patch), "cannot write down the node and its cluster")
 }
 
-// name sets the external name, which is the node's name for good.
-func name(n Node) error {
+// nameNode sets the external name, which is the node's name for good.
+func nameNode(n Node) error {
 	wanted := n.Parameters().NodeName
 	switch is := meta.GetExternalName(n); {
 	case is == "" && wanted == nil:

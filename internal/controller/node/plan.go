@@ -66,6 +66,11 @@ func declared(p *v1alpha1.ProxmoxNodeParameters) settings.Declared {
 	return d
 }
 
+// hasSettings says whether a spec declares any.
+func hasSettings(p *v1alpha1.ProxmoxNodeParameters) bool {
+	return len(declared(p)) > 0 || p.DNS != nil || p.TimeZone != nil
+}
+
 // makePlan compares the node's settings with those declared. What is not declared
 // is not read.
 func (e *external) makePlan(ctx context.Context, n Node, name string, version proxmox.Version) error {

@@ -1,0 +1,169 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/vitistack/provider-proxmox/apis"
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func seen() *sight {
+	return &sight{
+		node: proxmox.Node{Name: "pve1", Status: "online"}, cluster: "lab", fingerprint: "AA", vms: 3,
+		storages: []proxmox.Storage{{MaxDisk: 100, Disk: 10}, {MaxDisk: 50, Disk: 5}},
+		status:   proxmox.NodeStatus{Version: "9.2.11", Kernel: "6.14", CPU: 0.26, CPUs: 16, Memory: 4, MaxMemory: 64, Uptime: time.Minute},
+		bridges:  []proxmox.Bridge{{Name: "vmbr1"}, {Name: "vmbr0", Type: "bridge", Active: true, Ports: []string{"b", "a", "b"}}},
+		mappings: []proxmox.PCIMapping{{Name: "gpu", Devices: map[string][]string{"pve1": {"2", "1"}}}, {Name: "far", Devices: map[string][]string{"pve2": {"1"}}}},
+	}
+}
+
+func TestObservation(t *testing.T) {
+	want := v1alpha1.ProxmoxNodeObservation{
+		NodeName: "pve1", ClusterName: "lab", Status: "online", Fingerprint: "AA", VMCount: new(int32(3)), Version: "9.2.11", Kernel: "6.14",
+		UptimeSeconds: new(int64(60)),
+		Resources: &v1alpha1.ProxmoxNodeResources{
+			CPU: v1alpha1.ResourceUse{Total: 16, Used: 5}, Memory: v1alpha1.ResourceUse{Total: 64, Used: 4}, Storage: v1alpha1.ResourceUse{Total: 150, Used: 15},
+		},
+		Networks:    []v1alpha1.ProxmoxNodeNetwork{{Name: "vmbr0", Type: "bridge", Active: true, Ports: []string{"a", "b"}}, {Name: "vmbr1"}},
+		PCIMappings: []v1alpha1.ProxmoxNodePCIMapping{{Name: "gpu", Devices: []string{"1", "2"}}},
+	}
+	got := seen().observation(v1alpha1.ProxmoxNodeObservation{}, nil)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	s := seen()
+	s.node.Status, s.status, s.bridges = "offline", proxmox.NodeStatus{}, nil
+	off := s.observation(got, nil)
+	want.Status, want.UptimeSeconds = "offline", nil
+	if diff := cmp.Diff(want, off); diff != "" {
+		t.Errorf("a node that is offline keeps what was seen of it: -want, +got:\n%s", diff)
+	}
+}
+
+func TestSettle(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	before := v1alpha1.ProxmoxNodeObservation{}
+	settle(&before, seen().observation(before, nil), now)
+	busy, moved := seen(), seen()
+	busy.status.CPU, busy.status.Uptime, busy.storages[0].Disk = 0.9, time.Hour, 99
+	moved.vms++
+	for name, tc := range map[string]struct {
+		reason string
+		seen   *sight
+		after  time.Duration
+		want   bool
+	}{
+		"Busy":  {reason: "What changes all the time alone is not written.", seen: busy, after: time.Second},
+		"Later": {reason: "But once in a while.", seen: busy, after: statusInterval, want: true},
+		"Moved": {reason: "Other changes are written at once.", seen: moved, after: time.Second, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := *before.DeepCopy()
+			settle(&got, tc.seen.observation(got, nil), now.Add(tc.after))
+			if written := !cmp.Equal(before, got); written != tc.want {
+				t.Errorf("%s\nwritten: got %t, want %t", tc.reason, written, tc.want)
+			}
+		})
+	}
+}
+
+func TestName(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason           string
+		external, wanted string
+		want             string
+		fails            bool
+	}{
+		"Own":      {reason: "A resource has the name of its node.", want: "pve1"},
+		"NodeName": {reason: "Unless it says another.", wanted: "pve2", want: "pve2"},
+		"External": {reason: "An external name is kept.", external: "pve3", want: "pve3"},
+		"Both":     {reason: "Both may say the same.", external: "pve3", wanted: "pve3", want: "pve3"},
+		"Differ":   {reason: "But not different things.", external: "pve3", wanted: "pve4", want: "pve3", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &cluster.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Name: "pve1"}}
+			meta.SetExternalName(n, tc.external)
+			if tc.wanted != "" {
+				n.Spec.ForProvider.NodeName = &tc.wanted
+			}
+			err := nameNode(n)
+			if got := meta.GetExternalName(n); got != tc.want || (err != nil) != tc.fails {
+				t.Errorf("%s\ngot %q and error %v", tc.reason, got, err)
+			}
+		})
+	}
+}
+
+// TestRival has an older ProxmoxNode of the same node.
+func TestRival(t *testing.T) {
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	older, newer := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(2, 0))
+	at := v1alpha1.ProxmoxNodeObservation{NodeName: "pve1", Fingerprint: "AA"}
+	settings := v1alpha1.ProxmoxNodeParameters{TimeZone: new("Etc/UTC")}
+	team := func(namespace string, spec v1alpha1.ProxmoxNodeParameters) *namespaced.ProxmoxNode {
+		n := &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "old", UID: types.UID("1"), CreationTimestamp: older}}
+		n.Spec.ForProvider, n.Status.AtProvider = spec, at
+		return n
+	}
+	observer, elsewhere, young := team("team", settings), team("team", settings), team("team", settings)
+	observer.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
+	elsewhere.Status.AtProvider.Fingerprint = "BB"
+	young.CreationTimestamp = metav1.NewTime(time.Unix(3, 0))
+	for name, tc := range map[string]struct {
+		reason string
+		other  *namespaced.ProxmoxNode
+		spec   v1alpha1.ProxmoxNodeParameters
+		want   bool
+	}{
+		"Namespace":  {reason: "A namespace has one ProxmoxNode for a node.", other: team("team", v1alpha1.ProxmoxNodeParameters{}), want: true},
+		"Elsewhere":  {reason: "Another namespace may have rules of its own.", other: team("other", settings)},
+		"Settings":   {reason: "But the node has one set of settings.", other: team("other", settings), spec: settings, want: true},
+		"Observer":   {reason: "Who only looks is no rival.", other: observer},
+		"Other node": {reason: "A node of the same name in another cluster is another one.", other: elsewhere},
+		"Younger":    {reason: "The older one counts.", other: young},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "new", UID: types.UID("2"), CreationTimestamp: newer}}
+			n.Spec.ForProvider = tc.spec
+			kube := fake.NewClientBuilder().WithScheme(s).WithObjects(tc.other, n).Build()
+			e := &external{peers: kind.Peers{Reader: kube, Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}}}}
+			got, err := e.rival(t.Context(), n, seen())
+			if err != nil || (got != nil) != tc.want {
+				t.Errorf("%s\ngot %v and error %v, want a rival: %t", tc.reason, got, err, tc.want)
+			}
+		})
+	}
+}
