@@ -50,12 +50,12 @@ func unseen(m Machine, err error) error {
 // now is in no doubt.
 func (e *external) troubled(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
 	for i, c := range conditions {
-		switch {
-		case c.Type == TypeNetworkConfigured:
+		switch c.Type {
+		case TypeNetworkConfigured:
 			if message := e.lostBridges(ctx); message != "" {
 				conditions[i] = condition(c.Type, corev1.ConditionFalse, ReasonNetworkError, message)
 			}
-		case c.Type == TypeResourcesAllocated:
+		case TypeResourcesAllocated:
 			if message := e.lostStorages(ctx); message != "" {
 				conditions[i] = condition(c.Type, corev1.ConditionFalse, ReasonInsufficientResources, message)
 			}
