@@ -27,6 +27,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
@@ -250,4 +251,71 @@ func sum(m map[string]int) int {
 		n += v
 	}
 	return n
+}
+
+// TestPlacement drives what placement decides through a Machine's life.
+func TestPlacement(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		setup  func(*world)
+		check  func(*world)
+	}{
+		"roams": {
+			reason: "A full clone of a template on local storage is made there and goes to its place.",
+			spec: v1alpha1.MachineParameters{
+				Template: new(intstr.FromInt32(9100)), Clone: &v1alpha1.MachineClone{Full: new(true)},
+				Placement: &v1alpha1.MachinePlacement{Nodes: []string{"pve3"}},
+			},
+			setup: func(w *world) {
+				w.pve.Edit(func(s *simulator.State) {
+					s.Guests[9100] = &simulator.Guest{VMID: 9100, Node: "pve1", Config: map[string]string{
+						"name": "local-template", "template": "1", "memory": "512", "scsi0": "local-lvm:base-9100-disk-0,size=1G", "boot": "order=scsi0",
+					}}
+					s.Volumes[simulator.VolumeKey{Storage: "local-lvm", Node: "pve1", Name: "base-9100-disk-0"}] = &simulator.Volume{VMID: 9100, Format: "raw", Content: "images", Size: 1 << 30}
+				})
+			},
+			check: func(w *world) {
+				w.ready()
+				w.eventually("the VM is in its place", func() bool { return w.exists() && w.m.Observation().Node == "pve3" })
+				w.ready()
+				if n := w.tasks("qmigrate"); n != 1 || w.vm().Node != "pve3" {
+					w.Errorf("want one migration to pve3, got %d, and the VM on %s", n, w.vm().Node)
+				}
+			},
+		},
+		"waits": {
+			reason: "A Machine without a place waits without calls of its own, and is created when there is one.",
+			spec:   v1alpha1.MachineParameters{Memory: new(resource.MustParse("1Gi")), PowerState: new(v1alpha1.PowerStateStopped)},
+			setup: func(w *world) {
+				w.pve.Edit(func(s *simulator.State) {
+					for _, n := range s.Nodes {
+						n.Memory = 1 << 30
+					}
+				})
+			},
+			check: func(w *world) {
+				w.says(machine.TypeResourcesAllocated, machine.ReasonInsufficientResources, "insufficient resources on node pve2: memory 1024 MiB requested, ")
+				w.pve.Edit(func(s *simulator.State) { s.Nodes["pve2"].Memory = 64 << 30 })
+				w.ready()
+				if w.vm().Node != "pve2" {
+					w.Errorf("the VM is on node %s, which has no room", w.vm().Node)
+				}
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Log(tc.reason)
+			w := emptyWorld(t, scopes()["Namespaced"], "placed-"+name, nil, "")
+			tc.setup(w)
+			w.configure()
+			w.start()
+			t.Cleanup(func() { w.stop() })
+			w.create(tc.spec)
+			tc.check(w)
+			w.finish()
+		})
+	}
 }

@@ -93,7 +93,7 @@ func (r Request) occupant(node string) Occupant {
 
 func TestProperties(t *testing.T) {
 	placed, refused := 0, 0
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		r := random{rand.New(rand.NewPCG(seed, 1))}
 		nodes, occupants := r.nodes(), []Occupant(nil)
 		for i := range 60 {

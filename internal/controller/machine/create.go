@@ -95,6 +95,9 @@ func (c *creation) annotations() map[string]string {
 	if c.chosen != nil {
 		a[AnnotationPlacement] = placementAnnotation(*c.chosen)
 	}
+	if c.chosen != nil && c.roams() {
+		a[AnnotationTarget] = c.placed
+	}
 	return a
 }
 

@@ -36,6 +36,9 @@ type desired struct {
 	name     string
 	defaults defaults
 
+	// placed is the node that placement has chosen, if the VM is made elsewhere.
+	placed string
+
 	// created is true when the VM was created by this resource, not adopted.
 	created bool
 

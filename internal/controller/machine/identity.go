@@ -44,6 +44,10 @@ const (
 	// AnnotationSource is the VMID of the template that the VM is cloned from.
 	AnnotationSource = "proxmox.vitistack.io/source-vmid"
 
+	// AnnotationTarget is the node that placement has chosen for a VM that has to
+	// be made on another one first. It is empty once the VM has been there.
+	AnnotationTarget = "proxmox.vitistack.io/target-node"
+
 	// AnnotationPlacement is why the VM is created on its node, as JSON.
 	AnnotationPlacement = "proxmox.vitistack.io/placement"
 

@@ -54,19 +54,32 @@ type journey struct {
 // journey that a changed node of the spec asks for. The node that was acted on
 // last stands in an annotation: a VM that was moved in PVE is followed.
 func (d desired) journey(v *vm, acted string) (journey, bool) {
-	wanted := value(d.Node)
+	wanted := d.home(v, acted)
 	if wanted == "" || wanted == v.Node || wanted == acted || acted == "" {
 		return journey{}, false
 	}
 	return journey{to: wanted}, true
 }
 
-// nodeNote keeps the node of the spec once the VM is there.
+// nodeNote keeps the node that was asked for once the VM is there.
 func (d desired) nodeNote(v *vm, acted string) map[string]string {
-	if wanted := value(d.Node); wanted != "" && wanted == v.Node && wanted != acted {
-		return map[string]string{AnnotationNode: wanted}
+	notes := map[string]string{}
+	if wanted := d.home(v, acted); wanted != "" && wanted == v.Node && wanted != acted {
+		notes[AnnotationNode] = wanted
 	}
-	return nil
+	if d.placed != "" && (v.Node == d.placed || d.home(v, acted) != d.placed) {
+		notes[AnnotationTarget] = ""
+	}
+	return notes
+}
+
+// home is the node that the VM is to be on: that of the spec, or that which
+// placement has chosen, if the VM was made elsewhere and nobody has moved it.
+func (d desired) home(v *vm, acted string) string {
+	if d.Node == nil && (v.Node == acted || v.Node == d.placed) {
+		return d.placed
+	}
+	return value(d.Node)
 }
 
 // migrateErrands move the VM to the node of the spec, or say why it cannot go.

@@ -86,6 +86,7 @@ func occupantOf(m Machine, g proxmox.Guest, bookings map[types.UID]booking, gues
 		o = needOf(m, sourceOf(m, guests), d)
 		o.Node = m.GetAnnotations()[AnnotationNode]
 	}
+	o.Node = cmp.Or(m.GetAnnotations()[AnnotationTarget], o.Node)
 	o.Runs = o.Runs || !meta.WasDeleted(m) && runs(m.Parameters())
 	o.ID, o.Namespace, o.Labels = string(m.GetUID()), m.GetNamespace(), m.GetLabels()
 	o.Rules = rulesOf(m)

@@ -43,11 +43,20 @@ func (e *external) place(ctx context.Context, m Machine, c *creation) error {
 	if err != nil {
 		return e.unplaced(m, c, err)
 	}
-	if c.node == "" || c.chosen == nil {
-		c.chosen = &d
+	if c.node != "" && c.node == m.GetAnnotations()[AnnotationNode] {
+		return nil // It goes on as it was begun.
 	}
-	c.node = d.Node
+	c.chosen, c.node, c.placed = &d, d.Node, ""
+	if c.roams() && d.Node != c.source.Node {
+		c.node, c.placed = c.source.Node, d.Node
+	}
 	return nil
+}
+
+// roams says whether a VM that has to be made on the node of its source goes to
+// the node that its user's rules lead to from there.
+func (c *creation) roams() bool {
+	return c.source != nil && !c.source.Shared && c.Placement != nil && c.Node == nil && fullClone(c.Clone, c.source)
 }
 
 // choose a node. What takes a call for each node to learn is asked of the node
@@ -104,7 +113,7 @@ func (c *creation) request(m Machine, why string) placement.Request {
 	}
 	if c.source != nil {
 		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
-		if !c.source.Shared {
+		if !c.source.Shared && !c.roams() {
 			r.Source.Nodes = []string{c.source.Node}
 		}
 	}

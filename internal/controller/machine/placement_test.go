@@ -71,6 +71,7 @@ func TestPlaceMachine(t *testing.T) {
 		setup  func(*bench)
 
 		node      string
+		target    string
 		says      string // of the decision
 		condition conditionOf
 		err       string
@@ -192,6 +193,23 @@ func TestPlaceMachine(t *testing.T) {
 			setup:     func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
 			condition: allocating, err: "no node can take the VM: pve1: the source (VM 9000 on node pve2) cannot be reached; pve2: not among",
 		},
+		"Roams": {
+			reason: "A full clone of a template on local storage is made there, and goes where the rules lead.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
+				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
+			},
+			setup: func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
+			node:  "pve2", target: "pve1", says: `{"node":"pve1"`,
+		},
+		"StaysWithoutRules": {
+			reason: "Without rules it stays there.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
+			},
+			setup: func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
+			node:  "pve2",
+		},
 		"Decided": {
 			reason: "What was decided is not changed while a creation may be under way.",
 			change: func(m *namespaced.Machine) {
@@ -230,8 +248,39 @@ func TestPlaceMachine(t *testing.T) {
 				return
 			}
 			a := b.m.GetAnnotations()
-			if s.err != nil || a[AnnotationNode] != tc.node || !strings.Contains(a[AnnotationPlacement], tc.says) {
+			if s.err != nil || a[AnnotationNode] != tc.node || a[AnnotationTarget] != tc.target || !strings.Contains(a[AnnotationPlacement], tc.says) {
 				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[AnnotationNode], a[AnnotationPlacement], s.err)
+			}
+		})
+	}
+}
+
+func TestHome(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   *string
+		target string
+		on     string
+		acted  string
+
+		journey string
+		notes   map[string]string
+	}{
+		"None":        {reason: "A VM without a place of its own is left where it is.", on: "a", acted: "a", notes: map[string]string{}},
+		"Made":        {reason: "A VM that was made elsewhere goes to its place.", target: "b", on: "a", acted: "a", journey: "b", notes: map[string]string{}},
+		"Arrived":     {reason: "There it stays.", target: "b", on: "b", acted: "a", notes: map[string]string{AnnotationNode: "b", AnnotationTarget: ""}},
+		"MovedLater":  {reason: "If it is moved later it is followed.", on: "a", acted: "b", notes: map[string]string{}},
+		"MovedBefore": {reason: "If it is moved on its way it is followed too.", target: "b", on: "c", acted: "a", notes: map[string]string{AnnotationTarget: ""}},
+		"Named":       {reason: "A node in the spec ends what placement wanted.", spec: new("c"), target: "b", on: "a", acted: "a", journey: "c", notes: map[string]string{AnnotationTarget: ""}},
+		"NamedThere":  {reason: "A node in the spec is kept once the VM is there.", spec: new("c"), on: "c", acted: "a", notes: map[string]string{AnnotationNode: "c"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}, placed: tc.target}
+			v := &vm{Ref: proxmox.Ref{Node: tc.on}}
+			j, _ := d.journey(v, tc.acted)
+			if diff := cmp.Diff(tc.notes, d.nodeNote(v, tc.acted)); diff != "" || j.to != tc.journey {
+				t.Errorf("\n%s\nwant a journey to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.journey, j.to, diff)
 			}
 		})
 	}

@@ -183,6 +183,7 @@ func (e *external) desired(m Machine, id identity) desired {
 		name:              m.GetName(),
 		created:           !meta.GetExternalCreatePending(m).IsZero(),
 		identity:          id,
+		placed:            m.GetAnnotations()[AnnotationTarget],
 		tenant:            tenantOf(m.GetLabels()),
 		defaults:          e.defaults,
 	}

@@ -158,7 +158,7 @@ func (e *external) checkStorages(ctx context.Context, c *creation) error {
 		}
 	}
 	for _, name := range c.travels() {
-		if err := checkStorage(storages, name, value(c.Node)); err != nil {
+		if err := checkStorage(storages, name, cmp.Or(value(c.Node), c.placed)); err != nil {
 			return err
 		}
 	}
@@ -203,7 +203,7 @@ func (c *creation) storages() []string {
 // travels are the storages that the disks of a clone need on the node that it
 // goes to after it was made.
 func (c *creation) travels() []string {
-	if c.source == nil || c.source.Shared || value(c.Node) == "" || *c.Node == c.node {
+	if to := cmp.Or(value(c.Node), c.placed); c.source == nil || c.source.Shared || to == "" || to == c.node {
 		return nil
 	}
 	names := c.storages()
