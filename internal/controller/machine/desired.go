@@ -100,6 +100,17 @@ func (d difference) equal(o difference) bool {
 
 func (d difference) empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
 
+// after is a configuration with the difference made.
+func (d difference) after(config map[string]string) map[string]string {
+	after := map[string]string{}
+	maps.Copy(after, config)
+	maps.Copy(after, d.Set)
+	for _, o := range d.Delete {
+		delete(after, o)
+	}
+	return after
+}
+
 // difference to a VM's configuration, pending changes applied.
 func (d desired) difference(config map[string]string) difference {
 	diff := difference{Set: proxmox.Params{}}
@@ -145,14 +156,7 @@ func (d desired) detached(config map[string]string) []string {
 
 // boot adds the boot order, which may name devices of the same change.
 func (d desired) boot(config map[string]string, diff *difference) {
-	after := maps.Clone(config)
-	if after == nil {
-		after = map[string]string{}
-	}
-	maps.Copy(after, diff.Set)
-	for _, o := range diff.Delete {
-		delete(after, o)
-	}
+	after := diff.after(config)
 	want, declared := bootOrder(d.MachineParameters, d.devices, after)
 	switch {
 	case !declared || slices.Equal(bootDevices(want), bootDevices(config["boot"])):

@@ -75,7 +75,10 @@ func TestErrands(t *testing.T) {
 		"MigrateOffline": {reason: "A VM that does not run goes offline.", machine: all(spec(onNode2), runStrategy("Manual")), vm: ourVM("stopped"), writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"}},
 		"MigrateLocal":   {reason: "Its local disks go with it.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}), writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"}},
 		"MigrateSeed":    {reason: "PVE makes the cloud-init drive anew.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-cloudinit", CDROM: true}}}), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
-		"MigrateCDROM":   {reason: "A medium on local storage keeps it.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local:iso/debian.iso", CDROM: true}}}), err: "local:iso/debian.iso is on local storage"},
+		"MigrateCDROM":   {reason: "A medium on local storage keeps it.", machine: spec(onNode2), vm: func() *guest { g := ourVM("running"); g.config["ide0"] = "local:iso/debian.iso,media=cdrom"; return g }(), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local:iso/debian.iso", CDROM: true}}}), err: "local:iso/debian.iso is on local storage"},
+		"MigrateUnseen": {reason: "Who may not migrate is told so, and sees the rest.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) {
+			b.errs["CheckMigration"] = refused(403, "Permission check failed (/vms/10000, VM.Migrate)")
+		}, err: "VM.Migrate"},
 		"MigratePCI":     {reason: "So does a device of its node.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalResources: []string{"hostpci0"}}), err: "it uses hostpci0 of node pve1"},
 		"MigrateStorage": {reason: "So does a storage that the other node lacks.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{Missing: map[string][]string{"pve2": {"fast"}}}), err: "node pve2 has no fast"},
 		"MigrateApart":   {reason: "So does a rule of HA.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{Blocking: map[string][]string{"pve2": {"vm:200"}}}), err: "keeps it apart from vm:200"},
@@ -132,6 +135,7 @@ func TestErrands(t *testing.T) {
 		"HAChanges":  {reason: "What differs is changed at once.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(2)), Group: new("")}), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"group": "g"}), writes: []string{"ChangeHAResource 10000 map[group: max_relocate:2]"}, differ: []string{"high availability group", "high availability max_relocate"}},
 		"HARemove":   {reason: "A VM is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"}},
 		"HARemoved":  {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
+		"HAUnseen":   {reason: "Who may not see HA is told so, and sees the rest.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(ourVM("running"), "started"), pve: func(b *bench) { b.errs["HAResource"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit"},
 		"HAForeign":  {reason: "What others hand to HA stays there.", vm: managedByHA(ourVM("running"), "started")},
 	}
 	for name, tc := range cases {

@@ -28,6 +28,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// Tasks is the part of a Client that tells of tasks.
+type Tasks interface {
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
+}
+
 // start follows the task that a call to PVE has started.
 func (e *external) start(m Machine) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {

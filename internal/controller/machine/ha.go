@@ -103,7 +103,19 @@ func (e *external) readHA(ctx context.Context, d desired) error {
 	}
 	var err error
 	e.vm.HA, err = e.client.HAResource(ctx, e.vm.VMID)
+	if proxmox.IsAuthorization(err) {
+		e.vm.noHA = err.Error() // All else goes on being seen.
+		return nil
+	}
 	return err
+}
+
+// haRefusals are why HA cannot be told of the VM.
+func (v *vm) haRefusals() []string {
+	if v.noHA == "" {
+		return nil
+	}
+	return []string{v.noHA}
 }
 
 // haErrands change what HA is told of the VM.
@@ -111,7 +123,7 @@ func (e *external) haErrands() []errand {
 	d, v := e.plan.desired, e.vm
 	managed := v.Status.HAManaged
 	switch {
-	case d.HighAvailability == nil || v.template():
+	case d.HighAvailability == nil || v.template() || v.noHA != "":
 		return nil
 	case !d.haOn() && managed:
 		return []errand{{

@@ -50,6 +50,7 @@ type Machine interface {
 // A Client does to PVE what a Machine needs done.
 type Client interface {
 	Library
+	Tasks
 	Power
 	Places
 
@@ -58,8 +59,6 @@ type Client interface {
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
-	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
-	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
 
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)

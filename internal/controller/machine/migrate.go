@@ -93,10 +93,13 @@ func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([
 		return nil, []string{no}, err
 	}
 	check, err := e.client.CheckMigration(ctx, e.vm.Ref)
+	if proxmox.IsAuthorization(err) {
+		return nil, []string{err.Error()}, nil // All else goes on being seen.
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if no := j.refusals(check, e.vm.Node); len(no) > 0 {
+	if no := j.refusals(check, e.vm.Node, e.plan.change.after(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
 	o := proxmox.MigrateOptions{Target: j.to, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
@@ -128,14 +131,15 @@ func (e *external) unreachable(ctx context.Context, node string) (string, error)
 	return "", nil
 }
 
-// refusals are what keeps the VM from going.
-func (j *journey) refusals(c proxmox.MigrationCheck, from string) []string {
+// refusals are what keeps the VM from going, with the configuration that it has
+// then.
+func (j *journey) refusals(c proxmox.MigrationCheck, from string, config map[string]string) []string {
 	var why []string
 	if len(c.LocalResources) > 0 {
 		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), from))
 	}
 	for _, d := range c.LocalDisks {
-		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") {
+		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") && uses(config, []string{d.Volume}) != "" {
 			why = append(why, fmt.Sprintf("medium %s is on local storage: take it out, or put it on shared storage", d.Volume))
 		}
 	}

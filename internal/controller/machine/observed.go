@@ -43,6 +43,9 @@ type vm struct {
 	// HA is what HA was told of the VM, if that was asked for.
 	HA proxmox.HASettings
 
+	// noHA is why that cannot be read.
+	noHA string
+
 	// Pool that the VM is a member of.
 	Pool string
 	pool poolSight

@@ -88,7 +88,8 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 	if err != nil {
 		return err
 	}
-	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), prohibited, d.poolRefusals(e.vm), d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
+	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), prohibited, d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm),
+		windowRefusals(d.MaintenanceWindow))
 	if err := e.addErrands(ctx, m); err != nil {
 		return err
 	}
