@@ -321,11 +321,17 @@ func (o *op) copyDrive(cl *cloning, key string, d drive, full bool) (drive, erro
 		base = "vm-" + strconv.Itoa(cl.newID) + "-cloudinit"
 	}
 	o.logf("create full clone of drive %s (%s)", key, d.file())
-	out["file"] = o.allocate(s, cl.newID, base, o.copyFormat(s, cl, d, source), source.Size)
+	if out["file"], err = o.allocate(s, cl.newID, base, o.copyFormat(s, cl, d, source), source.Size); err != nil {
+		return nil, err
+	}
 	if o.st.Version != "8.4" {
 		o.logf("allocated target volume '%s'", out["file"])
 	}
 	o.mirror(cl, key, source.Size)
+	if err := o.write(out["file"], source, o.st.path(d.file())); err != nil {
+		o.free(out["file"])
+		return nil, err
+	}
 	o.st.volume(o.node, out["file"]).System = source.System
 	out["size"] = sizeOption(source.Size)
 	return out, nil

@@ -30,7 +30,7 @@ import (
 var mismatches = flag.String("mismatches", "", "write the recordings that do not match to this file, followed by the version") //nolint:gochecknoglobals // A flag.
 
 // floors are how many recordings of a version match word for word, at least.
-func floors() map[string]int { return map[string]int{"8.4": 868, "9.2": 862} }
+func floors() map[string]int { return map[string]int{"8.4": 869, "9.2": 863} }
 
 // known is a reason for which recordings do not match word for word. Every entry needs at least one such recording.
 type known struct {

@@ -87,7 +87,7 @@ func (c *call) downloadURL() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, node := c.str("url"), c.node
+	address := c.str("url")
 	algorithm, checksum := c.str("checksum-algorithm"), c.str("checksum")
 	return c.spawn("download", name, func(w *worker) error {
 		w.logf("downloading %s to %s", address, s.filePath(content, content+"/"+name))
@@ -99,9 +99,10 @@ func (c *call) downloadURL() (any, error) {
 			return err
 		}
 		return w.do(func(st *State) error {
-			st.Volumes[s.key(node, content+"/"+name)] = &Volume{
-				Content: content, Format: uploadFormat(content, name), Size: diskSize(name, file), Used: int64(len(file)), Data: file,
-				System: content == "import", Created: w.s.clock.Now(),
+			o := w.op(st)
+			if o.store(s, content+"/"+name, w.fetched(content, name, file)) != nil {
+				o.logf("Cannot write to '%s' (No space left on device).", s.filePath(content, content+"/"+name))
+				return die("download failed: No space left on device")
 			}
 			return nil
 		})

@@ -202,7 +202,9 @@ func (m *driveMaker) cloudInit(key string, d drive) (string, error) {
 	if s.fileBased() {
 		format = "qcow2"
 	}
-	d["file"] = m.allocate(s, m.vmid, "vm-"+strconv.Itoa(m.vmid)+"-cloudinit", format, 4<<20)
+	if d["file"], err = m.allocate(s, m.vmid, "vm-"+strconv.Itoa(m.vmid)+"-cloudinit", format, 4<<20); err != nil {
+		return "", err
+	}
 	d["media"] = "cdrom"
 	m.created = append(m.created, d["file"])
 	return m.report(key, d), nil
@@ -225,12 +227,17 @@ func (m *driveMaker) fresh(key string, d drive, storage, size string) (string, e
 		bytes = source.Size
 		m.logf("create full clone of drive (%s)", from)
 	}
-	d["file"] = m.allocate(s, m.vmid, m.freeDisk(s, m.vmid), m.format(s, d, source), bytes)
+	if d["file"], err = m.allocate(s, m.vmid, m.freeDisk(s, m.vmid), m.format(s, d, source), bytes); err != nil {
+		return "", err
+	}
+	m.created = append(m.created, d["file"])
 	if source != nil {
 		m.st.volume(m.node, d["file"]).System = true
 		m.logf("allocated target volume '%s'", d["file"])
+		if err := m.write(d["file"], source, m.st.path(d["import-from"])); err != nil {
+			return "", die("cannot import from '%s' - %s", d["import-from"], err)
+		}
 	}
-	m.created = append(m.created, d["file"])
 	delete(d, "format")
 	delete(d, "import-from")
 	d["size"] = sizeOption(bytes)

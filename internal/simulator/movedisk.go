@@ -115,7 +115,7 @@ func (o *op) move(m *move) error {
 	o.logf("copying volume '%s' from current storage '%s' to target storage '%s'", old.file(), storageOf(old.file()), m.storage)
 	copied, err := o.copyDrive(&cloning{newID: m.vmid, storage: m.storage, format: m.format}, m.key, maps.Clone(old), true)
 	if err != nil {
-		return err
+		return die("storage migration failed: %s", err)
 	}
 	g.Config[m.key] = o.s.print(m.key, copied)
 	if g.template() {

@@ -365,8 +365,7 @@ func (c *call) suspendGuest() (any, error) {
 	if c.flag("todisk") {
 		return c.statusAction("qmsuspend", func(w *worker, vmid int, skip bool) error {
 			return w.process("qmsuspend", vmid, skip, func(o *op, g *Guest) error {
-				o.suspend(g)
-				return nil
+				return o.suspend(g)
 			})
 		})
 	}
@@ -379,12 +378,15 @@ func (c *call) suspendGuest() (any, error) {
 }
 
 // suspend keeps a VM's memory until its next start, and stops it.
-func (o *op) suspend(g *Guest) {
-	o.saveMemory(g, "suspend-"+o.s.clock.Now().Format(time.DateOnly), g.Config)
+func (o *op) suspend(g *Guest) error {
+	if err := o.saveMemory(g, "suspend-"+o.s.clock.Now().Format(time.DateOnly), g.Config); err != nil {
+		return err
+	}
 	o.rememberMachine(g.Config)
 	delete(g.Config, "running-nets-host-mtu")
 	g.Config["lock"] = "suspended"
 	g.Power, g.pid = Stopped, 0
+	return nil
 }
 
 func (c *call) resumeGuest() (any, error) {

@@ -76,6 +76,9 @@ func (o *op) resize(g *Guest, key, size string) error {
 	if bytes > v.Size && g.Power == Stopped {
 		o.logf("Image resized.")
 	}
+	if err := o.extend(d, v, bytes); err != nil {
+		return err
+	}
 	v.Size = bytes
 	d["size"] = sizeOption(bytes)
 	g.Config[key] = o.s.print(key, d)
@@ -87,4 +90,20 @@ func (o *op) resizeBase(d drive, v *Volume, bytes int64) error {
 	storage, name, _ := splitVolume(d.file())
 	file := o.st.Storages[storage].filePath("images", name)
 	return die("command '/usr/bin/qemu-img resize -f %s %s %d' failed: exit code 1", v.Format, file, bytes)
+}
+
+// extend sets aside more of a storage that sets aside the whole size of a volume.
+func (o *op) extend(d drive, v *Volume, bytes int64) error {
+	id, name, _ := splitVolume(d.file())
+	s := o.st.Storages[id]
+	switch more := bytes - v.Size; {
+	case !s.thick():
+		return nil
+	case more > o.room(s) && s.Type == "lvm":
+		return die("error resizing volume '%s': Insufficient free space: %d extents needed, but only %d available", d.file(), more>>22, o.room(s)>>22)
+	case more > o.room(s):
+		return die("zfs error: cannot set property for '%s/%s': size is greater than available space", s.ID, name)
+	}
+	v.Used += bytes - v.Size
+	return nil
 }

@@ -454,11 +454,17 @@ func (s *Server) checkOptions(config map[string]string) error {
 	return nil
 }
 
+// systemShare is the part of a disk that an installed system takes: one of so many.
+const systemShare = 4
+
 // bring puts a scenario's guest into its state.
 func (s *Server) bring(o *op, g *Guest, sg ScenarioGuest) error {
 	for _, id := range o.volumes(g) {
 		if v := s.state.volume(g.Node, id); v != nil && !strings.Contains(id, "cloudinit") {
 			v.System = !sg.Blank
+			if v.System {
+				v.Used = max(v.Used, v.Size/systemShare)
+			}
 		}
 	}
 	if sg.Agent != nil {

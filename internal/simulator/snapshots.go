@@ -161,7 +161,10 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 	}
 	if memory {
 		saved := g.Snapshots[name].Config
-		o.saveMemory(g, name, saved)
+		if err := o.saveMemory(g, name, saved); err != nil {
+			delete(g.Snapshots, name)
+			return err
+		}
 		o.rememberMachine(saved)
 	}
 	g.Config["parent"] = name
@@ -169,7 +172,7 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 }
 
 // saveMemory keeps the VM's memory in a volume on the storage that is set for it, or beside its first disk.
-func (o *op) saveMemory(g *Guest, name string, into map[string]string) {
+func (o *op) saveMemory(g *Guest, name string, into map[string]string) error {
 	storages := []string{g.Config["vmstatestorage"]}
 	for _, key := range o.s.bootDevices(g.Config) {
 		if d := o.s.parseDrive(key, g.Config[key]); isDrive(key) && !d.cdrom() {
@@ -179,10 +182,12 @@ func (o *op) saveMemory(g *Guest, name string, into map[string]string) {
 	for _, id := range storages {
 		if s := o.st.Storages[id]; s != nil {
 			base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
-			into["vmstate"] = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
-			return
+			var err error
+			into["vmstate"], err = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
+			return err
 		}
 	}
+	return nil
 }
 
 // rememberMachine notes the machine that the memory fits to.

@@ -238,7 +238,11 @@ func (c *call) allocVolume() (any, error) {
 	if !ok {
 		return nil, paramError("size", "value does not match the regex pattern")
 	}
-	return c.op().allocate(s, c.vmid(), strings.TrimSuffix(name, path.Ext(name)), format, size), nil
+	id, err := c.op().allocate(s, c.vmid(), strings.TrimSuffix(name, path.Ext(name)), format, size)
+	if err != nil {
+		return nil, err
+	}
+	return id, nil
 }
 
 // extensions are the ends of the names of files that may come from outside, by content.
@@ -282,13 +286,23 @@ func (c *call) uploadFile() (any, error) {
 			return err
 		}
 		return w.do(func(st *State) error {
-			st.Volumes[s.key(node, content+"/"+name)] = &Volume{
-				Content: content, Format: uploadFormat(content, name), Size: diskSize(name, file), Used: int64(len(file)), Data: file,
-				System: content == "import", Created: w.s.clock.Now(),
+			o, to := w.op(st), s.filePath(content, content+"/"+name)
+			if o.store(s, content+"/"+name, w.fetched(content, name, file)) != nil {
+				from := fmt.Sprintf("/var/tmp/pveupload-%x", randomBytes(16))
+				o.logf("cp: error writing '%s': No space left on device", to)
+				return die("import failed: command 'cp -- %s %s' failed: exit code 1", from, to)
 			}
 			return nil
 		})
 	})
+}
+
+// fetched is a file that came from outside.
+func (w *worker) fetched(content, name string, file []byte) *Volume {
+	return &Volume{
+		Content: content, Format: uploadFormat(content, name), Size: diskSize(name, file), Used: int64(len(file)), Data: file,
+		System: content == "import", Created: w.s.clock.Now(),
+	}
 }
 
 func uploadFormat(content, name string) string {

@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
@@ -174,15 +176,66 @@ func (o *op) linkedDisks(s *Storage, vmid int) map[string]bool {
 	return out
 }
 
-// allocate makes a volume for a guest and returns its ID.
-func (o *op) allocate(s *Storage, vmid int, base, format string, size int64) string {
+// maxFile is the size of the largest file of a usual file system.
+const maxFile = 16 << 40
+
+// thick storages set aside the whole size of a volume.
+func (s *Storage) thick() bool { return s.Type == "lvm" || s.Type == "zfspool" }
+
+// room is how much the storage has left on the node that works, in bytes.
+func (o *op) room(s *Storage) int64 { return s.Total - o.used(s, o.node) }
+
+// allocate makes a volume for a guest and returns its ID. Storages that set aside the whole size refuse what does not fit.
+func (o *op) allocate(s *Storage, vmid int, base, format string, size int64) (string, error) {
 	name := s.imageName(vmid, base, format)
 	o.logFormat(s, name, format, size)
-	o.st.Volumes[s.key(o.node, name)] = &Volume{
-		VMID: vmid, Format: format, Content: "images", Size: size, Used: min(size, 4096), Created: o.s.clock.Now(),
+	free := o.room(s)
+	switch {
+	case s.fileBased() && format == "raw" && size > maxFile:
+		return "", die("unable to create image: qemu-img: %s: The image size is too large for file format 'raw'", s.filePath("images", name))
+	case s.Type == "lvm" && free < size:
+		return "", die("not enough free space (%d < %d)", free, size)
+	case s.Type == "zfspool" && free < size:
+		return "", die("zfs error: cannot create '%s/%s': out of space", s.ID, name)
 	}
-	return s.ID + ":" + name
+	v := &Volume{VMID: vmid, Format: format, Content: "images", Size: size, Used: min(size, 4096), Created: o.s.clock.Now()}
+	if s.thick() {
+		v.Used = size
+	}
+	o.st.Volumes[s.key(o.node, name)] = v
+	return s.ID + ":" + name, nil
 }
+
+// write fills a volume with what another one holds, as far as the storage has room.
+func (o *op) write(id string, source *Volume, path string) error {
+	storage, name, _ := splitVolume(id)
+	s := o.st.Storages[storage]
+	v := o.st.volume(o.node, id)
+	more := min(max(source.Used, v.Used), v.Size) - v.Used
+	if free := o.room(s); more > free {
+		o.logf("qemu-img: error while writing at byte %d: No space left on device", max(free, 0))
+		return die("copy failed: command '/usr/bin/qemu-img convert -p -n -f %s -O %s %s zeroinit:%s' failed: exit code 1", source.Format, v.Format,
+			path, s.filePath("images", name))
+	}
+	v.Used += more
+	return nil
+}
+
+// store takes a file that comes from outside into a storage.
+func (o *op) store(s *Storage, name string, v *Volume) error {
+	held := int64(0)
+	if old := o.st.Volumes[s.key(o.node, name)]; old != nil {
+		held = old.Used
+	}
+	if v.Used-held > o.room(s) {
+		return errNoSpace
+	}
+	o.st.Volumes[s.key(o.node, name)] = v
+	return nil
+}
+
+// errNoSpace is the error of a full storage.
+var errNoSpace = errors.New("No space left on device")
 
 func (o *op) logFormat(s *Storage, name, format string, size int64) {
 	if !s.fileBased() {
@@ -218,6 +271,20 @@ func (s *Storage) filePath(content, name string) string {
 		return root + "/" + name
 	}
 	return root + "/template/" + name
+}
+
+// path is where a volume lies on a node.
+func (st *State) path(id string) string {
+	storage, name, _ := splitVolume(id)
+	s := st.Storages[storage]
+	if s == nil {
+		return id
+	}
+	content, _, err := s.kindOf(name)
+	if err != nil {
+		return id
+	}
+	return s.filePath(content, name)
 }
 
 // free removes a volume.

@@ -98,10 +98,123 @@ func stringFormats(version string) map[string]stringFormat {
 		"email":                pattern(`^[^\s@]+@[^\s@]+$`, "value does not look like a valid email address"),
 	}
 	maps.Copy(formats, haFormats())
+	maps.Copy(formats, storageFormats())
+	maps.Copy(formats, networkFormats())
 	maps.Copy(formats, addressFormats())
 	formats["pve-volume-id-or-absolute-path"] = unless(isAbsolute, volume)
 	formats["pve-volume-id-or-qm-path"] = unless(isDriveWord, unless(isAbsolute, volume))
 	return formats
+}
+
+// networkFormats are those of virtual networks and firewalls.
+func networkFormats() map[string]stringFormat {
+	id := func(kind, expression string, longest int) stringFormat {
+		legal := pattern(expression, kind+" ID '%s' contains illegal characters")
+		return func(v string) string {
+			if msg := legal(v); msg != "" || longest == 0 || len(v) <= longest {
+				return msg
+			}
+			return fmt.Sprintf("%s ID '%s' can't be more length than %d characters", kind, v, longest)
+		}
+	}
+	const word, plain = `(?i)^[a-z][a-z0-9_-]*[a-z0-9]\n?$`, `(?i)^[a-z][a-z0-9]*[a-z0-9]\n?$`
+	network := when(func(v string) bool { return isIP(v) || isCIDR(v) }, "value does not look like a valid IP address or CIDR network")
+	alias := regexp.MustCompile(`^(dc/|guest/)?[A-Za-z][A-Za-z0-9\-_]+$`)
+	return map[string]stringFormat{
+		"pve-sdn-zone-id": id("zone", plain, 8), "pve-sdn-vnet-id": id("vnet", word, 8), "pve-sdn-controller-id": id("controller", word, 0),
+		"pve-sdn-dns-id": id("dns", word, 0), "pve-sdn-ipam-id": id("ipam", word, 0),
+		"pve-sdn-isis-net": pattern(`^[a-fA-F0-9]{2}(\.[a-fA-F0-9]{4}){3,9}\.[a-fA-F0-9]{2}\n?$`, "value does not look like a valid isis net"),
+		"pve-sdn-bgp-rt":   pattern(`^\d+:\d+\n?$`, "value does not look like a valid bgp route-target"),
+		"IPorCIDR":         network, "IPorCIDRorAlias": unless(alias.MatchString, network),
+	}
+}
+
+// storageFormats are those of storages, backups and networks.
+func storageFormats() map[string]stringFormat {
+	name := regexp.MustCompile(dnsName)
+	server := func(v string) bool { return isIP(v) || name.MatchString(v) }
+	return map[string]stringFormat{
+		"pve-storage-server":        when(server, "value does not look like a valid server name or IP address"),
+		"pve-storage-portal-dns":    when(isPortal, "value does not look like a valid portal address"),
+		"pve-storage-vgname":        pattern(`(?i)^[a-z0-9][a-z0-9\-_.]*[a-z0-9]\n?$`, "lvm name '%s' contains illegal characters"),
+		"pve-storage-zfs-blocksize": zfsBlockSize,
+		"pve-dir-override":          pattern(`^[a-z]+=[^.]*(\.?[^.]+)+\n?$`, "invalid override '%s'"),
+		"pve-day-of-week":           pattern(`^(mon|tue|wed|thu|fri|sat|sun)\n?$`, "invalid day '%s'"),
+		"pve-task-status-type":      pattern(`(?i)^(ok|error|warning|unknown)\n?$`, "invalid status '%s'"),
+		"pve-vlan-id-or-range":      vlanRange,
+		"pve-replication-job-id":    replicationJob,
+		"storage-pair":              pair(storageID()),
+		"bridge-pair":               pair(pattern(`^[-_.\w\d]+$`, "invalid bridge ID '%s'")),
+		"email-or-username":         pattern(`^[^\s@,;]+(@[^\s@,;]+)?$`, "value does not look like a valid email address or user name"),
+		"pve-storage-path-in-property-string": pattern(`^/[^;,=()]+`,
+			"Value does not look like a valid absolute path. at /usr/share/perl5/PVE/Mapping/Dir.pm line 55."),
+	}
+}
+
+// isPortal reports whether v is a host with a port, or without.
+func isPortal(v string) bool {
+	host := regexp.MustCompile(`:\d+$`).ReplaceAllString(v, "")
+	return isIP(strings.Trim(host, "[]")) || isIP(v) || regexp.MustCompile(dnsName).MatchString(host)
+}
+
+// vlanRange is a VLAN tag or two with a dash between; the first tag is 2.
+func vlanRange(v string) string {
+	m := regexp.MustCompile(`^(\d+)(?:-(\d+))?\n?$`).FindStringSubmatch(v)
+	if m == nil {
+		return fmt.Sprintf("invalid VLAN configuration '%s'", v)
+	}
+	for _, tag := range m[1:] {
+		if n, err := strconv.Atoi(tag); err == nil && (n < 2 || n > 4094) {
+			return fmt.Sprintf("invalid VLAN tag '%s'", tag)
+		}
+	}
+	return ""
+}
+
+// replicationJob is a VMID and a number.
+func replicationJob(v string) string {
+	const message = "invalid replication job id '%s'"
+	m := regexp.MustCompile(`^(\d+)-(\d+)\n?$`).FindStringSubmatch(v)
+	if m == nil {
+		return fmt.Sprintf(message, v)
+	}
+	if n, err := strconv.Atoi(m[1]); err != nil || n < 100 {
+		return fmt.Sprintf(message+" (guest IDs < 100 are reserved)", v)
+	}
+	return ""
+}
+
+// zfsBlockSize is a power of two with a unit or without.
+func zfsBlockSize(v string) string {
+	m := regexp.MustCompile(`(?i)^([1-9][0-9]*)([km])?\n?$`).FindStringSubmatch(v)
+	if m == nil && v != "" {
+		return fmt.Sprintf("invalid ZFS blocksize format '%s'. Use a positive number (no leading zeros) with an optional 'k' or 'm' suffix.", v)
+	}
+	if v == "" {
+		return ""
+	}
+	n, err := strconv.ParseInt(m[1], 10, 32)
+	n <<= map[string]int{"k": 10, "m": 20}[strings.ToLower(m[2])]
+	if err != nil || n < 512 || n > 16<<20 || n&(n-1) != 0 {
+		return fmt.Sprintf("value '%s' is not a valid ZFS blocksize. Must be a power of 2 between 512B and 16MiB (e.g., 4k, 8k, 16k, 64k, 1m).", v)
+	}
+	return ""
+}
+
+// pair is a map from IDs to IDs: "1" stands for each as it is, one ID for all, two with a colon for one.
+func pair(id stringFormat) stringFormat {
+	return func(v string) string {
+		parts := strings.Split(v, ":")
+		if v == "1" {
+			return ""
+		}
+		for _, part := range parts {
+			if msg := id(part); msg != "" || len(parts) > 2 {
+				return fmt.Sprintf("entry '%s' contains invalid ID - invalid format - %s\n\n", v, msg)
+			}
+		}
+		return ""
+	}
 }
 
 func haFormats() map[string]stringFormat {
