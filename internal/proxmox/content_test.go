@@ -54,6 +54,24 @@ func TestVolumesOfStorage(t *testing.T) {
 	})
 }
 
+func TestUploadToOtherNode(t *testing.T) {
+	scenario, err := simulator.Quickstart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t, simulator.Options{Scenario: scenario})
+	l.done(l.UploadISO(t.Context(), "pve2", "local", "cidata-100.iso", make([]byte, 4096)))
+	for node, want := range map[string]bool{"pve1": false, "pve2": true} {
+		volumes, err := l.Volumes(t.Context(), node, "local", "iso")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(volumes, func(v proxmox.Volume) bool { return v.ID == "local:iso/cidata-100.iso" }); got != want {
+			t.Errorf("node %s: want the image there to be %t, got %t", node, want, got)
+		}
+	}
+}
+
 func TestVolumesRefused(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	ctx := t.Context()

@@ -252,13 +252,21 @@ func extensions() map[string][]string {
 	}
 }
 
+// destination is the node that a file is for. The node that took the request hands an upload on to it.
+func (c *call) destination() string {
+	if node := c.str("node"); c.state.Nodes[node] != nil {
+		return node
+	}
+	return c.node
+}
+
 // incoming is where a file that comes from outside goes: the storage, its content and its name there.
 func (c *call) incoming() (s *Storage, content, name string, err error) {
 	content, name = c.str("content"), path.Base(strings.ReplaceAll(c.str("filename"), " ", "_"))
 	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
 		return nil, "", "", paramError("filename", "wrong file extension")
 	}
-	if s, err = c.state.enabledStorage(c.str("storage"), c.node); err != nil {
+	if s, err = c.state.enabledStorage(c.str("storage"), c.destination()); err != nil {
 		return nil, "", "", err
 	}
 	if !s.holds(content) {
@@ -273,7 +281,7 @@ func (c *call) uploadFile() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, node := c.upload, c.node
+	file, node := c.upload, c.destination()
 	algorithm, checksum := c.str("checksum-algorithm"), c.str("checksum")
 	return c.spawn("imgcopy", "", func(w *worker) error {
 		w.logf("target node: %s", node)
