@@ -18,11 +18,16 @@ package v1alpha1
 
 // MachineCloudInit configures the guest at its first boot, through PVE's
 // cloud-init drive. The template must have such a drive (or storage names
-// where to create one) and cloud-init must be installed in the guest.
+// where to create one) and cloud-init must be installed in the guest. With
+// userData, vendorData or networkConfig the drive gives way to an ISO image of
+// the provider's own (NoCloud), which has the fields below in it too.
 type MachineCloudInit struct {
 	// Storage for a cloud-init drive, made when the VM has none. Default: the
 	// drive of the template; for a VM that is made from an image or from nothing
-	// the storage of its first disk.
+	// the storage of its first disk. With userData, vendorData or networkConfig
+	// it is where the provider puts its ISO image, so that its content includes
+	// iso; default then: a storage of the VM's node that does, rather a shared
+	// one. On local storage the image is made anew on a node that the VM goes to.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
@@ -71,27 +76,32 @@ type MachineCloudInit struct {
 	// +optional
 	Upgrade *bool `json:"upgrade,omitempty"`
 
-	// UserData replaces what PVE generates from the fields above.
+	// UserData is cloud-init's user-data, of any format that it knows. The fields
+	// above become vendor-data beside it: for each key of a cloud-config that
+	// userData has, userData counts. It is readable for everybody who may use the
+	// storage, and in the guest.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.userData is not served yet by this version of the provider: use user, sshKeys and networks[].ipConfig"
 	UserData *CloudInitData `json:"userData,omitempty"`
 
-	// VendorData is merged with user-data in the guest.
+	// VendorData is cloud-init's vendor-data: what userData leaves open. With
+	// userData, the fields above come first in it.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.vendorData is not served yet by this version of the provider"
 	VendorData *CloudInitData `json:"vendorData,omitempty"`
 
-	// NetworkConfig replaces what PVE generates from networks[].ipConfig.
+	// NetworkConfig is cloud-init's network-config, version 1 or 2. It replaces
+	// what is generated from networks[].ipConfig, nameservers and searchDomains.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.networkConfig is not served yet by this version of the provider: use networks[].ipConfig"
 	NetworkConfig *CloudInitData `json:"networkConfig,omitempty"`
 
-	// ChangePolicy says what a change of the data does to an existing VM:
-	// Ignore, Regenerate (the drive, read at the next boot) or RerunOnReboot.
-	// Default: Regenerate.
+	// ChangePolicy says what a change of these fields, or of a Secret or ConfigMap
+	// that they name, does to an existing VM. Ignore: nothing. Regenerate: the
+	// drive has the new data, which cloud-init reads at the next boot; of an image
+	// of the provider's own it does again only what it does at every boot, since
+	// the instance ID stays. RerunOnReboot: the instance ID of that image changes
+	// too, so that cloud-init does all of it again at the next boot, new SSH host
+	// keys included. PVE's own drive always has it run again. Default: Regenerate.
 	// +optional
 	// +kubebuilder:validation:Enum=Ignore;Regenerate;RerunOnReboot
-	// +kubebuilder:validation:XValidation:rule="self == 'Regenerate'",message="of the change policies only Regenerate is served yet by this version of the provider"
 	ChangePolicy *string `json:"changePolicy,omitempty"`
 }
 

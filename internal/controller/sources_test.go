@@ -23,12 +23,25 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
+
+func TestUserData(t *testing.T) {
+	t.Parallel()
+	all := map[string]scenario{}
+	for name, run := range map[string]func(*world){"userdata": userData, "userdata-local": localUserData} {
+		all[name+"-8"] = scenario{reason: "User-data reach the guest, on PVE 8.", version: "8.4", run: run}
+		all[name+"-9"] = scenario{reason: "User-data reach the guest, on PVE 9.", version: "9.2", run: run}
+	}
+	runAll(t, all)
+}
 
 func TestSources(t *testing.T) {
 	t.Parallel()
@@ -163,4 +176,90 @@ func fromSnapshot(w *world) {
 	w.gone()
 	w.m = of
 	w.finish()
+}
+
+// seeds are the NoCloud images on a storage of a node.
+func (w *world) seeds(node, storage string) []string {
+	w.Helper()
+	volumes, err := w.admin.Volumes(w.Context(), node, storage, "iso")
+	if err != nil {
+		w.Fatal(err)
+	}
+	var ids []string
+	for _, v := range volumes {
+		if strings.Contains(v.ID, ":iso/cidata-") {
+			ids = append(ids, v.ID)
+		}
+	}
+	return ids
+}
+
+const secretText = "a-text-that-nobody-may-see"
+
+// withUserData is a spec whose user-data are in a Secret.
+func (w *world) withUserData() v1alpha1.MachineParameters {
+	w.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "data-" + w.name},
+		StringData: map[string]string{"user-data": "#cloud-config\n# " + secretText + "\n"},
+	}
+	if err := w.kube.Create(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	spec := ubuntu()
+	spec.CloudInit = &v1alpha1.MachineCloudInit{
+		User:     new("admin"),
+		UserData: &v1alpha1.CloudInitData{SecretRef: &v1alpha1.SecretKeyReference{Namespace: new(namespace), Name: secret.Name, Key: "user-data"}},
+	}
+	spec.Networks = []v1alpha1.MachineNetwork{{Name: "lan", IPConfig: &v1alpha1.MachineIPConfig{Address: new("dhcp")}}}
+	return spec
+}
+
+func userData(w *world) {
+	w.create(w.withUserData())
+	w.ready()
+	first := w.seeds("pve1", "nfs")
+	if len(first) != 1 || !strings.HasPrefix(w.vm().Config["ide2"], first[0]) {
+		w.Errorf("the images are %v, and the drive has %s", first, w.vm().Config["ide2"])
+	}
+	if n := len(w.writes()); n != 4 {
+		w.Errorf("want four writes: clone, upload, configure, start; got %d:\n%s", n, w)
+	}
+	w.unchanged()
+	w.change(func(p *v1alpha1.MachineParameters) { p.CloudInit.User = new("root") })
+	w.eventually("the image is replaced, and the old one gone", func() bool {
+		now := w.seeds("pve1", "nfs")
+		return len(now) == 1 && now[0] != first[0] && strings.HasPrefix(w.vm().Config["ide2"], now[0])
+	})
+	w.ready()
+	if strings.Contains(w.String(), secretText) {
+		w.Errorf("the secret is shown:\n%s", w)
+	}
+	w.finish()
+	if left := w.seeds("pve1", "nfs"); len(left) > 0 {
+		w.Errorf("images %v are left", left)
+	}
+}
+
+func localUserData(w *world) {
+	spec := w.withUserData()
+	spec.CloudInit.Storage, spec.CloudInit.ChangePolicy = new("local"), new("Ignore")
+	w.create(spec)
+	w.ready()
+	node := w.vm().Node
+	first := w.seeds(node, "local")
+	if len(first) != 1 || !strings.HasPrefix(w.vm().Config["ide2"], first[0]) {
+		w.Errorf("the images are %v, and the drive has %s", first, w.vm().Config["ide2"])
+	}
+	n := len(w.writes())
+	w.change(func(p *v1alpha1.MachineParameters) { p.CloudInit.User = new("root"); p.OnBoot = new(true) })
+	w.eventually("the other change is made", func() bool { return w.vm().Config["onboot"] == "1" })
+	w.ready()
+	if got := w.writes()[n:]; len(got) != 1 || w.vm().Config["ciuser"] != "admin" {
+		w.Errorf("want nothing of cloud-init written, got %v", got)
+	}
+	w.finish()
+	if left := w.seeds(node, "local"); len(left) > 0 {
+		w.Errorf("images %v are left", left)
+	}
 }

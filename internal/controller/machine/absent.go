@@ -41,14 +41,24 @@ func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.
 		}
 	}
 	if meta.WasDeleted(m) {
-		e.tasks.forget(m)
-		return managed.ExternalObservation{}, nil
+		return e.afterwards(ctx, m)
 	}
 	if id.VMID == 0 || !mayCreate(m) {
 		m.Observation().Phase = v1alpha1.MachinePending
 		return managed.ExternalObservation{}, nil
 	}
 	return managed.ExternalObservation{}, e.mayBeCreated(ctx, m, id)
+}
+
+// afterwards is the observation of a Machine that is being deleted and has no VM.
+// The images that were made for the VM are part of it.
+func (e *external) afterwards(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
+	var err error
+	if e.plan.weeds, err = e.weeds(ctx, m); err != nil || len(e.plan.weeds) > 0 {
+		return managed.ExternalObservation{ResourceExists: true}, err
+	}
+	e.tasks.forget(m)
+	return managed.ExternalObservation{}, nil
 }
 
 // mayBeCreated decides how the VM is created and shows why it cannot be.
@@ -95,8 +105,7 @@ func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed
 	node := e.vm.Node
 	e.vm = nil
 	if meta.WasDeleted(m) {
-		e.tasks.forget(m)
-		return managed.ExternalObservation{}, nil
+		return e.afterwards(ctx, m)
 	}
 	if mayExchange(m) && mayCreate(m) {
 		err := e.mayBeCreated(ctx, m, id)

@@ -30,7 +30,11 @@ import (
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
 	show(m, xpv2.Deleting())
 	if e.vm == nil {
-		return managed.ExternalDelete{}, nil
+		u, err := e.weed(ctx, m, e.plan.weeds)
+		if err == nil && u != "" {
+			e.follow(m, u, u.Node())
+		}
+		return managed.ExternalDelete{}, err
 	}
 	works := e.busy
 	if e.vm.beingCreated() {

@@ -39,6 +39,13 @@ type desired struct {
 	// placed is the node that placement has chosen, if the VM is made elsewhere.
 	placed string
 
+	// seed is the NoCloud image that the VM is to have, if any.
+	seed *seed
+
+	// settled is true when the VM was told already what cloud-init is to do, and
+	// a change of that is to be ignored.
+	settled bool
+
 	// created is true when the VM was created by this resource, not adopted.
 	created bool
 
@@ -57,9 +64,10 @@ func (d desired) options() []option {
 	p := d.MachineParameters
 	options := slices.Concat(
 		d.identity.options(p.Description, p.SMBIOS),
-		scalars(p), composed(p), serials(p), numaNodes(p.CPU), cloudInit(p), extraOptions(p),
+		scalars(p), composed(p), serials(p), numaNodes(p.CPU), d.cloudInit(), extraOptions(p),
 		[]option{tagsOption(p.Tags, d.tenant)},
 		d.mediumOption(),
+		d.seedOption(),
 	)
 	for _, f := range firmware(p) {
 		options = append(options, f.option(d.defaults.Storage))

@@ -51,6 +51,7 @@ type pve struct {
 
 	// volumes on each node that are no disks.
 	volumes map[string][]string
+	images  map[string][]byte
 
 	// migration is what is said of every VM's, ha what HA was told, and ended the
 	// tasks that can be asked for.
@@ -158,10 +159,24 @@ func (p *pve) Volumes(_ context.Context, node, storage, content string) ([]proxm
 	var found []proxmox.Volume
 	for _, id := range p.volumes[node] {
 		if strings.HasPrefix(id, storage+":"+content+"/") {
-			found = append(found, proxmox.Volume{ID: id, Content: content})
+			found = append(found, proxmox.Volume{ID: id, Content: content, Size: int64(len(p.images[id]))})
 		}
 	}
 	return found, p.call("Volumes")
+}
+
+func (p *pve) UploadISO(_ context.Context, node, storage, name string, image []byte) (proxmox.UPID, error) {
+	if p.images == nil {
+		p.volumes, p.images = map[string][]string{}, map[string][]byte{}
+	}
+	p.volumes[node] = append(p.volumes[node], storage+":iso/"+name)
+	p.images[storage+":iso/"+name] = image
+	return upid(node, "imgcopy", 0), p.write("UploadISO", "%s/%s", node, storage)
+}
+
+func (p *pve) DeleteVolume(_ context.Context, node, volume string) (proxmox.UPID, error) {
+	p.volumes[node] = slices.DeleteFunc(p.volumes[node], func(v string) bool { return v == volume })
+	return upid(node, "imgdel", 0), p.write("DeleteVolume", "%s", node)
 }
 
 func (p *pve) Pending(_ context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {

@@ -53,6 +53,10 @@ const (
 
 	// AnnotationDevices says which device of PVE each disk and network is.
 	AnnotationDevices = "proxmox.vitistack.io/devices"
+
+	// AnnotationSeeds are the NoCloud images that were made for the VM, and on
+	// which node they were put onto a storage.
+	AnnotationSeeds = "proxmox.vitistack.io/cloud-init-images"
 )
 
 // An identity is what makes a VM this resource's: the VMID says where to look,

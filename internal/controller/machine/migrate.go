@@ -139,7 +139,7 @@ func (j *journey) refusals(c proxmox.MigrationCheck, from string, config map[str
 		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), from))
 	}
 	for _, d := range c.LocalDisks {
-		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") && uses(config, []string{d.Volume}) != "" {
+		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") && !isSeed(d.Volume) && uses(config, []string{d.Volume}) != "" {
 			why = append(why, fmt.Sprintf("medium %s is on local storage: take it out, or put it on shared storage", d.Volume))
 		}
 	}

@@ -36,6 +36,9 @@ type plan struct {
 	// notes are the annotations to write before anything is done.
 	notes map[string]string
 
+	// weeds are NoCloud images that are no longer of use.
+	weeds []plot
+
 	refusals []string
 	change   difference
 	errands  []errand
@@ -54,7 +57,7 @@ type errand struct {
 }
 
 func (p plan) empty() bool {
-	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.empty() && len(p.errands) == 0 &&
+	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.empty() && len(p.errands) == 0 && len(p.weeds) == 0 &&
 		p.power == keepPower && !p.restart.due && p.action == nil
 }
 
@@ -82,13 +85,18 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 	p := m.Parameters()
 	d.devices = d.devices.without(d.devices.settled(p, e.vm.all())).without(d.devices.retained(p)).
 		see(e.vm.Config).remember(p, e.vm.Config, m.GetGeneration())
+	d.settled = d.CloudInit != nil && value(d.CloudInit.ChangePolicy) == changeIgnore && strings.EqualFold(smbiosUUID(e.vm.Config), id.UUID)
+	whyNoSeed, err := e.addSeed(ctx, m, &d)
+	if err != nil {
+		return err
+	}
 	e.plan.desired = d
 	e.plan.change = d.difference(e.vm.Config)
 	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config)
 	if err != nil {
 		return err
 	}
-	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), prohibited, d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm),
+	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), whyNoSeed, prohibited, d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm),
 		windowRefusals(d.MaintenanceWindow))
 	if err := e.addErrands(ctx, m); err != nil {
 		return err
@@ -99,8 +107,9 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 	}
 	e.plan.action = actionDue(m)
 	e.plan.notes = e.notes(m, before)
+	e.plan.weeds, err = e.weeds(ctx, m)
 	e.vm.unfinished = !strings.EqualFold(smbiosUUID(e.vm.Config), id.UUID)
-	return nil
+	return err
 }
 
 // addErrands plans the calls that bring the VM nearer to the spec, in their order,

@@ -77,6 +77,9 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	if err := e.place(ctx, m, c); err != nil {
 		return nil, err
 	}
+	if err := e.checkSeed(ctx, m, c); err != nil {
+		return nil, err
+	}
 	return c, e.check(ctx, c)
 }
 
@@ -186,6 +189,9 @@ func (c *creation) storages() []string {
 	var names []string
 	if c.Clone != nil && c.Clone.Storage != nil {
 		names = append(names, *c.Clone.Storage)
+	}
+	if c.usesDrive() && pveDrive(c.sourceConfig()) == "" && c.cloudInitStorage() != "" {
+		names = append(names, c.cloudInitStorage())
 	}
 	for _, f := range firmware(c.MachineParameters) {
 		if f.wanted() && c.sourceConfig()[f.device] == "" {

@@ -17,12 +17,41 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
+
+// A seed is a NoCloud image of our own, which PVE's cloud-init drive gives way
+// to: with two of them in a VM it would be left to chance which one is read.
+type seed struct {
+	node, storage, name string
+
+	// device that the image is put into.
+	device string
+
+	image []byte
+
+	// later is true if the image cannot be made yet, since PVE has yet to give a
+	// network its MAC address.
+	later bool
+
+	// eject is true if the drive has to be emptied first.
+	eject bool
+}
+
+// volume that the image is.
+func (s *seed) volume() string { return s.storage + ":iso/" + s.name }
 
 // reSeed is the volume of a NoCloud image that a provider has made for a VM: its
 // VMID, UUID and the hash of its content.
@@ -30,60 +59,250 @@ var reSeed = regexp.MustCompile(`:iso/cidata-[0-9]+-([0-9a-f-]{36})-[0-9a-f]{16}
 
 func isSeed(volume string) bool { return reSeed.MatchString(volume) }
 
-func (d desired) usesCloudInit() bool {
-	return d.CloudInit != nil || slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool { return n.IPConfig != nil })
+// ownSeed says whether a volume is a NoCloud image of the VM with this identity.
+func (id identity) ownSeed(volume string) bool {
+	m := reSeed.FindStringSubmatch(volume)
+	return m != nil && strings.EqualFold(m[1], id.UUID)
 }
 
-// cloudInitStorage is where PVE makes its cloud-init drive if the VM has none.
-// The drive of a clone is that of its source; of a VM that is made from an image
-// or from nothing it goes to where its disks are.
-func (d desired) cloudInitStorage() string {
-	if d.CloudInit != nil && d.CloudInit.Storage != nil {
-		return *d.CloudInit.Storage
-	}
-	if !d.created || d.Template != nil || d.Clone != nil {
+// The policies for data of cloud-init that change.
+const (
+	changeIgnore = "Ignore"
+	changeRerun  = "RerunOnReboot"
+)
+
+// custom says whether cloud-init is given data that PVE does not generate.
+func custom(c *v1alpha1.MachineCloudInit) bool {
+	return c != nil && (c.UserData != nil || c.VendorData != nil || c.NetworkConfig != nil)
+}
+
+// mediumOf is the volume in a drive, or empty.
+func mediumOf(config map[string]string, device string) string {
+	k, err := proxmox.ParseDisk(config[device])
+	if err != nil {
 		return ""
 	}
-	for _, k := range d.Disks {
-		if k.Storage != nil {
-			return *k.Storage
-		}
-	}
-	return d.defaults.Storage
+	return k.Volume
 }
 
-// pveDrive is the device of PVE's cloud-init drive, or empty.
-func pveDrive(config map[string]string) string {
+// seedDrive is the drive for the image: the one that has an image of ours, that
+// of PVE's, or a free one.
+func (d desired) seedDrive(config map[string]string) string {
 	for _, device := range cdromsOf(config) {
-		if k, err := proxmox.ParseDisk(config[device]); err == nil && k.CloudInit() {
+		if d.identity.ownSeed(mediumOf(config, device)) {
 			return device
 		}
 	}
-	return ""
+	for _, device := range cdromsOf(config) {
+		if isSeed(mediumOf(config, device)) { // That of the VM that this is a clone of.
+			return device
+		}
+	}
+	for _, device := range cdromsOf(config) {
+		if mediumOf(config, device) == "none" && device != d.devices.ISO && pveDrive(config) == "" {
+			return device
+		}
+	}
+	return cmp.Or(pveDrive(config), d.devices.freeDrive(config))
 }
 
-// cloudInitDrive adds the drive of cloud-init's data to a difference.
-func (d desired) cloudInitDrive(config map[string]string, diff *difference) {
-	if !d.usesCloudInit() || pveDrive(config) != "" || d.cloudInitStorage() == "" {
-		return
+// addSeed adds the image to what is desired, or says why it cannot be made. A VM
+// that is to go to another node gets it there, and leaves one behind that is on
+// local storage.
+func (e *external) addSeed(ctx context.Context, m Machine, d *desired) ([]string, error) {
+	if meta.WasDeleted(m) || e.vm.beingCreated() || !custom(d.CloudInit) {
+		return nil, nil
 	}
-	device := d.devices.freeDrive(config)
-	if device == "" {
-		return
+	if _, goes := d.journey(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
+		var err error
+		d.seed, err = e.uprooted(ctx, *d)
+		return nil, err
 	}
-	diff.Set[device] = d.cloudInitStorage() + ":cloudinit,media=cdrom"
-	diff.Allocates = true
+	var err error
+	d.seed, err = e.makeSeed(ctx, m, *d)
+	if r := (refusal{}); errors.As(err, &r) {
+		return []string{r.Error()}, nil
+	}
+	return nil, err
 }
 
-// cloudInitRefusals say why the guest cannot be configured.
-func (d desired) cloudInitRefusals(config map[string]string) []string {
+// uprooted takes an image on local storage, with which PVE migrates no VM, out of
+// its drive.
+func (e *external) uprooted(ctx context.Context, d desired) (*seed, error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, device := range cdromsOf(e.vm.Config) {
+		has := mediumOf(e.vm.Config, device)
+		storage, _, _ := strings.Cut(has, ":")
+		local := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && !s.Shared })
+		if d.identity.ownSeed(has) && local {
+			return &seed{device: device, eject: true}, nil
+		}
+	}
+	return &seed{later: true}, nil
+}
+
+// makeSeed makes the image that the spec asks for, or returns nil if it asks for
+// none, or if the VM keeps the one that it has.
+func (e *external) makeSeed(ctx context.Context, m Machine, d desired) (*seed, error) {
+	c := d.CloudInit
+	if !custom(c) {
+		return nil, nil
+	}
+	s := &seed{node: e.vm.Node, device: d.seedDrive(e.vm.Config)}
+	has := mediumOf(e.vm.Config, s.device)
+	if value(c.ChangePolicy) == changeIgnore && d.identity.ownSeed(has) {
+		return nil, nil
+	}
+	if s.device == "" {
+		return nil, refuse(allocating, "cloudInit needs a CD-ROM drive, and no ide or sata device is free for one")
+	}
+	var err error
+	if s.storage, err = e.seedStorage(ctx, d, s.node, has); err != nil {
+		return nil, err
+	}
+	data, err := e.seedData(ctx, m, d)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return &seed{later: true}, nil
+	}
+	if s.image, err = data.Image(); err != nil {
+		return nil, refusal{error: err, condition: creating}
+	}
+	s.name = fmt.Sprintf("cidata-%d-%s-%s.iso", d.identity.VMID, strings.ToLower(d.identity.UUID), cloudinit.Sum(s.image))
+	// PVE removes its own drive when a VM is stopped, or when the drive is emptied.
+	s.eject = e.vm.Status.Running() && s.device == pveDrive(e.vm.Config)
+	return s, nil
+}
+
+// seedStorage is where images go: the storage of the spec, the one that has the
+// present image, or one that holds ISO images, rather a shared one.
+func (e *external) seedStorage(ctx context.Context, d desired, node, present string) (string, error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	slices.SortFunc(storages, func(a, b proxmox.Storage) int {
+		return cmp.Or(-compareBools(a.Shared, b.Shared), strings.Compare(a.Name, b.Name))
+	})
+	for _, s := range storages {
+		if s.Node == node && slices.Contains(s.Content, "iso") {
+			names = append(names, s.Name)
+		}
+	}
+	if has, _, _ := strings.Cut(present, ":"); d.identity.ownSeed(present) && slices.Contains(names, has) && d.CloudInit.Storage == nil {
+		return has, nil
+	}
+	wanted := value(d.CloudInit.Storage)
 	switch {
-	case !d.usesCloudInit() || pveDrive(config) != "":
+	case wanted != "" && !slices.Contains(names, wanted):
+		return "", refuse(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
+			wanted, node, instead("storages that do", names))
+	case wanted == "" && len(names) == 0:
+		return "", refuse(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
+	case wanted == "":
+		wanted = names[0]
+	}
+	return wanted, nil
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// seedData are all data for the guest, or nil if a network has no MAC address
+// yet.
+func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudinit.Data, error) {
+	c := d.CloudInit
+	data := cloudinit.Data{
+		InstanceID: strings.ToLower(d.identity.UUID), Hostname: cmp.Or(value(d.Name), e.vm.Config["name"], d.name),
+		User: value(c.User), SSHKeys: c.SSHKeys, Upgrade: c.Upgrade,
+		Nameservers: c.Nameservers, SearchDomains: c.SearchDomains,
+	}
+	for _, from := range []struct {
+		data *v1alpha1.CloudInitData
+		to   **string
+	}{{c.UserData, &data.UserData}, {c.VendorData, &data.VendorData}, {c.NetworkConfig, &data.NetworkConfig}} {
+		var err error
+		if *from.to, err = e.dataOf(ctx, m, from.data); err != nil {
+			return nil, err
+		}
+	}
+	var known bool
+	if data.Networks, known = d.seedNetworks(e.vm.Config); !known && data.NetworkConfig == nil {
+		return nil, nil
+	}
+	if value(c.ChangePolicy) != changeRerun {
+		return &data, nil
+	}
+	data, err := data.WithInstance(data.InstanceID)
+	return &data, err
+}
+
+// seedNetworks are the networks that the guest configures, and whether the MAC
+// addresses of all are known.
+func (d desired) seedNetworks(config map[string]string) ([]cloudinit.Network, bool) {
+	var networks []cloudinit.Network
+	for _, n := range d.Networks {
+		if n.IPConfig == nil {
+			continue
+		}
+		device := d.devices.Networks[n.Name]
+		nic, _ := proxmox.ParseNIC(config[device])
+		mac := cmp.Or(value(n.MACAddress), nic.MAC)
+		if mac == "" {
+			return nil, false
+		}
+		c := n.IPConfig
+		networks = append(networks, cloudinit.Network{
+			Number: deviceNumber(device), MAC: mac,
+			Address: value(c.Address), Gateway: value(c.Gateway), Address6: value(c.Address6), Gateway6: value(c.Gateway6),
+		})
+	}
+	return networks, true
+}
+
+// checkSeed looks, before anything is created, whether the image can be made.
+func (e *external) checkSeed(ctx context.Context, m Machine, c *creation) error {
+	if !custom(c.CloudInit) {
 		return nil
-	case d.cloudInitStorage() == "":
-		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and the VM or its template has none: set cloudInit.storage"}
-	case d.devices.freeDrive(config) == "":
-		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and no ide or sata device is free for one"}
+	}
+	node := cmp.Or(value(c.Node), c.node)
+	if _, err := e.seedStorage(ctx, c.desired, node, ""); err != nil {
+		return err
+	}
+	e.vm = &vm{Ref: proxmox.Ref{Node: node, VMID: c.identity.VMID}, Config: c.sourceConfig()}
+	defer func() { e.vm = nil }()
+	data, err := e.seedData(ctx, m, c.desired)
+	if data == nil || err != nil {
+		return err
+	}
+	if _, err := data.Image(); err != nil {
+		return refusal{error: err, condition: creating}
 	}
 	return nil
+}
+
+// seedOption is the drive with the image.
+func (d desired) seedOption() []option {
+	s := d.seed
+	if s == nil || s.later {
+		return nil
+	}
+	medium := s.volume()
+	if s.eject {
+		medium = "none"
+	}
+	return []option{{name: s.device, same: sameMedium, want: func(string) (string, bool) { return medium + ",media=cdrom", true }}}
 }

@@ -48,6 +48,9 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 		e.tasks.refused(m, err)
 		return managed.ExternalUpdate{}, err
 	}
+	if u, err := e.sow(ctx, m); u != "" || err != nil {
+		return managed.ExternalUpdate{}, e.start(m)(u, err)
+	}
 	if p.change.Allocates {
 		return managed.ExternalUpdate{}, e.start(m)(e.client.ConfigureAsync(ctx, e.vm.Ref, e.change()))
 	}
@@ -62,6 +65,12 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 		if err != nil || u != "" {
 			return managed.ExternalUpdate{}, e.start(m)(u, err)
 		}
+	}
+	if u, err := e.weed(ctx, m, p.weeds); u != "" || err != nil {
+		return managed.ExternalUpdate{}, e.start(m)(u, err)
+	}
+	if p.unsown() {
+		return managed.ExternalUpdate{}, nil
 	}
 	return managed.ExternalUpdate{}, e.afterChanges(ctx, m)
 }

@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A plot is where a NoCloud image of ours is, or may be.
+type plot struct{ node, volume string }
+
+func (p plot) storage() string {
+	s, _, _ := strings.Cut(p.volume, ":")
+	return s
+}
+
+// plots that are kept with a Machine.
+func plots(m Machine) []plot {
+	var all []plot
+	for s := range strings.FieldsSeq(m.GetAnnotations()[AnnotationSeeds]) {
+		if node, volume, ok := strings.Cut(s, "="); ok {
+			all = append(all, plot{node: node, volume: volume})
+		}
+	}
+	return all
+}
+
+func (e *external) keepPlots(ctx context.Context, m Machine, all []plot) error {
+	var words []string
+	for _, p := range all {
+		words = append(words, p.node+"="+p.volume)
+	}
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationSeeds: strings.Join(words, " ")})
+}
+
+// sow starts to put the image onto its storage, if it is to be put into its drive
+// and is not there yet. That it may be there is written down before.
+func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
+	s := e.plan.seed
+	if s == nil || s.later || s.eject || mediumOf(e.vm.Config, s.device) == s.volume() {
+		return "", nil
+	}
+	there, err := e.client.Volumes(ctx, s.node, s.storage, "iso")
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == s.volume() && v.Size == int64(len(s.image)) }) {
+		return "", nil
+	}
+	p, all := plot{node: s.node, volume: s.volume()}, plots(m)
+	if !slices.Contains(all, p) {
+		if err := e.keepPlots(ctx, m, append(all, p)); err != nil {
+			return "", err
+		}
+	}
+	return e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
+}
+
+// unsown says whether the VM has to wait for its image before it starts.
+func (p plan) unsown() bool { return p.seed != nil && (p.seed.later || p.seed.eject) }
+
+// weeds are the images that the VM no longer has, those on nodes apart that are
+// offline.
+func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
+	all := plots(m)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var weeds []plot
+	for _, p := range all {
+		off, err := e.offline(ctx, p.node)
+		if err != nil {
+			return nil, err
+		}
+		shared := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == p.storage() && s.Shared })
+		if !off && !e.grows(p, shared) {
+			weeds = append(weeds, p)
+		}
+	}
+	return weeds, nil
+}
+
+// grows says whether the VM has an image, or is to have it.
+func (e *external) grows(p plot, shared bool) bool {
+	if e.vm == nil || p.node != e.vm.Node && !shared {
+		return false
+	}
+	if s := e.plan.seed; s != nil && (s.later || s.eject || s.volume() == p.volume) {
+		return true
+	}
+	for _, config := range []map[string]string{e.vm.Config, e.vm.Active} {
+		for _, device := range cdromsOf(config) {
+			if mediumOf(config, device) == p.volume {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// weed removes the first of the images, or forgets it when it is gone.
+func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.UPID, error) {
+	for _, p := range weeds {
+		there, err := e.client.Volumes(ctx, p.node, p.storage(), "iso")
+		if err != nil && !proxmox.IsUnknownReference(err) {
+			return "", err
+		}
+		if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == p.volume }) {
+			return e.client.DeleteVolume(ctx, p.node, p.volume)
+		}
+		rest := slices.DeleteFunc(plots(m), func(o plot) bool { return o == p })
+		if err := e.keepPlots(ctx, m, rest); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
