@@ -255,6 +255,7 @@ func sum(m map[string]int) int {
 
 // TestPlacement drives what placement decides through a Machine's life.
 func TestPlacement(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.MachineParameters

@@ -407,6 +407,26 @@ func TestReserveVMID(t *testing.T) {
 	want("Without the list of guests", "e", 100, 105, 0)
 }
 
+func TestKeepVMID(t *testing.T) {
+	now := time.Unix(1, 0)
+	c := New(&pve{}, WithClock(func() time.Time { return now }), WithMaxAge(time.Hour))
+	defer c.Close()
+	reserve := func(why, owner string, want int) {
+		t.Helper()
+		if id, err := c.ReserveVMID(t.Context(), owner, 100, 109); err != nil || id != want {
+			t.Errorf("%s: want VMID %d, got %d, %v", why, want, id, err)
+		}
+	}
+	c.KeepVMID("a", 100)
+	reserve("What was given before a restart is not given again", "b", 101)
+	reserve("But to who had it", "a", 100)
+	c.KeepVMID("c", 101)
+	reserve("What somebody has lately been given stays with them", "b", 101)
+	now = now.Add(reservedFor)
+	c.KeepVMID("a", 100)
+	reserve("Who waits long keeps it", "d", 101)
+}
+
 func TestReserveVMIDAtOnce(t *testing.T) {
 	c := New(&pve{guests: []proxmox.Guest{{VMID: 110}}})
 	defer c.Close()

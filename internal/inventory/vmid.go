@@ -58,6 +58,16 @@ func (c *Cluster) ReserveVMID(ctx context.Context, owner string, lowest, highest
 	return id, nil
 }
 
+// KeepVMID keeps a VMID for who was given it earlier: longer ago than VMIDs are
+// remembered, or before a restart.
+func (c *Cluster) KeepVMID(owner string, id int) {
+	c.ids.mu.Lock()
+	defer c.ids.mu.Unlock()
+	if held, ok := c.ids.by[id]; !ok || !c.now().Before(held.until) {
+		c.ids.hold(id, reservation{owner: owner, until: c.now().Add(reservedFor)})
+	}
+}
+
 // BurnVMID keeps a VMID from being handed out for a while: somebody has it whom
 // we do not see.
 func (c *Cluster) BurnVMID(id int) {

@@ -68,9 +68,10 @@ type pve struct {
 	// on runs when a call of that name arrives, before its error is returned.
 	on map[string]func()
 
-	mu     sync.Mutex
-	writes []string
-	burned []int
+	mu       sync.Mutex
+	writes   []string
+	burned   []int
+	reserved map[string]int
 
 	// created are the parameters of the VM that was created last.
 	created proxmox.Params
@@ -363,6 +364,13 @@ func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {
 		p.next++
 	}
 	return p.next, p.call("ReserveVMID")
+}
+
+func (p *pve) KeepVMID(owner string, id int) {
+	if p.reserved == nil {
+		p.reserved = map[string]int{}
+	}
+	p.reserved[owner] = id
 }
 
 func (p *pve) BurnVMID(id int) { p.burned = append(p.burned, id) }

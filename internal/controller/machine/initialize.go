@@ -91,6 +91,9 @@ func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, 
 		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
 		return a, nil
 	}
+	if err := e.keepVMIDs(ctx); err != nil {
+		return nil, err
+	}
 	id, err := e.inventory.ReserveVMID(ctx, string(m.GetUID()), int(e.vmids.Min), int(e.vmids.Max))
 	if err != nil {
 		return nil, err
@@ -98,6 +101,23 @@ func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, 
 	a[meta.AnnotationKeyExternalName] = strconv.Itoa(id)
 	a[AnnotationAllocated] = strconv.Itoa(id)
 	return a, nil
+}
+
+// keepVMIDs of Machines that were given one and have no VM yet: they may wait for
+// a place.
+func (e *external) keepVMIDs(ctx context.Context) error {
+	members, err := e.fleet.members(ctx, e.shares(ctx))
+	if err != nil {
+		return err
+	}
+	for _, m := range members.machines {
+		name := meta.GetExternalName(m)
+		id, err := strconv.Atoi(name)
+		if err == nil && m.GetAnnotations()[AnnotationAllocated] == name && !meta.WasDeleted(m) {
+			e.inventory.KeepVMID(string(m.GetUID()), id)
+		}
+	}
+	return nil
 }
 
 // exchange chooses another VMID for a VM that was not created yet.

@@ -79,6 +79,7 @@ type Inventory interface {
 	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
+	KeepVMID(owner string, id int)
 	BurnVMID(id int)
 }
 

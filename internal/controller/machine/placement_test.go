@@ -286,6 +286,22 @@ func TestHome(t *testing.T) {
 	}
 }
 
+func TestKeptVMIDs(t *testing.T) {
+	given := func(name, vmid, allocated string) *namespaced.Machine {
+		return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name), Annotations: map[string]string{
+			meta.AnnotationKeyExternalName: vmid, AnnotationAllocated: allocated,
+		}}}
+	}
+	b := newBench(t, nil)
+	b.fleet = fleetOf(t, given("given", "10001", "10001"), given("adopted", "10002", ""), given("new", "", ""))
+	if _, err := b.external().allocate(t.Context(), b.m); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"given": 10001}, b.reserved); diff != "" {
+		t.Errorf("What other Machines were given is kept for them: -want, +got:\n%s", diff)
+	}
+}
+
 // TestNoHerd creates Machines one after the other while PVE does not show any of
 // them yet.
 func TestNoHerd(t *testing.T) {
