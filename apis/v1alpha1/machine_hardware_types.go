@@ -459,7 +459,8 @@ type MachinePCIDevice struct {
 	ROMBar *bool `json:"romBar,omitempty"`
 
 	// ROMFile is a ROM in /usr/share/kvm of the node; empty for the device's
-	// own. root@pam alone may set it, with its password. PVE: hostpciN romfile=.
+	// own. Recent versions of PVE let root@pam alone set it, with its password.
+	// PVE: hostpciN romfile=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^,;\s]*$`

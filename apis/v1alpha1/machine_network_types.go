@@ -116,32 +116,33 @@ type MachineNetwork struct {
 
 // MachineIPConfig is the IP configuration of an interface by cloud-init.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || (has(self.address) && self.address != 'dhcp')",messageExpression="'gateway %s needs a static address'.format([self.gateway])"
-// +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || (has(self.address6) && !(self.address6 in ['dhcp', 'auto']))",messageExpression="'gateway6 %s needs a static address6'.format([self.gateway6])"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || size(self.gateway) == 0 || (has(self.address) && size(self.address) > 0 && self.address != 'dhcp')",messageExpression="'gateway %s needs a static address'.format([self.gateway])"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || size(self.gateway6) == 0 || (has(self.address6) && size(self.address6) > 0 && !(self.address6 in ['dhcp', 'auto']))",messageExpression="'gateway6 %s needs a static address6'.format([self.gateway6])"
 // +kubebuilder:validation:MinProperties=1
 type MachineIPConfig struct {
 	// Address is dhcp or an IPv4 address with prefix length, such as
-	// 192.0.2.10/24.
+	// 192.0.2.10/24; empty for none, and no gateway. PVE: ip=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=18
-	// +kubebuilder:validation:XValidation:rule="self == 'dhcp' || (isCIDR(self) && cidr(self).ip().family() == 4)",messageExpression="'ipConfig.address ' + self + ' is neither dhcp nor an IPv4 address with prefix length'"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self == 'dhcp' || (isCIDR(self) && cidr(self).ip().family() == 4)",messageExpression="'ipConfig.address ' + self + ' is neither dhcp nor an IPv4 address with prefix length'"
 	Address *string `json:"address,omitempty"`
 
-	// Gateway is the IPv4 default gateway.
+	// Gateway is the IPv4 default gateway; empty for none. PVE: gw=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=15
-	// +kubebuilder:validation:XValidation:rule="isIP(self) && ip(self).family() == 4",messageExpression="'ipConfig.gateway ' + self + ' is not an IPv4 address'"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 4)",messageExpression="'ipConfig.gateway ' + self + ' is not an IPv4 address'"
 	Gateway *string `json:"gateway,omitempty"`
 
-	// Address6 is dhcp, auto (SLAAC) or an IPv6 address with prefix length.
+	// Address6 is dhcp, auto (SLAAC) or an IPv6 address with prefix length;
+	// empty for none, and no gateway. PVE: ip6=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=43
-	// +kubebuilder:validation:XValidation:rule="self in ['dhcp', 'auto'] || (isCIDR(self) && cidr(self).ip().family() == 6)",messageExpression="'ipConfig.address6 ' + self + ' is neither dhcp nor auto nor an IPv6 address with prefix length'"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self in ['dhcp', 'auto'] || (isCIDR(self) && cidr(self).ip().family() == 6)",messageExpression="'ipConfig.address6 ' + self + ' is neither dhcp nor auto nor an IPv6 address with prefix length'"
 	Address6 *string `json:"address6,omitempty"`
 
-	// Gateway6 is the IPv6 default gateway.
+	// Gateway6 is the IPv6 default gateway; empty for none. PVE: gw6=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=39
-	// +kubebuilder:validation:XValidation:rule="isIP(self) && ip(self).family() == 6",messageExpression="'ipConfig.gateway6 ' + self + ' is not an IPv6 address'"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 6)",messageExpression="'ipConfig.gateway6 ' + self + ' is not an IPv6 address'"
 	Gateway6 *string `json:"gateway6,omitempty"`
 }

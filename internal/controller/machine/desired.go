@@ -205,7 +205,7 @@ func sizeOf(disk string) (proxmox.Size, bool) {
 // refusals are the changes that the spec asks for and that cannot be made to a
 // VM with this configuration. They are found before anything is sent.
 func (d desired) refusals(config map[string]string) []string {
-	no := extraRefusals(d.MachineParameters)
+	no := append(extraRefusals(d.MachineParameters), d.platformRefusals(config)...)
 	for _, f := range firmware(d.MachineParameters) {
 		no = append(no, f.refusals(config[f.device], d.defaults.Storage)...)
 	}

@@ -78,13 +78,13 @@ type rig struct {
 func (c *cluster) rig(t *testing.T) *rig {
 	t.Helper()
 	c.vmids++
-	id := strconv.Itoa(c.vmids)
+	id, vmid := strconv.Itoa(c.vmids), c.vmids
 	b := newBench(t, func(m *namespaced.Machine) {
 		meta.SetExternalName(m, id)
 		meta.AddAnnotations(m, map[string]string{AnnotationAllocated: id})
 	})
 	t.Cleanup(func() { // The longer the lists, the longer everything takes.
-		c.Edit(func(st *simulator.State) { clear(st.Guests) })
+		c.Edit(func(st *simulator.State) { delete(st.Guests, vmid) })
 	})
 	return &rig{bench: b, cluster: c, t: t}
 }
@@ -221,7 +221,7 @@ func TestEveryOption(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
 			c := newCluster(t, version)
-			for _, o := range slices.Concat(scalarCases(), composedCases(), diskCases(), networkCases(), deviceCases(), extraCases()) {
+			for _, o := range slices.Concat(scalarCases(), composedCases(), diskCases(), networkCases(), ipConfigCases(), deviceCases(), extraCases()) {
 				if o.only != "" && o.only != version {
 					continue
 				}

@@ -201,16 +201,20 @@ func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
 			part{key: "ip6", value: c.Address6},
 			part{key: "gw6", value: c.Gateway6},
 		)
-		// A gateway beside an address that is not static makes PVE ignore both.
-		if value(c.Address) == "dhcp" {
+		// A gateway needs a static address beside it.
+		if c.Address != nil && !static(*c.Address) {
 			p.Delete("gw")
 		}
-		if a := value(c.Address6); a == "dhcp" || a == "auto" {
+		if c.Address6 != nil && !static(*c.Address6) {
 			p.Delete("gw6")
 		}
 		return p.String(), declared
 	}}
 }
+
+// static says whether an address of cloud-init is one that does not come from the
+// network.
+func static(address string) bool { return !slices.Contains([]string{"", "dhcp", "auto"}, address) }
 
 // tagsOption are the tags of the spec, and the tenant's. The tenant's tag is
 // added to those that the VM has if the spec declares none.

@@ -122,6 +122,22 @@ func networkCases() []optionCase {
 	}
 }
 
+// ipConfigCases are options of cloud-init, which needs a drive that the template
+// has.
+func ipConfigCases() []optionCase {
+	nic := func(options string) string { return "networks: [{name: lan, ipConfig: {" + options + "}}]" }
+	const drive = "template: ubuntu-24.04"
+	return []optionCase{
+		{option: "ipconfig0", with: drive, first: nic("address: 192.0.2.2/24, gateway: 192.0.2.1"), firstValue: "ip=192.0.2.2/24,gw=192.0.2.1", second: nic("address: dhcp, address6: auto"), secondValue: "ip=dhcp,ip6=auto", none: nic(`address: "", address6: ""`), live: true},
+		{option: "ipconfig0", with: drive, first: nic("address6: 2001:db8::2/64, gateway6: '2001:db8::1'"), firstValue: "ip6=2001:db8::2/64,gw6=2001:db8::1", second: nic("address6: 2001:db8::3/64, gateway6: ''"), secondValue: "ip6=2001:db8::3/64", live: true},
+		{option: "ciuser", with: drive, first: "cloudInit: {user: a}", firstValue: "a", second: "cloudInit: {user: b}", secondValue: "b", live: true},
+		{option: "nameserver", with: drive, first: "cloudInit: {nameservers: [192.0.2.53]}", firstValue: "192.0.2.53", second: "cloudInit: {nameservers: [192.0.2.54, 192.0.2.55]}", secondValue: "192.0.2.54 192.0.2.55", none: "cloudInit: {nameservers: []}", live: true},
+		{option: "searchdomain", with: drive, first: "cloudInit: {searchDomains: [a.example]}", firstValue: "a.example", second: "cloudInit: {searchDomains: [b.example]}", secondValue: "b.example", none: "cloudInit: {searchDomains: []}", live: true},
+		{option: "ciupgrade", with: drive, first: "cloudInit: {upgrade: false}", firstValue: "0", second: "cloudInit: {upgrade: true}", secondValue: "1", live: true},
+		{option: "sshkeys", with: drive, first: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==]}", firstValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIA%3D%3D", second: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB==]}", secondValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIB%3D%3D", none: "cloudInit: {sshKeys: []}", live: true},
+	}
+}
+
 // deviceCases are devices and directories of the node.
 func deviceCases() []optionCase {
 	return []optionCase{

@@ -46,8 +46,6 @@ func reserved(option, value string) string {
 		return "a USB device that is not from a mapping"
 	case strings.HasPrefix(option, "hostpci") && p.Has("host"):
 		return "a PCI device that is not from a mapping"
-	case strings.HasPrefix(option, "hostpci") && p.Has("romfile"):
-		return "a ROM file"
 	}
 	return ""
 }

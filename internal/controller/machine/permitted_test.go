@@ -32,20 +32,19 @@ func TestReserved(t *testing.T) {
 		value  string
 		want   bool
 	}{
-		"Args":          {reason: "Whoever sets arguments of QEMU may do anything.", option: "args", value: "-s", want: true},
-		"ArgsRemoved":   {reason: "Removing is setting.", option: "args", want: true},
-		"Hookscript":    {reason: "Scripts run as root.", option: "hookscript", value: "local:snippets/a", want: true},
-		"Cores":         {reason: "Most options need a privilege only.", option: "cores", value: "4"},
-		"Socket":        {reason: "A socket is nobody's device.", option: "serial0", value: "socket"},
-		"SerialDevice":  {reason: "A serial port of the node is.", option: "serial0", value: "/dev/ttyS0", want: true},
-		"USBSpice":      {reason: "Redirection is no device of the node.", option: "usb0", value: "spice"},
-		"USBSpiceKey":   {reason: "The case of it does not matter.", option: "usb0", value: "host=SPICE,usb3=1"},
-		"USBHost":       {reason: "A device by its address is.", option: "usb0", value: "046d:c52b", want: true},
-		"USBMapping":    {reason: "Mappings have privileges of their own.", option: "usb0", value: "mapping=key"},
-		"PCIHost":       {reason: "A device by its address.", option: "hostpci0", value: "0000:01:00.0,pcie=1", want: true},
-		"PCIMapping":    {reason: "Mappings have privileges of their own.", option: "hostpci0", value: "mapping=gpu,pcie=1"},
-		"PCIMappingROM": {reason: "A ROM file is a file of the node.", option: "hostpci0", value: "mapping=gpu,romfile=a", want: true},
-		"PCINothing":    {reason: "What is not there is nothing.", option: "hostpci0"},
+		"Args":         {reason: "Whoever sets arguments of QEMU may do anything.", option: "args", value: "-s", want: true},
+		"ArgsRemoved":  {reason: "Removing is setting.", option: "args", want: true},
+		"Hookscript":   {reason: "Scripts run as root.", option: "hookscript", value: "local:snippets/a", want: true},
+		"Cores":        {reason: "Most options need a privilege only.", option: "cores", value: "4"},
+		"Socket":       {reason: "A socket is nobody's device.", option: "serial0", value: "socket"},
+		"SerialDevice": {reason: "A serial port of the node is.", option: "serial0", value: "/dev/ttyS0", want: true},
+		"USBSpice":     {reason: "Redirection is no device of the node.", option: "usb0", value: "spice"},
+		"USBSpiceKey":  {reason: "The case of it does not matter.", option: "usb0", value: "host=SPICE,usb3=1"},
+		"USBHost":      {reason: "A device by its address is.", option: "usb0", value: "046d:c52b", want: true},
+		"USBMapping":   {reason: "Mappings have privileges of their own.", option: "usb0", value: "mapping=key"},
+		"PCIHost":      {reason: "A device by its address.", option: "hostpci0", value: "0000:01:00.0,pcie=1", want: true},
+		"PCIMapping":   {reason: "Mappings have privileges of their own.", option: "hostpci0", value: "mapping=gpu,pcie=1"},
+		"PCINothing":   {reason: "What is not there is nothing.", option: "hostpci0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -190,6 +189,37 @@ virtiofs: [{name: data, mapping: data}]`
 			}
 			if again, err := parseDevices(got.String()); err != nil || !again.equal(got) {
 				t.Errorf("%s is read as %s, %v", got, again, err)
+			}
+		})
+	}
+}
+
+func TestPlatformRefusals(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	cases := map[string]struct {
+		reason string
+		spec   string
+		config map[string]string
+		want   string
+	}{
+		"Fine":       {reason: "What PVE takes is not refused.", spec: "{smbios: {serial: a}, cpu: {numaNodes: [{cpus: '0', memory: 1Gi}]}}"},
+		"LongSMBIOS": {reason: "All fields together are too long.", spec: "smbios: {serial: " + long + ", sku: " + long + ", family: " + long + ", product: " + long + ", version: " + long + ", manufacturer: " + long + "}", want: "takes 512"},
+		"Fraction":   {reason: "PVE counts memory in MiB.", spec: "cpu: {numaNodes: [{cpus: '0', memory: 1500k}]}", want: "cpu.numaNodes[0].memory"},
+		"Extra":      {reason: "An option has one place.", spec: "extraConfig: {net0: virtio}", want: `"net0" has a field of its own: set networks`},
+		"Control":    {reason: "Nobody deletes options through extraConfig.", spec: "extraConfig: {delete: scsi0}", want: `"delete" is no option`},
+		"EFIType":    {reason: "The type of the store is decided once.", spec: "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b,efitype=2m"}, want: "efiDisk has efitype=2m and cannot change to 4m"},
+		"EFIDefault": {reason: "PVE's old default is a type too.", spec: "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b"}, want: "efitype=2m"},
+		"EFISame":    {reason: "What is so already is fine.", spec: "efiDisk: {type: 4m, preEnrolledKeys: false}", config: map[string]string{"efidisk0": "a:b,efitype=4m"}},
+		"EFIKeys":    {reason: "Keys are enrolled once.", spec: "efiDisk: {preEnrolledKeys: true}", config: map[string]string{"efidisk0": "a:b,efitype=4m"}, want: "pre-enrolled-keys=0"},
+		"TPMVersion": {reason: "So is the version.", spec: "tpm: {version: v2.0}", config: map[string]string{"tpmstate0": "a:b"}, want: "version=v1.2 and cannot change to v2.0"},
+		"TPMOff":     {reason: "What goes may have been anything.", spec: "tpm: {enabled: false, version: v2.0}", config: map[string]string{"tpmstate0": "a:b"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := desiredOf(t, parameters(t, tc.spec), devices{}, tc.config)
+			got := strings.Join(d.refusals(tc.config), "; ")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("\n%s\nrefusals: want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}

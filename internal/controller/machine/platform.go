@@ -18,6 +18,7 @@ package machine
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -267,6 +268,27 @@ func encodedSMBIOS(p proxmox.Properties) string {
 		p.Set("base64", "1")
 	}
 	return p.String()
+}
+
+// longestSMBIOS that PVE takes, in bytes.
+const longestSMBIOS = 512
+
+// platformRefusals are values that no schema can check.
+func (d desired) platformRefusals(config map[string]string) []string {
+	var no []string
+	smbios, _ := smbiosOption(d.identity.UUID, d.SMBIOS).want(config["smbios1"])
+	if len(smbios) > longestSMBIOS {
+		no = append(no, fmt.Sprintf("smbios has %d characters in base64: Proxmox VE takes %d", len(smbios), longestSMBIOS))
+	}
+	if d.CPU == nil {
+		return no
+	}
+	for i, n := range d.CPU.NUMANodes {
+		if n.Memory != nil && (n.Memory.Value()%int64(proxmox.MiB) != 0 || n.Memory.Value() <= 0) {
+			no = append(no, fmt.Sprintf("cpu.numaNodes[%d].memory %s is not a whole number of MiB", i, n.Memory))
+		}
+	}
+	return no
 }
 
 func sameSMBIOS(a, b string) bool {
