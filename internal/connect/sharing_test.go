@@ -1,0 +1,51 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+func TestSharingClusters(t *testing.T) {
+	same, upper, other := clusterConfig("same"), namespacedConfigOf("team", "upper"), clusterProviderConfig("other")
+	same.Spec.Endpoints = []string{"https://pve9.example.com:8006", "https://pve1.example.com:8006/api2/json"}
+	upper.Spec.Endpoints = []string{"https://PVE1.example.com/"}
+	other.Spec.Endpoints = []string{"https://pve1.example.com:443"}
+	cases := map[string]struct {
+		reason   string
+		resource resource.Managed
+		want     bool
+	}{
+		"Same":    {reason: "One common endpoint is enough.", resource: clusterMachine("same"), want: true},
+		"Written": {reason: "However it is written.", resource: namespacedMachine("team", "ProviderConfig", "upper"), want: true},
+		"Port":    {reason: "Another port is another server.", resource: namespacedMachine("team", "ClusterProviderConfig", "other")},
+		"Missing": {reason: "What does not exist shares nothing.", resource: clusterMachine("missing")},
+		"Unknown": {reason: "Nor does what is of no known kind.", resource: namespacedMachine("team", "Secret", "same")},
+	}
+	shares := New(kube(t, same, upper, other)).Sharing(t.Context(), []string{"https://pve1.example.com:8006", "https://pve2.example.com"})
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for range 2 { // The second answer is remembered.
+				if got := shares(tc.resource); got != tc.want {
+					t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+				}
+			}
+		})
+	}
+}
