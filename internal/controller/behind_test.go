@@ -248,6 +248,8 @@ func TestWishes(t *testing.T) {
 		"migrates": {reason: "A VM migrates to the node of the spec.", run: migrates},
 		"pooled":   {reason: "A VM is moved between pools.", run: pooled},
 		"pooled8":  {reason: "On PVE 8 too.", run: pooled, version: "8.4"},
+		"ha":       {reason: "A VM is handed to HA and taken back.", run: handed},
+		"ha8":      {reason: "On PVE 8 too.", run: handed, version: "8.4"},
 	})
 }
 
@@ -361,6 +363,43 @@ func migrates(w *world) {
 	}
 }
 
+// grant the provider's user another role.
+func (w *world) grant(path, role string) {
+	w.pve.Edit(func(s *simulator.State) {
+		s.ACL = append(s.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: role, Propagate: true})
+	})
+}
+
+func handed(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	managed := func() bool {
+		in := false
+		w.pve.Edit(func(s *simulator.State) { in = s.HA["vm:10000"] != nil && s.HA["vm:10000"].State == "started" })
+		return in
+	}
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}
+	})
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "Sys.Console")
+	w.grant("/", "PVESysAdmin")
+	w.eventually("HA manages the VM", managed)
+	w.ready()
+	w.unchanged()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.HighAvailability = &v1alpha1.MachineHighAvailability{Enabled: new(false)}
+	})
+	w.eventually("HA forgets the VM", func() bool { return !managed() })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.HighAvailability = &v1alpha1.MachineHighAvailability{} })
+	w.eventually("HA manages the VM", managed)
+	w.ready()
+	w.finish()
+	if managed() {
+		w.Error("HA still knows the VM")
+	}
+}
+
 func pooled(w *world) {
 	w.create(ubuntu())
 	w.ready()
@@ -375,9 +414,7 @@ func pooled(w *world) {
 		})
 		return in
 	}
-	w.pve.Edit(func(s *simulator.State) {
-		s.ACL = append(s.ACL, simulator.Grant{Path: "/pool", Kind: "user", ID: "crossplane@pve", Role: "PVEPoolAdmin", Propagate: true})
-	})
+	w.grant("/pool", "PVEPoolAdmin")
 	w.change(func(p *v1alpha1.MachineParameters) { p.Pool = new("crossplane") })
 	w.eventually("the VM is in the pool", func() bool { return slices.Equal(pools(), []string{"crossplane"}) })
 	w.ready()
