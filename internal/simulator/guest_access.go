@@ -126,6 +126,11 @@ func (a *guestAccess) device(key, value string) error {
 		return a.mapped(key, value, "usb", "real devices")
 	case indexed(key, "hostpci"):
 		return a.mapped(key, value, "pci", "non-mapped devices")
+	case indexed(key, "virtiofs"):
+		if err := a.may("VM.Config.Disk"); err != nil {
+			return err
+		}
+		return a.st.check(a.who, "/mapping/dir/"+a.s.parse(key, value)["dirid"], "Mapping.Use")
 	}
 	return nil
 }

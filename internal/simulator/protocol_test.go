@@ -65,6 +65,7 @@ func TestStatusLines(t *testing.T) {
 		"NextID":          {reason: "A free VMID is a string.", client: c, request: "GET /cluster/nextid", line: "200 OK", body: `{"data":"102"}`},
 		"RootOnly":        {reason: "Some options are for root@pam.", client: c, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "args=-foo"}, line: "500 only root can set 'args' config"},
 		"RawDevice":       {reason: "Devices of the host are for root@pam.", client: c, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "hostpci0=01:00.0"}, line: "500 only root can set 'hostpci0' config for non-mapped devices"},
+		"SharedDir":       {reason: "Directories need a privilege on their mapping.", client: c, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "virtiofs0=data"}, line: "403 Permission check failed (/mapping/dir/data, Mapping.Use)"},
 		"SkipLock":        {reason: "So is skipping locks.", client: c, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"skiplock=1", "cores=1"}, line: "400 Parameter verification failed."},
 		"NotSimulated":    {reason: "What has no behaviour says so.", client: c, request: "GET /cluster/sdn/dns", line: "501 Method 'GET /cluster/sdn/dns' is not simulated"},
 		"Conflict":        {reason: "A parameter must not contradict the path.", client: c, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"vmid=951", "cores=1"}, line: "400 Parameter verification failed."},
