@@ -61,7 +61,7 @@ func TestAccess(t *testing.T) {
 		{request: "POST /pools", params: []string{"poolid=p1"}, line: "500 create pool failed: pool 'p1' already exists"},
 		{request: "GET /pools/p1", body: `{"data":{"comment":"hello","members":[],"poolid":"p1"}}`},
 		{request: "PUT /pools/p1", params: []string{"vms=501", "storage=local"}},
-		{request: "PUT /pools/testpool", params: []string{"vms=501"}, line: "500 update pool failed: VM 501 belongs already to pool 'p1' and 'allow-move' is not set"},
+		{request: "PUT /pools/testpool", params: []string{"vms=501"}, line: "500 update pools failed: VM 501 belongs already to pool 'p1' and 'allow-move' is not set"},
 		{request: "DELETE /pools/p1", line: "500 delete pool failed: pool 'p1' is not empty (contains VM 501)"},
 		{request: "PUT /pools/p1", params: []string{"vms=501", "storage=local", "delete=1"}},
 		{request: "DELETE /pools/p1"},

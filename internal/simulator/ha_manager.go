@@ -95,14 +95,12 @@ func (s *Server) moveHA(vmid int, target string) {
 		if g == nil || g.Node == target || o.st.Nodes[target] == nil || o.st.Nodes[target].Offline {
 			return
 		}
-		m := &migration{node: g.Node, target: target, vmid: vmid, online: true, local: true}
+		m := &migration{node: g.Node, target: target, vmid: vmid, online: true, local: true, storages: &storageMap{}}
 		o.haTask(g, "qmigrate", func(o *op, g *Guest) error {
 			if err := o.migratable(g, m); err != nil {
 				return err
 			}
-			o.carry(g, m)
-			g.Node = target
-			return nil
+			return o.arrive(m, nil)
 		})
 	})
 }

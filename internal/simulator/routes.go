@@ -27,7 +27,7 @@ func (s *Server) table() map[string]handler {
 	out := map[string]handler{}
 	for _, part := range []map[string]handler{
 		guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes(), firewallRoutes(), jobRoutes(), sdnRoutes(),
-		downloadRoutes(), optionRoutes(), mappingRoutes(), haRoutes(), replicationRoutes(),
+		downloadRoutes(), optionRoutes(), mappingRoutes(), haRoutes(), replicationRoutes(), backupRoutes(),
 	} {
 		maps.Copy(out, part)
 	}

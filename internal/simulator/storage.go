@@ -129,6 +129,9 @@ func (v *Volume) show(key VolumeKey) map[string]any {
 	}
 	if v.Content != "images" {
 		out["size"] = v.Used
+		if v.Content == "backup" {
+			out["vmid"], out["subtype"] = v.VMID, "qemu"
+		}
 		return out
 	}
 	out["vmid"], out["used"], out["parent"] = v.VMID, v.Used, nil

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+import "testing"
+
+func TestMigrate(t *testing.T) {
+	const vm = "/nodes/pve1/qemu/100"
+	for name, tc := range map[string]struct {
+		reason  string
+		create  []string
+		running bool
+		params  []string
+		line    string
+		exit    string
+		disk    string
+	}{
+		"Shared":      {reason: "Shared disks stay where they are.", create: []string{"scsi0=nfs:1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G"},
+		"Local":       {reason: "Local ones go with a VM that is off.", create: []string{"scsi0=local:1"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,size=1G"},
+		"Live":        {reason: "With one that runs only on request.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1"}, exit: "migration aborted"},
+		"LiveLocal":   {reason: "Then they do.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1", "with-local-disks=1"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,size=1G"},
+		"Storage":     {reason: "They may go to another storage.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2"}, exit: "OK", disk: "data2:100/vm-100-disk-0.raw,size=1G"},
+		"Mapped":      {reason: "Or only some.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2:nfs"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,size=1G"},
+		"NoOnline":    {reason: "A running VM needs to be named one.", create: []string{"scsi0=nfs:1"}, running: true, line: "500 can't migrate running VM without --online"},
+		"NoStorage":   {reason: "The storage must be there.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=nostore"}, line: "500 storage 'nostore' does not exist"},
+		"NoImages":    {reason: "And hold images.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=isostore"}, line: "500 storage 'isostore' does not support vm images"},
+		"TwoDefaults": {reason: "One storage is for all.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=data2,local"}, line: wrong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := NewTest(t, Options{Scenario: lab()})
+			c := connect(t, s)
+			c.ok("POST /nodes/pve1/qemu", append(tc.create, "vmid=100")...)
+			if tc.running {
+				c.ok("POST " + vm + "/status/start")
+			}
+			params := append([]string{"target=pve2"}, tc.params...)
+			if tc.line != "" {
+				if got := c.do("POST "+vm+"/migrate", params...); got.Line != tc.line {
+					t.Errorf("%s got %s %s, want %s", tc.reason, got.Line, got.Body, tc.line)
+				}
+				return
+			}
+			if exit := c.task("POST "+vm+"/migrate", params...); exit != tc.exit {
+				t.Errorf("%s got %q, want %q", tc.reason, exit, tc.exit)
+			}
+			if tc.exit != "OK" {
+				return
+			}
+			g, _ := s.Guest(100)
+			if g.Node != "pve2" || g.Config["scsi0"] != tc.disk {
+				t.Errorf("%s got %s on %s, want %s", tc.reason, g.Config["scsi0"], g.Node, tc.disk)
+			}
+			if tc.running {
+				c.ok("POST /nodes/pve2/qemu/100/status/stop")
+			}
+			if exit := c.task("DELETE /nodes/pve2/qemu/100"); exit != "OK" {
+				t.Errorf("cannot destroy it: %s", exit)
+			}
+		})
+	}
+}
