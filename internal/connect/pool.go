@@ -43,6 +43,7 @@ type pool struct {
 
 // shared is what users of one configuration share.
 type shared struct {
+	endpoints []string
 	client    *proxmox.Client
 	inventory *inventory.Cluster
 	unused    time.Time // since when no configuration comes to it; zero if one does
@@ -74,15 +75,31 @@ func (p *pool) get(r reference, cfg proxmox.Config) (*shared, error) {
 		if err != nil {
 			return nil, err
 		}
-		s = &shared{client: c, inventory: inventory.New(c, p.options...)}
+		s = &shared{endpoints: cfg.Endpoints, client: c, inventory: inventory.New(c, p.options...)}
 		p.shared[f] = s
 	}
 	if p.users[r] != f {
+		p.bequeath(r, s)
 		p.leave(r)
 		p.users[r] = f
 	}
 	s.unused = time.Time{}
 	return s, nil
+}
+
+// bequeath what is followed with the credentials that a configuration had before,
+// if they were for the same cluster.
+func (p *pool) bequeath(r reference, to *shared) {
+	from, ok := p.shared[p.users[r]]
+	if !ok {
+		return
+	}
+	for _, e := range from.endpoints {
+		if slices.Contains(to.endpoints, e) {
+			to.inventory.Inherit(from.inventory)
+			return
+		}
+	}
 }
 
 // references of all configurations that came to something.

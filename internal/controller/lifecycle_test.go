@@ -167,6 +167,9 @@ type world struct {
 
 	// poll is how often the provider looks at each Machine; a second if not set.
 	poll time.Duration
+
+	// options of the provider, if they are not those of kindOptions.
+	options func(ctrl.Manager) kind.Options
 }
 
 const label = "example.org/world"
@@ -250,7 +253,11 @@ func (w *world) start() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	o := kindOptions(mgr)
+	options := w.options
+	if options == nil {
+		options = kindOptions
+	}
+	o := options(mgr)
 	o.PollInterval = cmp.Or(w.poll, o.PollInterval)
 	if err := controller.Setup(mgr, o); err != nil {
 		w.Fatal(err)

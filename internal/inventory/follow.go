@@ -51,6 +51,18 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	}
 }
 
+// Inherit what another view of the same cluster follows, whose client may not be
+// let in any more.
+func (c *Cluster) Inherit(from *Cluster) {
+	from.mu.Lock()
+	followed := from.followed
+	from.followed = map[proxmox.UPID]*follower{}
+	from.mu.Unlock()
+	for u, f := range followed {
+		c.Follow(u, f.done)
+	}
+}
+
 // follow polls until no task is left.
 func (c *Cluster) follow() {
 	ticker := time.NewTicker(c.poll)
