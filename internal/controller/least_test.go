@@ -30,6 +30,7 @@ import (
 // TestLeastPrivilege lives through a Machine's life with no privilege but those
 // that are documented.
 func TestLeastPrivilege(t *testing.T) {
+	t.Parallel()
 	lives := map[string]func(*world){"template": fromTemplate, "change": change, "grow": grow, "full": full}
 	for name, version := range map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}} {
 		for life, live := range lives {

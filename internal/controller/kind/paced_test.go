@@ -43,14 +43,14 @@ func repeats(err error, created bool) reconcile.Func {
 		if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
 			o.created = created
 		}
-		return reconcile.Result{Requeue: err != nil}, nil //nolint:staticcheck // As the managed reconciler does.
+		return reconcile.Result{Requeue: err != nil}, nil
 	}
 }
 
 func even() float64 { return 0.5 }
 
 func TestPaced(t *testing.T) {
-	again := reconcile.Result{Requeue: true} //nolint:staticcheck // As the managed reconciler does.
+	again := reconcile.Result{Requeue: true}
 	after := func(d time.Duration) reconcile.Result { return reconcile.Result{RequeueAfter: d} }
 	cases := map[string]struct {
 		reason  string

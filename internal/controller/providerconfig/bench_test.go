@@ -185,7 +185,7 @@ func (b *bench) secure(change func(*tls.Config), fn func(net.Conn)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg := &tls.Config{Certificates: []tls.Certificate{pair}} //nolint:gosec // Old versions are what some tests are about.
+	cfg := &tls.Config{Certificates: []tls.Certificate{pair}}
 	change(cfg)
 	l, err := tls.Listen("tcp", "127.0.0.1:0", cfg)
 	if err != nil {

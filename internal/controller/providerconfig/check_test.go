@@ -149,6 +149,7 @@ func refusals() map[string]failure {
 
 // TestFailures sees that each failure has a condition, a reason and a sentence of its own with what to do about it.
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for group, failures := range map[string]map[string]failure{"Invalid": invalid(), "Unconnected": unconnected(), "Refused": refusals()} {
 		for name, f := range failures {
