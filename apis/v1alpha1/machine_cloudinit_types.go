@@ -21,6 +21,8 @@ package v1alpha1
 // where to create one) and cloud-init must be installed in the guest. With
 // userData, vendorData or networkConfig the drive gives way to an ISO image of
 // the provider's own (NoCloud), which has the fields below in it too.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !(has(self.userData) || has(self.vendorData) || has(self.networkConfig))",message="cloudInit.passwordSecretRef does not go with userData, vendorData or networkConfig: put the hash of the password into userData"
 type MachineCloudInit struct {
 	// Storage for a cloud-init drive, made when the VM has none. Default: the
 	// drive of the template; for a VM that is made from an image or from nothing
@@ -41,10 +43,12 @@ type MachineCloudInit struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._@-]+$`
 	User *string `json:"user,omitempty"`
 
-	// PasswordSecretRef is the key of a Secret with the user's password. PVE:
-	// cipassword.
+	// PasswordSecretRef is the key of a Secret with the user's password, plain or
+	// hashed. PVE shows it to nobody, so that a password that was changed there is
+	// not noticed; a changed Secret is, and its password is sent again. Not with
+	// userData, vendorData or networkConfig: put a hash into userData instead.
+	// PVE: cipassword.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="cloudInit.passwordSecretRef is not served yet by this version of the provider"
 	PasswordSecretRef *SecretKeyReference `json:"passwordSecretRef,omitempty"`
 
 	// SSHKeys are public keys of the user, one each. PVE: sshkeys.

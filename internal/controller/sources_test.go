@@ -36,7 +36,7 @@ import (
 func TestUserData(t *testing.T) {
 	t.Parallel()
 	all := map[string]scenario{}
-	for name, run := range map[string]func(*world){"userdata": userData, "userdata-local": localUserData} {
+	for name, run := range map[string]func(*world){"userdata": userData, "userdata-local": localUserData, "password": withPassword} {
 		all[name+"-8"] = scenario{reason: "User-data reach the guest, on PVE 8.", version: "8.4", run: run}
 		all[name+"-9"] = scenario{reason: "User-data reach the guest, on PVE 9.", version: "9.2", run: run}
 	}
@@ -262,4 +262,35 @@ func localUserData(w *world) {
 	if left := w.seeds(node, "local"); len(left) > 0 {
 		w.Errorf("images %v are left", left)
 	}
+}
+
+func withPassword(w *world) {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "password-" + w.name},
+		StringData: map[string]string{"password": secretText},
+	}
+	if err := w.kube.Create(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	spec := ubuntu()
+	spec.CloudInit = &v1alpha1.MachineCloudInit{
+		PasswordSecretRef: &v1alpha1.SecretKeyReference{Namespace: new(namespace), Name: secret.Name, Key: "password"},
+	}
+	w.create(spec)
+	w.ready()
+	first := w.vm().Config["cipassword"]
+	if first == "" || len(w.writes()) != 3 {
+		w.Errorf("want a password, and three writes:\n%s", w)
+	}
+	w.unchanged()
+	secret.StringData = map[string]string{"password": secretText + "-2"}
+	if err := w.kube.Update(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	w.annotate("example.org/look", "at the password")
+	w.eventually("the new password is sent", func() bool { return w.vm().Config["cipassword"] != first })
+	if strings.Contains(w.String(), secretText) {
+		w.Errorf("the secret is shown:\n%s", w)
+	}
+	w.finish()
 }

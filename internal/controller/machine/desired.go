@@ -42,6 +42,9 @@ type desired struct {
 	// seed is the NoCloud image that the VM is to have, if any.
 	seed *seed
 
+	// password of cloud-init's user, if it is to be sent.
+	password *password
+
 	// settled is true when the VM was told already what cloud-init is to do, and
 	// a change of that is to be ignored.
 	settled bool

@@ -51,6 +51,7 @@ type external struct {
 	log       logging.Logger
 	now       func() time.Time
 	defaults  defaults
+	endpoints []string
 
 	// superuser is true for root@pam with its password.
 	superuser bool
@@ -120,7 +121,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),
-		ConnectionDetails: e.vm.connectionDetails(o),
+		ConnectionDetails: e.vm.connectionDetails(o, e.endpoints),
 	}
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
 		return seen, nil

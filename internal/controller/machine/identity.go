@@ -54,6 +54,10 @@ const (
 	// AnnotationDevices says which device of PVE each disk and network is.
 	AnnotationDevices = "proxmox.vitistack.io/devices"
 
+	// AnnotationPassword is the version of the Secret whose password was sent
+	// last.
+	AnnotationPassword = "proxmox.vitistack.io/password-version" //nolint:gosec // It is no password.
+
 	// AnnotationSeeds are the NoCloud images that were made for the VM, and on
 	// which node they were put onto a storage.
 	AnnotationSeeds = "proxmox.vitistack.io/cloud-init-images"

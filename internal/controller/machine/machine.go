@@ -151,6 +151,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		record:    c.record,
 		log:       c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		now:       c.now,
+		endpoints: to.Config.Endpoints,
 		vmids:     vmidRange(to.Config),
 		superuser: to.Client.Superuser(),
 		defaults: defaults{

@@ -90,13 +90,17 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 	if err != nil {
 		return err
 	}
+	whyNoPassword, err := e.addPassword(ctx, m, &d)
+	if err != nil {
+		return err
+	}
 	e.plan.desired = d
-	e.plan.change = d.difference(e.vm.Config)
+	e.plan.change = d.withPassword(d.difference(e.vm.Config))
 	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config)
 	if err != nil {
 		return err
 	}
-	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), whyNoSeed, prohibited, d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm),
+	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), whyNoSeed, whyNoPassword, prohibited, d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm),
 		windowRefusals(d.MaintenanceWindow))
 	if err := e.addErrands(ctx, m); err != nil {
 		return err

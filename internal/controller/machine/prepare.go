@@ -77,6 +77,9 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	if err := e.place(ctx, m, c); err != nil {
 		return nil, err
 	}
+	if err := e.checkPassword(ctx, m, c); err != nil {
+		return nil, err
+	}
 	if err := e.checkSeed(ctx, m, c); err != nil {
 		return nil, err
 	}

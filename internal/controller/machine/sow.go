@@ -20,6 +20,9 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -52,6 +55,9 @@ func (e *external) keepPlots(ctx context.Context, m Machine, all []plot) error {
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationSeeds: strings.Join(words, " ")})
 }
 
+// uploadAgain is when an image is uploaded again that is still not there.
+const uploadAgain = time.Minute
+
 // sow starts to put the image onto its storage, if it is to be put into its drive
 // and is not there yet. That it may be there is written down before.
 func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
@@ -71,6 +77,9 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 		if err := e.keepPlots(ctx, m, append(all, p)); err != nil {
 			return "", err
 		}
+	}
+	if e.tasks.asked(m, "upload "+s.volume(), uploadAgain) {
+		return "", errors.Errorf("image %s was uploaded, but storage '%s' of node %s does not list it", s.name, s.storage, s.node)
 	}
 	return e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
 }

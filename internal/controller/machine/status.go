@@ -19,6 +19,7 @@ package machine
 import (
 	"maps"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -337,18 +338,36 @@ func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
 }
 
 // connectionDetails are what a client of the VM needs to reach it.
-func (v *vm) connectionDetails(o *v1alpha1.MachineObservation) managed.ConnectionDetails {
+func (v *vm) connectionDetails(o *v1alpha1.MachineObservation, endpoints []string) managed.ConnectionDetails {
 	d := managed.ConnectionDetails{
 		"vmid": []byte(strconv.Itoa(v.VMID)),
 		"node": []byte(v.Node),
 		"name": []byte(v.Config["name"]),
+	}
+	if len(endpoints) > 0 {
+		d["consoleURL"] = []byte(v.consoleURL(endpoints[0]))
 	}
 	if user := v.Config["ciuser"]; user != "" {
 		d[xpv2.CredentialsSecretUserKey] = []byte(user)
 	}
 	if len(o.IPAddresses) > 0 {
 		d[xpv2.CredentialsSecretEndpointKey] = []byte(o.IPAddresses[0])
+		d[xpv2.CredentialsSecretPortKey] = []byte(v.port())
 		d["ipAddresses"] = []byte(strings.Join(o.IPAddresses, ","))
 	}
 	return d
+}
+
+// port of remote access, by what the guest is: SSH, or RDP for Windows.
+func (v *vm) port() string {
+	if strings.HasPrefix(v.Config["ostype"], "w") {
+		return "3389"
+	}
+	return "22"
+}
+
+// consoleURL is PVE's page with the VM's console, which asks for a login.
+func (v *vm) consoleURL(endpoint string) string {
+	q := url.Values{"console": {"kvm"}, "novnc": {"1"}, "vmid": {strconv.Itoa(v.VMID)}, "vmname": {v.Config["name"]}, "node": {v.Node}}
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(endpoint, "/"), "/api2/json"), "/") + "/?" + q.Encode()
 }

@@ -251,8 +251,25 @@ func TestConnectionDetails(t *testing.T) {
 		reason string
 		ips    []string
 		config map[string]string
+		pve    []string
 		want   managed.ConnectionDetails
 	}{
+		"Console": {
+			reason: "The console is a page of the first endpoint.",
+			config: map[string]string{"name": "a b"}, pve: []string{"https://pve1.example.com:8006/api2/json", "https://pve2.example.com:8006"},
+			want: managed.ConnectionDetails{
+				"vmid": []byte("100"), "node": []byte("pve1"), "name": []byte("a b"),
+				"consoleURL": []byte("https://pve1.example.com:8006/?console=kvm&node=pve1&novnc=1&vmid=100&vmname=a+b"),
+			},
+		},
+		"Windows": {
+			reason: "Windows is reached by its own protocol.",
+			config: map[string]string{"name": "w", "ostype": "win11"}, ips: []string{"192.0.2.1"},
+			want: managed.ConnectionDetails{
+				"vmid": []byte("100"), "node": []byte("pve1"), "name": []byte("w"),
+				"endpoint": []byte("192.0.2.1"), "port": []byte("3389"), "ipAddresses": []byte("192.0.2.1"),
+			},
+		},
 		"Least": {
 			reason: "A VM without an address is told by what it is.",
 			config: map[string]string{"name": "web"},
@@ -263,14 +280,14 @@ func TestConnectionDetails(t *testing.T) {
 			config: map[string]string{"name": "web", "ciuser": "admin"}, ips: []string{"192.0.2.1", "2001:db8::1"},
 			want: managed.ConnectionDetails{
 				"vmid": []byte("100"), "node": []byte("pve1"), "name": []byte("web"), "username": []byte("admin"),
-				"endpoint": []byte("192.0.2.1"), "ipAddresses": []byte("192.0.2.1,2001:db8::1"),
+				"endpoint": []byte("192.0.2.1"), "port": []byte("22"), "ipAddresses": []byte("192.0.2.1,2001:db8::1"),
 			},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			v := &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, Config: tc.config}
-			if diff := cmp.Diff(tc.want, v.connectionDetails(&v1alpha1.MachineObservation{IPAddresses: tc.ips})); diff != "" {
+			if diff := cmp.Diff(tc.want, v.connectionDetails(&v1alpha1.MachineObservation{IPAddresses: tc.ips}, tc.pve)); diff != "" {
 				t.Errorf("\n%s\nconnectionDetails: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -119,6 +119,9 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if err != nil {
 		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
 	}
+	if err := e.keepPassword(ctx, m); err != nil {
+		return err
+	}
 	e.tasks.send(m, e.plan.change)
 	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with this one.
 	go e.wake(later)
