@@ -298,6 +298,7 @@ func (c *call) uploadFile() (any, error) {
 		}
 		return w.do(func(st *State) error {
 			o, to := w.op(st), s.filePath(content, content+"/"+name)
+			o.node = node
 			if o.store(s, content+"/"+name, w.fetched(content, name, file)) != nil {
 				from := fmt.Sprintf("/var/tmp/pveupload-%x", randomBytes(16))
 				o.logf("cp: error writing '%s': No space left on device", to)
