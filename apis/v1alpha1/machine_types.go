@@ -774,8 +774,8 @@ type MachinePowerAction struct {
 // MaintenanceWindow is a recurring time span.
 type MaintenanceWindow struct {
 	// Schedule of the window's start, in UTC: minute (0-59), hour (0-23), day of
-	// the month (1-31), month (1-12) and day of the week (0-7, 0 and 7 are
-	// Sunday), each *, a number, a range, a list or steps such as */2. If both days
+	// the month (1-31), month (1-12) and day of the week (0-6, 0 is Sunday),
+	// each *, a number, a range, a list or steps such as */2. If both days
 	// are restricted, either will do, as in cron. "0 2 * * 6" is Saturday at 2:00.
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100

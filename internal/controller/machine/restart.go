@@ -28,10 +28,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/schedule"
 )
 
 // AnnotationRestart names the pending changes that the VM was restarted for. It
@@ -90,30 +88,6 @@ func (d desired) restart(v *vm, done string, now time.Time) restart {
 		return restart{reason: ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
 	}
 	return restart{due: true, reason: ReasonRestarting, why: "it is being restarted"}
-}
-
-// window says whether the maintenance window is open, and when it opens.
-func (d desired) window(now time.Time) (bool, time.Time) {
-	w := d.MaintenanceWindow
-	if w == nil {
-		return true, now
-	}
-	s, err := schedule.Parse(w.Schedule)
-	if err != nil {
-		return false, now // The plan refuses it.
-	}
-	return s.Open(now, time.Duration(w.DurationMinutes)*time.Minute)
-}
-
-// windowRefusals are a schedule that cannot be read.
-func windowRefusals(w *v1alpha1.MaintenanceWindow) []string {
-	if w == nil {
-		return nil
-	}
-	if _, err := schedule.Parse(w.Schedule); err != nil {
-		return []string{"maintenanceWindow: " + err.Error()}
-	}
-	return nil
 }
 
 // bootTime is how long a guest may take until it hears a request to shut down.

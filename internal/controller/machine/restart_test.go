@@ -66,7 +66,7 @@ func TestRestart(t *testing.T) {
 		"Answers":      {reason: "One whose agent answers has booted.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second; g.config["agent"] = "1"; g.agent = noInterfaces }, writes: reboot, shown: ReasonRestarting},
 		"WindowOpen":   {reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot, shown: ReasonRestarting},
 		"WindowClosed": {reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")), shown: ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z"},
-		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: ReasonOutsideWindow, err: "hour"},
+		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: ReasonOutsideWindow, err: "above maximum (23)"},
 		"Locked":       {reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" }, shown: ReasonPendingChanges},
 	}
 	for name, tc := range cases {
