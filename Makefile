@@ -32,7 +32,7 @@ GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-ui e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help demo run up test test-ui test-faults e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -56,6 +56,9 @@ ifndef PACKAGES
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)
 	cd cluster/xpkg && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./...
 endif
+
+test-faults: ## Let the provider die at each step of a Machine's life, and Proxmox VE fail at each call.
+	@set -x && FAULTS=all CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./internal/faults/
 
 e2e: build launcher ## Run the quick start and the end-to-end tests with the real programs.
 	@cd cluster && exec $(LAUNCHER) demo --once

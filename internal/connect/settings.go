@@ -55,6 +55,7 @@ func (c *Connector) settings(ctx context.Context, r reference, spec *v1alpha1.Pr
 		Limits:      limits(spec.Limits),
 		UserAgent:   c.userAgent,
 		Observe:     c.observe,
+		Clock:       c.objects.now,
 	}, nil
 }
 

@@ -61,6 +61,17 @@ type Options struct {
 
 	// Metrics of the provider. Defaults to ones that nobody sees.
 	Metrics *metrics.Metrics
+
+	// Now tells the time. Defaults to the system's clock.
+	Now func() time.Time
+}
+
+// Clock tells the time.
+func (o Options) Clock() func() time.Time {
+	if o.Now == nil {
+		return time.Now
+	}
+	return o.Now
 }
 
 // An Identity of a kind of managed resources.

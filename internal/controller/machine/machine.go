@@ -83,21 +83,24 @@ type Inventory interface {
 	BurnVMID(id int)
 }
 
+// wakes is how many Machines may be woken before anybody has to wait.
+const wakes = 64
+
 // Setup adds a controller of Machines of one scope to the manager. The fleet is
 // what it shares with that of the other scope.
 func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) error {
-	wake := make(chan ctrlevent.TypedGenericEvent[client.Object])
+	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		object:  id.Object,
 		kube:    mgr.GetClient(),
 		connect: o.Connections.Connect,
 		sharing: o.Connections.Sharing,
-		tasks:   newTasks(time.Now),
+		tasks:   newTasks(o.Clock()),
 		fleet:   fleet,
 		wake:    func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		options: o.Options,
 		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
-		now:     time.Now,
+		now:     o.Clock(),
 	}
 	c.queue = newQueue(c.wake)
 	if err := mgr.Add(manager.RunnableFunc(c.queue.Start)); err != nil {

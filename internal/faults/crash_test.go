@@ -1,0 +1,98 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package faults lets everything fail that can: the provider dies at each of its
+// steps, and Proxmox VE fails at each of its calls. In the end there is what the
+// Machine asks for, once, or a clear reason why not, and what is somebody else's
+// is as it was.
+package faults
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// certificates of all clusters: to make them takes longer than a run.
+var certificates *simulator.Certificates //nolint:gochecknoglobals // Set once by TestMain.
+
+// all is whether everything is run, not only a part.
+var all = os.Getenv("FAULTS") == "all" //nolint:gochecknoglobals // A constant.
+
+func TestMain(m *testing.M) {
+	var err error
+	if certificates, err = simulator.NewCertificates(time.Now()); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// TestCrashes lets the provider die at each step of a Machine's life: after each
+// call of PVE's API, and before and after each write to the API server.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	for name, s := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Log(s.reason)
+			deeds := live(t, s, 0)
+			step := 1
+			if !all {
+				step = max(1, len(deeds)/8)
+			}
+			for k := 1; k <= len(deeds); k += step {
+				t.Run(fmt.Sprint(k), func(t *testing.T) {
+					t.Parallel()
+					live(t, s, k)
+				})
+			}
+			t.Logf("%d steps, a death at each %d.", len(deeds), step)
+		})
+	}
+}
+
+// live a Machine's life, in which the provider dies once. It returns what the
+// provider did that did not die.
+func live(t *testing.T, s scenario, fatal int) []deed {
+	t.Helper()
+	w := newWorld(t, s, fatal)
+	w.until(t, "the Machine is ready", w.settled)
+	for i, change := range s.changes {
+		w.change(t, change)
+		w.until(t, fmt.Sprintf("change %d is made", i), w.settled)
+	}
+	w.quiet(t)
+	g := w.mine(t)
+	w.identity(t, g)
+	if s.holds != nil {
+		s.holds(t, g)
+	}
+	w.untouched(t, s, &g)
+	w.delete(t)
+	w.until(t, "the Machine is gone", func() bool { return !w.exists(t) })
+	w.untouched(t, s, nil)
+	if n := len(w.running()); n > 0 {
+		t.Errorf("%d tasks still run", n)
+	}
+	if fatal > 0 {
+		return nil
+	}
+	return w.process.deeds
+}

@@ -1,0 +1,245 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	xpfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A deed is a step after or before which a provider can die: the answer to a
+// call of PVE's API has come, or something is about to be written to the API
+// server, or has been.
+type deed string
+
+// A process is one life of a provider. What it remembers ends with it.
+type process struct {
+	ctx    context.Context //nolint:containedctx // It is the life of the process.
+	cancel context.CancelFunc
+
+	// reconciler of Machines, by scope.
+	reconcilers []reconcile.Reconciler
+
+	mu    sync.Mutex
+	deeds []deed
+	fatal int  // The number of the deed that it dies of; 0 if of none.
+	spare bool // Deeds do not count.
+	dead  chan struct{}
+
+	// posthumous are writes to PVE after the death. There must not be any.
+	posthumous []deed
+}
+
+// start a process that dies of a deed.
+func (w *world) start(t *testing.T, fatal int) *process {
+	t.Helper()
+	p := &process{fatal: fatal, dead: make(chan struct{})}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	mgr := &fakeManager{Manager: xpfake.Manager{Client: p.mortal(w.kube), Scheme: w.kube.Scheme(), RESTMapper: w.kube.RESTMapper(), Logger: logr.Discard()}}
+	features := &feature.Flags{}
+	features.Enable(feature.EnableBetaManagementPolicies)
+	o := kind.Options{
+		Options: xpcontroller.Options{
+			Logger: logging.NewNopLogger(), GlobalRateLimiter: ratelimiter.NewGlobal(1e6),
+			PollInterval: time.Minute, MaxConcurrentReconciles: 1, Features: features,
+		},
+		Connections: connect.New(mgr.GetClient(), connect.WithObserver(p.called), connect.WithClock(w.clock.Now), connect.WithInventory(
+			inventory.WithPollInterval(pollInterval), inventory.WithMaxAge(pollInterval), inventory.WithClock(w.clock.Now))),
+		Metrics: metrics.New(),
+		Now:     w.clock.Now,
+	}
+	fleet := machine.NewFleet()
+	for _, id := range []kind.Identity{
+		{GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{}},
+		{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
+	} {
+		if err := machine.Setup(mgr, o, id, fleet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.reconcilers = mgr.reconcilers
+	go func() { _ = o.Connections.Start(p.ctx) }()
+	return p
+}
+
+// pollInterval of tasks, by the wall clock.
+const pollInterval = 10 * time.Millisecond
+
+// did a deed. If that is the one that it dies of, what runs ends here.
+func (p *process) did(d deed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isDead() {
+		runtime.Goexit()
+	}
+	if p.spare {
+		return
+	}
+	p.deeds = append(p.deeds, d)
+	if len(p.deeds) == p.fatal {
+		close(p.dead)
+		p.cancel()
+		runtime.Goexit()
+	}
+}
+
+// immortal says whether deeds do not count for now.
+func (p *process) immortal(yes bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spare = yes
+}
+
+func (p *process) isDead() bool {
+	select {
+	case <-p.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// called is told of each request to PVE when its answer has come. The shared poll
+// of tasks goes by the wall clock and counts for nothing.
+func (p *process) called(c proxmox.Call) {
+	d := deed(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
+	if p.isDead() && c.Method != http.MethodGet {
+		p.mu.Lock()
+		p.posthumous = append(p.posthumous, d)
+		p.mu.Unlock()
+	}
+	if c.Path == "/cluster/tasks" {
+		return
+	}
+	p.did(d)
+}
+
+// mortal is the client of the process: it does nothing for a dead one.
+func (p *process) mortal(kube client.WithWatch) client.WithWatch {
+	write := func(verb string, o client.Object, do func() error) error {
+		d := deed(fmt.Sprintf("%s %T", verb, o))
+		p.did("before " + d)
+		err := do()
+		if err == nil {
+			p.did("after " + d)
+		}
+		return err
+	}
+	return interceptor.NewClient(kube, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return write("create", o, func() error { return c.Create(ctx, o, opts...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return write("update", o, func() error { return c.Update(ctx, o, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return write("patch", o, func() error { return c.Patch(ctx, o, patch, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return write("delete", o, func() error { return c.Delete(ctx, o, opts...) })
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			return write("update "+name+" of", o, func() error { return c.SubResource(name).Update(ctx, o, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, name string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			return write("patch "+name+" of", o, func() error { return c.SubResource(name).Patch(ctx, o, patch, opts...) })
+		},
+	})
+}
+
+// errDied is the end of a reconcile that its process did not survive.
+var errDied = errors.New("the provider has died")
+
+// reconcile once. While PVE keeps the provider waiting, time passes.
+func (p *process) reconcile(c *clock, scope int, r reconcile.Request) (reconcile.Result, error) {
+	type answer struct {
+		result reconcile.Result
+		err    error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		defer close(done)
+		result, err := p.reconcilers[scope].Reconcile(p.ctx, r)
+		done <- answer{result, err}
+	}()
+	slow := time.NewTicker(20 * time.Millisecond)
+	defer slow.Stop()
+	for {
+		select {
+		case a, ok := <-done:
+			if !ok || p.isDead() {
+				return reconcile.Result{}, errDied
+			}
+			return a.result, a.err
+		case <-p.dead:
+			return reconcile.Result{}, errDied
+		case <-slow.C:
+			c.advance(time.Second)
+		}
+	}
+}
+
+// end the process as an orderly shutdown does.
+func (p *process) end() { p.cancel() }
+
+// A fakeManager takes controllers, which it does not start.
+type fakeManager struct {
+	xpfake.Manager
+
+	reconcilers []reconcile.Reconciler
+}
+
+func (m *fakeManager) Add(r manager.Runnable) error {
+	if c, ok := r.(reconcile.Reconciler); ok {
+		m.reconcilers = append(m.reconcilers, c)
+	}
+	return nil
+}
+
+func (m *fakeManager) GetControllerOptions() config.Controller {
+	return config.Controller{SkipNameValidation: new(true)}
+}
+
+func (m *fakeManager) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }

@@ -1,0 +1,433 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/vitistack/provider-proxmox/apis"
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// A world has one Machine, one PVE cluster, and a provider that lives and dies.
+type world struct {
+	clock *clock
+	kube  client.WithWatch
+	pve   *simulator.Server
+	m     *namespaced.Machine
+
+	process *process
+	fatal   int
+	deaths  int
+	last    error
+
+	// before are the guests and volumes that were there first: all somebody
+	// else's, until one is adopted.
+	before holdings
+}
+
+// holdings are what a PVE cluster has.
+type holdings struct {
+	Guests  map[int]simulator.Guest
+	Volumes map[simulator.VolumeKey]simulator.Volume
+	Pools   map[string]simulator.Pool
+	HA      map[string]simulator.HAResource
+}
+
+const namespace = "default"
+
+func newScheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, apis.AddToScheme} {
+		if err := add(s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// durations of what PVE does, by the clock of the world.
+func durations() map[string]string {
+	return map[string]string{
+		"boot": "1s", "resources": "2s", "qmshutdown": "1s", "copydisk": "3s", "qmclone": "3s", "qmcreate": "2s",
+		"qmstart": "1s", "qmstop": "1s", "qmdestroy": "2s", "qmconfig": "1s", "resize": "1s", "imgcopy": "1s", "imgdel": "1s", "qmmigrate": "3s", "qmmove": "3s",
+	}
+}
+
+func newWorld(t *testing.T, s scenario, fatal int) *world {
+	t.Helper()
+	quickstart, err := simulator.Quickstart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	quickstart.Durations = durations()
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{clock: newClock(), fatal: fatal}
+	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
+	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).Build()
+	if s.pve != nil {
+		w.pve.Edit(s.pve)
+	}
+	w.before = w.holdings()
+	w.m = s.machine()
+	for _, o := range append(w.configuration(), w.m) {
+		if err := w.kube.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if w.process != nil {
+			w.process.end()
+		}
+	})
+	return w
+}
+
+func (w *world) configuration() []client.Object {
+	return []client.Object{
+		&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve"},
+			Data:       map[string][]byte{"tokenID": []byte(simulator.TestToken), "tokenSecret": []byte(simulator.TestSecret)},
+		},
+		&namespaced.ProviderConfig{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve"},
+			Spec: v1alpha1.ProviderConfigSpec{
+				Endpoints: []string{w.pve.URL()},
+				TLS:       &v1alpha1.ProviderTLS{CACertificate: new(string(w.pve.CA()))},
+				Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
+					SecretReference: v1alpha1.SecretReference{Name: "pve"},
+				}},
+				DefaultStorage: new("local-lvm"), DefaultBridge: new("vmbr0"), DefaultNode: new("pve1"),
+				Limits: &v1alpha1.ProviderLimits{RequestsPerSecond: new(int32(1000))},
+			},
+		},
+	}
+}
+
+// alive is the provider: a new one if the last has died.
+func (w *world) alive(t *testing.T) *process {
+	t.Helper()
+	if w.process == nil {
+		w.process = w.start(t, w.fatal)
+	}
+	return w.process
+}
+
+// reconcile the Machine once, by a provider that is alive.
+func (w *world) reconcile(t *testing.T) (reconcile.Result, error) {
+	t.Helper()
+	result, err := w.alive(t).reconcile(w.clock, 0, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.m)})
+	if errors.Is(err, errDied) {
+		w.deaths++
+		w.fatal = 0
+		if n := len(w.process.posthumous); n > 0 {
+			t.Errorf("a dead provider has written to PVE: %v", w.process.posthumous)
+		}
+		w.process = nil
+	}
+	return result, err
+}
+
+// Limits of what a run may take: by the clock of the world, and in reconciles.
+const (
+	longestRun = 6 * time.Hour
+	mostRounds = 1500
+)
+
+// until something holds, the provider reconciles and time passes.
+func (w *world) until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	end := w.clock.Now().Add(longestRun)
+	failures := 0
+	for range mostRounds {
+		result, err := w.reconcile(t)
+		if !errors.Is(err, errDied) {
+			w.last = err
+		}
+		if w.exists(t); holds() {
+			return
+		}
+		w.age(t)
+		failures++
+		if err == nil {
+			failures = 0
+		}
+		w.clock.advance(w.pause(result, failures))
+		if w.clock.Now().After(end) {
+			break
+		}
+	}
+	t.Fatalf("never happened: %s\n%s", what, w)
+}
+
+// creationGrace is how long crossplane-runtime waits, by the wall clock, for what
+// was just created to be seen.
+const creationGrace = 10 * time.Second
+
+// age a Machine whose VM was created, so that the wall clock says what the clock
+// of the world does: crossplane-runtime goes by the former.
+func (w *world) age(t *testing.T) {
+	t.Helper()
+	created := meta.GetExternalCreateSucceeded(w.m)
+	if created.IsZero() || meta.ExternalCreateIncomplete(w.m) || time.Since(created) > creationGrace || w.clock.Now().Sub(created) <= creationGrace {
+		return
+	}
+	meta.SetExternalCreatePending(w.m, meta.GetExternalCreatePending(w.m).Add(-creationGrace))
+	meta.SetExternalCreateSucceeded(w.m, created.Add(-creationGrace))
+	if err := w.kube.Update(t.Context(), w.m); err != nil && !kerrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+}
+
+// pause until the provider looks again. What PVE does in between wakes it.
+func (w *world) pause(result reconcile.Result, failures int) time.Duration {
+	if len(w.running()) > 0 {
+		return time.Second
+	}
+	if failures > 0 {
+		return min(time.Second<<min(failures-1, 9), 5*time.Minute)
+	}
+	return max(result.RequeueAfter, time.Second)
+}
+
+func (w *world) running() []simulator.Task {
+	return slices.DeleteFunc(w.pve.Tasks(), func(t simulator.Task) bool { return !t.Running() })
+}
+
+// exists reads the Machine.
+func (w *world) exists(t *testing.T) bool {
+	t.Helper()
+	err := w.kube.Get(context.Background(), client.ObjectKeyFromObject(w.m), w.m)
+	if err != nil && !kerrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// settled says whether the Machine is what its spec wants, and nothing goes on.
+func (w *world) settled() bool {
+	r, s := w.m.GetCondition(xpv2.TypeReady), w.m.GetCondition(xpv2.TypeSynced)
+	o := w.m.Observation()
+	return r.Status == corev1.ConditionTrue && s.Status == corev1.ConditionTrue && s.ObservedGeneration == w.m.GetGeneration() &&
+		o.VMID != nil && len(o.Difference) == 0 && len(w.running()) == 0
+}
+
+// change the spec as a user does.
+func (w *world) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
+	t.Helper()
+	w.exists(t)
+	change(w.m.Parameters())
+	w.m.Generation++
+	if err := w.kube.Update(t.Context(), w.m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) delete(t *testing.T) {
+	t.Helper()
+	if err := w.kube.Delete(t.Context(), w.m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// quiet checks that an unchanged Machine costs no write.
+func (w *world) quiet(t *testing.T) {
+	t.Helper()
+	n := len(w.writes())
+	p := w.alive(t)
+	p.immortal(true)
+	defer p.immortal(false)
+	for range 2 {
+		w.clock.advance(time.Minute)
+		if _, err := w.reconcile(t); err != nil {
+			t.Errorf("a Machine that is ready: %v\n%s", err, w)
+		}
+	}
+	if now := w.writes(); len(now) > n {
+		t.Errorf("a Machine that is ready costs writes:\n%s", w)
+	}
+}
+
+// writes to the cluster so far.
+func (w *world) writes() []simulator.Request {
+	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool { return r.Method == http.MethodGet })
+}
+
+func (w *world) holdings() holdings {
+	h := holdings{
+		Guests: map[int]simulator.Guest{}, Volumes: map[simulator.VolumeKey]simulator.Volume{},
+		Pools: map[string]simulator.Pool{}, HA: map[string]simulator.HAResource{},
+	}
+	w.pve.Edit(func(s *simulator.State) {
+		for id, g := range s.Guests {
+			c := *g
+			c.Config, c.Pending, c.Delete = maps.Clone(g.Config), maps.Clone(g.Pending), maps.Clone(g.Delete)
+			h.Guests[id] = c
+		}
+		for k, v := range s.Volumes {
+			h.Volumes[k] = *v
+		}
+		for name, p := range s.Pools {
+			h.Pools[name] = simulator.Pool{Comment: p.Comment, VMs: maps.Clone(p.VMs), Storages: maps.Clone(p.Storages)}
+		}
+		for id, r := range s.HA {
+			h.HA[id] = *r
+		}
+	})
+	return h
+}
+
+// mine is the only VM that was not there before, or the one that was adopted.
+func (w *world) mine(t *testing.T) simulator.Guest {
+	t.Helper()
+	now := w.holdings()
+	id := int(*w.m.Observation().VMID)
+	for n := range now.Guests {
+		if _, old := w.before.Guests[n]; !old && n != id {
+			t.Errorf("there is a VM %d beside VM %d\n%s", n, id, w)
+		}
+	}
+	return now.Guests[id]
+}
+
+// identity checks that the VM is the one that the Machine says is its own.
+func (w *world) identity(t *testing.T, g simulator.Guest) {
+	t.Helper()
+	a := w.m.GetAnnotations()
+	if got := meta.GetExternalName(w.m); got != fmt.Sprint(g.VMID) {
+		t.Errorf("VM %d is named %q", g.VMID, got)
+	}
+	if uuid := a[machine.AnnotationUUID]; uuid == "" || !strings.Contains(g.Config["smbios1"], uuid) {
+		t.Errorf("VM %d has %q, want UUID %q", g.VMID, g.Config["smbios1"], uuid)
+	}
+	if strings.Contains(g.Config["description"], "provider-proxmox") {
+		t.Errorf("VM %d still has its mark: %q", g.VMID, g.Config["description"])
+	}
+}
+
+// untouched checks that what is somebody else's is as it was, and that nothing
+// new is there but what belongs to the VM, if there is one.
+func (w *world) untouched(t *testing.T, s scenario, mine *simulator.Guest) {
+	t.Helper()
+	now := w.holdings()
+	before := w.before
+	if s.adopts != 0 {
+		before = before.without(s.adopts)
+		now = now.without(s.adopts)
+	}
+	for id, g := range before.Guests {
+		if diff := cmp.Diff(g, now.Guests[id], cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" {
+			t.Errorf("somebody else's VM %d was changed: -before, +after:\n%s\n%s", id, diff, w)
+		}
+	}
+	for k, v := range before.Volumes {
+		if diff := cmp.Diff(v, now.Volumes[k]); diff != "" {
+			t.Errorf("somebody else's volume %v was changed: -before, +after:\n%s\n%s", k, diff, w)
+		}
+	}
+	for k := range now.Volumes {
+		if _, old := before.Volumes[k]; !old && !mentions(mine, k) && !slices.Contains(s.leaves, k.Storage+":"+k.Name) {
+			t.Errorf("volume %v is an orphan\n%s", k, w)
+		}
+	}
+	if mine != nil {
+		return
+	}
+	if diff := cmp.Diff(before.Pools, now.Pools, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("pools: -before, +after:\n%s", diff)
+	}
+	if diff := cmp.Diff(before.HA, now.HA, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("HA resources: -before, +after:\n%s", diff)
+	}
+	for id := range now.Guests {
+		if _, old := before.Guests[id]; !old {
+			t.Errorf("VM %d is left\n%s", id, w)
+		}
+	}
+}
+
+// without a guest and its volumes.
+func (h holdings) without(vmid int) holdings {
+	out := h
+	out.Guests, out.Volumes = maps.Clone(h.Guests), maps.Clone(h.Volumes)
+	delete(out.Guests, vmid)
+	maps.DeleteFunc(out.Volumes, func(_ simulator.VolumeKey, v simulator.Volume) bool { return v.VMID == vmid })
+	return out
+}
+
+// mentions says whether a guest's configuration names a volume, on its node if
+// that is where it is.
+func mentions(g *simulator.Guest, k simulator.VolumeKey) bool {
+	if g == nil || k.Node != "" && k.Node != g.Node {
+		return false
+	}
+	for _, config := range []map[string]string{g.Config, g.Pending} {
+		for _, v := range config {
+			if volume, _, _ := strings.Cut(v, ","); volume == k.Storage+":"+k.Name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// String shows the Machine and what was done about it.
+func (w *world) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "deaths %d, last error %v\nannotations %v\nobserved %+v\n", w.deaths, w.last, w.m.GetAnnotations(), w.m.Observation())
+	for _, c := range w.m.Status.Conditions {
+		fmt.Fprintf(&b, "%s %s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+	}
+	requests := w.pve.Requests()
+	for i, r := range requests[max(0, len(requests)-2000):] {
+		if r.Method == http.MethodGet && (i < len(requests)-30 && r.Status == http.StatusOK || strings.HasPrefix(r.Path, "/cluster/")) {
+			continue
+		}
+		fmt.Fprintf(&b, "%s %s %s %v: %d %s %t\n", r.Time.Format("15:04:05.000"), r.Method, r.Path, r.Params, r.Status, r.Message, r.Cut)
+	}
+	for _, task := range w.pve.Tasks() {
+		fmt.Fprintf(&b, "task %s %s running=%t %s\n", task.Type, task.ID, task.Running(), task.Exit)
+	}
+	return b.String()
+}
