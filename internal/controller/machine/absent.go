@@ -36,8 +36,8 @@ import (
 func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
 	e.vm = nil
 	if id.VMID != 0 {
-		if busy, err := e.creating(ctx, m, id.VMID); busy || err != nil {
-			return e.waiting(ctx, m, id)
+		if busy, err := e.creating(m, id.VMID); busy || err != nil {
+			return e.waiting(m, id)
 		}
 	}
 	if meta.WasDeleted(m) {
@@ -131,8 +131,8 @@ const (
 
 // creating says whether a task may be creating the VM although it cannot be seen
 // yet. The task of a clone names its source only.
-func (e *external) creating(ctx context.Context, m Machine, vmid int) (bool, error) {
-	if busy, err := e.busy(ctx, m, vmid); busy || err != nil {
+func (e *external) creating(m Machine, vmid int) (bool, error) {
+	if busy, err := e.before.busy(vmid); busy || err != nil {
 		return busy, err
 	}
 	source, begun := m.GetAnnotations()[AnnotationSource], meta.GetExternalCreatePending(m)
@@ -143,8 +143,7 @@ func (e *external) creating(ctx context.Context, m Machine, vmid int) (bool, err
 	if source == "" || begun.IsZero() || e.now().Sub(begun) > grace {
 		return false, nil
 	}
-	tasks, err := e.inventory.RecentTasks(ctx)
-	return slices.ContainsFunc(tasks, func(t proxmox.Task) bool {
+	return slices.ContainsFunc(e.before.listed, func(t proxmox.Task) bool {
 		return t.Running && t.ID == source && t.Type == "qmclone"
-	}), err
+	}), nil
 }

@@ -36,11 +36,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 		}
 		return managed.ExternalDelete{}, err
 	}
-	works := e.busy
-	if e.vm.beingCreated() {
-		works = e.creating
-	}
-	if busy, err := works(ctx, m, e.vm.VMID); busy || err != nil {
+	if busy, err := e.worked(m); busy || err != nil {
 		return managed.ExternalDelete{}, err
 	}
 	if e.vm.beingCreated() {
@@ -53,6 +49,14 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 		return managed.ExternalDelete{}, err
 	}
 	return managed.ExternalDelete{}, e.destroy(ctx, m)
+}
+
+// worked says whether a task works on the VM, or creates it.
+func (e *external) worked(m Machine) (bool, error) {
+	if e.vm.beingCreated() {
+		return e.creating(m, e.vm.VMID)
+	}
+	return e.before.busy(e.vm.VMID)
 }
 
 func (e *external) destroy(ctx context.Context, m Machine) error {

@@ -116,7 +116,7 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 	r.t.Helper()
 	r.m.Spec.ForProvider = spec
 	before := r.writes.Load()
-	for range 10 {
+	for range 100 {
 		e := r.external()
 		e.client, e.inventory, e.superuser = r.client, r.inventory, true
 		wrote := r.writes.Load()
@@ -128,11 +128,11 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 			<-r.woken
 			continue
 		}
-		if s.exists && s.upToDate {
+		if s.exists && s.upToDate && len(r.m.Status.AtProvider.Difference) == 0 { // Else a task that has ended is still listed as running.
 			return int(r.writes.Load() - before)
 		}
 	}
-	r.t.Fatalf("not up to date after ten reconciles: %+v", r.m.Status.AtProvider.Difference)
+	r.t.Fatalf("not up to date after a hundred reconciles: %+v", r.m.Status.AtProvider.Difference)
 	return 0
 }
 

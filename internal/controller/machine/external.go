@@ -57,6 +57,9 @@ type external struct {
 	superuser bool
 	vmids     v1alpha1.VMIDRange
 
+	// before are the tasks as they were before the VM was looked at.
+	before taskView
+
 	// What Observe found, for the call that follows it.
 	vm       *vm
 	plan     plan
@@ -68,6 +71,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	if err := e.queue.held(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	e.before = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {
 		return e.absent(ctx, m, identity{})
 	}
@@ -85,7 +89,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	case foreign:
 		return e.foreign(ctx, m, id)
 	case unproven:
-		return e.waiting(ctx, m, id)
+		return e.waiting(m, id)
 	case ours:
 	}
 	return e.observe(ctx, m, id)
@@ -115,7 +119,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 		o.LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}
 	}
 	if e.vm.beingCreated() {
-		return e.waiting(ctx, m, id)
+		return e.waiting(m, id)
 	}
 	show(m, append(e.troubled(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.plan.restart), e.ready())...)
 	seen := managed.ExternalObservation{
@@ -126,13 +130,13 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
 		return seen, nil
 	}
-	return e.mayAct(ctx, m, seen)
+	return e.mayAct(m, seen)
 }
 
 // mayAct holds back a change that is due while the VM is busy, or while the last
 // attempt has failed not long ago.
-func (e *external) mayAct(ctx context.Context, m Machine, seen managed.ExternalObservation) (managed.ExternalObservation, error) {
-	busy, err := e.busy(ctx, m, e.vm.VMID)
+func (e *external) mayAct(m Machine, seen managed.ExternalObservation) (managed.ExternalObservation, error) {
+	busy, err := e.before.busy(e.vm.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -149,8 +153,8 @@ func (e *external) mayAct(ctx context.Context, m Machine, seen managed.ExternalO
 
 // waiting is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.
-func (e *external) waiting(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
-	busy, err := e.creating(ctx, m, id.VMID)
+func (e *external) waiting(m Machine, id identity) (managed.ExternalObservation, error) {
+	busy, err := e.creating(m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -177,15 +181,26 @@ func (e *external) showCreating(m Machine, busy bool) {
 	)
 }
 
+// A taskView is what was known of tasks at some time.
+type taskView struct {
+	listed []proxmox.Task
+	err    error
+	ours   bool // Whether the Machine's own last task was running.
+}
+
+// lookAtTasks must come before the VM is looked at. In the other order, a task that
+// ends between the two is missed: the VM would be as it was before the task, which
+// would then be started once more.
+func (e *external) lookAtTasks(ctx context.Context, m Machine) taskView {
+	listed, err := e.inventory.RecentTasks(ctx)
+	return taskView{listed: listed, err: err, ours: e.tasks.running(m, listed)}
+}
+
 // busy says whether a task works on the VM, of ours or anybody's.
-func (e *external) busy(ctx context.Context, m Machine, vmid int) (bool, error) {
-	tasks, err := e.inventory.RecentTasks(ctx)
-	if err != nil || e.tasks.running(m, tasks) {
-		return err == nil, err
-	}
-	return slices.ContainsFunc(tasks, func(t proxmox.Task) bool {
+func (v taskView) busy(vmid int) (bool, error) {
+	return v.err == nil && (v.ours || slices.ContainsFunc(v.listed, func(t proxmox.Task) bool {
 		return t.Running && t.ID == strconv.Itoa(vmid)
-	}), nil
+	})), v.err
 }
 
 // Disconnect does nothing: connections are shared.

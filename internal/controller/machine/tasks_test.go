@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -141,5 +142,17 @@ func TestTasksWithoutEnd(t *testing.T) {
 	}
 	if tasks.running(m, []proxmox.Task{{UPID: "u"}}) || tasks.running(m, nil) {
 		t.Error("A task whose end nobody told about, and that PVE does not list as running, runs for ever")
+	}
+}
+
+// The VM was read as it was before the task: what the task has done must not be done once more.
+func TestTaskThatEndsWhileTheVMIsLookedAt(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("stopped")
+	b.reconcile(t.Context())
+	b.on["Status"] = func() { b.end(t, upid("pve1", "qmstart", 10000), "OK") }
+	b.reconcile(t.Context())
+	if diff := cmp.Diff([]string{"Start 10000"}, b.writes); diff != "" {
+		t.Errorf("writes: -want, +got:\n%s", diff)
 	}
 }
