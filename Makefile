@@ -25,6 +25,9 @@ HELM = $(CURDIR)/.cache/bin/helm-$(shell cat hack/tools/helm/go.mod hack/tools/h
 # The linter is one program for each of its pins and each version of Go.
 LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
 
+# Tests that take minutes, and so have a target of their own.
+SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders)$$
+
 # Packages of the launcher's module without those tests that need Helm, Chromium or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui)')
 
@@ -32,7 +35,7 @@ GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/c
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-ui test-faults e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -51,11 +54,15 @@ up: launcher ## Run a Kubernetes control plane that serves the kinds, until Ctrl
 test: launcher ## Run all tests but the end-to-end ones. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && $(GO) test $(RACE) $(ARGS) $(or $(PACKAGES),./...)
+	set -x && $(GO) test $(RACE) -skip '$(SCALE)' $(ARGS) $(or $(PACKAGES),./...)
 ifndef PACKAGES
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)
 	cd cluster/xpkg && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./...
 endif
+
+test-scale: launcher ## Let two providers create hundreds of Machines at once, and change all of a connection meanwhile.
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
+	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 
 test-faults: ## Let the provider die at each step of a Machine's life, and Proxmox VE fail at each call.
 	@set -x && FAULTS=all CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./internal/faults/
