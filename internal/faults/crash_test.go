@@ -52,7 +52,7 @@ func TestCrashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Log(s.reason)
-			deeds := live(t, s, 0)
+			deeds := live(t, newWorld(t, s, 0), s)
 			step := 1
 			if !all {
 				step = max(1, len(deeds)/8)
@@ -60,7 +60,8 @@ func TestCrashes(t *testing.T) {
 			for k := 1; k <= len(deeds); k += step {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					t.Parallel()
-					live(t, s, k)
+					t.Logf("dies of %s", deeds[k-1])
+					live(t, newWorld(t, s, k), s)
 				})
 			}
 			t.Logf("%d steps, a death at each %d.", len(deeds), step)
@@ -68,11 +69,9 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// live a Machine's life, in which the provider dies once. It returns what the
-// provider did that did not die.
-func live(t *testing.T, s scenario, fatal int) []deed {
+// live a Machine's life. It returns what the provider did that lived last.
+func live(t *testing.T, w *world, s scenario) []deed {
 	t.Helper()
-	w := newWorld(t, s, fatal)
 	w.until(t, "the Machine is ready", w.settled)
 	for i, change := range s.changes {
 		w.change(t, change)
@@ -91,8 +90,5 @@ func live(t *testing.T, s scenario, fatal int) []deed {
 	if n := len(w.running()); n > 0 {
 		t.Errorf("%d tasks still run", n)
 	}
-	if fatal > 0 {
-		return nil
-	}
-	return w.process.deeds
+	return w.alive(t).deeds
 }

@@ -17,8 +17,10 @@ limitations under the License.
 package faults
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,9 +35,9 @@ import (
 type scenario struct {
 	reason string
 
-	// pve changes the cluster before.
-	pve  func(*simulator.State)
-	spec v1alpha1.MachineParameters
+	// guests that are there before, beside those of the quickstart cluster.
+	guests []simulator.ScenarioGuest
+	spec   v1alpha1.MachineParameters
 
 	// adopts is the VMID of a VM that is there before.
 	adopts      int
@@ -46,9 +48,6 @@ type scenario struct {
 
 	// holds checks the VM when all changes are made.
 	holds func(*testing.T, simulator.Guest)
-
-	// leaves are volumes that stay when the VM is removed.
-	leaves []string
 }
 
 func (s scenario) machine() *namespaced.Machine {
@@ -68,11 +67,7 @@ func scenarios() map[string]scenario {
 	return map[string]scenario{
 		"Empty": {
 			reason: "A VM is created from nothing.",
-			spec: v1alpha1.MachineParameters{
-				Node: new("pve2"), Memory: new(resource.MustParse("1Gi")), OSType: new("linux"),
-				Disks:    []v1alpha1.MachineDisk{{Name: "root", Size: new("3G")}, {Name: "data", Size: new("1G"), Storage: new("ceph")}},
-				Networks: []v1alpha1.MachineNetwork{{Name: "lan"}},
-			},
+			spec:   empty(),
 		},
 		"LinkedClone": {
 			reason: "A VM is a linked clone with other hardware and a disk that grows.",
@@ -80,6 +75,117 @@ func scenarios() map[string]scenario {
 				Template: new(intstr.FromString("ubuntu-24.04")), CPU: &v1alpha1.MachineCPU{Cores: new(int32(4))},
 				Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("20G")}},
 			},
+			holds: has(map[string]string{"scsi0": "size=20G", "cores": "4"}),
 		},
+		"FullClone": {
+			reason: "A VM is a full clone in a pool, with a further disk.",
+			spec: v1alpha1.MachineParameters{
+				Template: new(intstr.FromString("ubuntu-24.04")), Clone: &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")},
+				Pool: new("crossplane"), Description: new("full"),
+				Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("local-lvm")}, {Name: "data", Type: new("scsi"), Size: new("2G"), Storage: new("ceph")}},
+			},
+			holds: has(map[string]string{"scsi0": "size=10G", "scsi1": "size=2G"}),
+		},
+		"LocalClone": {
+			reason: "A clone of a template on local storage goes to another node.",
+			guests: []simulator.ScenarioGuest{{VMID: 9002, Node: "pve1", Template: true, Config: map[string]string{
+				"name": "local", "scsihw": "virtio-scsi-single", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "boot": "order=scsi0", "agent": "1",
+			}}},
+			spec: v1alpha1.MachineParameters{
+				Template: new(intstr.FromString("local")), Clone: &v1alpha1.MachineClone{Full: new(true)}, Node: new("pve2"),
+			},
+			holds: on("pve2"),
+		},
+		"Image": {
+			reason: "A VM is made from a cloud image, with cloud-init data of its own.",
+			spec: v1alpha1.MachineParameters{
+				Node: new("pve1"), Memory: new(resource.MustParse("1Gi")), Image: &v1alpha1.MachineImage{Volume: "local:import/debian-13-genericcloud-amd64.qcow2"},
+				Disks:     []v1alpha1.MachineDisk{{Name: "root", Size: new("10G")}},
+				Networks:  []v1alpha1.MachineNetwork{{Name: "lan"}},
+				CloudInit: &v1alpha1.MachineCloudInit{Storage: new("local"), UserData: &v1alpha1.CloudInitData{Inline: new("#cloud-config\n")}},
+			},
+			holds: has(map[string]string{"scsi0": "size=10G", "ide2": "local:iso/cidata-"}),
+		},
+		"ImageChanged": {
+			reason: "The cloud-init data of a VM change, and it goes to another node.",
+			spec: v1alpha1.MachineParameters{
+				Node: new("pve1"), Memory: new(resource.MustParse("1Gi")), Image: &v1alpha1.MachineImage{Volume: "local:import/debian-13-genericcloud-amd64.qcow2"},
+				Disks:    []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("ceph")}},
+				Networks: []v1alpha1.MachineNetwork{{Name: "lan"}},
+				CloudInit: &v1alpha1.MachineCloudInit{
+					Storage: new("nfs"), UserData: &v1alpha1.CloudInitData{Inline: new("#cloud-config\n")}, ChangePolicy: new("Regenerate"),
+				},
+			},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) {
+					p.CloudInit.UserData.Inline = new("#cloud-config\npackages: [nginx]\n")
+				},
+				func(p *v1alpha1.MachineParameters) { p.Node = new("pve2") },
+			},
+			holds: on("pve2"),
+		},
+		"Disks": {
+			reason: "Disks grow, move, are detached and destroyed.",
+			spec: func() v1alpha1.MachineParameters {
+				p := empty()
+				p.Disks = append(p.Disks,
+					v1alpha1.MachineDisk{Name: "keep", Size: new("1G")},
+					v1alpha1.MachineDisk{Name: "drop", Size: new("1G"), RemovalPolicy: new("Destroy")})
+				return p
+			}(),
+			changes: []func(*v1alpha1.MachineParameters){func(p *v1alpha1.MachineParameters) {
+				p.Disks = p.Disks[:2]
+				p.Disks[0].Size, p.Disks[0].Storage = new("5G"), new("ceph")
+				p.Description = new("changed")
+			}},
+			holds: has(map[string]string{"scsi0": "ceph:", "unused0": "local-lvm:", "description": "changed"}),
+		},
+		"Migration": {
+			reason: "A VM that runs goes to another node.",
+			spec:   v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04")), Node: new("pve1")},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.Node = new("pve2") },
+			},
+			holds: on("pve2"),
+		},
+		"Adoption": {
+			reason:      "A VM of somebody's is adopted and changed.",
+			adopts:      100,
+			annotations: map[string]string{meta.AnnotationKeyExternalName: "100"},
+			spec:        v1alpha1.MachineParameters{},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.Description = new("ours now") },
+			},
+			holds: has(map[string]string{"description": "ours now"}),
+		},
+	}
+}
+
+func empty() v1alpha1.MachineParameters {
+	return v1alpha1.MachineParameters{
+		Node: new("pve2"), Memory: new(resource.MustParse("1Gi")), OSType: new("linux"),
+		Disks:    []v1alpha1.MachineDisk{{Name: "root", Size: new("3G")}, {Name: "data", Size: new("1G"), Storage: new("ceph")}},
+		Networks: []v1alpha1.MachineNetwork{{Name: "lan"}},
+	}
+}
+
+// has checks for texts in options.
+func has(options map[string]string) func(*testing.T, simulator.Guest) {
+	return func(t *testing.T, g simulator.Guest) {
+		t.Helper()
+		for name, want := range options {
+			if got := g.Config[name]; !strings.Contains(got, want) {
+				t.Errorf("%s is %q, want %q in it", name, got, want)
+			}
+		}
+	}
+}
+
+func on(node string) func(*testing.T, simulator.Guest) {
+	return func(t *testing.T, g simulator.Guest) {
+		t.Helper()
+		if g.Node != node {
+			t.Errorf("VM %d is on node %s, want %s", g.VMID, g.Node, node)
+		}
 	}
 }

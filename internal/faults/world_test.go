@@ -99,6 +99,7 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 		t.Fatal(err)
 	}
 	quickstart.Durations = durations()
+	quickstart.Guests = append(quickstart.Guests, s.guests...)
 	scheme, err := newScheme()
 	if err != nil {
 		t.Fatal(err)
@@ -106,9 +107,6 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 	w := &world{clock: newClock(), fatal: fatal}
 	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).Build()
-	if s.pve != nil {
-		w.pve.Edit(s.pve)
-	}
 	w.before = w.holdings()
 	w.m = s.machine()
 	for _, o := range append(w.configuration(), w.m) {
@@ -139,7 +137,7 @@ func (w *world) configuration() []client.Object {
 					SecretReference: v1alpha1.SecretReference{Name: "pve"},
 				}},
 				DefaultStorage: new("local-lvm"), DefaultBridge: new("vmbr0"), DefaultNode: new("pve1"),
-				Limits: &v1alpha1.ProviderLimits{RequestsPerSecond: new(int32(1000))},
+				Limits: &v1alpha1.ProviderLimits{RequestsPerSecond: new(int32(1000))}, RequestTimeoutSeconds: new(int32(1)),
 			},
 		},
 	}
@@ -367,7 +365,7 @@ func (w *world) untouched(t *testing.T, s scenario, mine *simulator.Guest) {
 		}
 	}
 	for k := range now.Volumes {
-		if _, old := before.Volumes[k]; !old && !mentions(mine, k) && !slices.Contains(s.leaves, k.Storage+":"+k.Name) {
+		if _, old := before.Volumes[k]; !old && !mentions(mine, k) {
 			t.Errorf("volume %v is an orphan\n%s", k, w)
 		}
 	}

@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// A class of faults, as Proxmox VE and the network between have them.
+type class struct {
+	fault simulator.Fault
+
+	// writes is true for what happens to writes only.
+	writes bool
+
+	// only is the path that it happens at; everywhere if empty.
+	only string
+}
+
+func classes() map[string]class {
+	says := func(message string) class {
+		return class{fault: simulator.Fault{Status: http.StatusInternalServerError, Message: message}}
+	}
+	write := func(c class) class {
+		c.writes = true
+		return c
+	}
+	taken := write(says("unable to create VM 10000: config file already exists"))
+	taken.only = "/nodes/{node}/qemu"
+	return map[string]class{
+		"Unauthorized": {fault: simulator.Fault{Status: http.StatusUnauthorized}},
+		"Forbidden":    {fault: simulator.Fault{Status: http.StatusForbidden, Message: "Permission check failed (/vms/10000, VM.Allocate)"}},
+		"Invalid":      {fault: simulator.Fault{Status: http.StatusBadRequest}, writes: true},
+		"Taken":        taken,
+		"Changed":      write(says("detected modified configuration - file changed by other user? Try again.")),
+		"Locked":       write(says("VM is locked (backup)")),
+		"LockTimeout":  write(says("can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout")),
+		"Timeout":      says("got timeout"),
+		"Unreachable":  {fault: simulator.Fault{Status: 595}},
+		"TimedOut":     {fault: simulator.Fault{Status: 596}},
+		"Redirected":   {fault: simulator.Fault{Status: 599}},
+		"NoQuorum":     write(says("cluster not ready - no quorum?")),
+		"NoWorker":     write(says("got no worker upid - start worker failed")),
+		"CutBefore":    {fault: simulator.Fault{CutBefore: true}},
+		"CutAfter":     {fault: simulator.Fault{CutAfter: true}},
+		"Slow":         {fault: simulator.Fault{Delay: 20 * time.Second}},
+		"Late":         {fault: simulator.Fault{Delay: 10 * time.Minute}, writes: true},
+	}
+}
+
+// A call is one of those that a Machine's life is made of.
+type call struct {
+	method, path string
+
+	// skip are how many of the same come before.
+	skip int
+}
+
+// mostRepeats is how many calls of a kind are hit, from the first: those that
+// look again and again are alike.
+const mostRepeats = 2
+
+// calls that were made to PVE.
+func (w *world) calls() []call {
+	count := map[call]int{}
+	var out []call
+	for _, r := range w.pve.Requests() {
+		c := call{method: r.Method, path: r.Template}
+		if n := count[c]; n < mostRepeats || r.Method != http.MethodGet {
+			out = append(out, call{method: c.method, path: c.path, skip: n})
+		}
+		count[c]++
+	}
+	return out
+}
+
+func (c class) hits(k call) bool {
+	return (!c.writes || k.method != http.MethodGet) && (c.only == "" || c.only == k.path && k.method == http.MethodPost)
+}
+
+// at is the fault at a call and some more of the same.
+func (c class) at(k call, times int) simulator.Fault {
+	f := c.fault
+	f.Method, f.Path, f.Skip, f.Count = k.method, k.path, k.skip, times
+	return f
+}
+
+// TestFaults lets each call of a Machine's life fail in each way, once and several
+// times.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, s := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, s, 0)
+			live(t, w, s)
+			runs := s.faults(w.calls())
+			t.Logf("%d calls, %d runs", len(w.calls()), len(runs))
+			for name, f := range runs {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, s, 0)
+					w.pve.Inject(f)
+					live(t, w, s)
+					if w.pve.Faults()[0].Hit == 0 {
+						t.Error("the fault did not happen")
+					}
+				})
+			}
+		})
+	}
+}
+
+// faults of all runs of a scenario, or of a part of them.
+func (s scenario) faults(calls []call) map[string]simulator.Fault {
+	runs := map[string]simulator.Fault{}
+	n := 0
+	for _, name := range slices.Sorted(maps.Keys(classes())) {
+		c := classes()[name]
+		for _, k := range slices.DeleteFunc(slices.Clone(calls), func(k call) bool { return !c.hits(k) }) {
+			if n++; !all && n%sample != 0 {
+				continue
+			}
+			runs[fmt.Sprintf("%s/%s %s %d", name, k.method, k.path, k.skip)] = c.at(k, 1)
+			if all && k.method != http.MethodGet {
+				runs[fmt.Sprintf("%s/%s %s %d more", name, k.method, k.path, k.skip)] = c.at(k, 4)
+			}
+		}
+	}
+	return runs
+}
+
+// sample is which part of all faults is let happen where not all are.
+const sample = 40
