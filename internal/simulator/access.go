@@ -43,7 +43,7 @@ func (c *call) createTicket() (any, error) {
 	out := map[string]any{
 		"username": user, "ticket": c.s.newTicket(user), "CSRFPreventionToken": c.s.newCSRF(user), "cap": c.capabilities(who),
 	}
-	if c.state.ClusterName != "" {
+	if c.state.ClusterName != "" && c.state.may(who, "/", "Sys.Audit") {
 		out["clustername"] = c.state.ClusterName
 	}
 	return out, nil
@@ -51,7 +51,7 @@ func (c *call) createTicket() (any, error) {
 
 func (c *call) validPassword(user, password string) bool {
 	if who, err := c.s.ticketOwner(password); err == nil {
-		return string(who) == user
+		return string(who) == user || who == root
 	}
 	if c.state.active(user, c.now()) != nil {
 		return false
@@ -60,15 +60,48 @@ func (c *call) validPassword(user, password string) bool {
 	return want != "" && hmac.Equal([]byte(want), []byte(password))
 }
 
-// capabilities are the privileges that the web interface asks for, by area.
+// capabilities are the privileges anywhere that the web interface asks for, by area.
 func (c *call) capabilities(who identity) map[string]any {
+	areas := map[string]map[string]int{}
+	for area := range areaPrivileges() {
+		areas[area] = map[string]int{}
+	}
+	for _, path := range append(c.state.knownPaths(), "/mapping") {
+		for p := range c.state.privileges(who, path) {
+			for _, area := range areasOf(path, p) {
+				areas[area][p] = 1
+			}
+		}
+	}
 	out := map[string]any{}
-	for area, path := range map[string]string{
-		"vms": "/vms", "storage": "/storage", "access": "/access", "nodes": "/nodes", "sdn": "/sdn", "dc": "/", "mapping": "/mapping",
-	} {
-		out[area] = flags(c.state.privileges(who, path))
+	for area, privileges := range areas {
+		out[area] = privileges
 	}
 	return out
+}
+
+// areaPrivileges are the beginnings of the privileges that matter in an area of the web interface.
+func areaPrivileges() map[string][]string {
+	return map[string][]string{
+		"vms": {"VM.", "Permissions.Modify"}, "access": {"User.", "Group.", "Permissions.Modify"},
+		"storage": {"Datastore.", "Permissions.Modify"}, "nodes": {"Sys.", "Permissions.Modify"}, "sdn": {"SDN.", "Permissions.Modify"},
+		"dc": {"Sys.Audit", "Sys.Modify", "SDN."}, "mapping": {"Mapping.", "Permissions.Modify"},
+	}
+}
+
+// areasOf are the areas in which a privilege on a path shows.
+func areasOf(path, privilege string) []string {
+	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	candidates := []string{area}
+	switch area {
+	case "":
+		candidates = []string{"dc"}
+	case "pool":
+		candidates = []string{"vms", "storage"}
+	}
+	return slices.DeleteFunc(candidates, func(area string) bool {
+		return !slices.ContainsFunc(areaPrivileges()[area], func(p string) bool { return strings.HasPrefix(privilege, p) })
+	})
 }
 
 func flags(privileges map[string]bool) map[string]int {
@@ -88,13 +121,9 @@ func (c *call) permissions() (any, error) {
 		}
 		who = identity(id)
 	}
-	paths := []string{"/", "/vms", "/storage", "/access", "/nodes", "/sdn", "/pool", "/mapping"}
+	paths := c.state.knownPaths()
 	if p := c.str("path"); p != "" {
 		paths = []string{p}
-	} else {
-		for _, g := range c.state.ACL {
-			paths = append(paths, g.Path)
-		}
 	}
 	out := map[string]any{}
 	for _, path := range paths {
@@ -109,36 +138,69 @@ func (c *call) permissions() (any, error) {
 	return out, nil
 }
 
-func (c *call) domains() (any, error) {
-	return []map[string]any{
-		{"realm": "pam", "type": "pam", "comment": "Linux PAM standard authentication"},
-		{"realm": "pve", "type": "pve", "comment": "Proxmox VE authentication server"},
-	}, nil
+// knownPaths are the paths of which a user's permissions are told: the upper ones, those of grants and of members of pools.
+func (st *State) knownPaths() []string {
+	paths := []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
+	for _, g := range st.ACL {
+		paths = append(paths, g.Path)
+	}
+	for _, p := range st.Pools {
+		for vmid := range p.VMs {
+			paths = append(paths, vmPath(vmid))
+		}
+		for id := range p.Storages {
+			paths = append(paths, "/storage/"+id)
+		}
+	}
+	return paths
 }
 
 func (u *User) show() map[string]any {
 	out := map[string]any{"enable": boolInt(!u.Disabled), "expire": u.Expire}
-	for key, value := range map[string]string{"comment": u.Comment, "email": u.Email} {
-		if value != "" {
-			out[key] = value
+	for key, field := range u.texts() {
+		if *field != "" {
+			out[key] = *field
 		}
 	}
 	return out
 }
 
+// texts are the fields of a user that are told as they were given.
+func (u *User) texts() map[string]*string {
+	return map[string]*string{"comment": &u.Comment, "email": &u.Email, "firstname": &u.FirstName, "lastname": &u.LastName, "keys": &u.Keys}
+}
+
 func (c *call) listUsers() (any, error) {
 	out := []map[string]any{}
-	all := c.state.checkAny(c.who, "/access/groups", "User.Modify", "Sys.Audit") == nil
 	for _, id := range slices.Sorted(maps.Keys(c.state.Users)) {
-		if !all && id != string(c.who) {
+		u := c.state.Users[id]
+		if (c.has("enabled") && c.flag("enabled") == u.Disabled) || !c.seesUser(id, u) {
 			continue
 		}
-		entry := c.state.Users[id].show()
+		entry := u.show()
 		entry["userid"] = id
-		_, entry["realm-type"], _ = strings.Cut(id, "@")
+		if _, realm, _ := strings.Cut(id, "@"); c.state.Domains[realm] != nil {
+			entry["realm-type"] = c.state.Domains[realm]["type"]
+		}
+		if c.flag("full") {
+			entry["groups"] = strings.Join(slices.Sorted(maps.Keys(u.Groups)), ",")
+			if len(u.Tokens) > 0 {
+				entry["tokens"] = u.listTokens()
+			}
+		}
 		out = append(out, entry)
 	}
 	return out, nil
+}
+
+// seesUser reports whether the caller may look at a user: at oneself, at all of them, or at those of a group.
+func (c *call) seesUser(id string, u *User) bool {
+	if id == string(c.who) || c.state.checkAny(c.who, "/access/groups", "User.Modify", "Sys.Audit") == nil {
+		return true
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Keys(u.Groups)), func(group string) bool {
+		return c.state.checkAny(c.who, "/access/groups/"+group, "User.Modify", "Sys.Audit") == nil
+	})
 }
 
 func (c *call) getUser() (any, error) {
@@ -147,7 +209,7 @@ func (c *call) getUser() (any, error) {
 		return nil, err
 	}
 	out := u.show()
-	out["groups"] = slices.AppendSeq([]string{}, maps.Keys(u.Groups))
+	out["groups"] = append([]string{}, slices.Sorted(maps.Keys(u.Groups))...)
 	out["tokens"] = nil
 	if len(u.Tokens) > 0 {
 		tokens := map[string]any{}
@@ -172,13 +234,17 @@ func (c *call) listTokens() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return u.listTokens(), nil
+}
+
+func (u *User) listTokens() []map[string]any {
 	out := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(u.Tokens)) {
 		entry := u.Tokens[name].show()
 		entry["tokenid"] = name
 		out = append(out, entry)
 	}
-	return out, nil
+	return out
 }
 
 func (c *call) token() (*User, *Token, error) {
@@ -253,7 +319,7 @@ func (c *call) getRole() (any, error) {
 func (c *call) listACL() (any, error) {
 	out := []map[string]any{}
 	for _, g := range c.state.ACL {
-		if !c.state.may(c.who, "/access", "Sys.Audit") && c.state.checkAny(c.who, g.Path, "Permissions.Modify") != nil {
+		if !c.state.may(c.who, "/access", "Sys.Audit") && c.checkModify([]any{"perm-modify", g.Path}, nil) != nil {
 			continue
 		}
 		out = append(out, map[string]any{
@@ -266,7 +332,14 @@ func (c *call) listACL() (any, error) {
 func (c *call) listGroups() (any, error) {
 	out := []map[string]any{}
 	for _, id := range slices.Sorted(maps.Keys(c.state.Groups)) {
-		out = append(out, map[string]any{"groupid": id, "users": strings.Join(c.members(id), ",")})
+		if c.state.checkAny(c.who, "/access/groups/"+id, "User.Modify", "Sys.Audit", "Group.Allocate") != nil {
+			continue
+		}
+		entry := map[string]any{"groupid": id, "users": strings.Join(c.members(id), ",")}
+		if comment := c.state.Groups[id].Comment; comment != "" {
+			entry["comment"] = comment
+		}
+		out = append(out, entry)
 	}
 	return out, nil
 }

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
@@ -28,6 +29,9 @@ func (c *call) createUser() (any, error) {
 	id := c.str("userid")
 	if c.state.Users[id] != nil {
 		return nil, die("create user failed: user '%s' already exists", id)
+	}
+	if _, realm, _ := strings.Cut(id, "@"); c.has("password") && c.state.Domains[realm] == nil {
+		return nil, die("create user failed: auth domain '%s' does not exist", realm)
 	}
 	u := &User{Password: c.str("password"), Groups: map[string]bool{}, Tokens: map[string]*Token{}}
 	if err := c.setUser("create", u); err != nil {
@@ -65,7 +69,7 @@ func (c *call) setUser(verb string, u *User) error {
 	if c.has("expire") {
 		u.Expire = int64(c.num("expire"))
 	}
-	for name, field := range map[string]*string{"comment": &u.Comment, "email": &u.Email} {
+	for name, field := range u.texts() {
 		if c.has(name) {
 			*field = c.str(name)
 		}
@@ -90,7 +94,13 @@ func (c *call) updateToken() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.has("comment") {
+	for _, key := range c.deleted() {
+		if key != "comment" {
+			return nil, paramError("delete", "unknown option '%s'", key)
+		}
+		t.Comment = ""
+	}
+	if c.has("comment") && c.str("delete") == "" {
 		t.Comment = c.str("comment")
 	}
 	if c.has("expire") {
@@ -100,10 +110,14 @@ func (c *call) updateToken() (any, error) {
 		t.NoSeparation = !c.flag("privsep")
 	}
 	out := t.show()
-	for _, name := range []string{"comment", "expire", "privsep"} {
+	for _, name := range []string{"expire", "privsep"} {
 		if c.has(name) {
 			out[name] = c.str(name)
 		}
+	}
+	if c.flag("regenerate") {
+		t.Secret = newUUID()
+		out["value"], out["full-tokenid"] = t.Secret, c.str("userid")+"!"+c.str("tokenid")
 	}
 	return out, nil
 }
@@ -114,6 +128,17 @@ func (c *call) createGroup() (any, error) {
 		return nil, die("create group failed: group '%s' already exists", id)
 	}
 	c.state.Groups[id] = &Group{Comment: c.str("comment")}
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) updateGroup() (any, error) {
+	g := c.state.Groups[c.str("groupid")]
+	if g == nil {
+		return nil, die("update group failed: group '%s' does not exist", c.str("groupid"))
+	}
+	if c.has("comment") {
+		g.Comment = c.str("comment")
+	}
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -155,6 +180,9 @@ func (c *call) deleteGroup() (any, error) {
 
 func (c *call) createRole() (any, error) {
 	id := c.str("roleid")
+	if len(id) >= 3 && strings.EqualFold(id[:3], "PVE") {
+		return nil, paramError("roleid", "cannot use role ID starting with the (case-insensitive) 'PVE' namespace")
+	}
 	if c.state.Roles[id] != nil {
 		return nil, die("create role failed: role '%s' already exists", id)
 	}
@@ -184,7 +212,7 @@ func (c *call) deleteRole() (any, error) {
 	r := c.state.Roles[id]
 	switch {
 	case r == nil:
-		return nil, die("role '%s' does not exist", id)
+		return nil, die("delete role failed: role '%s' does not exist", id)
 	case r.BuiltIn:
 		return nil, die("auto-generated role '%s' cannot be deleted", id)
 	}
@@ -202,9 +230,13 @@ func aclPath() *regexp.Regexp {
 
 // updateACL gives or takes roles on a path.
 func (c *call) updateACL() (any, error) {
-	path := c.str("path")
-	if !aclPath().MatchString(path) {
-		return nil, paramError("path", "invalid ACL path '%s'", path)
+	if c.str("users") == "" && c.str("groups") == "" && c.str("tokens") == "" {
+		const needed = "either 'users', 'groups' or 'tokens' is required."
+		return nil, paramErrors(map[string]string{"users": needed, "groups": needed, "tokens": needed})
+	}
+	path := normalPath(c.str("path"))
+	if path == "" || (!c.flag("delete") && !aclPath().MatchString(path)) {
+		return nil, paramError("path", "invalid ACL path '%s'", c.str("path"))
 	}
 	grants, err := c.grants(path)
 	if err != nil {
@@ -221,6 +253,40 @@ func (c *call) updateACL() (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
+// normalPath is a path as grants have it, empty for what is none.
+func normalPath(path string) string {
+	if path == "" || strings.Trim(path, pathLetters) != "" {
+		return ""
+	}
+	return "/" + strings.Join(strings.FieldsFunc(path, func(r rune) bool { return r == '/' }), "/")
+}
+
+// pathLetters are those of which the paths of grants are made.
+const pathLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_/"
+
+// mayGrant fails unless the caller may modify permissions, or has itself all that a role gives.
+func (c *call) mayGrant(path, role string) error {
+	have := c.state.privileges(c.who, path)
+	if _, ok := have["Permissions.Modify"]; ok {
+		return nil
+	}
+	verb := map[bool]string{true: "remove", false: "add"}[c.flag("delete")]
+	for p := range c.state.Roles[role].Privileges {
+		propagates, ok := have[p]
+		if !ok {
+			return paramError("role", "Cannot %s role '%s' - requires 'Permissions.Modify' or superset of privileges.", verb, role)
+		}
+		if c.str("propagate") != "0" && !propagates && !c.flag("delete") {
+			return paramError("role", "Cannot %s role '%s' with propagation - requires 'Permissions.Modify' or propagated superset of privileges.",
+				verb, role)
+		}
+	}
+	if role == "NoAccess" {
+		return paramError("role", "Cannot %s role '%s' - requires 'Permissions.Modify'", verb, role)
+	}
+	return nil
+}
+
 // grants lists what a change of the ACL is about.
 func (c *call) grants(path string) ([]Grant, error) {
 	out := []Grant{}
@@ -228,7 +294,10 @@ func (c *call) grants(path string) ([]Grant, error) {
 		if c.state.Roles[role] == nil {
 			return nil, die("ACL update failed: role '%s' does not exist", role)
 		}
-		for _, kind := range []string{"user", "group", "token"} {
+		if err := c.mayGrant(path, role); err != nil {
+			return nil, err
+		}
+		for _, kind := range []string{"group", "user", "token"} {
 			for _, id := range schema.SplitList(c.str(kind + "s")) {
 				if err := c.grantee(kind, id); err != nil {
 					return nil, err
@@ -247,8 +316,10 @@ func (c *call) grantee(kind, id string) error {
 		return die("ACL update failed: group '%s' does not exist", id)
 	case kind == "user" && user == nil:
 		return die("ACL update failed: user '%s' does not exist", id)
-	case kind == "token" && (user == nil || user.Tokens[identity(id).token()] == nil):
-		return die("ACL update failed: token '%s' does not exist", id)
+	case kind == "token" && user == nil:
+		return die("ACL update failed: no such user ('%s')", identity(id).user())
+	case kind == "token" && user.Tokens[identity(id).token()] == nil:
+		return die("ACL update failed: no such token '%s' for user '%s'", identity(id).token(), identity(id).user())
 	}
 	return nil
 }

@@ -137,3 +137,10 @@ func (c *call) nodeIndex() (any, error) {
 }
 
 func (c *call) empty() (any, error) { return []any{}, nil }
+
+func (c *call) null() (any, error) { return nil, nil } //nolint:nilnil,unparam // The answer is null.
+
+// indexOfSubdirs is a list of the paths below one, in the other form that lists have.
+func indexOfSubdirs(names ...string) handler {
+	return func(*call) (any, error) { return subdirs(names...), nil }
+}

@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
@@ -89,7 +90,10 @@ func (c *call) checkPath(rule []any, params map[string]string) error {
 
 // checkModify is the check for changes of the access control below a path.
 func (c *call) checkModify(rule []any, params map[string]string) error {
-	path := expand(text(rule[1]), params)
+	path := normalPath(expand(text(rule[1]), params))
+	if path == "" {
+		return forbidden("")
+	}
 	privileges := []string{"Permissions.Modify"}
 	for prefix, p := range map[string]string{"/storage/": "Datastore.Allocate", "/vms/": "VM.Allocate", "/pool/": "Pool.Allocate"} {
 		if strings.HasPrefix(path, prefix) {
@@ -101,8 +105,13 @@ func (c *call) checkModify(rule []any, params map[string]string) error {
 
 func (c *call) checkUserParam(rule []any, params map[string]string) error {
 	user := params["userid"]
-	if len(user) < 3 {
+	switch {
+	case len(user) < 3:
 		return die("user name '%s' is too short", user)
+	case len(user) > 64:
+		return die("user name '%s' is too long (%d > 64)", user, len(user))
+	case !regexp.MustCompile(`^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+$`).MatchString(user):
+		return die("value '%s' does not look like a valid user name", user)
 	}
 	if rule[1] != "self" {
 		_, realm, _ := strings.Cut(user, "@")
@@ -118,7 +127,8 @@ func (c *call) checkUserParam(rule []any, params map[string]string) error {
 }
 
 func (c *call) checkUserGroup(rule []any, params map[string]string) error {
-	creating := len(rule) > 3 && rule[3] == "create"
+	given := len(rule) > 3
+	creating := given && rule[3] == "create"
 	if !creating {
 		if _, err := c.state.existingUser(params["userid"]); err != nil {
 			return err
@@ -128,8 +138,8 @@ func (c *call) checkUserGroup(rule []any, params map[string]string) error {
 	if c.state.checkAny(c.who, "/access/groups", privileges...) == nil {
 		return nil
 	}
-	if creating {
-		return forbidden("/access/groups, " + strings.Join(privileges, "|"))
+	if err := c.checkGroups(given, schema.SplitList(params["groups"]), privileges); err != nil || creating {
+		return err
 	}
 	for group := range c.state.Users[params["userid"]].Groups {
 		if c.state.checkAny(c.who, "/access/groups/"+group, privileges...) == nil {
@@ -137,6 +147,19 @@ func (c *call) checkUserGroup(rule []any, params map[string]string) error {
 		}
 	}
 	return forbidden("")
+}
+
+// checkGroups makes the check of the groups that a call names, if the rule is about them.
+func (c *call) checkGroups(given bool, groups, privileges []string) error {
+	if given && len(groups) == 0 {
+		return forbidden("/access/groups, " + strings.Join(privileges, "|"))
+	}
+	for _, group := range groups {
+		if given && c.state.checkAny(c.who, "/access/groups/"+group, privileges...) != nil {
+			return forbidden("/access/groups/" + group + ", " + strings.Join(privileges, "|"))
+		}
+	}
+	return nil
 }
 
 // expand fills the parameters into a path template such as "/vms/{vmid}".

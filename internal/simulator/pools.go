@@ -69,16 +69,13 @@ func (c *call) getPool() (any, error) {
 func (c *call) showPool(p *Pool) map[string]any {
 	members, held := []any{}, c.state.held()
 	for _, vmid := range slices.Sorted(maps.Keys(p.VMs)) {
-		if g := c.state.Guests[vmid]; g != nil {
+		if g := c.state.Guests[vmid]; g != nil && (!c.has("type") || c.str("type") == "qemu") {
 			members = append(members, json.RawMessage(c.op().resource(nil, g)))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Storages)) {
-		s := c.state.Storages[id]
-		for _, node := range slices.Sorted(maps.Keys(c.state.Nodes)) {
-			if s != nil && s.storageOn(node) {
-				members = append(members, storageResource(s, c.state.Nodes[node], held))
-			}
+		if s := c.state.Storages[id]; s != nil && (!c.has("type") || c.str("type") == "storage") {
+			members = append(members, storageResource(s, c.state.Nodes[s.near(c.local)], held))
 		}
 	}
 	out := map[string]any{"members": members}
@@ -88,60 +85,95 @@ func (c *call) showPool(p *Pool) map[string]any {
 	return out
 }
 
+// near is the node of which a pool tells the storage: the one that was asked, if it has the storage.
+func (s *Storage) near(node string) string {
+	if s.storageOn(node) || len(s.Nodes) == 0 {
+		return node
+	}
+	return slices.Min(s.Nodes)
+}
+
 func (c *call) createPool() (any, error) {
 	id := c.str("poolid")
 	if c.state.Pools[id] != nil {
 		return nil, die("create pool failed: pool '%s' already exists", id)
 	}
+	if i := strings.LastIndex(id, "/"); i >= 0 && c.state.Pools[id[:i]] == nil {
+		return nil, die("create pool failed: parent '%s' of pool '%s' does not exist", id[:i], id)
+	}
+	if leaf := id[strings.LastIndex(id, "/")+1:]; leaf == "" || !strings.Contains(letters, leaf[:1]) {
+		return nil, die("create pool failed: pool name must start with a letter")
+	}
 	c.state.Pools[id] = &Pool{Comment: c.str("comment"), VMs: map[int]bool{}, Storages: map[string]bool{}}
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
+// letters are those that names may start with.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// updatePool changes the comment and the members; one that is wrong leaves all as it was.
 func (c *call) updatePool() (any, error) {
-	p := c.state.Pools[c.str("poolid")]
-	if p == nil {
-		return nil, die("update pools failed: pool '%s' does not exist", c.str("poolid"))
+	id := c.str("poolid")
+	if c.state.Pools[id] == nil {
+		return nil, die("update pools failed: pool '%s' does not exist", id)
 	}
+	pools := map[string]*Pool{}
+	for name, p := range c.state.Pools {
+		pools[name] = &Pool{Comment: p.Comment, VMs: maps.Clone(p.VMs), Storages: maps.Clone(p.Storages)}
+	}
+	p := pools[id]
 	if c.has("comment") {
 		p.Comment = c.str("comment")
 	}
-	for _, id := range schema.SplitList(c.str("vms")) {
-		if err := c.poolMember(p, "/vms/"+id, func() error { return c.setPoolVM(p, atoi(id)) }); err != nil {
+	for _, vmid := range schema.SplitList(c.str("vms")) {
+		if err := c.poolMember("VM "+vmid, vmPath(atoi(vmid)), p.VMs[atoi(vmid)]); err != nil {
+			return nil, err
+		}
+		if err := c.setPoolVM(pools, p, atoi(vmid)); err != nil {
 			return nil, err
 		}
 	}
-	for _, id := range schema.SplitList(c.str("storage")) {
-		err := c.poolMember(p, "/storage/"+id, func() error {
-			p.Storages[id] = true
-			return nil
-		})
-		if err != nil {
+	for _, storage := range schema.SplitList(c.str("storage")) {
+		if err := c.poolMember("Storage '"+storage+"'", "/storage/"+storage, p.Storages[storage]); err != nil {
 			return nil, err
 		}
+		p.Storages[storage] = true
+		if c.flag("delete") {
+			delete(p.Storages, storage)
+		}
 	}
+	c.state.Pools = pools
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// poolMember adds a member by a function, or takes it away, if the caller may.
-func (c *call) poolMember(p *Pool, path string, add func() error) error {
-	if err := c.checkModify([]any{"perm-modify", path}, nil); err != nil {
+// poolMember fails unless the caller may change a member, and it is there to be removed or not there to be added.
+func (c *call) poolMember(what, path string, member bool) error {
+	err := c.checkModify([]any{"perm-modify", path}, nil)
+	switch {
+	case err != nil:
 		return err
+	case c.flag("delete") && !member:
+		return die("update pools failed: %s is not a pool member", what)
+	case !c.flag("delete") && member:
+		return die("update pools failed: %s is already a pool member", what)
 	}
-	if !c.flag("delete") {
-		return add()
-	}
-	delete(p.VMs, atoi(strings.TrimPrefix(path, "/vms/")))
-	delete(p.Storages, strings.TrimPrefix(path, "/storage/"))
 	return nil
 }
 
-// setPoolVM adds a VM, which is in one pool at most.
-func (c *call) setPoolVM(p *Pool, vmid int) error {
-	if old, ok := c.state.poolsOf()[vmid]; ok && c.state.Pools[old] != p {
+// setPoolVM adds a VM, which is in one pool at most, or removes it.
+func (c *call) setPoolVM(pools map[string]*Pool, p *Pool, vmid int) error {
+	if c.flag("delete") {
+		delete(p.VMs, vmid)
+		return nil
+	}
+	if old, ok := c.state.poolsOf()[vmid]; ok && pools[old] != p {
 		if !c.flag("allow-move") {
 			return die("update pools failed: VM %d belongs already to pool '%s' and 'allow-move' is not set", vmid, old)
 		}
-		delete(c.state.Pools[old].VMs, vmid)
+		if err := c.state.check(c.who, "/pool/"+old, "Pool.Allocate"); err != nil {
+			return err
+		}
+		delete(pools[old].VMs, vmid)
 	}
 	p.VMs[vmid] = true
 	return nil
@@ -153,11 +185,22 @@ func (c *call) deletePool() (any, error) {
 	if p == nil {
 		return nil, die("delete pool failed: pool '%s' does not exist", id)
 	}
+	for _, other := range slices.Sorted(maps.Keys(c.state.Pools)) {
+		if strings.HasPrefix(other, id+"/") {
+			return nil, die("delete pool failed: pool '%s' is not empty (contains pool '%s')", id, other)
+		}
+	}
 	for _, vmid := range slices.Sorted(maps.Keys(p.VMs)) {
 		if c.state.Guests[vmid] != nil {
 			return nil, die("delete pool failed: pool '%s' is not empty (contains VM %d)", id, vmid)
 		}
 	}
+	for _, storage := range slices.Sorted(maps.Keys(p.Storages)) {
+		if c.state.Storages[storage] != nil {
+			return nil, die("delete pool failed: pool '%s' is not empty (contains storage '%s')", id, storage)
+		}
+	}
 	delete(c.state.Pools, id)
+	c.state.ACL = slices.DeleteFunc(c.state.ACL, func(g Grant) bool { return g.Path == "/pool/"+id })
 	return nil, nil //nolint:nilnil // The answer is null.
 }

@@ -27,7 +27,7 @@ func (s *Server) table() map[string]handler {
 	out := map[string]handler{}
 	for _, part := range []map[string]handler{
 		guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes(), firewallRoutes(), jobRoutes(), sdnRoutes(),
-		downloadRoutes(), optionRoutes(), mappingRoutes(), haRoutes(), replicationRoutes(), backupRoutes(),
+		domainRoutes(), downloadRoutes(), optionRoutes(), mappingRoutes(), haRoutes(), replicationRoutes(), backupRoutes(),
 	} {
 		maps.Copy(out, part)
 	}
@@ -105,6 +105,7 @@ func clusterRoutes() map[string]handler {
 		"GET /pools/{poolid}":       method((*call).getPool),
 		"PUT /pools":                method((*call).updatePool),
 		"PUT /pools/{poolid}":       method((*call).updatePool),
+		"DELETE /pools":             method((*call).deletePool),
 		"DELETE /pools/{poolid}":    method((*call).deletePool),
 		"GET /storage":              method((*call).listStorage),
 		"GET /storage/{storage}":    method((*call).getStorage),
@@ -152,7 +153,10 @@ func accessRoutes() map[string]handler {
 	return map[string]handler{
 		"POST /access/ticket":                 method((*call).createTicket),
 		"GET /access/permissions":             method((*call).permissions),
-		"GET /access/domains":                 method((*call).domains),
+		"GET /access":                         indexOfSubdirs("users", "groups", "roles", "acl", "domains", "openid", "tfa", "ticket", "password"),
+		"GET /access/ticket":                  method((*call).null),
+		"PUT /access/password":                method((*call).changePassword),
+		"PUT /access/groups/{groupid}":        method((*call).updateGroup),
 		"GET /access/users":                   method((*call).listUsers),
 		"GET " + user:                         method((*call).getUser),
 		"GET " + user + "/token":              method((*call).listTokens),

@@ -62,6 +62,8 @@ type State struct {
 	// guests: groups until PVE 8, rules since. Replications are the replication jobs.
 	Mappings                        map[string]Sections
 	HAGroups, HARules, Replications Sections
+	// Domains are the realms.
+	Domains Sections
 	// HAIdle means that no daemon of HA acts on its resources.
 	HAIdle bool
 	// NoQuorum makes writes fail as in a cluster that has lost its majority.
@@ -79,7 +81,7 @@ func newState(version string) *State {
 		Pools: map[string]*Pool{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
 		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, Firewalls: map[string]*Firewall{},
 		Backups: map[string]map[string]string{}, SDN: newSDN(), sequence: 1000,
-		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{},
+		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{}, Domains: builtinDomains(),
 	}
 }
 
@@ -235,8 +237,10 @@ type User struct {
 	Disabled bool
 	Comment  string
 	Email    string
-	Expire   int64
-	Groups   map[string]bool
+	// FirstName, LastName and Keys (of a second factor) are told and not used.
+	FirstName, LastName, Keys string
+	Expire                    int64
+	Groups                    map[string]bool
 	// Tokens are the user's API tokens by name.
 	Tokens map[string]*Token
 }
