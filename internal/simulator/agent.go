@@ -53,6 +53,69 @@ func (o *op) agentRuns(g *Guest) error {
 
 func agentPing(*call, *Guest) any { return map[string]any{} }
 
+// always is an answer of the agent that is the same for every guest.
+func always(answer any) func(*call, *Guest) any {
+	return func(*call, *Guest) any { return answer }
+}
+
+// agentAnswers are what the agent answers to its commands.
+func agentAnswers() map[string]func(*call, *Guest) any {
+	return map[string]func(*call, *Guest) any{
+		"ping": agentPing, "network-get-interfaces": agentInterfaces, "get-host-name": agentHostname, "get-osinfo": agentOS,
+		"get-fsinfo": agentFilesystems, "get-time": agentTime, "get-vcpus": agentCPUs, "info": agentInfo,
+		"get-timezone": always(map[string]any{"zone": "UTC", "offset": 0}), "get-users": always([]any{}),
+		"get-memory-blocks": always([]any{}), "get-memory-block-info": always(map[string]any{"size": 128 << 20}),
+		"fsfreeze-status": agentFrozen, "fsfreeze-freeze": agentFreeze(true), "fsfreeze-thaw": agentFreeze(false),
+		"fstrim":       always(map[string]any{"paths": []any{}}),
+		"suspend-disk": always(nil), "suspend-hybrid": always(nil), "suspend-ram": always(nil),
+	}
+}
+
+// agentCommands are the methods that run one command of the agent each.
+func agentCommands(guest string) map[string]handler {
+	out := map[string]handler{}
+	for name, answer := range agentAnswers() {
+		verb := "GET "
+		if name == "ping" || name == "fstrim" || strings.HasPrefix(name, "fsfreeze-") || strings.HasPrefix(name, "suspend-") {
+			verb = "POST "
+		}
+		out[verb+guest+"/agent/"+name] = agentCommand(answer)
+	}
+	return out
+}
+
+func agentTime(c *call, _ *Guest) any { return c.now().UnixNano() }
+
+func agentCPUs(c *call, g *Guest) any {
+	out := []map[string]any{}
+	for i := range c.s.vcpus(g.Config) {
+		out = append(out, map[string]any{"logical-id": i, "online": true, "can-offline": i > 0})
+	}
+	return out
+}
+
+// agentInfo lists the commands that the agent knows.
+func agentInfo(*call, *Guest) any {
+	commands := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(agentAnswers())) {
+		commands = append(commands, map[string]any{"name": "guest-" + name, "enabled": true, "success-response": !strings.HasPrefix(name, "suspend-")})
+	}
+	return map[string]any{"version": "10.0.2", "supported_commands": commands}
+}
+
+func agentFrozen(_ *call, g *Guest) any {
+	return map[bool]string{true: "frozen", false: "thawed"}[g.Frozen]
+}
+
+// agentFreeze freezes the guest's file system, or thaws it, and tells how many it were.
+func agentFreeze(freeze bool) func(*call, *Guest) any {
+	return func(_ *call, g *Guest) any {
+		changed := boolInt(g.Frozen != freeze)
+		g.Frozen = freeze
+		return changed
+	}
+}
+
 func agentHostname(_ *call, g *Guest) any { return map[string]any{"host-name": g.name()} }
 
 func agentOS(*call, *Guest) any {

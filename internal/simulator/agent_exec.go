@@ -102,6 +102,27 @@ func (c *call) agentExecStatus() (any, error) {
 	return out, nil
 }
 
+// agentLegacy runs the command that a call names.
+func (c *call) agentLegacy() (any, error) {
+	g, err := c.runningAgent()
+	if err != nil {
+		return nil, err
+	}
+	answer, ok := agentAnswers()[c.str("command")]
+	if !ok {
+		return c.agentShutdown()
+	}
+	return map[string]any{"result": answer(c, g)}, nil
+}
+
+// agentSetPassword takes a password, which nobody logs in with.
+func (c *call) agentSetPassword() (any, error) {
+	if _, err := c.runningAgent(); err != nil {
+		return nil, err
+	}
+	return map[string]any{"result": map[string]any{}}, nil
+}
+
 func (c *call) agentFileWrite() (any, error) {
 	g, err := c.runningAgent()
 	if err != nil {
@@ -111,7 +132,7 @@ func (c *call) agentFileWrite() (any, error) {
 	if c.has("encode") && !c.flag("encode") {
 		raw, err := base64.StdEncoding.DecodeString(content)
 		if err != nil {
-			return nil, die("can't write to file: Guest agent command failed, error was 'Base64 data is invalid'")
+			return nil, die("Agent error: Guest agent command failed, error was 'Base64 data is invalid'")
 		}
 		content = string(raw)
 	}
@@ -129,7 +150,16 @@ func (c *call) agentFileRead() (any, error) {
 	}
 	content, ok := g.Files[c.str("file")]
 	if !ok {
-		return nil, die("can't open file: failed to open file '%s' (mode: 'r'): No such file or directory", c.str("file"))
+		return nil, die("Agent error: failed to open file '%s' (mode: 'r'): No such file or directory", c.str("file"))
 	}
-	return map[string]any{"content": content, "bytes-read": len(content)}, nil
+	content = content[min(c.num("offset"), len(content)):]
+	out := map[string]any{}
+	if count := c.num("count"); count > 0 && count <= len(content) {
+		content, out["truncated"] = content[:count], 1
+	}
+	out["content"], out["bytes-read"] = content, len(content)
+	if c.has("decode") && !c.flag("decode") {
+		out["content"] = base64.StdEncoding.EncodeToString([]byte(content))
+	}
+	return out, nil
 }

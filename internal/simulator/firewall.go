@@ -74,6 +74,12 @@ func firewallRoutes() map[string]handler {
 		firewallRules(out, root+"/rules")
 		firewallSets(out, root)
 	}
+	out["GET /cluster/firewall"] = indexOf("rules", "ipset", "aliases", "groups", "options", "macros", "refs")
+	out["GET /nodes/{node}/firewall"] = indexOf("rules", "options", "log")
+	out["GET /nodes/{node}/qemu/{vmid}/firewall"] = indexOf("rules", "aliases", "ipset", "refs", "options", "log")
+	for _, root := range []string{"/cluster/firewall", "/nodes/{node}/qemu/{vmid}/firewall"} {
+		out["GET "+root+"/refs"] = method((*call).firewallReferences)
+	}
 	return out
 }
 
@@ -91,6 +97,8 @@ func firewallSets(out map[string]handler, root string) {
 	out["GET "+root+"/ipset/{name}"] = method((*call).getFirewallSet)
 	out["POST "+root+"/ipset/{name}"] = method((*call).addToFirewallSet)
 	out["DELETE "+root+"/ipset/{name}"] = method((*call).deleteFirewallSet)
+	out["GET "+root+"/ipset/{name}/{cidr}"] = method((*call).getFromFirewallSet)
+	out["PUT "+root+"/ipset/{name}/{cidr}"] = method((*call).updateInFirewallSet)
 	out["DELETE "+root+"/ipset/{name}/{cidr}"] = method((*call).removeFromFirewallSet)
 	out["GET "+root+"/aliases"] = method((*call).listFirewallAliases)
 	out["POST "+root+"/aliases"] = method((*call).createFirewallAlias)
@@ -174,11 +182,63 @@ func (c *call) setFirewallOptions() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.unchanged(fw.Options, len(fw.Options)); err != nil {
+		return nil, err
+	}
+	for _, key := range c.deleted() {
+		if !c.knows(key) || slices.Contains([]string{"node", "vmid", "digest", "delete"}, key) {
+			return nil, paramError("delete", "no such option '%s'", key)
+		}
+	}
 	for _, key := range c.deleted() {
 		delete(fw.Options, key)
 	}
 	maps.Copy(fw.Options, c.given())
 	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// firewallReferences are the sets and aliases that rules may name.
+func (c *call) firewallReferences() (any, error) {
+	fw, err := c.firewall()
+	if err != nil {
+		return nil, err
+	}
+	out := references(c.state.clusterFirewall(), "dc", c.str("type"))
+	if fw != c.state.clusterFirewall() {
+		out = append(out, references(fw, "guest", c.str("type"))...)
+	}
+	return out, nil
+}
+
+// references are the sets and aliases of one firewall, or those of one type.
+func references(fw *Firewall, scope, kind string) []map[string]any {
+	out := []map[string]any{}
+	add := func(kind, name, ref, comment string) {
+		entry := map[string]any{"type": kind, "name": name, "ref": ref, "scope": scope}
+		if comment != "" {
+			entry["comment"] = comment
+		}
+		out = append(out, entry)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fw.Sets)) {
+		if kind != "alias" {
+			add("ipset", name, "+"+scope+"/"+name, fw.Sets[name].Comment)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fw.Aliases)) {
+		if kind != "ipset" {
+			add("alias", name, scope+"/"+name, fw.Aliases[name]["comment"])
+		}
+	}
+	return out
+}
+
+// unchanged fails when the call was made for another state of a part of a firewall.
+func (c *call) unchanged(part any, length int) error {
+	if c.has("digest") && c.str("digest") != (*Firewall)(nil).digest(part, length) {
+		return errModified()
+	}
+	return nil
 }
 
 func (fw *Firewall) showRule(i int) map[string]any {
@@ -208,6 +268,9 @@ func (c *call) firewallRule() (*Firewall, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if err := c.unchanged(fw.Rules, len(fw.Rules)); err != nil {
+		return nil, 0, err
+	}
 	i := atoi(c.str("pos"))
 	if i >= len(fw.Rules) {
 		return nil, 0, die("no rule at position %d", i)
@@ -225,20 +288,100 @@ func (c *call) getFirewallRule() (any, error) {
 	return out, nil
 }
 
-// checkRule makes the checks of a rule that need more than one of its fields.
-func checkRule(rule map[string]string) error {
-	for _, port := range []string{"dport", "sport"} {
-		if rule[port] == "" {
-			continue
-		}
-		if rule["proto"] == "" {
-			return paramError("proto", "missing property - '%s' requires this property", port)
-		}
-		if !slices.Contains([]string{"tcp", "udp", "udplite", "sctp", "dccp", "icmp", "ipv6-icmp", "icmpv6", "6", "17"}, rule["proto"]) {
-			return paramError(port, "protocol '%s' does not support ports", rule["proto"])
+// checkFirewallRule makes the checks of a rule that need more than one of its fields, or what else there is.
+func (c *call) checkFirewallRule(fw *Firewall, rule map[string]string) error {
+	for _, check := range []func() error{
+		func() error { return c.checkRuleType(rule) },
+		func() error { return checkPorts(rule) },
+		func() error { return c.checkAddress(fw, "source", rule["source"]) },
+		func() error { return c.checkAddress(fw, "dest", rule["dest"]) },
+	} {
+		if err := check(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// scope is what a firewall is for: "cluster", "group", "host" or "vm".
+func (c *call) scope() string {
+	switch {
+	case strings.HasPrefix(c.method.Path, "/cluster/firewall/groups/"):
+		return "group"
+	case c.has("vmid"):
+		return "vm"
+	case c.has("node"):
+		return "host"
+	}
+	return "cluster"
+}
+
+func (c *call) checkRuleType(rule map[string]string) error {
+	kind, action, scope := rule["type"], rule["action"], c.scope()
+	switch {
+	case (kind == "forward" && scope == "vm") || (kind == "group" && scope == "group"):
+		return paramError("type", "invalid rule type '%s' for rule_env '%s'", kind, scope)
+	case kind == "forward" && action == "REJECT":
+		return paramError("action", "cannot define REJECT rules on forward chain")
+	case kind != "group" && !slices.Contains([]string{"ACCEPT", "DROP", "REJECT"}, action):
+		return paramError("action", "unknown action '%s'", action)
+	case rule["iface"] != "" && scope == "group":
+		return paramError("type", "parameter -i not allowed for this rule type")
+	case rule["iface"] != "" && scope == "vm" && !isNIC(rule["iface"]):
+		return paramError("iface", "value does not match the regex pattern 'net\\d+'")
+	}
+	return nil
+}
+
+func checkPorts(rule map[string]string) error {
+	proto := rule["proto"]
+	icmp := slices.Contains([]string{"icmp", "ipv6-icmp", "icmpv6"}, proto)
+	ports := slices.Contains([]string{"tcp", "udp", "udplite", "sctp", "dccp", "6", "17", "33", "132", "136"}, proto)
+	switch kind := rule["icmp-type"]; {
+	case rule["dport"] != "" && proto == "":
+		return paramError("proto", "missing property - 'dport' requires this property")
+	case rule["dport"] != "" && !ports && !icmp:
+		return paramError("dport", "protocol '%s' does not support ports", proto)
+	case kind != "" && !icmp:
+		return paramError("proto", "missing property - 'icmp-type' requires this property")
+	case kind != "" && rule["dport"] != "":
+		return paramError("icmp-type", "'icmp-type' cannot be specified together with 'dport'")
+	case rule["sport"] != "" && proto == "":
+		return paramError("proto", "missing property - 'sport' requires this property")
+	case rule["sport"] != "" && !ports:
+		return paramError("sport", "protocol '%s' does not support ports", proto)
+	}
+	return nil
+}
+
+// checkAddress fails for a set or an alias that there is not, in the firewall itself or in the cluster's.
+func (c *call) checkAddress(fw *Firewall, field, value string) error {
+	cluster := c.state.clusterFirewall()
+	if name, isSet := strings.CutPrefix(value, "+"); isSet {
+		name = name[strings.LastIndex(name, "/")+1:]
+		if fw.Sets[name] == nil && cluster.Sets[name] == nil {
+			return paramError(field, "no such ipset '%s'", name)
+		}
+		return nil
+	}
+	alias := strings.TrimPrefix(strings.TrimPrefix(value, "guest/"), "dc/")
+	if alias == "" || !strings.Contains(letters, alias[:1]) || strings.ContainsAny(alias, ":.,/") {
+		return nil
+	}
+	if fw.aliasName(alias) == "" && cluster.aliasName(alias) == "" {
+		return paramError(field, "no such alias '%s'", value)
+	}
+	return nil
+}
+
+// aliasName is the name of an alias as it was given, whose letters may be in another case; empty if there is none.
+func (fw *Firewall) aliasName(name string) string {
+	for have := range fw.Aliases {
+		if strings.EqualFold(have, name) {
+			return have
+		}
+	}
+	return ""
 }
 
 func (c *call) createFirewallRule() (any, error) {
@@ -247,14 +390,20 @@ func (c *call) createFirewallRule() (any, error) {
 		return nil, err
 	}
 	rule := c.given("pos", "group")
+	dropEmpty(rule)
 	if rule["enable"] == "" {
 		rule["enable"] = "0"
 	}
-	if err := checkRule(rule); err != nil {
+	if err := c.checkFirewallRule(fw, rule); err != nil {
 		return nil, err
 	}
-	fw.Rules = slices.Insert(fw.Rules, min(atoi(c.str("pos")), len(fw.Rules)), rule)
+	fw.Rules = slices.Insert(fw.Rules, 0, rule)
 	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// dropEmpty forgets the fields of a rule that say nothing.
+func dropEmpty(rule map[string]string) {
+	maps.DeleteFunc(rule, func(_, value string) bool { return value == "" || value == "-" })
 }
 
 func (c *call) updateFirewallRule() (any, error) {
@@ -262,7 +411,7 @@ func (c *call) updateFirewallRule() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.has("moveto") {
+	if c.has("moveto") && c.num("moveto") != i {
 		rule := fw.Rules[i]
 		to := min(atoi(c.str("moveto")), len(fw.Rules))
 		if to > i {
@@ -272,11 +421,18 @@ func (c *call) updateFirewallRule() (any, error) {
 		return nil, nil //nolint:nilnil // The answer is null.
 	}
 	rule := maps.Clone(fw.Rules[i])
+	maps.Copy(rule, c.given("pos", "group", "moveto"))
+	dropEmpty(rule)
 	for _, key := range c.deleted() {
+		switch {
+		case key == "type" || key == "action":
+			return nil, paramError("delete", "unable to delete required property '%s'", key)
+		case !c.knows(key):
+			return nil, paramError("delete", "no such property ('%s')", key)
+		}
 		delete(rule, key)
 	}
-	maps.Copy(rule, c.given("pos", "group", "moveto"))
-	if err := checkRule(rule); err != nil {
+	if err := c.checkFirewallRule(fw, rule); err != nil {
 		return nil, err
 	}
 	fw.Rules[i] = rule
@@ -309,9 +465,14 @@ func (c *call) createFirewallGroup() (any, error) {
 		if fw.Groups[old] == nil {
 			return nil, paramError("group", "Security group '%s' does not exist", old)
 		}
-		fw.Groups[name], fw.Groups[name].Comment = fw.Groups[old], c.str("comment")
-		if old != name {
-			delete(fw.Groups, old)
+		if old != name && fw.Groups[name] != nil {
+			return nil, paramError("group", "Security group '%s' does already exist", name)
+		}
+		g := fw.Groups[old]
+		delete(fw.Groups, old)
+		fw.Groups[name] = g
+		if c.has("comment") {
+			g.Comment = c.str("comment")
 		}
 		return nil, nil //nolint:nilnil // The answer is null.
 	}
@@ -354,10 +515,58 @@ func (c *call) createFirewallSet() (any, error) {
 		return nil, err
 	}
 	name := c.str("name")
+	if old := c.str("rename"); old != "" {
+		return nil, c.renameFirewallSet(fw, old, name)
+	}
 	if fw.Sets[name] != nil {
 		return nil, paramError("name", "IPSet '%s' already exists", name)
 	}
 	fw.Sets[name] = &FirewallSet{Comment: c.str("comment")}
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func (c *call) renameFirewallSet(fw *Firewall, from, to string) error {
+	set := fw.Sets[from]
+	switch {
+	case set == nil:
+		return paramError("name", "IPSet '%s' does not exist", from)
+	case from != to && fw.Sets[to] != nil:
+		return paramError("name", "IPSet '%s' does already exist", to)
+	}
+	delete(fw.Sets, from)
+	fw.Sets[to] = set
+	if c.has("comment") {
+		set.Comment = c.str("comment")
+	}
+	return nil
+}
+
+// getFromFirewallSet tells of one network of a set.
+func (c *call) getFromFirewallSet() (any, error) {
+	fw, set, err := c.firewallSet()
+	if err != nil {
+		return nil, err
+	}
+	i := set.entryOf(c.str("cidr"))
+	if i < 0 {
+		return nil, paramError("cidr", "no such IP/Network")
+	}
+	out := c.typed(set.Entries[i])
+	out["digest"] = fw.digest(fw.Sets, len(fw.Sets))
+	return out, nil
+}
+
+// updateInFirewallSet replaces what is said of a network of a set.
+func (c *call) updateInFirewallSet() (any, error) {
+	_, set, err := c.firewallSet()
+	if err != nil {
+		return nil, err
+	}
+	i := set.entryOf(c.str("cidr"))
+	if i < 0 {
+		return nil, paramError("cidr", "no such IP/Network")
+	}
+	set.Entries[i] = c.given("name")
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -397,10 +606,13 @@ func (c *call) addToFirewallSet() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cidr := c.str("cidr"); set.entryOf(cidr) >= 0 {
+	entry := c.given("name")
+	cidr := strings.TrimSuffix(strings.TrimSuffix(entry["cidr"], "/32"), "/128")
+	entry["cidr"] = cidr
+	if set.entryOf(cidr) >= 0 {
 		return nil, paramError("cidr", "address '%s' already exists", cidr)
 	}
-	set.Entries = slices.Insert(set.Entries, 0, c.given("name"))
+	set.Entries = slices.Insert(set.Entries, 0, entry)
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -456,7 +668,7 @@ func (c *call) createFirewallAlias() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name := c.str("name"); fw.Aliases[name] != nil {
+	if name := c.str("name"); fw.aliasName(name) != "" {
 		return nil, paramError("name", "alias '%s' already exists", name)
 	}
 	fw.Aliases[c.str("name")] = c.given("name")
@@ -468,9 +680,9 @@ func (c *call) firewallAlias() (*Firewall, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	name := c.str("name")
-	if fw.Aliases[name] == nil {
-		return nil, "", paramError("name", "no such alias '%s'", name)
+	name := fw.aliasName(c.str("name"))
+	if name == "" {
+		return nil, "", paramError("name", "no such alias")
 	}
 	return fw, name, nil
 }
@@ -488,11 +700,14 @@ func (c *call) updateFirewallAlias() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := name
+	if err := c.unchanged(fw.Aliases, len(fw.Aliases)); err != nil {
+		return nil, err
+	}
+	to := c.str("name")
 	if c.has("rename") {
 		to = c.str("rename")
 	}
-	if to != name && fw.Aliases[to] != nil {
+	if !strings.EqualFold(to, name) && fw.aliasName(to) != "" {
 		return nil, paramError("name", "alias '%s' already exists", to)
 	}
 	delete(fw.Aliases, name)
@@ -501,9 +716,12 @@ func (c *call) updateFirewallAlias() (any, error) {
 }
 
 func (c *call) deleteFirewallAlias() (any, error) {
-	fw, name, err := c.firewallAlias()
+	fw, err := c.firewall()
 	if err == nil {
-		delete(fw.Aliases, name)
+		err = c.unchanged(fw.Aliases, len(fw.Aliases))
+	}
+	if err == nil {
+		delete(fw.Aliases, fw.aliasName(c.str("name")))
 	}
 	return nil, err
 }

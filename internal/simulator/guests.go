@@ -109,6 +109,10 @@ func (c *call) getConfig() (any, error) {
 		return nil, err
 	}
 	config := g.effective()
+	if c.has("snapshot") && c.flag("current") {
+		const both = "cannot use 'snapshot' parameter with 'current'"
+		return nil, paramErrors(map[string]string{"snapshot": both, "current": both})
+	}
 	switch {
 	case c.has("snapshot"):
 		snap := g.Snapshots[c.str("snapshot")]

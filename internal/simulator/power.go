@@ -23,6 +23,11 @@ import (
 
 // statusAction starts the task of a power action that needs a running VM.
 func (c *call) statusAction(kind string, w func(*worker, int, bool) error) (any, error) {
+	return c.statusActionIf(func(*Guest) error { return nil }, kind, w)
+}
+
+// statusActionIf makes a further check of the running VM before the task.
+func (c *call) statusActionIf(check func(*Guest) error, kind string, w func(*worker, int, bool) error) (any, error) {
 	if err := c.rootOnly("skiplock"); err != nil {
 		return nil, err
 	}
@@ -34,11 +39,15 @@ func (c *call) statusAction(kind string, w func(*worker, int, bool) error) (any,
 	if g.Power == Stopped {
 		return nil, die("VM %d not running", vmid)
 	}
+	if err := check(g); err != nil {
+		return nil, err
+	}
 	return c.spawnFor(vmid, kind, func(wk *worker) error { return w(wk, vmid, skipLock) })
 }
 
 func (c *call) startGuest() (any, error) {
-	if err := c.rootOnly("stateuri", "skiplock", "migratedfrom", "migration_type", "migration_network", "targetstorage", "force-cpu"); err != nil {
+	if err := c.rootOnly("stateuri", "skiplock", "migratedfrom", "migration_type", "migration_network", "targetstorage", "force-cpu", "with-conntrack-state",
+		"nets-host-mtu"); err != nil {
 		return nil, err
 	}
 	node, vmid, skipLock := c.node, c.vmid(), c.flag("skiplock")
@@ -89,13 +98,13 @@ func (o *op) startable(node string, vmid int, skipLock bool) error {
 	if err != nil {
 		return err
 	}
+	if g.template() {
+		return die("you can't start a vm if it's a template")
+	}
 	if err := g.lock(); err != nil && !skipLock && g.Config["lock"] != "suspended" {
 		return err
 	}
-	switch {
-	case g.template():
-		return die("you can't start a vm if it's a template")
-	case g.Power != Stopped:
+	if g.Power != Stopped {
 		return die("VM %d already running", vmid)
 	}
 	o.applyPending(g)
@@ -141,7 +150,7 @@ func (s *Server) vcpus(config map[string]string) int {
 func (o *op) boot(g *Guest) {
 	o.st.sequence++
 	g.Power, g.started, g.pid = Running, o.s.clock.Now(), o.st.sequence
-	g.cloudInd = nil
+	g.cloudInd, g.Frozen = nil, false
 	for key, value := range g.Config {
 		if isDrive(key) && o.s.parseDrive(key, value).cloudInit() {
 			o.logf("generating cloud-init ISO")
@@ -172,14 +181,23 @@ type ending struct {
 	force    bool
 	skipLock bool
 	timeout  time.Duration
+	// given is true when the timeout is the call's own.
+	given bool
 }
 
 func (c *call) ending() *ending {
 	e := &ending{node: c.node, vmid: c.vmid(), skipLock: c.flag("skiplock"), timeout: shutdownTimeout}
 	if c.has("timeout") {
-		e.timeout = time.Duration(c.num("timeout")) * time.Second
+		e.given, e.timeout = true, time.Duration(c.num("timeout"))*time.Second
 	}
 	return e
+}
+
+// patience takes over how many seconds the VM's own configuration gives a shutdown, unless the call says so.
+func (e *ending) patience(seconds string) {
+	if n := atoi(seconds); n > 0 && e.shutdown && !e.given {
+		e.timeout = time.Duration(n) * time.Second
+	}
 }
 
 func (c *call) stopGuest() (any, error) {
@@ -189,6 +207,9 @@ func (c *call) stopGuest() (any, error) {
 	e := c.ending()
 	e.force = true
 	if c.state.haManaged(e.vmid) {
+		if c.flag("overrule-shutdown") {
+			return nil, paramError("overrule-shutdown", "Not applicable for HA resources.")
+		}
 		return c.spawnFor(e.vmid, "hastop", func(w *worker) error { return w.requestHA(e.node, e.vmid, "stopped") })
 	}
 	if c.flag("overrule-shutdown") {
@@ -233,6 +254,7 @@ func (w *worker) end(e *ending) error {
 				return err
 			}
 			on, hears = true, w.op(st).hearsShutdown(g)
+			e.patience(w.s.parse("startup", g.Config["startup"])["down"])
 			if e.skipLock {
 				return nil
 			}
@@ -361,25 +383,64 @@ func (c *call) resetGuest() (any, error) {
 	})
 }
 
+// backedUpNow reports whether a backup holds the lock, under which a VM may still be paused and go on.
+func (g *Guest) backedUpNow() bool { return g.Config["lock"] == "backup" }
+
 func (c *call) suspendGuest() (any, error) {
 	if c.flag("todisk") {
-		return c.statusAction("qmsuspend", func(w *worker, vmid int, skip bool) error {
-			return w.process("qmsuspend", vmid, skip, func(o *op, g *Guest) error {
-				return o.suspend(g)
-			})
-		})
+		return c.suspendToDisk()
 	}
 	return c.statusAction("qmpause", func(w *worker, vmid int, skip bool) error {
-		return w.process("qmpause", vmid, skip, func(_ *op, g *Guest) error {
+		return w.process("qmpause", vmid, true, func(_ *op, g *Guest) error {
+			if err := g.lock(); err != nil && !skip && !g.backedUpNow() {
+				return err
+			}
 			g.Power = Paused
 			return nil
 		})
 	})
 }
 
+func (c *call) suspendToDisk() (any, error) {
+	storage := c.str("statestorage")
+	return c.statusActionIf(func(g *Guest) error { return c.op().suspendable(g, storage) }, "qmsuspend", func(w *worker, vmid int, skip bool) error {
+		return w.process("qmsuspend", vmid, true, func(o *op, g *Guest) error {
+			switch err := g.lock(); {
+			case g.backedUpNow():
+				return die("cannot suspend to disk during backup")
+			case err != nil && !skip:
+				return err
+			}
+			return o.suspend(g, storage)
+		})
+	})
+}
+
+// suspendable makes the checks of a suspension to disk that come before its task.
+func (o *op) suspendable(g *Guest, storage string) error {
+	if o.st.haManaged(g.VMID) {
+		return die("Cannot suspend HA managed VM to disk")
+	}
+	if err := (&guestAccess{op: o, vmid: g.VMID}).may("VM.Config.Disk"); err != nil {
+		return err
+	}
+	for key := range g.Config {
+		if indexed(key, "hostpci") {
+			return die("cannot suspend VM to disk due to passed-through PCI device(s), which lack the possibility to save/restore their internal state")
+		}
+	}
+	if storage == "" {
+		storage = o.stateStorage(g)
+	}
+	return o.st.check(o.who, "/storage/"+storage, "Datastore.AllocateSpace")
+}
+
 // suspend keeps a VM's memory until its next start, and stops it.
-func (o *op) suspend(g *Guest) error {
-	if err := o.saveMemory(g, "suspend-"+o.s.clock.Now().Format(time.DateOnly), g.Config); err != nil {
+func (o *op) suspend(g *Guest, storage string) error {
+	if storage == "" {
+		storage = o.stateStorage(g)
+	}
+	if err := o.saveMemory(g, storage, "suspend-"+o.s.clock.Now().Format(time.DateOnly), g.Config); err != nil {
 		return err
 	}
 	o.rememberMachine(g.Config)
@@ -389,13 +450,40 @@ func (o *op) suspend(g *Guest) error {
 	return nil
 }
 
+// resumeGuest lets a paused VM go on; one whose memory is on disk starts.
 func (c *call) resumeGuest() (any, error) {
+	if err := c.rootOnly("nocheck"); err != nil {
+		return nil, err
+	}
+	node := c.node
+	if g, err := c.guest(); err == nil && g.Power == Stopped && g.Config["lock"] == "suspended" {
+		vmid := g.VMID
+		return c.spawnFor(vmid, "qmresume", func(w *worker) error { return w.start(node, vmid, false) })
+	}
 	return c.statusAction("qmresume", func(w *worker, vmid int, skip bool) error {
-		return w.process("qmresume", vmid, skip, func(_ *op, g *Guest) error {
+		return w.process("qmresume", vmid, true, func(_ *op, g *Guest) error {
+			if err := g.lock(); err != nil && g.Power != Running && !skip && !g.backedUpNow() {
+				return err
+			}
 			g.Power = Running
 			return nil
 		})
 	})
+}
+
+// sendKey presses keys, which nobody looks at.
+func (c *call) sendKey() (any, error) {
+	if err := c.rootOnly("skiplock"); err != nil {
+		return nil, err
+	}
+	g, err := c.guest()
+	if err == nil && !c.flag("skiplock") {
+		err = g.lock()
+	}
+	if err == nil && g.Power == Stopped {
+		err = die("VM %d not running", g.VMID)
+	}
+	return nil, err
 }
 
 func (c *call) statusIndex() (any, error) {

@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
@@ -56,12 +57,18 @@ func (o *op) resize(g *Guest, key, size string) error {
 		return die("disk '%s' does not exist", key)
 	}
 	d := o.s.parseDrive(key, g.Config[key])
-	v := o.st.volume(g.Node, d.file())
-	if v == nil {
-		return die("volume '%s' does not exist", d.file())
+	if !strings.Contains(d.file(), ":") {
+		return die("unable to parse volume ID '%s'", d.file())
 	}
 	if d.cdrom() {
 		return die("you can't resize a cdrom")
+	}
+	if err := o.st.check(o.who, "/storage/"+storageOf(d.file()), "Datastore.AllocateSpace"); err != nil {
+		return err
+	}
+	v := o.st.volume(g.Node, d.file())
+	if v == nil {
+		return die("volume '%s' does not exist", d.file())
 	}
 	bytes, _ := schema.ParseSize(strings.TrimPrefix(size, "+"))
 	if strings.HasPrefix(size, "+") {
@@ -73,7 +80,12 @@ func (o *op) resize(g *Guest, key, size string) error {
 	if isBase(d.file()) && o.st.Version == "8.4" {
 		return o.resizeBase(d, v, bytes)
 	}
-	if bytes > v.Size && g.Power == Stopped {
+	if bytes == v.Size {
+		return nil
+	}
+	line := fmt.Sprintf("update VM %d: resize --disk %s --size %s", g.VMID, key, size)
+	o.st.logLine(logEntry{time: o.s.clock.Now(), node: o.node, user: string(o.who), pri: 6, msg: line})
+	if g.Power == Stopped {
 		o.logf("Image resized.")
 	}
 	if err := o.extend(d, v, bytes); err != nil {

@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 // show is the configuration of a snapshot with the fields that only snapshots have.
@@ -99,22 +101,60 @@ func (c *call) getSnapshotConfig() (any, error) {
 }
 
 func (c *call) putSnapshotConfig() (any, error) {
-	s, err := c.snapshot()
-	if err == nil && c.has("description") {
-		s.Description = c.str("description")
-	}
-	return nil, err
+	return &locked{vmid: c.vmid(), wait: configLockWait, then: func(c *call) (any, error) {
+		g, err := c.guest()
+		if err == nil {
+			err = g.lock()
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.snapshot()
+		if err == nil && c.has("description") {
+			s.Description = c.str("description")
+		}
+		return nil, err
+	}}, nil
 }
 
 func (c *call) createSnapshot() (any, error) {
 	name, vmid, node := c.str("snapname"), c.vmid(), c.node
-	if name == "current" || name == "pending" {
-		return nil, die("unable to use snapshot name '%s' (reserved name)", name)
+	if reserved := strings.ToLower(name); name == "current" || reserved == "pending" {
+		return nil, die("unable to use snapshot name '%s' (reserved name)", reserved)
+	}
+	if err := c.snapshottable(); err != nil {
+		return nil, err
 	}
 	description, memory := c.str("description"), c.flag("vmstate")
 	return c.spawnFor(vmid, "qmsnapshot", func(w *worker) error {
 		return w.onGuest("qmsnapshot", node, vmid, func(o *op, g *Guest) error { return o.snapshot(g, name, description, memory) })
 	})
+}
+
+// snapshottable makes the checks that PVE 9 makes before the task of a snapshot.
+func (c *call) snapshottable() error {
+	if c.state.Version == "8.4" {
+		return nil
+	}
+	g, err := c.guest()
+	if err != nil || !c.flag("vmstate") {
+		return err
+	}
+	blockers := []string{}
+	for _, key := range []string{"amd-sev", "intel-tdx"} {
+		if g.Config[key] != "" {
+			blockers = append(blockers, key)
+		}
+	}
+	for key := range g.Config {
+		if indexed(key, "virtiofs") && !slices.Contains(blockers, "virtiofs") {
+			blockers = append(blockers, "virtiofs")
+		}
+	}
+	if len(blockers) > 0 {
+		return die("Cannot live-migrate, snapshot (with RAM), or hibernate a VM with: %s", strings.Join(blockers, ", "))
+	}
+	return nil
 }
 
 // onGuest does the work of a task on an unlocked guest while its configuration is locked.
@@ -144,7 +184,7 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 		return die("snapshot name '%s' already used", name)
 	}
 	config := maps.Clone(g.Config)
-	maps.DeleteFunc(config, func(key, _ string) bool { return isUnused(key) || key == "parent" })
+	maps.DeleteFunc(config, func(key, _ string) bool { return isUnused(key) || key == "parent" || key == "description" })
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		d := o.s.parseDrive(key, config[key])
 		if !isDrive(key) || d.cdrom() {
@@ -161,7 +201,7 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 	}
 	if memory {
 		saved := g.Snapshots[name].Config
-		if err := o.saveMemory(g, name, saved); err != nil {
+		if err := o.saveMemory(g, o.stateStorage(g), name, saved); err != nil {
 			delete(g.Snapshots, name)
 			return err
 		}
@@ -171,8 +211,8 @@ func (o *op) snapshot(g *Guest, name, description string, memory bool) error {
 	return nil
 }
 
-// saveMemory keeps the VM's memory in a volume on the storage that is set for it, or beside its first disk.
-func (o *op) saveMemory(g *Guest, name string, into map[string]string) error {
+// stateStorage is where a VM's memory is kept: on the storage that is set for it, or beside its first disk.
+func (o *op) stateStorage(g *Guest) string {
 	storages := []string{g.Config["vmstatestorage"]}
 	for _, key := range o.s.bootDevices(g.Config) {
 		if d := o.s.parseDrive(key, g.Config[key]); isDrive(key) && !d.cdrom() {
@@ -180,14 +220,22 @@ func (o *op) saveMemory(g *Guest, name string, into map[string]string) error {
 		}
 	}
 	for _, id := range storages {
-		if s := o.st.Storages[id]; s != nil {
-			base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
-			var err error
-			into["vmstate"], err = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
-			return err
+		if o.st.Storages[id] != nil {
+			return id
 		}
 	}
-	return nil
+	return "local"
+}
+
+// saveMemory keeps the VM's memory in a volume.
+func (o *op) saveMemory(g *Guest, storage, name string, into map[string]string) error {
+	s, err := o.st.storage(storage)
+	if err != nil {
+		return err
+	}
+	base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
+	into["vmstate"], err = o.allocate(s, g.VMID, base, "raw", o.s.memory(g.Config)*2+(500<<20))
+	return err
 }
 
 // rememberMachine notes the machine that the memory fits to.
@@ -210,12 +258,19 @@ func (o *op) rememberMachine(config map[string]string) {
 
 func (c *call) rollbackSnapshot() (any, error) {
 	name, vmid, node, start := c.str("snapname"), c.vmid(), c.node, c.flag("start")
+	if start && c.state.Version != "8.4" {
+		if err := c.state.check(c.who, vmPath(vmid), "VM.PowerMgmt"); err != nil {
+			return nil, err
+		}
+	}
 	return c.spawnFor(vmid, "qmrollback", func(w *worker) error {
 		again := false
-		err := w.onGuest("qmrollback", node, vmid, func(o *op, g *Guest) error {
-			s := g.Snapshots[name]
-			if s == nil {
-				return die("snapshot '%s' does not exist", name)
+		err := w.onSnapshot("qmrollback", node, vmid, name, func(o *op, g *Guest, s *Snapshot) error {
+			if err := o.mayRollBack(g, name); err != nil {
+				return err
+			}
+			if err := g.lock(); err != nil {
+				return err
 			}
 			o.rollback(g, name, s)
 			again = start && !s.VMState
@@ -228,40 +283,121 @@ func (c *call) rollbackSnapshot() (any, error) {
 	})
 }
 
-// rollback puts the guest back; it is off afterwards unless its memory was kept.
+// onSnapshot does the work of a task on a snapshot while the guest's configuration is locked.
+func (w *worker) onSnapshot(kind, node string, vmid int, name string, fn func(*op, *Guest, *Snapshot) error) error {
+	return w.locked(vmid, exclusive, configLockWait, func() error {
+		if err := w.pauseFor(kind); err != nil {
+			return err
+		}
+		return w.do(func(st *State) error {
+			g, err := st.guest(node, vmid)
+			if err != nil {
+				return err
+			}
+			s := g.Snapshots[name]
+			if s == nil {
+				return die("snapshot '%s' does not exist", name)
+			}
+			return fn(w.op(st), g, s)
+		})
+	})
+}
+
+// mayRollBack fails for volumes of ZFS, which go back to their latest snapshot only.
+func (o *op) mayRollBack(g *Guest, name string) error {
+	for key, value := range g.Snapshots[name].Config {
+		d := o.s.parseDrive(key, value)
+		if s := o.st.Storages[storageOf(d.file())]; !isDrive(key) || d.cdrom() || s == nil || s.Type != "zfspool" {
+			continue
+		}
+		for _, other := range g.Snapshots {
+			if other.Time.After(g.Snapshots[name].Time) && strings.HasPrefix(other.Config[key], d.file()) {
+				return die("can't rollback, '%s' is not most recent snapshot on '%s'", name, d.file())
+			}
+		}
+	}
+	return nil
+}
+
+// rollback puts the guest back; it is off afterwards unless its memory was kept. The description stays, and so do unused
+// disks; disks that the snapshot does not know become unused.
 func (o *op) rollback(g *Guest, name string, s *Snapshot) {
+	before := g.Config
 	g.Power, g.Pending, g.Delete = Stopped, map[string]string{}, map[string]bool{}
 	g.Config = maps.Clone(s.Config)
 	maps.DeleteFunc(g.Config, func(key, _ string) bool { return key == "vmstate" || strings.HasPrefix(key, "running") })
+	for key, value := range before {
+		if isUnused(key) || key == "description" {
+			g.Config[key] = value
+		}
+	}
+	kept := map[string]bool{}
+	for key, value := range s.Config {
+		d := o.s.parseDrive(key, value)
+		kept[d.file()] = true
+		if v := o.st.volume(g.Node, d.file()); isDrive(key) && v != nil && !d.cdrom() {
+			v.Size = sizeOf(d, v.Size)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if d := o.s.parseDrive(key, before[key]); isDrive(key) && !kept[d.file()] {
+			o.keepUnused(g, d)
+		}
+	}
+	o.dropReattached(g)
 	g.Config["parent"] = name
-	g.Config["vmgenid"] = newUUID()
+	if g.Config["vmgenid"] != "" {
+		g.Config["vmgenid"] = newUUID()
+	}
 	if s.VMState {
 		o.boot(g)
 	}
 }
 
+// dropReattached forgets unused disks that are in use again.
+func (o *op) dropReattached(g *Guest) {
+	for key, value := range g.Config {
+		if isDrive(key) {
+			o.reattached(g, o.s.parseDrive(key, value).file())
+		}
+	}
+}
+
+// sizeOf is the size that a drive's option tells, or else another one.
+func sizeOf(d drive, otherwise int64) int64 {
+	if size, ok := schema.ParseSize(d["size"]); ok && size > 0 {
+		return size
+	}
+	return otherwise
+}
+
 func (c *call) deleteSnapshot() (any, error) {
 	name, vmid, node := c.str("snapname"), c.vmid(), c.node
 	return c.spawnFor(vmid, "qmdelsnapshot", func(w *worker) error {
-		return w.onGuest("qmdelsnapshot", node, vmid, func(o *op, g *Guest) error {
-			s := g.Snapshots[name]
-			if s == nil {
-				return die("snapshot '%s' does not exist", name)
+		return w.onSnapshot("qmdelsnapshot", node, vmid, name, func(o *op, g *Guest, s *Snapshot) error {
+			if err := g.lock(); err != nil {
+				return err
 			}
 			o.free(s.Config["vmstate"])
 			delete(g.Snapshots, name)
-			for _, other := range g.Snapshots {
-				if other.Parent == name {
-					other.Parent = s.Parent
-				}
-			}
-			if g.Config["parent"] == name {
-				delete(g.Config, "parent")
-				if s.Parent != "" {
-					g.Config["parent"] = s.Parent
-				}
-			}
+			g.reparent(name, s.Parent)
 			return nil
 		})
 	})
+}
+
+// reparent puts what stood on a snapshot onto another one, or onto none.
+func (g *Guest) reparent(from, to string) {
+	for _, other := range g.Snapshots {
+		if other.Parent == from {
+			other.Parent = to
+		}
+	}
+	if g.Config["parent"] != from {
+		return
+	}
+	delete(g.Config, "parent")
+	if to != "" {
+		g.Config["parent"] = to
+	}
 }

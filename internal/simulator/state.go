@@ -81,7 +81,8 @@ func newState(version string) *State {
 		Pools: map[string]*Pool{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
 		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, Firewalls: map[string]*Firewall{},
 		Backups: map[string]map[string]string{}, SDN: newSDN(), sequence: 1000,
-		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{}, Domains: builtinDomains(),
+		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{},
+		Domains: builtinDomains(),
 	}
 }
 
@@ -148,6 +149,8 @@ type Guest struct {
 	// Files are the files inside the guest that the agent has written, by path.
 	Files map[string]string
 
+	// Frozen is true while the agent holds the file systems still.
+	Frozen    bool
 	processes map[int]process
 	started   time.Time
 	pid       int

@@ -26,7 +26,7 @@ func (c *call) templateGuest() (any, error) {
 	node, vmid, only := c.node, c.vmid(), c.str("disk")
 	g, err := c.guest()
 	if err == nil {
-		err = templatable(g)
+		err = templatable(g, only)
 	}
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (c *call) templateGuest() (any, error) {
 				if err != nil {
 					return err
 				}
-				if err := templatable(g); err != nil {
+				if err := templatable(g, only); err != nil {
 					return err
 				}
 				w.op(st).makeTemplate(g, only)
@@ -51,15 +51,15 @@ func (c *call) templateGuest() (any, error) {
 	})
 }
 
-func templatable(g *Guest) error {
+func templatable(g *Guest, only string) error {
 	if err := g.lock(); err != nil {
 		return err
 	}
 	switch {
-	case g.template():
-		return die("you can't convert a template to a template")
 	case len(g.Snapshots) > 0:
 		return die("unable to create template, because VM contains snapshots")
+	case g.template() && only == "":
+		return die("you can't convert a template to a template")
 	case g.Power != Stopped:
 		return die("you can't convert a VM to template if VM is running")
 	}
@@ -102,10 +102,17 @@ func (c *call) feature() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	has := true
-	for key, value := range g.Config {
+	has, config := true, g.Config
+	if c.has("snapname") {
+		s, err := c.snapshot()
+		if err != nil {
+			return nil, err
+		}
+		config = s.Config
+	}
+	for key, value := range config {
 		if d := c.s.parseDrive(key, value); isDrive(key) && !d.cdrom() {
-			has = has && c.op().hasFeature(d, c.str("feature"))
+			has = has && c.op().hasFeature(d, c.str("feature")) && c.op().ofSnapshot(d, c.str("snapname"), c.str("feature"))
 		}
 	}
 	nodes := slices.Sorted(maps.Keys(c.state.Nodes))
@@ -128,6 +135,15 @@ func (o *op) hasFeature(d drive, feature string) bool {
 		return (!isBase(d.file()) || o.st.Version != "8.4") && (v.Format == "qcow2" || (!s.fileBased() && s.Type != "lvm"))
 	}
 	return true
+}
+
+// ofSnapshot reports whether a volume's snapshot can be copied too.
+func (o *op) ofSnapshot(d drive, snapshot, feature string) bool {
+	if snapshot == "" || feature != "copy" {
+		return true
+	}
+	s, v := o.st.Storages[storageOf(d.file())], o.st.volume(o.node, d.file())
+	return v.Format == "qcow2" || (!s.fileBased() && s.Type != "lvm" && s.Type != "zfspool")
 }
 
 // sharedDisks reports whether every node sees the guest's disks.
