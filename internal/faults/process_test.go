@@ -243,3 +243,12 @@ func (m *fakeManager) GetControllerOptions() config.Controller {
 }
 
 func (m *fakeManager) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
+
+func (m *fakeManager) GetFieldIndexer() client.FieldIndexer { return indexed{} }
+
+// indexed stands for the index that the client has.
+type indexed struct{}
+
+func (indexed) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return nil
+}

@@ -106,7 +106,8 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 	}
 	w := &world{clock: newClock(), fatal: fatal}
 	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
-	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).Build()
+	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
+		WithIndex(&namespaced.Machine{}, machine.ClaimIndex, machine.Claims).WithIndex(&cluster.Machine{}, machine.ClaimIndex, machine.Claims).Build()
 	w.before = w.holdings()
 	w.m = s.machine()
 	for _, o := range append(w.configuration(), w.m) {
@@ -130,16 +131,21 @@ func (w *world) configuration() []client.Object {
 		},
 		&namespaced.ProviderConfig{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve"},
-			Spec: v1alpha1.ProviderConfigSpec{
-				Endpoints: []string{w.pve.URL()},
-				TLS:       &v1alpha1.ProviderTLS{CACertificate: new(string(w.pve.CA()))},
-				Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
-					SecretReference: v1alpha1.SecretReference{Name: "pve"},
-				}},
-				DefaultStorage: new("local-lvm"), DefaultBridge: new("vmbr0"), DefaultNode: new("pve1"),
-				Limits: &v1alpha1.ProviderLimits{RequestsPerSecond: new(int32(1000))}, RequestTimeoutSeconds: new(int32(1)),
-			},
+			Spec:       w.settings(),
 		},
+	}
+}
+
+// settings of a provider that may use all of the cluster.
+func (w *world) settings() v1alpha1.ProviderConfigSpec {
+	return v1alpha1.ProviderConfigSpec{
+		Endpoints: []string{w.pve.URL()},
+		TLS:       &v1alpha1.ProviderTLS{CACertificate: new(string(w.pve.CA()))},
+		Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
+			SecretReference: v1alpha1.SecretReference{Name: "pve"},
+		}},
+		DefaultStorage: new("local-lvm"), DefaultBridge: new("vmbr0"), DefaultNode: new("pve1"),
+		Limits: &v1alpha1.ProviderLimits{RequestsPerSecond: new(int32(1000))}, RequestTimeoutSeconds: new(int32(1)),
 	}
 }
 

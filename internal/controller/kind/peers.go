@@ -53,7 +53,7 @@ func (p Peers) Rival(ctx context.Context, mg resource.Managed, claims func(resou
 			return "", errors.Wrap(err, "cannot list resources of the same kind")
 		}
 		for _, other := range list.GetItems() {
-			if older(other, mg) && Manages(other) && claims(other) {
+			if Older(other, mg) && Manages(other) && claims(other) {
 				return client.ObjectKeyFromObject(other).String(), nil
 			}
 		}
@@ -61,8 +61,8 @@ func (p Peers) Rival(ctx context.Context, mg resource.Managed, claims func(resou
 	return "", nil
 }
 
-// older says whether a was made before b, or ranks before it.
-func older(a, b resource.Managed) bool {
+// Older says whether a was made before b, or ranks before it.
+func Older(a, b resource.Managed) bool {
 	if a.GetUID() == b.GetUID() {
 		return false
 	}

@@ -66,6 +66,9 @@ func (e *external) mayBeCreated(ctx context.Context, m Machine, id identity) err
 	err := e.tasks.held(m)
 	lost := proxmox.IsAlreadyExists(err) && mayExchange(m)
 	if err == nil || lost {
+		err = e.unmade(ctx, m, id)
+	}
+	if err == nil {
 		e.creation, err = e.prepare(ctx, m, id)
 	}
 	if err == nil && lost {

@@ -79,6 +79,9 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	if err := e.contest(ctx, m, id); err != nil {
+		return e.yield(m, err)
+	}
 	if e.vm, err = e.find(ctx, id.VMID, m.GetAnnotations()[AnnotationNode]); err != nil {
 		return managed.ExternalObservation{}, unseen(m, err)
 	}

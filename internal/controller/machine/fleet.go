@@ -47,6 +47,7 @@ type Fleet struct {
 
 	mu       sync.Mutex
 	sources  []fleetSource
+	claims   []fleetSource // Of Machines only, with their claims indexed.
 	bookings map[types.UID]booking
 }
 

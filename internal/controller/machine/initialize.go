@@ -154,5 +154,9 @@ func (e *external) adopt(ctx context.Context, m Machine) error {
 	if uuid == "" {
 		return errors.Errorf("cannot adopt VM %d: it has no SMBIOS UUID that would prove it to be the same one later", id.VMID)
 	}
+	if err := e.free(ctx, m, id.VMID, uuid); err != nil {
+		showContest(m, err)
+		return err
+	}
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: uuid, AnnotationNode: v.Node})
 }

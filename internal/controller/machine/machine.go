@@ -106,7 +106,10 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 	if err := mgr.Add(manager.RunnableFunc(c.queue.Start)); err != nil {
 		return errors.Wrap(err, "cannot look for places of Machines")
 	}
-	fleet.Add(c.kube, id.List)
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), id.Object, ClaimIndex, Claims); err != nil {
+		return errors.Wrap(err, "cannot index the claims of Machines")
+	}
+	fleet.addMachines(c.kube, id.List)
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
 		External:     c,

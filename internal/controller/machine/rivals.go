@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// ClaimIndex is the name of the index by which Machines that claim a VM are
+// found. Claims are its values.
+const ClaimIndex = "proxmox.vitistack.io/claim"
+
+// Claims of a Machine: the VM's UUID, which proves it this Machine's own, and
+// its VMID. A Machine that may not change anything claims nothing.
+func Claims(o client.Object) []string {
+	m, ok := o.(Machine)
+	if !ok || !kind.Manages(m) {
+		return nil
+	}
+	var all []string
+	if uuid := m.GetAnnotations()[AnnotationUUID]; uuid != "" {
+		all = append(all, claimOfUUID(uuid))
+	}
+	if vmid := meta.GetExternalName(m); vmid != "" {
+		all = append(all, claimOfVMID(vmid))
+	}
+	return all
+}
+
+func claimOfUUID(uuid string) string { return "uuid/" + strings.ToLower(uuid) }
+
+func claimOfVMID(vmid string) string { return "vmid/" + vmid }
+
+// addMachines adds a kind of Machines whose claims are indexed.
+func (f *Fleet) addMachines(reader client.Reader, list resource.ManagedList) {
+	f.mu.Lock()
+	f.claims = append(f.claims, fleetSource{reader: reader, list: list})
+	f.mu.Unlock()
+	f.Add(reader, list)
+}
+
+// rivals are the other Machines, of all scopes, that make a claim. They are the
+// cache's own: they must not be changed.
+func (f *Fleet) rivals(ctx context.Context, m Machine, claim string) ([]Machine, error) {
+	f.mu.Lock()
+	sources := f.claims
+	f.mu.Unlock()
+	var all []Machine
+	for _, s := range sources {
+		list, ok := s.list.DeepCopyObject().(resource.ManagedList)
+		if !ok {
+			continue
+		}
+		if err := s.reader.List(ctx, list, client.MatchingFields{ClaimIndex: claim}, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, errors.Wrapf(err, "cannot list a %T", list)
+		}
+		for _, mg := range list.GetItems() {
+			if other, ok := mg.(Machine); ok && other.GetUID() != m.GetUID() {
+				all = append(all, other)
+			}
+		}
+	}
+	return all, nil
+}
+
+// A contest is a VM that two Machines claim. The one that was made first has it.
+type contest struct{ error }
+
+func contested(vmid int, by Machine) error {
+	return contest{errors.Errorf("VM %d is that of Machine %q, which was there first: this one leaves it alone", vmid, client.ObjectKeyFromObject(by))}
+}
+
+// contest looks whether an older Machine has the UUID of this one, as after its
+// annotations were copied.
+func (e *external) contest(ctx context.Context, m Machine, id identity) error {
+	if id.UUID == "" || !kind.Manages(m) {
+		return nil
+	}
+	rivals, err := e.fleet.rivals(ctx, m, claimOfUUID(id.UUID))
+	if err != nil {
+		return err
+	}
+	for _, other := range rivals {
+		if kind.Older(other, m) {
+			return contested(id.VMID, other)
+		}
+	}
+	return nil
+}
+
+// free says why a VM cannot be adopted: another Machine has it, or an older one is
+// about to adopt it.
+func (e *external) free(ctx context.Context, m Machine, vmid int, uuid string) error {
+	if !kind.Manages(m) {
+		return nil
+	}
+	owners, err := e.fleet.rivals(ctx, m, claimOfUUID(uuid))
+	if err != nil {
+		return err
+	}
+	for _, other := range owners {
+		return contested(vmid, other)
+	}
+	return e.first(ctx, m, vmid)
+}
+
+// first looks whether an older Machine of the same cluster claims the VMID, and
+// its claim is undecided: it has no UUID yet.
+func (e *external) first(ctx context.Context, m Machine, vmid int) error {
+	rivals, err := e.fleet.rivals(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+	if err != nil || len(rivals) == 0 {
+		return err
+	}
+	shares := e.shares(ctx)
+	for _, other := range rivals {
+		if other.GetAnnotations()[AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
+			return contested(vmid, other)
+		}
+	}
+	return nil
+}
+
+// unmade looks whether an older Machine of the same cluster is to have the VMID that
+// the spec names, though neither has a VM yet.
+func (e *external) unmade(ctx context.Context, m Machine, id identity) error {
+	if mayExchange(m) {
+		return nil // Whoever is faster has it.
+	}
+	rivals, err := e.fleet.rivals(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+	if err != nil || len(rivals) == 0 {
+		return err
+	}
+	shares := e.shares(ctx)
+	for _, other := range rivals {
+		if kind.Older(other, m) && shares(other) {
+			return contested(id.VMID, other)
+		}
+	}
+	return nil
+}
+
+// yield is the observation of a VM that is another Machine's: as if there were
+// none, which is not to be created either.
+func (e *external) yield(m Machine, err error) (managed.ExternalObservation, error) {
+	if errors.As(err, &contest{}) && meta.WasDeleted(m) {
+		e.tasks.forget(m)
+		return managed.ExternalObservation{}, nil
+	}
+	showContest(m, err)
+	return managed.ExternalObservation{}, err
+}
+
+// showContest shows that the VM is another Machine's.
+func showContest(m Machine, err error) {
+	if !errors.As(err, &contest{}) {
+		return
+	}
+	m.Observation().Phase = v1alpha1.MachineError
+	show(m, notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
+}
