@@ -128,6 +128,7 @@ func (p *pool) leave(r reference) {
 		}
 	}
 	p.shared[f].unused = p.now()
+	p.shared[f].client.Dismiss()
 }
 
 // sweep closes what has been unused for the time of grace.

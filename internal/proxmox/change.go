@@ -34,6 +34,22 @@ type Params map[string]string
 // configuration is hardly more than its lock. PVE completes the parameters with
 // MAC addresses, a boot order and an SMBIOS UUID.
 func (c *Client) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
+	return c.start(ctx, ref, creation(ref, p))
+}
+
+// KeepCreate keeps a turn for Create for ten seconds, if the client's limits
+// permit another task now. If not, the error has a Turn.
+func (c *Client) KeepCreate(ref Ref) error { return c.keep(creation(ref, nil)) }
+
+// keep a turn for a request.
+func (c *Client) keep(r request) error {
+	if refused := c.turns.keep(r); refused != nil {
+		return refused
+	}
+	return nil
+}
+
+func creation(ref Ref, p Params) request {
 	r := request{
 		op: "create " + ref.String(), method: http.MethodPost,
 		path: "/nodes/{node}/qemu", args: []string{ref.Node}, form: maps.Clone(p),
@@ -42,19 +58,27 @@ func (c *Client) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
 		r.form = make(map[string]string, 1)
 	}
 	r.form["vmid"] = strconv.Itoa(ref.VMID)
-	return c.start(ctx, ref, r)
+	return r
 }
 
-// start makes a request that starts a task. PVE does some things at once and
-// answers no UPID; then it is empty.
+// start makes a request that starts a task of a VM.
 func (c *Client) start(ctx context.Context, ref Ref, r request) (UPID, error) {
+	if why := ref.validate(); why != "" {
+		return "", r.refuse(why)
+	}
+	return c.begin(ctx, r)
+}
+
+// begin makes a request that starts a task. PVE does some things at once and
+// answers no UPID; then it is empty.
+func (c *Client) begin(ctx context.Context, r request) (UPID, error) {
 	turn, refused := c.turns.enter(r)
 	if refused != nil {
 		return "", refused
 	}
 	var upid text
 	defer func() { c.turns.leave(turn, UPID(upid)) }()
-	if err := c.vm(ctx, ref, r, &upid); err != nil {
+	if err := c.do(ctx, r, &upid); err != nil {
 		return "", err
 	}
 	if upid != "" && !UPID(upid).Valid() {
@@ -123,13 +147,24 @@ func formBool(b bool) string {
 // has the lock clone on the source's node. Clones of one source must not be
 // started at the same time, for PVE waits one second only for the lock.
 func (c *Client) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, error) {
-	r := machine("clone", http.MethodPost, source, "/clone")
-	r.op += " to VM " + strconv.Itoa(o.NewID)
-	r.form = o.form()
+	r := cloning(source, o)
 	if why := validVMID(o.NewID); why != "" {
 		return "", r.refuse(why)
 	}
 	return c.start(ctx, source, r)
+}
+
+// KeepClone keeps a turn for Clone for ten seconds, if the client's limits permit
+// another task now. If not, the error has a Turn.
+func (c *Client) KeepClone(source Ref, newID int) error {
+	return c.keep(cloning(source, CloneOptions{NewID: newID}))
+}
+
+func cloning(source Ref, o CloneOptions) request {
+	r := machine("clone", http.MethodPost, source, "/clone")
+	r.op += " to VM " + strconv.Itoa(o.NewID)
+	r.form = o.form()
+	return r
 }
 
 // A Change of a VM's configuration.

@@ -124,6 +124,10 @@ const idleTimeout = 4 * time.Second
 // Close ends idle connections. The Client must not be used afterwards.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
+// Dismiss has all who wait for a turn ask again, since another Client has taken
+// the place of this one.
+func (c *Client) Dismiss() { c.turns.dismiss() }
+
 // do makes a request and decodes the answer's data into data, if not nil.
 func (c *Client) do(ctx context.Context, r request, data any) error {
 	if data == nil {

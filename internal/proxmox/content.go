@@ -91,9 +91,5 @@ func (c *Client) DeleteVolume(ctx context.Context, node, volume string) (UPID, e
 	if why != "" {
 		return "", r.refuse(why)
 	}
-	var upid text
-	if err := c.do(ctx, r, &upid); err != nil {
-		return "", err
-	}
-	return UPID(upid), nil
+	return c.begin(ctx, r)
 }

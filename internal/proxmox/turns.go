@@ -65,6 +65,7 @@ type ownTask struct {
 	node, source string
 	upid         UPID // empty while it is being started
 	begun        time.Time
+	keptFor      string // key of the call that is to start it, empty once that was made
 }
 
 // A waiter asked for a task and has to wait.
@@ -85,15 +86,46 @@ func (t *turns) limited() bool {
 	return t.limits.Tasks > 0 || t.limits.TasksPerNode > 0 || t.limits.ClonesPerSource > 0
 }
 
-// enter takes a turn for the task that a request starts. What enters has to leave.
+// enter takes a turn for the task that a request starts, the one that is kept for
+// it if there is one. What enters has to leave.
 func (t *turns) enter(r request) (int, *Error) {
 	if !t.limited() {
 		return 0, nil
 	}
-	w := &waiter{ownTask: ownTask{node: r.args[0], source: r.source()}, key: r.method + r.url() + "#" + r.form["newid"]}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	turn, refused := t.take(r)
+	if refused != nil {
+		return 0, refused
+	}
+	t.running[turn].keptFor = ""
+	return turn, nil
+}
+
+// keep a turn for a request that is made next, but not for long.
+func (t *turns) keep(r request) *Error {
+	if !t.limited() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn, refused := t.take(r)
+	if refused != nil {
+		return refused
+	}
+	t.running[turn].keptFor, t.running[turn].begun = r.key(), t.clock()
+	return nil
+}
+
+// take the turn that is kept for a request, or a free one.
+func (t *turns) take(r request) (int, *Error) {
 	t.call()
+	for turn, o := range t.running {
+		if o.keptFor == r.key() {
+			return turn, nil
+		}
+	}
+	w := &waiter{ownTask: ownTask{node: r.args[0], source: r.source()}, key: r.key()}
 	for _, known := range t.waiting {
 		if known.key == w.key {
 			w = known
@@ -107,6 +139,9 @@ func (t *turns) enter(r request) (int, *Error) {
 	t.running[t.last] = &ownTask{node: w.node, source: w.source, begun: t.clock()}
 	return t.last, nil
 }
+
+// key is the same for requests that do the same to the same.
+func (r request) key() string { return r.op + " " + r.url() }
 
 // wait queues a request, or keeps it where it is in the queue.
 func (t *turns) wait(r request, w *waiter, limit string) *Error {
@@ -131,7 +166,10 @@ func (t *turns) leave(turn int, u UPID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if u != "" {
+		// It may have been seen in PVE's list before we got the answer.
+		maps.DeleteFunc(t.running, func(_ int, o *ownTask) bool { return o.upid == u })
 		t.running[turn].upid = u
+		t.call()
 		return
 	}
 	delete(t.running, turn)
@@ -167,6 +205,7 @@ func (t *turns) see(tasks []Task, all bool) {
 // call those whose turn has come.
 func (t *turns) call() {
 	now := t.clock()
+	maps.DeleteFunc(t.running, func(_ int, o *ownTask) bool { return o.keptFor != "" && now.Sub(o.begun) > turnFor })
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *waiter) bool {
 		return now.Sub(w.seen) > waitsFor || !w.due.IsZero() && now.Sub(w.due) > turnFor
 	})
@@ -176,6 +215,18 @@ func (t *turns) call() {
 			close(w.turn)
 		}
 	}
+}
+
+// dismiss has all who wait ask again: another client has taken the place of this.
+func (t *turns) dismiss() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.waiting {
+		if w.due.IsZero() {
+			close(w.turn)
+		}
+	}
+	t.waiting = nil
 }
 
 // exceeded is the limit that keeps a request waiting, with turns kept for those

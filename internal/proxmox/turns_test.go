@@ -35,7 +35,7 @@ func starts(node string, vmid int) request {
 
 func clones(source, newID int) request {
 	return request{
-		op: "clone", method: "POST", path: clonePath, args: []string{"pve1", strconv.Itoa(source)},
+		op: "clone to " + strconv.Itoa(newID), method: "POST", path: clonePath, args: []string{"pve1", strconv.Itoa(source)},
 		form: map[string]string{"newid": strconv.Itoa(newID)},
 	}
 }
@@ -164,4 +164,89 @@ func TestTasksFromBeforeCount(t *testing.T) {
 	if !came(turn) {
 		t.Error("a task that is no longer listed has ended, and those of others do not count")
 	}
+}
+
+// news is a request for a VM that is made from nothing.
+func news(vmid int) request { return creation(Ref{Node: "a", VMID: vmid}, nil) }
+
+func TestCreationsWaitInOrder(t *testing.T) {
+	q := newQueue(t)
+	asks := func(r request) <-chan struct{} {
+		_, err := q.enter(r)
+		turn, _ := Turn(err)
+		return turn
+	}
+	first, second := asks(news(2)), asks(news(3))
+	q.ends(q.busy)
+	if !came(first) || came(second) {
+		t.Error("two that are created on one node are two that wait")
+	}
+}
+
+func TestTurnIsKept(t *testing.T) {
+	q := newQueue(t)
+	if _, ok := Turn(q.keep(news(2))); !ok {
+		t.Error("there is no turn to keep")
+	}
+	q.ends(q.busy)
+	for range 2 {
+		if err := q.keep(news(2)); err != nil {
+			t.Fatalf("the turn has come, and stays: %v", err)
+		}
+	}
+	other := q.waits(3)
+	turn, err := q.enter(news(2))
+	if err != nil {
+		t.Fatalf("the turn was kept: %v", err)
+	}
+	q.clock.Add(turnFor + 1)
+	q.see(nil, true)
+	if came(other) {
+		t.Error("a turn that was taken does not run out")
+	}
+	q.leave(turn, "")
+	if !came(other) {
+		t.Error("one turn was kept and taken, not two")
+	}
+}
+
+func TestKeptTurnRunsOut(t *testing.T) {
+	q := newQueue(t)
+	q.ends(q.busy)
+	if err := q.keep(news(2)); err != nil {
+		t.Fatal(err)
+	}
+	other := q.waits(3)
+	q.clock.Add(turnFor + 1)
+	q.see(nil, true)
+	if !came(other) {
+		t.Error("who has a turn kept and does not come loses it")
+	}
+}
+
+func TestTaskSeenBeforeItsAnswerCountsOnce(t *testing.T) {
+	q := newQueue(t)
+	q.ends(q.busy)
+	turn, err := q.enter(starts("a", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := upidOf("a", "qmstart", 2, 2, "u@pve!t")
+	q.see([]Task{{UPID: u, Running: true}}, true)
+	q.leave(turn, u)
+	other := q.waits(3)
+	q.ends(u)
+	if !came(other) {
+		t.Error("one task is one task, and it has ended")
+	}
+}
+
+func TestDismissed(t *testing.T) {
+	q := newQueue(t)
+	first, second := q.waits(2), q.waits(3)
+	q.dismiss()
+	if !came(first) || !came(second) {
+		t.Error("all have to ask whoever takes the place")
+	}
+	q.ends(q.busy)
 }

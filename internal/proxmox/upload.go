@@ -47,14 +47,11 @@ func (c *Client) UploadISO(ctx context.Context, node, storage, name string, imag
 		return "", r.refuse("file cannot be encoded")
 	}
 	r.body = b
-	var upid text
-	if err := c.do(ctx, r, &upid); err != nil {
-		return "", err
-	}
-	if !UPID(upid).Valid() {
+	u, err := c.begin(ctx, r)
+	if err == nil && u == "" {
 		return "", (&exchange{request: r}).unexpected()
 	}
-	return UPID(upid), nil
+	return u, err
 }
 
 // isoBody has the file last, as PVE wants it, and a known length: PVE takes no

@@ -89,6 +89,16 @@ func (c counter) count(ctx context.Context, err error) error {
 	return err
 }
 
+// waits says whether the call has to wait for its turn. That is no failure, but it
+// is the reconcile's outcome, by which the turn is waited for.
+func (c counter) waits(ctx context.Context, err error) bool {
+	_, waits := proxmox.Turn(err)
+	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok && waits {
+		o.err = err
+	}
+	return waits
+}
+
 func typeOf(err error) string {
 	class := proxmox.ClassOf(err)
 	switch {
@@ -135,9 +145,14 @@ type countingClient[T resource.Managed] struct {
 	counter counter
 }
 
-// Observe with the next client.
+// Observe with the next client. What waits for its turn to be made is left alone,
+// as what exists and is as it should be: a creation that is tried is taken for one
+// that may have been made.
 func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	o, err := c.next.Observe(ctx, mg)
+	if c.counter.waits(ctx, err) {
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	}
 	return o, c.counter.count(ctx, err)
 }
 
@@ -153,12 +168,18 @@ func (c countingClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCr
 // Update with the next client.
 func (c countingClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUpdate, error) {
 	o, err := c.next.Update(ctx, mg)
+	if c.counter.waits(ctx, err) {
+		return o, nil
+	}
 	return o, c.counter.count(ctx, err)
 }
 
 // Delete with the next client.
 func (c countingClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
 	o, err := c.next.Delete(ctx, mg)
+	if c.counter.waits(ctx, err) {
+		return o, nil
+	}
 	return o, c.counter.count(ctx, err)
 }
 

@@ -184,6 +184,54 @@ func TestCounting(t *testing.T) {
 	}
 }
 
+// outOfTurn is the error of a call that has to wait for its turn.
+func outOfTurn(t *testing.T) error {
+	t.Helper()
+	c, err := proxmox.New(proxmox.Config{
+		Endpoints: []string{"https://192.0.2.1"}, Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"},
+		Limits: proxmox.Limits{Tasks: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
+		t.Fatal(err)
+	}
+	err = c.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 101})
+	if _, ok := proxmox.Turn(err); !ok {
+		t.Fatalf("want to have to wait, got %v", err)
+	}
+	return errors.Wrap(err, "cannot go on")
+}
+
+// TestWaitingIsNoFailure sees that nothing fails that only waits for its turn,
+// and that the reconcile knows.
+func TestWaitingIsNoFailure(t *testing.T) {
+	waits, m := outOfTurn(t), metrics.New()
+	c := countingClient[*cluster.Machine]{next: external{err: waits}, counter: counter{m, "c"}}
+	calls := map[string]func(context.Context) error{
+		"Observe": func(ctx context.Context) error {
+			o, err := c.Observe(ctx, nil)
+			if !o.ResourceExists || !o.ResourceUpToDate {
+				t.Error("Observe(): what waits must be left alone")
+			}
+			return err
+		},
+		"Update": func(ctx context.Context) error { _, err := c.Update(ctx, nil); return err },
+		"Delete": func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err },
+	}
+	for name, call := range calls {
+		var o outcome
+		if err := call(withOutcome(t.Context(), &o)); err != nil {
+			t.Errorf("%s(): %v", name, err)
+		}
+		if !errors.Is(o.err, waits) {
+			t.Errorf("%s(): the outcome is %v, want %v", name, o.err, waits)
+		}
+	}
+	compare(t, m, "")
+}
+
 func TestCountingConnect(t *testing.T) {
 	boom := errors.New("boom")
 	m := metrics.New()

@@ -74,13 +74,38 @@ func (e *external) mayBeCreated(ctx context.Context, m Machine, id identity) err
 	if err == nil && lost {
 		e.creation.taken = true // The task found out: somebody has it whom we may not see.
 	}
+	if err == nil && !e.creation.taken {
+		err = e.keepTurn(e.creation)
+	}
 	if err == nil {
 		m.Observation().Phase = v1alpha1.MachinePending
 		return nil
 	}
+	if _, ok := proxmox.Turn(err); ok {
+		m.Observation().Phase = v1alpha1.MachinePending
+		message := "the VM is yet to be created: " + whatFor(err)
+		show(m, xpv2.Creating().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message))
+		return err
+	}
 	m.Observation().Phase = v1alpha1.MachineError
 	show(m, xpv2.Unavailable().WithMessage(err.Error()), refusalCondition(err))
 	return err
+}
+
+// keepTurn keeps the turn of the task that is about to make the VM.
+func (e *external) keepTurn(c *creation) error {
+	if c.source == nil {
+		return e.client.KeepCreate(proxmox.Ref{Node: c.node, VMID: c.identity.VMID})
+	}
+	return e.client.KeepClone(c.source.Ref(), c.identity.VMID)
+}
+
+// whatFor says what a call waits for that has no turn, without what it would do.
+func whatFor(err error) string {
+	if e := (*proxmox.Error)(nil); errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // refusalCondition is the condition that shows why a VM cannot be created.

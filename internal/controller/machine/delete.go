@@ -48,7 +48,9 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	if err := e.tasks.held(m); err != nil {
 		return managed.ExternalDelete{}, err
 	}
-	return managed.ExternalDelete{}, e.destroy(ctx, m)
+	err := e.destroy(ctx, m)
+	e.postponed(m, err)
+	return managed.ExternalDelete{}, err
 }
 
 // worked says whether a task works on the VM, or creates it.

@@ -242,6 +242,10 @@ func (p *pve) Clone(_ context.Context, source proxmox.Ref, o proxmox.CloneOption
 	return upid(source.Node, "qmclone", source.VMID), p.write("Clone", "%s/%d to %d", source.Node, source.VMID, o.NewID)
 }
 
+func (p *pve) KeepCreate(proxmox.Ref) error { return p.call("Keep") }
+
+func (p *pve) KeepClone(proxmox.Ref, int) error { return p.call("Keep") }
+
 func (p *pve) Configure(_ context.Context, ref proxmox.Ref, c proxmox.Change) error {
 	return p.write("Configure", "%d set %s delete %s digest %s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest)
 }

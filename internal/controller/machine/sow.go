@@ -81,7 +81,11 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	if e.tasks.asked(m, "upload "+s.volume(), uploadAgain) {
 		return "", errors.Errorf("image %s was uploaded, but storage '%s' of node %s does not list it", s.name, s.storage, s.node)
 	}
-	return e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
+	u, err := e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
+	if err != nil && !proxmox.IsOutcomeUnknown(err) {
+		e.tasks.unask(m)
+	}
+	return u, err
 }
 
 // unsown says whether the VM has to wait for its image before it starts.

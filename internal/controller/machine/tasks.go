@@ -61,6 +61,7 @@ type taskRecord struct {
 	// asked is what PVE was asked for that it does later, and when; and until
 	// when the VM is left alone.
 	asked   map[string]time.Time
+	asking  string // the last of it
 	resting time.Time
 }
 
@@ -207,8 +208,18 @@ func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
 	if r.asked == nil {
 		r.asked = map[string]time.Time{}
 	}
-	r.asked[what] = t.now()
+	r.asked[what], r.asking = t.now(), what
 	return false
+}
+
+// unask forgets what PVE was to be asked for last, and that the VM was to be left
+// alone for it: nothing was sent.
+func (t *tasks) unask(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	delete(r.asked, r.asking)
+	r.asking, r.resting = "", time.Time{}
 }
 
 // rest leaves a VM alone for a while.

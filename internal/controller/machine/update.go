@@ -23,6 +23,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -31,6 +32,23 @@ import (
 // Update does the next thing that brings the VM nearer to the spec. What takes a
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
+	u, err := e.update(ctx, m)
+	e.postponed(m, err)
+	return u, err
+}
+
+// postponed takes back what was noted of a call that waits for its turn, and shows
+// that it does.
+func (e *external) postponed(m Machine, err error) {
+	if _, ok := proxmox.Turn(err); !ok {
+		return
+	}
+	e.tasks.unask(m)
+	ready := m.GetCondition(xpv2.TypeReady)
+	show(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; the next task of the VM is yet to start: "+whatFor(err), "; ")))
+}
+
+func (e *external) update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
 	p := e.plan
 	if e.vm == nil {
 		return managed.ExternalUpdate{}, errors.New("cannot update a VM that was not looked at")
