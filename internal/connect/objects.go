@@ -77,12 +77,10 @@ func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error
 	if d, ok := o.known(of); ok {
 		return d, nil
 	}
-	at := o.now()
+	at, before := o.now(), o.noted(of)
 	d, version, err := o.fetch(ctx, of)
 	if kerrors.IsNotFound(err) {
 		o.note(of, "")
-	}
-	if kerrors.IsNotFound(err) {
 		return nil, errors.Errorf("cannot read %s: it does not exist", of)
 	}
 	if err != nil {
@@ -90,8 +88,17 @@ func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.read[of], o.version[of] = reading{at: at, data: d}, version
+	if o.version[of] == before { // Otherwise it changed meanwhile, and this may be what it was.
+		o.read[of], o.version[of] = reading{at: at, data: d}, version
+	}
 	return d, nil
+}
+
+// noted is the resource version that was read or seen last.
+func (o *objects) noted(of object) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.version[of]
 }
 
 // note the resource version of an object, empty for none, and forget its content
