@@ -68,6 +68,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, e.lost(ctx, m, c, err)
 	}
 	if err != nil {
+		e.note(m, err)
 		e.refused(m, err)
 		return managed.ExternalCreation{}, err
 	}

@@ -49,7 +49,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 		return managed.ExternalDelete{}, err
 	}
 	err := e.destroy(ctx, m)
-	e.postponed(m, err)
+	e.note(m, err)
 	return managed.ExternalDelete{}, err
 }
 

@@ -193,9 +193,17 @@ type taskView struct {
 
 // lookAtTasks must come before the VM is looked at. In the other order, a task that
 // ends between the two is missed: the VM would be as it was before the task, which
-// would then be started once more.
+// would then be started once more. After a call whose outcome is not known, the
+// tasks are read anew.
 func (e *external) lookAtTasks(ctx context.Context, m Machine) taskView {
-	listed, err := e.inventory.RecentTasks(ctx)
+	read := e.inventory.RecentTasks
+	switch ago := e.tasks.sinceLost(m); {
+	case ago < arrival:
+		return taskView{ours: true}
+	case ago < visibleWithin:
+		read = e.inventory.Tasks
+	}
+	listed, err := read(ctx)
 	return taskView{listed: listed, err: err, ours: e.tasks.running(m, listed)}
 }
 

@@ -361,6 +361,8 @@ func (p *pve) RecentTasks(context.Context) ([]proxmox.Task, error) {
 	return p.tasks, p.call("RecentTasks")
 }
 
+func (p *pve) Tasks(context.Context) ([]proxmox.Task, error) { return p.tasks, p.call("Tasks") }
+
 func (p *pve) Follow(u proxmox.UPID, done func(proxmox.Task)) { p.ends[u] = done }
 
 func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {

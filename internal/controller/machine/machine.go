@@ -78,6 +78,7 @@ type Inventory interface {
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	Tasks(ctx context.Context) ([]proxmox.Task, error)
 	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)

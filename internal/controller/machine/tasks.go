@@ -63,6 +63,9 @@ type taskRecord struct {
 	asked   map[string]time.Time
 	asking  string // the last of it
 	resting time.Time
+
+	// lost is when a call was made last whose outcome is not known.
+	lost time.Time
 }
 
 func newTasks(now func() time.Time) *tasks {
@@ -82,7 +85,7 @@ func (t *tasks) of(m Machine) *taskRecord {
 func (t *tasks) attempt(m Machine) *taskRecord {
 	r := t.of(m)
 	if r.generation != m.GetGeneration() {
-		*r = taskRecord{generation: m.GetGeneration()}
+		*r = taskRecord{generation: m.GetGeneration(), lost: r.lost}
 	}
 	return r
 }
@@ -130,6 +133,24 @@ func (t *tasks) failed(r *taskRecord, err error) {
 
 // visibleWithin is how long PVE's list may lack a task that was started.
 const visibleWithin = time.Minute
+
+// arrival is how long a call whose answer was lost may need to have its effect,
+// less than until the first attempt after a failure.
+const arrival = 800 * time.Millisecond
+
+// lost remembers that nobody knows whether a call has started a task.
+func (t *tasks) lost(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.attempt(m).lost = t.now()
+}
+
+// sinceLost is how long ago that was, longer than anything if it never was.
+func (t *tasks) sinceLost(m Machine) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.now().Sub(t.of(m).lost)
+}
 
 // running says whether a task runs for a Machine. One of some time ago has to be
 // among the tasks that PVE lists: whoever followed it may be gone.

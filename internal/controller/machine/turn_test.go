@@ -17,6 +17,9 @@ limitations under the License.
 package machine
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -87,5 +90,54 @@ func TestTaskWaitsForItsTurn(t *testing.T) {
 	delete(b.errs, "Start")
 	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 {
 		t.Errorf("HA was asked for nothing yet, so it is to be asked now: %v, %v", s, b.writes)
+	}
+}
+
+// lostAnswer is the error of a call that PVE got and whose answer was lost.
+func lostAnswer(t *testing.T) error {
+	t.Helper()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer s.Close()
+	c, err := proxmox.New(proxmox.Config{
+		Endpoints: []string{s.URL}, TLS: proxmox.TLS{InsecureSkipVerify: true},
+		Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Start(context.Background(), proxmox.Ref{Node: "pve1", VMID: 10000})
+	if !proxmox.IsOutcomeUnknown(err) {
+		t.Fatalf("want an error that leaves open what became of the call, got %v", err)
+	}
+	return err
+}
+
+// TestLostAnswer sees that a call whose outcome is not known is looked for in the
+// tasks as they are then, however the Machine comes to be looked at, and made
+// again only if it was not there.
+func TestLostAnswer(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("stopped")
+	b.errs["Start"] = lostAnswer(t)
+	if s := b.reconcile(t.Context()); s.err == nil {
+		t.Fatal("the answer was lost")
+	}
+	started := len(b.writes)
+	looks := func(reason string) {
+		t.Helper()
+		if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != started {
+			t.Errorf("%s: %v, %v", reason, s, b.writes)
+		}
+	}
+	delete(b.errs, "Start")
+	looks("what was sent may still arrive")
+	b.clock.wait(arrival)
+	b.errs["RecentTasks"] = refused(500, "this list is of before the call")
+	b.pve.tasks = []proxmox.Task{{UPID: upid("pve1", "qmstart", 10000), ID: "10000", Running: true}}
+	looks("it has arrived")
+	b.pve.tasks = nil
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != started+1 {
+		t.Errorf("it did not arrive, or came to nothing: %v, %v", s, b.writes)
 	}
 }

@@ -33,13 +33,16 @@ import (
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
 	u, err := e.update(ctx, m)
-	e.postponed(m, err)
+	e.note(m, err)
 	return u, err
 }
 
-// postponed takes back what was noted of a call that waits for its turn, and shows
-// that it does.
-func (e *external) postponed(m Machine, err error) {
+// note an error of a call: that its outcome is not known, or that it waits for its
+// turn. Then what was noted of it is taken back, and shown that it waits.
+func (e *external) note(m Machine, err error) {
+	if proxmox.IsOutcomeUnknown(err) {
+		e.tasks.lost(m)
+	}
 	if _, ok := proxmox.Turn(err); !ok {
 		return
 	}
