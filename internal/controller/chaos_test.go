@@ -24,29 +24,47 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// multitude is how many Machines are made while things break.
-const multitude = 200
+// The operations on Machines that are under way at the same time while things
+// break: as many VMs are made from a template, started with another description,
+// and removed.
+const (
+	creations  = 80
+	changes    = 60
+	removals   = 60
+	operations = creations + changes + removals
+)
+
+// firstOld is the VMID of the first of the VMs that are there before.
+const firstOld = 1000
 
 // Secrets that the chaos uses, which may be found nowhere.
 const (
@@ -174,11 +192,12 @@ func (f *front) lose() {
 type chaos struct {
 	*world
 
-	clock  *shiftedClock
-	fronts []*front
-	ca     *corev1.ConfigMap
-	secret *corev1.Secret
-	log    *logged
+	clock   *shiftedClock
+	metrics *prometheus.Registry
+	fronts  []*front
+	ca      *corev1.ConfigMap
+	secret  *corev1.Secret
+	log     *logged
 }
 
 // logged is all that the provider logs, with debugging.
@@ -205,11 +224,14 @@ func newChaos(t *testing.T, name string, keys map[string]string) *chaos {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenario.Durations = map[string]string{"boot": "100ms", "resources": "200ms", "qmclone": "300ms", "qmstart": "200ms"}
+	scenario.Durations = map[string]string{"boot": "100ms", "resources": "200ms", "qmclone": "300ms", "qmstart": "200ms", "qmdestroy": "200ms"}
+	scenario.Guests = append(scenario.Guests, simulator.ScenarioGuest{
+		VMID: firstOld, Count: changes + removals, Node: "pve1", Blank: true, Config: map[string]string{"name": "old", "memory": "64"},
+	})
 	for i := range scenario.Nodes {
 		scenario.Nodes[i].Memory = "1024G"
 	}
-	c := &chaos{clock: &shiftedClock{}, log: &logged{}}
+	c := &chaos{clock: &shiftedClock{}, log: &logged{}, metrics: prometheus.NewRegistry()}
 	pve := simulator.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1, Clock: c.clock})
 	c.world = &world{T: t, scope: scopes()["Cluster"], name: name, pve: pve, options: c.provider}
 	if c.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
@@ -256,7 +278,11 @@ func (c *chaos) provider(mgr ctrl.Manager) kind.Options {
 	if err != nil {
 		c.Fatal(err)
 	}
-	o.Connections = connect.New(mgr.GetClient(), connect.WithWatcher(watcher), connect.WithMaxAge(time.Hour),
+	o.Metrics = metrics.New()
+	if err := o.Metrics.Register(c.metrics); err != nil {
+		c.Fatal(err)
+	}
+	o.Connections = connect.New(mgr.GetClient(), connect.WithWatcher(watcher), connect.WithMaxAge(time.Hour), connect.WithObserver(o.Metrics.Request),
 		connect.WithInventory(inventory.WithPollInterval(100*time.Millisecond), inventory.WithMaxAge(100*time.Millisecond)))
 	if err := mgr.Add(o.Connections); err != nil {
 		c.Fatal(err)
@@ -264,17 +290,56 @@ func (c *chaos) provider(mgr ctrl.Manager) kind.Options {
 	return o
 }
 
-func (c *chaos) crowd() {
+// machine of the crowd, by its number.
+func (c *chaos) machine(n int, spec v1alpha1.MachineParameters) *cluster.Machine {
+	o := c.meta()
+	o.Name = fmt.Sprintf("%s-%03d", c.name, n)
+	m := &cluster.Machine{ObjectMeta: o, Spec: cluster.MachineSpec{ForProvider: spec}}
+	m.Spec.ForProvider.ShutdownTimeoutSeconds = new(int32(1))
+	m.SetProviderConfigReference(&xpv2.Reference{Name: c.name})
+	return m
+}
+
+// adopt the VMs that are there, as they are.
+func (c *chaos) adopt() {
 	c.Helper()
-	for i := range multitude {
-		o := c.meta()
-		o.Name = fmt.Sprintf("%s-%03d", c.name, i)
-		m := &cluster.Machine{ObjectMeta: o, Spec: cluster.MachineSpec{ForProvider: ubuntu()}}
-		m.Spec.ForProvider.ShutdownTimeoutSeconds = new(int32(1))
-		m.SetProviderConfigReference(&xpv2.Reference{Name: c.name})
+	for i := range changes + removals {
+		m := c.machine(i, v1alpha1.MachineParameters{PowerState: new(v1alpha1.PowerStateStopped)})
+		meta.SetExternalName(m, strconv.Itoa(firstOld+i))
 		if err := c.kube.Create(c.Context(), m); err != nil {
 			c.Fatal(err)
 		}
+	}
+	c.until("all VMs are adopted", func() bool {
+		_, ready := c.machines()
+		return ready == changes+removals
+	})
+}
+
+// operate on all Machines at once.
+func (c *chaos) operate() {
+	c.Helper()
+	for i := range max(creations, changes, removals) {
+		if i < creations {
+			c.must(c.kube.Create(c.Context(), c.machine(changes+removals+i, ubuntu())))
+		}
+		if i < changes {
+			patch := `{"spec":{"forProvider":{"powerState":"Running","description":"` + chaotic + `"}}}`
+			c.must(c.kube.Patch(c.Context(), c.machine(i, v1alpha1.MachineParameters{}), client.RawPatch(types.MergePatchType, []byte(patch))))
+		}
+		if i < removals {
+			c.must(c.kube.Delete(c.Context(), c.machine(changes+i, v1alpha1.MachineParameters{})))
+		}
+	}
+}
+
+// chaotic is what VMs that are changed say of themselves then.
+const chaotic = "changed in the chaos"
+
+func (c *chaos) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
 	}
 }
 
@@ -322,10 +387,35 @@ func (c *chaos) machines() (all []cluster.Machine, ready int) {
 	return l.Items, ready
 }
 
-// progress waits until so many VMs exist.
+// progress waits until so many operations have had their effect.
 func (c *chaos) progress(n int) {
 	c.Helper()
-	c.until(fmt.Sprintf("%d VMs exist", n), func() bool { return len(c.ours()) >= n })
+	c.until(fmt.Sprintf("%d operations are done", n), func() bool {
+		done := 0
+		for _, n := range c.done() {
+			done += n
+		}
+		return done >= n
+	})
+}
+
+// done counts the operations that have had their effect.
+func (c *chaos) done() map[string]int {
+	all := map[string]int{"removed": changes + removals}
+	c.pve.Edit(func(s *simulator.State) {
+		for id, g := range s.Guests {
+			switch {
+			case id >= 10000:
+				all["made"]++
+			case id >= firstOld && id < firstOld+changes+removals:
+				all["removed"]--
+			}
+			if id < 9000 && strings.TrimSpace(g.Config["description"]) == chaotic {
+				all["changed"]++
+			}
+		}
+	})
+	return all
 }
 
 // update an object that the provider reads.
@@ -364,26 +454,48 @@ func (c *chaos) rotate() {
 	c.update(c.secret)
 }
 
-// settle waits until all Machines are ready, and sees that nothing was done twice.
+// settle waits until all Machines are ready, and sees that nothing is lost and
+// nothing was done twice.
 func (c *chaos) settle() {
 	c.Helper()
-	c.until("all Machines are ready", func() bool {
-		_, ready := c.machines()
-		return ready == multitude
+	c.until("all Machines are ready or gone", func() bool {
+		all, ready := c.machines()
+		return ready == creations+changes && len(all) == ready
 	})
-	if n := len(c.ours()); n != multitude {
-		c.Errorf("there are %d VMs, want %d", n, multitude)
+	if diff := cmp.Diff(map[string]int{"made": creations, "changed": changes, "removed": removals}, c.done()); diff != "" {
+		c.Errorf("operations that had their effect: -want, +got:\n%s", diff)
 	}
-	done := map[string]int{}
+	ended, failed := map[string]int{}, []string{}
 	for _, t := range c.pve.Tasks() {
-		if t.Exit == "OK" {
-			done[t.Type]++
+		if ended[t.Type]++; t.Exit != "OK" {
+			failed = append(failed, fmt.Sprintf("%s %s: %s", t.Type, t.ID, t.Exit))
 		}
 	}
-	if done["qmclone"] != multitude || done["qmstart"] != multitude {
-		c.Errorf("tasks that succeeded are %v, want %d clones and starts", done, multitude)
+	want := map[string]int{"qmclone": creations, "qmstart": creations + changes, "qmdestroy": removals}
+	if diff := cmp.Diff(want, ended); diff != "" || len(failed) > 0 {
+		c.Errorf("tasks: -want, +got:\n%s\nfailed: %q", diff, failed)
 	}
+	c.describedOnce()
 	c.keepsSecrets()
+}
+
+// describedOnce sees that no change was made a second time.
+func (c *chaos) describedOnce() {
+	c.Helper()
+	times := map[string]int{}
+	for _, r := range c.pve.Requests() {
+		if r.Params["description"] == chaotic && r.Status == http.StatusOK {
+			times[r.Path]++
+		}
+	}
+	for path, n := range times {
+		if n > 1 {
+			c.Errorf("%s was changed %d times", path, n)
+		}
+	}
+	if len(times) == 0 {
+		c.Error("no change was seen")
+	}
 }
 
 // keepsSecrets sees that nothing that the provider writes has a secret in it.
@@ -401,8 +513,11 @@ func (c *chaos) keepsSecrets() {
 		}
 		fmt.Fprintf(&b, "%+v\n", l)
 	}
-	if !strings.Contains(b.String(), "Creating VM") {
-		c.Error("nothing was logged for debugging")
+	c.measured(&b)
+	for _, seen := range []string{"Creating VM", "proxmox_operator_api_requests_total"} {
+		if !strings.Contains(b.String(), seen) {
+			c.Errorf("there is no %s in what was written", seen)
+		}
 	}
 	for _, secret := range []string{simulator.TestSecret, newToken, "PVE:crossplane@pve:", "password=" + oldPassword, `"` + oldPassword + `"`} {
 		if i := strings.Index(b.String(), secret); i >= 0 {
@@ -412,22 +527,35 @@ func (c *chaos) keepsSecrets() {
 	}
 }
 
+// measured are all metrics, and those of the libraries.
+func (c *chaos) measured(to io.Writer) {
+	c.Helper()
+	for _, r := range []prometheus.Gatherer{c.metrics, ctrlmetrics.Registry} {
+		families, err := r.Gather()
+		c.must(err)
+		for _, f := range families {
+			fmt.Fprintln(to, f)
+		}
+	}
+}
+
 // TestChaos ends a ticket, changes from a password to a token and rotates that,
-// replaces the CA and loses the first endpoint while Machines are made: each
-// becomes one VM all the same.
+// replaces the CA and loses the first endpoint while Machines are made, changed
+// and removed: each operation is done all the same, and once.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	c := newChaos(t, "chaos", map[string]string{"username": "crossplane@pve", "password": oldPassword})
-	c.crowd()
-	c.progress(multitude / 10)
+	c.adopt()
+	c.operate()
+	c.progress(operations / 10)
 	c.clock.shift(3 * time.Hour) // A ticket lives for two.
-	c.progress(multitude / 5)
+	c.progress(operations / 5)
 	c.useToken()
-	c.progress(multitude * 2 / 5)
+	c.progress(operations * 2 / 5)
 	c.rotate()
-	c.progress(multitude * 3 / 5)
+	c.progress(operations * 3 / 5)
 	c.replaceCA()
-	c.progress(multitude * 4 / 5)
+	c.progress(operations * 4 / 5)
 	c.fronts[0].lose()
 	c.settle()
 }
