@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -132,17 +132,17 @@ func TestWatchIsMadeAgain(t *testing.T) {
 		defer w.close()
 		w.kube.err = errors.New("forbidden")
 		w.watch(siteA, []object{thePVE})
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if n := len(w.kube.made); n < 12 || n > 24 {
 			t.Errorf("who may not watch asked %d times in an hour, want about once in five minutes", n)
 		}
 		w.kube.err, w.kube.made = nil, nil
-		time.Sleep(lastRewatch)
+		<-time.After(lastRewatch)
 		if len(w.kube.made) != 1 {
 			t.Fatalf("%d watches were made, want one", len(w.kube.made))
 		}
 		w.kube.made[0].Stop()
-		time.Sleep(firstRewatch)
+		<-time.After(firstRewatch)
 		synctest.Wait()
 		if len(w.kube.made) != 2 {
 			t.Error("a watch that has ended is made again at once: API servers end them")

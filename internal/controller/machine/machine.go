@@ -53,6 +53,7 @@ type Client interface {
 	Tasks
 	Power
 	Places
+	Turns
 
 	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
@@ -62,12 +63,16 @@ type Client interface {
 
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
-	KeepCreate(ref proxmox.Ref) error
-	KeepClone(source proxmox.Ref, newID int) error
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
 	ConfigureAsync(ctx context.Context, ref proxmox.Ref, change proxmox.Change) (proxmox.UPID, error)
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// Turns is the part of a Client that keeps turns for the tasks that make VMs.
+type Turns interface {
+	KeepCreate(ref proxmox.Ref) error
+	KeepClone(source proxmox.Ref, newID int) error
 }
 
 // An Inventory answers what all Machines of a cluster ask.

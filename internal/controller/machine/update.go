@@ -32,9 +32,9 @@ import (
 // Update does the next thing that brings the VM nearer to the spec. What takes a
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
-	u, err := e.update(ctx, m)
+	err := e.update(ctx, m)
 	e.note(m, err)
-	return u, err
+	return managed.ExternalUpdate{}, err
 }
 
 // note an error of a call: that its outcome is not known, or that it waits for its
@@ -51,32 +51,32 @@ func (e *external) note(m Machine, err error) {
 	show(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; the next task of the VM is yet to start: "+whatFor(err), "; ")))
 }
 
-func (e *external) update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
+func (e *external) update(ctx context.Context, m Machine) error {
 	p := e.plan
 	if e.vm == nil {
-		return managed.ExternalUpdate{}, errors.New("cannot update a VM that was not looked at")
+		return errors.New("cannot update a VM that was not looked at")
 	}
 	if len(p.refusals) > 0 {
-		return managed.ExternalUpdate{}, errors.New(strings.Join(p.refusals, "; "))
+		return errors.New(strings.Join(p.refusals, "; "))
 	}
 	if err := kind.Annotate(ctx, e.kube, m, p.notes); err != nil {
-		return managed.ExternalUpdate{}, err
+		return err
 	}
 	if e.vm.suspended() {
-		return managed.ExternalUpdate{}, e.afterChanges(ctx, m)
+		return e.afterChanges(ctx, m)
 	}
 	if err := e.provenFree(ctx, p.attached(e.vm.Config)); err != nil {
 		e.tasks.refused(m, err)
-		return managed.ExternalUpdate{}, err
+		return err
 	}
 	if u, err := e.sow(ctx, m); u != "" || err != nil {
-		return managed.ExternalUpdate{}, e.start(m)(u, err)
+		return e.start(m)(u, err)
 	}
 	if p.change.Allocates {
-		return managed.ExternalUpdate{}, e.start(m)(e.client.ConfigureAsync(ctx, e.vm.Ref, e.change()))
+		return e.start(m)(e.client.ConfigureAsync(ctx, e.vm.Ref, e.change()))
 	}
 	if err := e.configure(ctx, m); err != nil {
-		return managed.ExternalUpdate{}, err
+		return err
 	}
 	for _, s := range p.errands {
 		if s.call == nil {
@@ -84,16 +84,16 @@ func (e *external) update(ctx context.Context, m Machine) (managed.ExternalUpdat
 		}
 		u, err := s.call(ctx)
 		if err != nil || u != "" {
-			return managed.ExternalUpdate{}, e.start(m)(u, err)
+			return e.start(m)(u, err)
 		}
 	}
 	if u, err := e.weed(ctx, m, p.weeds); u != "" || err != nil {
-		return managed.ExternalUpdate{}, e.start(m)(u, err)
+		return e.start(m)(u, err)
 	}
 	if p.unsown() {
-		return managed.ExternalUpdate{}, nil
+		return nil
 	}
-	return managed.ExternalUpdate{}, e.afterChanges(ctx, m)
+	return e.afterChanges(ctx, m)
 }
 
 // restTime is how long a VM that reboots is left alone: PVE starts it some time
