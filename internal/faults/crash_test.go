@@ -32,8 +32,13 @@ import (
 // certificates of all clusters: to make them takes longer than a run.
 var certificates *simulator.Certificates //nolint:gochecknoglobals // Set once by TestMain.
 
-// all is whether everything is run, not only a part.
-var all = os.Getenv("FAULTS") == "all" //nolint:gochecknoglobals // A constant.
+// Which part is run: everything, all deaths and many faults, or a few of each.
+//
+//nolint:gochecknoglobals // Constants.
+var (
+	all  = os.Getenv("FAULTS") == "all"
+	many = all || os.Getenv("FAULTS") == "many"
+)
 
 func TestMain(m *testing.M) {
 	var err error
@@ -54,7 +59,7 @@ func TestCrashes(t *testing.T) {
 			t.Log(s.reason)
 			deeds := live(t, newWorld(t, s, 0), s)
 			step := 1
-			if !all {
+			if !many {
 				step = max(1, len(deeds)/8)
 			}
 			for k := 1; k <= len(deeds); k += step {

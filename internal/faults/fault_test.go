@@ -139,7 +139,7 @@ func (s scenario) faults(calls []call) map[string]simulator.Fault {
 	for _, name := range slices.Sorted(maps.Keys(classes())) {
 		c := classes()[name]
 		for _, k := range slices.DeleteFunc(slices.Clone(calls), func(k call) bool { return !c.hits(k) }) {
-			if n++; !all && n%sample != 0 {
+			if n++; n%sample() != 0 {
 				continue
 			}
 			runs[fmt.Sprintf("%s/%s %s %d", name, k.method, k.path, k.skip)] = c.at(k, 1)
@@ -151,5 +151,13 @@ func (s scenario) faults(calls []call) map[string]simulator.Fault {
 	return runs
 }
 
-// sample is which part of all faults is let happen where not all are.
-const sample = 40
+// sample is which part of all faults is let happen: each of so many.
+func sample() int {
+	switch {
+	case all:
+		return 1
+	case many:
+		return 7
+	}
+	return 40
+}
