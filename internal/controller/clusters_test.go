@@ -562,7 +562,7 @@ func machineInTrouble(w *world) {
 
 	var bridges map[string]*simulator.Interface
 	w.onNode("pve2", func(s *simulator.Node) { bridges, s.Interfaces = s.Interfaces, map[string]*simulator.Interface{} })
-	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkError, "network 'vmbr0' not found on node pve2")
+	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkError, "bridge 'vmbr0' not found on node pve2")
 	w.onNode("pve2", func(s *simulator.Node) { s.Interfaces = bridges })
 	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
 

@@ -82,7 +82,7 @@ func (e *external) lostBridges(ctx context.Context) string {
 	for _, b := range there {
 		delete(wanted, b.Name)
 	}
-	return sentences(wanted, "network '%s' not found on node "+e.vm.Node+", or the user may not use it")
+	return sentences(wanted, "bridge '%s' not found on node "+e.vm.Node+", or the user may not use it")
 }
 
 // fullAt is the part of a storage from which on it is called full.
