@@ -610,8 +610,10 @@ type MachinePlacement struct {
 	MinFreeMemory *resource.Quantity `json:"minFreeMemory,omitempty"`
 
 	// MinFreeStorage that each storage of the VM must keep, as a quantity of
-	// bytes, 0 to 1Pi. The whole size of new disks counts, those of thin storages
-	// too. Default: a twentieth of the storage, at most 10Gi.
+	// bytes, 0 to 1Pi. The whole size of new disks counts, on thin storages too.
+	// Default: a twentieth of the storage, at most 10Gi; thin storages that are
+	// not that full then take new disks of up to their own size where no node has
+	// room for the whole of them.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('0')) >= 0 && quantity(string(self)).compareTo(quantity('1Pi')) <= 0",messageExpression="'placement.minFreeStorage %s is not a quantity of 0 to 1Pi'.format([self])"
 	MinFreeStorage *resource.Quantity `json:"minFreeStorage,omitempty"`

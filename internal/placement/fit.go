@@ -168,7 +168,7 @@ func memory(p problem, n Node) Rejection {
 		return Rejection{}
 	}
 	l := p.loads[n.Name]
-	available := n.Memory - max(l.runningMemory, n.UsedMemory) - memoryReserve(p.Rules, n.Memory)
+	available := n.Memory - l.taken(n.UsedMemory) - memoryReserve(p.Rules, n.Memory)
 	if p.Memory <= available {
 		return Rejection{}
 	}
@@ -205,19 +205,68 @@ func cpus(p problem, n Node) Rejection {
 
 // room on each storage for all disks of the VM together.
 func room(p problem, n Node) Rejection {
-	needs := map[string]int64{}
-	for _, d := range p.Disks {
-		needs[d.Storage] += d.Bytes
-	}
-	for _, name := range sortedKeys(needs) {
-		s := n.Storages[name]
-		if s.Size == 0 || needs[name] == 0 {
-			continue
-		}
-		available := s.Size - s.Used - p.loads[n.Name].disks[name] - storageReserve(p.Rules, s.Size)
-		if needs[name] > available {
-			return against(Resources, "storage '%s': %d MiB requested, %d MiB available", name, needs[name]/mib, max(available, 0)/mib)
+	for _, d := range p.demands(n) {
+		if !d.fits() && !d.fitsThinly(p.Rules) {
+			return Rejection{Kind: Resources, Reason: d.String()}
 		}
 	}
 	return Rejection{}
+}
+
+// tight is the first storage that has room for the VM only because it is thin.
+func (p problem) tight(n Node) string {
+	for _, d := range p.demands(n) {
+		if !d.fits() {
+			return d.String()
+		}
+	}
+	return ""
+}
+
+// A demand is what all disks of the VM need of one storage.
+type demand struct {
+	name  string
+	thin  bool
+	bytes int64
+
+	// coming are disks of others that do not show in PVE yet.
+	coming int64
+
+	// usable is the size of the storage without its headroom, and free what is
+	// not used of that.
+	usable, free int64
+}
+
+// demands on the storages whose size is known, in the order of their names.
+func (p problem) demands(n Node) []demand {
+	bytes := map[string]int64{}
+	for _, d := range p.Disks {
+		bytes[d.Storage] += d.Bytes
+	}
+	var all []demand
+	for _, name := range sortedKeys(bytes) {
+		s := n.Storages[name]
+		if s.Size == 0 || bytes[name] == 0 {
+			continue
+		}
+		usable := s.Size - storageReserve(p.Rules, s.Size)
+		all = append(all, demand{
+			name: name, thin: s.Thin, bytes: bytes[name], coming: p.loads[n.Name].disks[name], usable: usable, free: usable - s.Used,
+		})
+	}
+	return all
+}
+
+func (d demand) fits() bool { return d.bytes <= d.free-d.coming }
+
+// fitsThinly says whether a thin storage takes disks that may outgrow it one day.
+// One that is full does not, nor one that they outgrow by themselves, nor any if
+// the user says how much has to stay free.
+func (d demand) fitsThinly(r v1alpha1.MachinePlacement) bool {
+	return d.thin && r.MinFreeStorage == nil && d.free > 0 && d.bytes+d.coming <= d.usable
+}
+
+// String has the numbers.
+func (d demand) String() string {
+	return fmt.Sprintf("storage '%s': %d MiB requested, %d MiB available", d.name, d.bytes/mib, max(d.free-d.coming, 0)/mib)
 }

@@ -35,6 +35,9 @@ type load struct {
 	runningMemory int64
 	runningCPUs   int
 
+	// Of those that run and do not show in what the node uses yet.
+	comingMemory int64
+
 	// disks that do not show in PVE yet, by storage.
 	disks map[string]int64
 }
@@ -70,4 +73,11 @@ func (l *load) add(o Occupant) {
 		l.runningMemory += o.Memory
 		l.runningCPUs += o.CPUs
 	}
+	if o.Runs && o.Coming {
+		l.comingMemory += o.Memory
+	}
 }
+
+// taken is the memory of a node that is not free for others: what is assigned to
+// the VMs that run, or what is in use if that is more.
+func (l *load) taken(used int64) int64 { return max(l.runningMemory, used+l.comingMemory) }

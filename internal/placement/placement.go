@@ -126,6 +126,10 @@ type Storage struct {
 	// Shared storages are the same on all nodes.
 	Shared bool
 
+	// Thin storages take more than they have room for: disks use what is written
+	// to them only.
+	Thin bool
+
 	// Content types that the storage takes.
 	Content []string
 
@@ -146,6 +150,10 @@ type Occupant struct {
 
 	// Runs says whether the occupant runs or is about to.
 	Runs bool
+
+	// Coming says that what the occupant is going to use does not show in what
+	// its node uses yet.
+	Coming bool
 
 	// CPUs of the occupant, and Memory assigned to it in bytes.
 	CPUs   int

@@ -280,7 +280,17 @@ func resourceCases() map[string]testCase {
 			s.Rules.Nodes = []string{"pve1"}
 			s.occupy("pve1", 64, func(o *Occupant) { o.Runs = false })
 		}, node: "pve1"},
-		"InUse":         {reason: "Memory that is in use is not free, whoever uses it.", change: func(s *situation) { s.Rules.Nodes = []string{"pve1"}; s.node("pve1").UsedMemory = 60 * gib }, kind: Resources, err: "2048 MiB available"},
+		"InUse": {reason: "Memory that is in use is not free, whoever uses it.", change: func(s *situation) { s.Rules.Nodes = []string{"pve1"}; s.node("pve1").UsedMemory = 60 * gib }, kind: Resources, err: "2048 MiB available"},
+		"Coming": {reason: "What has just been placed comes on top of what is in use.", change: func(s *situation) {
+			s.Rules.Nodes = []string{"pve1"}
+			s.node("pve1").UsedMemory = 50 * gib
+			s.occupy("pve1", 10, func(o *Occupant) { o.Coming = true })
+		}, kind: Resources, err: "memory 4096 MiB requested, 2048 MiB available"},
+		"ComingWeighs": {reason: "And it weighs on top of that.", change: func(s *situation) {
+			s.node("pve1").UsedMemory, s.node("pve2").UsedMemory, s.node("pve3").UsedMemory = 40*gib, 10*gib, 13*gib
+			s.occupy("pve2", 4, func(o *Occupant) { o.Coming = true })
+			s.occupy("pve1", 8, func(o *Occupant) { o.Coming = true })
+		}, node: "pve3"},
 		"MinFreeMemory": {reason: "The user may want more headroom.", change: func(s *situation) { s.Rules.MinFreeMemory = quantity("29Gi") }, node: "pve1", others: map[string]string{"pve2": "memory 4096 MiB requested, 3072 MiB available"}},
 		"NoHeadroom": {reason: "Or none.", change: func(s *situation) {
 			s.Rules.Nodes = []string{"pve1"}
@@ -323,6 +333,10 @@ func storageCases() map[string]testCase {
 			s.occupy(node, 0, func(o *Occupant) { o.Disks = []Disk{{Storage: name, Bytes: gigabytes * gib}} })
 		}
 	}
+	thin := func(node string) func(*situation) {
+		return func(s *situation) { s.storage(node, "local-lvm", func(v *Storage) { v.Thin = true }) }
+	}
+	alone := func(s *situation) { s.nodes = s.nodes[:1] }
 	return map[string]testCase{
 		"Absent":        {reason: "The storage must be on the node.", change: with(disk("local-lvm", 1), func(s *situation) { delete(s.node("pve1").Storages, "local-lvm") }), node: "pve2", others: map[string]string{"pve1": "storage 'local-lvm' not found"}},
 		"Nowhere":       {reason: "A storage that no node has is the same everywhere.", change: disk("fast", 1), kind: Missing, err: "no node can take the VM: pve1, pve2, pve3: storage 'fast' not found"},
@@ -338,6 +352,12 @@ func storageCases() map[string]testCase {
 		"PendingShared": {reason: "On a shared storage they do for all nodes.", change: with(disk("ceph", 500), pending("pve2", "ceph", 600)), kind: Resources, err: "storage 'ceph': 512000 MiB requested, 399360 MiB available"},
 		"MinFree":       {reason: "The user may want more left free.", change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 40), func(s *situation) { s.Rules.MinFreeStorage = quantity("50Gi") }), node: "pve2"},
 		"NoMinFree":     {reason: "Or nothing.", change: with(disk("local-lvm", 100), func(s *situation) { s.Rules.MinFreeStorage = quantity("0") }), node: "pve1"},
+		"ThinLast":      {reason: "A thin storage that disks may outgrow is taken last, whatever is preferred.", change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 80), thin("pve1"), func(s *situation) { s.occupy("pve2", 20); s.occupy("pve3", 20) }), node: "pve2", others: map[string]string{"pve1": "storage 'local-lvm': 20480 MiB requested, 15360 MiB available, but it is thin"}},
+		"ThinOnly":      {reason: "But it is taken: PVE takes them as well.", change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 80), thin("pve1"), alone), node: "pve1", says: "but it is thin"},
+		"ThinFull":      {reason: "One that is full by now is not.", change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 95), thin("pve1"), alone), kind: Resources, err: "storage 'local-lvm': 20480 MiB requested, 0 MiB available"},
+		"ThinTooSmall":  {reason: "Nor is one that the disks outgrow by themselves.", change: with(disk("local-lvm", 96), thin("pve1"), alone), kind: Resources, err: "98304 MiB requested, 97280 MiB available"},
+		"ThinPending":   {reason: "Nor with those that are being made.", change: with(disk("local-lvm", 50), pending("pve1", "local-lvm", 60), thin("pve1"), alone), kind: Resources, err: "storage 'local-lvm': 51200 MiB requested, 35840 MiB available"},
+		"ThinMinFree":   {reason: "Whoever says what has to stay free means it.", change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 80), thin("pve1"), alone, func(s *situation) { s.Rules.MinFreeStorage = quantity("1Gi") }), kind: Resources, err: "20480 MiB requested, 19456 MiB available"},
 		"UnknownSize":   {reason: "A size that is hidden refuses nothing.", change: with(disk("local-lvm", 500), func(s *situation) { s.storage("pve3", "local-lvm", func(v *Storage) { v.Size = 0 }) }), node: "pve3"},
 	}
 }

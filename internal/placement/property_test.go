@@ -40,7 +40,7 @@ func (r random) nodes() []Node {
 			CPUs: 4 << r.IntN(5), Memory: int64(8+r.IntN(120)) * gib, Bridges: []string{"vmbr0", r.pick("vmbr1", "vmbr2")},
 			Labels: map[string]string{"zone": r.pick("a", "b")},
 			Storages: map[string]Storage{
-				"local-lvm": {Active: r.IntN(8) > 0, Content: []string{"images"}, Size: 200 * gib, Used: r.Int64N(200) * gib},
+				"local-lvm": {Active: r.IntN(8) > 0, Content: []string{"images"}, Size: 200 * gib, Used: r.Int64N(200) * gib, Thin: r.IntN(2) == 0},
 				"ceph":      {Active: true, Shared: true, Content: []string{"images"}, Size: 900 * gib},
 			},
 		}
@@ -162,7 +162,7 @@ func broken(q Request, n Node, occupants []Occupant) string {
 		return "the memory is full"
 	case q.Rules.CPUOvercommitPercent != nil && cpus*100 > int64(n.CPUs)*int64(*q.Rules.CPUOvercommitPercent):
 		return "the CPUs are full"
-	case !storage.Active || q.Disks[0].Bytes > 0 && storage.Used+disks[q.Disks[0].Storage] > storage.Size:
+	case !storage.Active || q.Disks[0].Bytes > 0 && outgrown(storage, disks[q.Disks[0].Storage]):
 		return "the storage is full or away"
 	case !slices.Contains(n.Bridges, q.Bridges[0]):
 		return "the bridge is not there"
@@ -170,6 +170,14 @@ func broken(q Request, n Node, occupants []Occupant) string {
 		return "the labels do not match"
 	}
 	return brokenAffinity(q, n, occupants)
+}
+
+// outgrown storages are full; thin ones may only be outgrown by what is in them.
+func outgrown(s Storage, disks int64) bool {
+	if s.Thin {
+		return s.Used >= s.Size || disks > s.Size
+	}
+	return s.Used+disks > s.Size
 }
 
 // brokenRule between the VM and another.

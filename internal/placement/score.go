@@ -27,6 +27,10 @@ import (
 type candidate struct {
 	node Node
 
+	// tight is the thin storage that the disks may outgrow one day. It counts more
+	// than any preference.
+	tight string
+
 	// penalty by the preferences of the user, which count more than the strategy.
 	penalty int
 
@@ -42,10 +46,10 @@ type candidate struct {
 
 func (p problem) candidate(n Node) candidate {
 	l := p.loads[n.Name]
-	assigned := float64(max(l.memory, n.UsedMemory))
+	assigned := float64(l.taken(n.UsedMemory) + l.memory - l.runningMemory)
 	all := float64(max(n.Memory, 1)) // Nodes whose memory is not known come last, the emptiest first.
 	return candidate{
-		node: n, penalty: p.penalty(n.Name), guests: l.guests,
+		node: n, tight: p.tight(n), penalty: p.penalty(n.Name), guests: l.guests,
 		share: (assigned + float64(p.Memory)) / all, middle: (assigned + float64(p.Memory)/2) / all,
 	}
 }
@@ -60,6 +64,9 @@ func (p problem) strategy() v1alpha1.PlacementStrategy {
 // compare says which of two candidates is better: less than zero for a. Equal
 // ones keep the order of their names.
 func (p problem) compare(a, b candidate) int {
+	if a.tight != "" != (b.tight != "") {
+		return cmp.Compare(len(a.tight), len(b.tight)) // One of them has none.
+	}
 	if c := cmp.Compare(a.penalty, b.penalty); c != 0 {
 		return c
 	}
@@ -76,6 +83,9 @@ func (p problem) compare(a, b candidate) int {
 // explain the rank of a candidate.
 func (p problem) explain(c candidate) string {
 	s := fmt.Sprintf("%s: ", p.strategy())
+	if c.tight != "" {
+		s += c.tight + ", but it is thin; "
+	}
 	if c.penalty > 0 {
 		s += fmt.Sprintf("%d times against a preference, ", c.penalty)
 	}

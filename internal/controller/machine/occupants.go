@@ -76,10 +76,10 @@ func settled(g proxmox.Guest) bool {
 
 // occupantOf a Machine, if it has a VM or a node to have one on.
 func occupantOf(m Machine, g proxmox.Guest, bookings map[types.UID]booking, guests map[int]proxmox.Guest, d defaults) (placement.Occupant, bool) {
-	o := occupant(g)
+	o, was := occupant(g), settled(g)
 	b, booked := bookings[m.GetUID()]
 	switch {
-	case settled(g):
+	case was:
 	case booked:
 		o = b.Occupant
 	case m.GetAnnotations()[AnnotationNode] != "" && !meta.WasDeleted(m):
@@ -88,6 +88,7 @@ func occupantOf(m Machine, g proxmox.Guest, bookings map[types.UID]booking, gues
 	}
 	o.Node = cmp.Or(m.GetAnnotations()[AnnotationTarget], o.Node)
 	o.Runs = o.Runs || !meta.WasDeleted(m) && runs(m.Parameters())
+	o.Coming = o.Runs && (!was || g.Status == "stopped")
 	o.ID, o.Namespace, o.Labels = string(m.GetUID()), m.GetNamespace(), m.GetLabels()
 	o.Rules = rulesOf(m)
 	return o, o.Node != ""

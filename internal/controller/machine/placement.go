@@ -111,6 +111,9 @@ func (c *creation) request(m Machine, why string) placement.Request {
 	for _, v := range media(m.Parameters()) {
 		r.Disks = append(r.Disks, placement.Disk{Storage: v.storage(), Content: v.content})
 	}
+	for _, name := range c.storages() { // Drives of firmware and cloud-init need no room to speak of.
+		r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: contentImages})
+	}
 	if c.source != nil {
 		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
 		if !c.source.Shared && !c.roams() {
@@ -147,13 +150,24 @@ func (c *creation) room() []placement.Disk {
 		if err != nil {
 			continue
 		}
-		room := placement.Disk{Storage: d.Storage(), Content: contentImages}
-		if size, _ := d.Size(); fullClone(c.Clone, c.source) {
-			room.Bytes = int64(max(size, diskSize(declared[device])))
-		}
-		all = append(all, room)
+		all = append(all, c.clonedRoom(d, declared[device])...)
 	}
 	return all
+}
+
+// clonedRoom for a disk of the source: where its clone is made, and where the spec
+// has it moved from there.
+func (c *creation) clonedRoom(d proxmox.Disk, declared v1alpha1.MachineDisk) []placement.Disk {
+	size, _ := d.Size()
+	bytes := int64(max(size, diskSize(declared)))
+	made := placement.Disk{Storage: d.Storage(), Content: contentImages}
+	if fullClone(c.Clone, c.source) {
+		made.Bytes = bytes
+	}
+	if to := value(declared.Storage); to != "" && to != made.Storage {
+		return []placement.Disk{made, {Storage: to, Content: contentImages, Bytes: bytes}}
+	}
+	return []placement.Disk{made}
 }
 
 // bridges that the networks of a VM need.

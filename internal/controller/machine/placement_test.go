@@ -178,6 +178,41 @@ func TestPlaceMachine(t *testing.T) {
 			setup: func(b *bench) { b.storages[0].MaxDisk, b.storages[0].Disk = 100*gib, 90*gib },
 			node:  "pve2", says: "storage 'local-lvm': 20480 MiB requested, 5120 MiB available",
 		},
+		"MovedDisk": {
+			reason: "A disk of a clone needs room where the spec has it moved to as well.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Template = template("debian")
+				m.Spec.ForProvider.Clone = &v1alpha1.MachineClone{Full: new(true)}
+				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root", Storage: new("local-lvm")}}
+			},
+			setup: func(b *bench) {
+				b.vms[9000] = templateVM()
+				b.vms[9000].config = map[string]string{"name": "debian", "template": "1", "scsi0": "ceph:base-9000-disk-0,size=8G", "boot": "order=scsi0"}
+				b.storages[0].MaxDisk, b.storages[0].Disk = 100*gib, 90*gib
+			},
+			node: "pve2", says: "storage 'local-lvm': 8192 MiB requested, 5120 MiB available",
+		},
+		"FirmwareStorage": {
+			reason: "The drives of firmware need their storage too.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.TPM = &v1alpha1.MachineTPM{Storage: new("fast")}
+			},
+			setup: func(b *bench) {
+				b.storages = append(b.storages, proxmox.Storage{Name: "fast", Node: "pve2", Content: []string{"images"}})
+			},
+			node: "pve2", says: "storage 'fast' not found",
+		},
+		"ThinStorage": {
+			reason: "A thin storage takes what may outgrow it one day, if no node has one that cannot be outgrown.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("20G")}}
+			},
+			setup: func(b *bench) {
+				b.storages[0].Type, b.storages[0].MaxDisk, b.storages[0].Disk = "lvmthin", 100*gib, 90*gib
+				b.storages[1].Type, b.storages[1].MaxDisk, b.storages[1].Disk = "lvm", 100*gib, 90*gib
+			},
+			node: "pve1", says: "storage 'local-lvm': 20480 MiB requested, 5120 MiB available, but it is thin; 2 % of its memory",
+		},
 		"LocalTemplate": {
 			reason: "A clone of a template on local storage is made where that is.",
 			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Template = template("debian") },
@@ -405,6 +440,11 @@ func TestOccupants(t *testing.T) {
 		o.Node, o.CPUs, o.Memory = node, cpus, memory
 		return []placement.Occupant{o}
 	}
+	comes := func(node string, cpus int, memory int64) []placement.Occupant {
+		o := at(node, cpus, memory)
+		o[0].Coming = true
+		return o
+	}
 	cases := map[string]struct {
 		reason   string
 		guests   []proxmox.Guest
@@ -418,22 +458,22 @@ func TestOccupants(t *testing.T) {
 		"Ours":     {reason: "A Machine's VM is where it is, whatever was chosen once.", guests: []proxmox.Guest{listed}, machines: []Machine{machine(nil)}, want: at("pve1", 2, 8*gib)},
 		"OursStopped": {
 			reason: "One that is about to start counts as running.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }),
-			machines: []Machine{machine(nil)}, want: at("pve1", 2, 8*gib),
+			machines: []Machine{machine(nil)}, want: comes("pve1", 2, 8*gib),
 		},
-		"NotListed": {reason: "A Machine counts before PVE shows its VM, after a restart too.", machines: []Machine{machine(nil)}, want: at("pve2", 1, 4*gib)},
+		"NotListed": {reason: "A Machine counts before PVE shows its VM, after a restart too.", machines: []Machine{machine(nil)}, want: comes("pve2", 1, 4*gib)},
 		"Undecided": {reason: "But not without a node.", machines: []Machine{machine(func(m *namespaced.Machine) { delete(m.Annotations, AnnotationNode) })}, want: []placement.Occupant{}},
 		"Deleted":   {reason: "One that is gone and deleted does not.", machines: []Machine{machine(func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })}, want: []placement.Occupant{}},
 		"Booked": {
 			reason: "What was chosen just now counts, whatever the annotation says.", machines: []Machine{machine(nil)},
-			bookings: map[types.UID]booking{"web": {Occupant: placement.Occupant{Node: "pve3", CPUs: 4, Memory: gib}}}, want: at("pve3", 4, gib),
+			bookings: map[types.UID]booking{"web": {Occupant: placement.Occupant{Node: "pve3", CPUs: 4, Memory: gib}}}, want: comes("pve3", 4, gib),
 		},
 		"BeingCloned": {
 			reason: "A clone that is being copied counts where it goes.", machines: []Machine{machine(nil)},
-			guests: with(func(g *proxmox.Guest) { g.Lock = "clone" }), want: at("pve2", 1, 4*gib),
+			guests: with(func(g *proxmox.Guest) { g.Lock = "clone" }), want: comes("pve2", 1, 4*gib),
 		},
 		"JustCreated": {
 			reason: "PVE knows nothing of a VM in its first seconds.", machines: []Machine{machine(nil)},
-			guests: with(func(g *proxmox.Guest) { g.Status, g.MaxMemory, g.MaxCPU = "unknown", 0, 0 }), want: at("pve2", 1, 4*gib),
+			guests: with(func(g *proxmox.Guest) { g.Status, g.MaxMemory, g.MaxCPU = "unknown", 0, 0 }), want: comes("pve2", 1, 4*gib),
 		},
 		"OfTemplate": {
 			reason: "What the spec leaves to the template is the template's.",
@@ -441,7 +481,7 @@ func TestOccupants(t *testing.T) {
 			machines: []Machine{machine(func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Memory, m.Annotations[AnnotationSource] = nil, "9000"
 			})},
-			want: at("pve2", 2, 3*gib),
+			want: comes("pve2", 2, 3*gib),
 		},
 	}
 	for name, tc := range cases {

@@ -81,7 +81,8 @@ func nodesOf(nodes []proxmox.Node, storages []proxmox.Storage, declared []Node) 
 		for _, s := range storages {
 			if s.Node == n.Name {
 				p.Storages[s.Name] = placement.Storage{
-					Active: s.Status == "" || s.Status == "available", Shared: s.Shared, Content: s.Content, Size: s.MaxDisk, Used: s.Disk,
+					Active: s.Status == "" || s.Status == "available", Shared: s.Shared, Thin: thin(s.Type),
+					Content: s.Content, Size: s.MaxDisk, Used: s.Disk,
 				}
 			}
 		}
@@ -93,6 +94,12 @@ func nodesOf(nodes []proxmox.Node, storages []proxmox.Storage, declared []Node) 
 		out = append(out, p)
 	}
 	return out
+}
+
+// thin says whether a type of storage takes disks that use what is written to
+// them only. ZFS may be set not to, and then says itself that it is full.
+func thin(storageType string) bool {
+	return slices.Contains([]string{"btrfs", "cephfs", "cifs", "dir", "glusterfs", "lvmthin", "nfs", "rbd", "zfspool"}, storageType)
 }
 
 func declare(n *placement.Node, p *v1alpha1.ProxmoxNodeParameters, labels map[string]string) {
