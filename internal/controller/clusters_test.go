@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
@@ -54,6 +56,8 @@ func surroundings() map[string]surroundingsScenario {
 		"options":  {reason: "Options that are declared are kept, and no others.", run: clusterOptions},
 		"lookonly": {reason: "A cluster and a node may be observed only.", run: lookOnly},
 		"denied":   {reason: "Who may not change options is told what is missing.", run: optionsDenied},
+		"secret":   {reason: "A proxy with a password is kept in a Secret, and shown nowhere.", run: proxyOfSecret},
+		"wrong":    {reason: "If the connection leads to another cluster, nothing is changed there.", run: wrongCluster},
 		"rivals":   {reason: "Of two that manage the same the older one does.", run: rivals},
 		"node":     {reason: "A node shows what it has.", run: nodeShown},
 		"settings": {reason: "Settings that are declared are kept, and no others.", run: nodeSettings},
@@ -357,6 +361,81 @@ func optionsDenied(w *world) {
 	w.remove(c)
 	if v := w.option("console"); v != "" {
 		w.Errorf("want the option unset, got %q", v)
+	}
+}
+
+func proxyOfSecret(w *world) {
+	w.promote()
+	const first, second = "http://user:first@proxy.example.org:3128", "http://user:second@proxy.example.org:3128"
+	ref := &v1alpha1.SecretKeyReference{Name: w.name + "-proxy", Key: "url"}
+	if !w.inNamespace() {
+		ref.Namespace = new(namespace)
+	}
+	c := w.cluster("", v1alpha1.ProxmoxClusterParameters{
+		OnDelete: new(v1alpha1.OnDeleteReset), Options: &v1alpha1.ProxmoxClusterOptions{HTTPProxySecretRef: ref},
+	})
+	w.make(c)
+	w.becomes(c, "without the Secret", func() bool {
+		s := c.GetCondition(xpv2.TypeSynced)
+		return s.Status == corev1.ConditionFalse && strings.Contains(s.Message, "cannot use options.httpProxySecretRef: cannot read secret")
+	})
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: ref.Name}, StringData: map[string]string{"url": first + "\n"}}
+	if err := w.kube.Create(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	w.holds(c, map[string]string{"http_proxy": first})
+	w.well(c)
+	secret.StringData = map[string]string{"url": second}
+	if err := w.kube.Update(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	w.holds(c, map[string]string{"http_proxy": second})
+	secret.StringData = map[string]string{"url": "user:third@proxy.example.org"}
+	if err := w.kube.Update(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	w.becomes(c, "told of a wrong Secret", func() bool {
+		return strings.Contains(c.GetCondition(xpv2.TypeSynced).Message, "does not begin with http://")
+	})
+	events := &corev1.EventList{}
+	if err := w.kube.List(w.Context(), events); err != nil {
+		w.Fatal(err)
+	}
+	shown, err := json.Marshal([]any{c, events})
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, password := range []string{"user:first", "user:second", "user:third"} {
+		if strings.Contains(string(shown), password) {
+			w.Errorf("the password %s is shown: %s", password, shown)
+		}
+	}
+	if err := w.kube.Delete(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	w.remove(c)
+	w.holdsNow(map[string]string{"http_proxy": ""})
+}
+
+func wrongCluster(w *world) {
+	w.promote()
+	c := w.cluster("", v1alpha1.ProxmoxClusterParameters{
+		OnDelete: new(v1alpha1.OnDeleteReset), Options: &v1alpha1.ProxmoxClusterOptions{Console: new("vv")},
+	})
+	w.make(c)
+	w.well(c)
+	w.holds(c, map[string]string{"console": "vv"})
+	before := len(w.writes())
+	w.pve.Edit(func(s *simulator.State) { s.ClusterName = "other" })
+	w.ails(c, pvecluster.ReasonConflict, `leads to cluster "other", not to "demo"`)
+	w.setOption("console", "html5")
+	w.edit(c, func() { c.Parameters().Options.Console = new("xtermjs") })
+	w.becomes(c, "told again", func() bool {
+		return c.GetCondition(xpv2.TypeReady).ObservedGeneration == c.GetGeneration()
+	})
+	w.remove(c)
+	if n := len(w.writes()); n != before || w.option("console") != "html5" {
+		w.Errorf("want the other cluster left alone, got %d writes and console %q", n-before, w.option("console"))
 	}
 }
 

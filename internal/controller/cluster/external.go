@@ -63,7 +63,6 @@ func (e *external) Observe(ctx context.Context, m Cluster) (managed.ExternalObse
 		return managed.ExternalObservation{}, err
 	}
 	if err := e.adopt(ctx, m, s); err != nil {
-		e.tell(m, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
 		return managed.ExternalObservation{}, err
 	}
 	e.metrics.ClusterReached(nameOf(m), s.online())
@@ -99,7 +98,10 @@ func (e *external) adopt(ctx context.Context, m Cluster, s *sight) error {
 	case "":
 		return kind.Annotate(ctx, e.kube, m, map[string]string{meta.AnnotationKeyExternalName: s.name()})
 	default:
-		return errors.Errorf("the provider configuration leads to cluster %q, not to %q, which is the external name", s.name(), name)
+		err := errors.Errorf("the provider configuration leads to cluster %q, not to %q, which is the external name", s.name(), name)
+		e.metrics.ClusterUnreachable(nameOf(m))
+		e.tell(m, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
+		return err
 	}
 }
 
