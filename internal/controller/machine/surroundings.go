@@ -50,18 +50,22 @@ func unseen(m Machine, err error) error {
 // now is in no doubt.
 func (e *external) troubled(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
 	for i, c := range conditions {
-		switch c.Type {
-		case TypeNetworkConfigured:
-			if message := e.lostBridges(ctx); message != "" {
-				conditions[i] = condition(c.Type, corev1.ConditionFalse, ReasonNetworkError, message)
-			}
-		case TypeResourcesAllocated:
-			if message := e.lostStorages(ctx); message != "" {
-				conditions[i] = condition(c.Type, corev1.ConditionFalse, ReasonInsufficientResources, message)
-			}
+		if c.Type == TypeNetworkConfigured {
+			conditions[i] = doubted(c, ReasonNetworkError, e.lostBridges(ctx))
+		}
+		if c.Type == TypeResourcesAllocated {
+			conditions[i] = doubted(c, ReasonInsufficientResources, e.lostStorages(ctx))
 		}
 	}
 	return conditions
+}
+
+// doubted is a condition that is false if there is a message why.
+func doubted(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
+	if message == "" {
+		return c
+	}
+	return condition(c.Type, corev1.ConditionFalse, r, message)
 }
 
 // lostBridges says which bridges of the VM its node does not have.
