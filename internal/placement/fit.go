@@ -115,7 +115,9 @@ func storages(p problem, n Node) Rejection {
 
 func bridges(p problem, n Node) Rejection {
 	if b := absent(p.Bridges, n.Bridges); b != "" {
-		return against(Network, "bridge '%s' not found", b)
+		r := against(Network, "bridge '%s' not found", b)
+		r.Bridge = b
+		return r
 	}
 	return Rejection{}
 }

@@ -55,6 +55,9 @@ type Rejection struct {
 	// Memory that was requested and what was Available of it, in bytes, where
 	// that is the reason.
 	Memory, Available int64
+
+	// Bridge that the node does not have, where that is the reason.
+	Bridge string
 }
 
 // String is the reason as a clause about the node.

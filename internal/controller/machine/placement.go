@@ -201,11 +201,7 @@ func (e *external) unplaced(m Machine, c *creation, err error) error {
 	if !errors.As(err, &no) {
 		return err
 	}
-	for _, r := range no.Rejections {
-		if r.Memory > 0 {
-			e.log.Info("Insufficient resources", "node", r.Node, "requested_memory", r.Memory/int64(proxmox.MiB), "available", r.Available/int64(proxmox.MiB))
-		}
-	}
+	e.logRejections(no.Rejections)
 	shown := refusal{error: err, condition: allocating}
 	switch no.Kind() {
 	case placement.Resources:
@@ -219,6 +215,22 @@ func (e *external) unplaced(m Machine, c *creation, err error) error {
 		return err
 	})
 	return shown
+}
+
+// logRejections with what operators search for.
+func (e *external) logRejections(all []placement.Rejection) {
+	for _, r := range all {
+		if r.Memory > 0 {
+			e.log.Info("Insufficient resources", "node", r.Node, "requested_memory", r.Memory/int64(proxmox.MiB), "available", r.Available/int64(proxmox.MiB))
+		}
+		if r.Bridge != "" {
+			e.logBridge(r.Bridge, r.Node)
+		}
+	}
+}
+
+func (e *external) logBridge(bridge, node string) {
+	e.log.Info("Bridge not found", "bridge", bridge, "node", node)
 }
 
 // mayMove says whether a node that was chosen before may be given up: a creation

@@ -17,10 +17,12 @@ limitations under the License.
 package machine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/google/go-cmp/cmp"
@@ -285,6 +287,58 @@ func TestPlaceMachine(t *testing.T) {
 			a := b.m.GetAnnotations()
 			if s.err != nil || a[AnnotationNode] != tc.node || a[AnnotationTarget] != tc.target || !strings.Contains(a[AnnotationPlacement], tc.says) {
 				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[AnnotationNode], a[AnnotationPlacement], s.err)
+			}
+		})
+	}
+}
+
+// lines that are logged.
+type lines struct {
+	logging.Logger
+
+	all *[]string
+}
+
+func (l lines) Info(msg string, args ...any) {
+	*l.all = append(*l.all, fmt.Sprintln(append([]any{msg}, args...)...))
+}
+
+func TestLogsOfPlacement(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		want   []string
+	}{
+		"Resources": {
+			reason: "What lacks on each node is logged with the numbers.",
+			spec:   v1alpha1.MachineParameters{Memory: quantity("63Gi")},
+			want: []string{
+				"Insufficient resources node pve1 requested_memory 64512 available 62464\n",
+				"Insufficient resources node pve2 requested_memory 64512 available 61440\n",
+			},
+		},
+		"Bridge": {
+			reason: "So is a bridge that is on none.",
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}},
+			want:   []string{"Bridge not found bridge vmbr9 node pve1\n", "Bridge not found bridge vmbr9 node pve2\n"},
+		},
+		"NamedNode": {
+			reason: "Or not on the one that the spec names.",
+			spec:   v1alpha1.MachineParameters{Node: new("pve2"), Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}},
+			want:   []string{"Bridge not found bridge vmbr9 node pve2\n"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) { fresh(m); m.Spec.ForProvider = tc.spec })
+			var logged []string
+			e := b.external()
+			e.log = lines{Logger: e.log, all: &logged}
+			if s := b.reconcileWith(t.Context(), e); s.err == nil {
+				t.Error("want an error")
+			}
+			if diff := cmp.Diff(tc.want, logged); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -239,6 +239,7 @@ func (e *external) checkBridges(ctx context.Context, c *creation) error {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(bridges, func(b proxmox.Bridge) bool { return b.Name == name }) {
+			e.logBridge(name, c.node)
 			return refuse(networking, "bridge '%s' not found on node %s%s", name, c.node, instead("bridges there", bridgeNames(bridges)))
 		}
 	}
