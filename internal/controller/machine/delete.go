@@ -61,11 +61,15 @@ func (e *external) worked(m Machine) (bool, error) {
 	return e.before.busy(e.vm.VMID)
 }
 
+// destroy shuts the VM down, and removes it when it is off. It is protected if PVE
+// or the spec says so: a flag that was lost, or that a clone has not got yet, does
+// not count against the spec.
 func (e *external) destroy(ctx context.Context, m Machine) error {
-	if e.vm.Config["protection"] == "1" {
-		if p := m.Parameters().Protection; p == nil || *p {
-			return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
-		}
+	declared, flagged := m.Parameters().Protection, e.vm.Config["protection"] == "1"
+	if value(declared) || flagged && declared == nil {
+		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
+	}
+	if flagged {
 		if err := e.unprotect(ctx); err != nil {
 			return err
 		}

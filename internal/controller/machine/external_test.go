@@ -488,6 +488,13 @@ func TestReconcile(t *testing.T) {
 			},
 			want: running(want{Ready: xpv2.ReasonDeleting, UpToDate: true}), err: "is protected",
 		},
+		"DeleteProtectedBySpec": {
+			reason: "A VM that the spec protects stays, also if its flag was lost.", machine: all(deleted, func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Protection = new(true)
+			}),
+			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
+			want: running(want{Ready: xpv2.ReasonDeleting, UpToDate: false}), err: "is protected",
+		},
 		"DeleteUnprotected": {
 			reason: "A spec that lifts the protection lets the VM be removed.", machine: all(deleted, func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Protection = new(false)
