@@ -17,9 +17,9 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,16 +30,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-var reOwner = regexp.MustCompile(`^vm-([0-9]+)-`)
+// reOwner finds the VMID in the name of a volume: that of the directory which the
+// file is in, or that in the name itself. The name of a linked clone has that of
+// its template before its own.
+var reOwner = regexp.MustCompile(`^(?:(?:[0-9]+/[^/]+/)?([0-9]+)/[^/]+|(?:base-[^/]+/)?(?:vm|base)-([0-9]+)-[^/]+)$`)
 
 // volumeOwner is the VMID that PVE holds a volume for.
 func volumeOwner(volume string) (int, bool) {
 	_, name, _ := strings.Cut(volume, ":")
-	m := reOwner.FindStringSubmatch(path.Base(name))
+	m := reOwner.FindStringSubmatch(name)
 	if m == nil {
 		return 0, false
 	}
-	id, err := strconv.Atoi(m[1])
+	id, err := strconv.Atoi(cmp.Or(m[1], m[2]))
 	return id, err == nil
 }
 

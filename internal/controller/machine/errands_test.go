@@ -50,6 +50,7 @@ func dataDisk(change func(*v1alpha1.MachineDisk)) func(*namespaced.Machine) {
 func TestErrands(t *testing.T) {
 	known, lvm := withDisk("local-lvm:vm-10000-disk-1,size=1G")
 	_, file := withDisk("dir:10000/vm-10000-disk-1.qcow2,size=1G")
+	_, foreign := withDisk("local-lvm:vm-200-disk-1,size=1G")
 	_, gone := withDisk("x")
 	delete(gone.config, "scsi1")
 	onCeph := dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("ceph") })
@@ -98,6 +99,8 @@ func TestErrands(t *testing.T) {
 
 		"Move":         {reason: "A changed storage moves the disk, and what it leaves goes only afterwards.", machine: all(known, onCeph), vm: lvm, writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage"}},
 		"MoveFirst":    {reason: "It is moved before it grows.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage, k.Size = new("ceph"), new("2G") })), vm: lvm, writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage", "scsi1 size"}},
+		"MoveForeign":  {reason: "PVE deletes the source whosever it is, so it has to be the VM's own.", machine: all(known, onCeph), vm: foreign, err: "volume local-lvm:vm-200-disk-1 is not this VM's own"},
+		"MoveLater":    {reason: "It is moved as it was looked at: not after a change of options, which wakes the Machine.", machine: all(known, onCeph, spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: lvm, writes: []string{"Configure 10000 set onboot delete  digest d1"}, differ: []string{"onboot", "scsi1 storage"}},
 		"MoveNowhere":  {reason: "A storage must be on the node.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("nowhere") })), vm: lvm, err: "storage 'nowhere' not found on node pve1"},
 		"MoveToISOs":   {reason: "And hold disks.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("iso") })), vm: lvm, err: "does not hold disks"},
 		"Convert":      {reason: "A changed format converts the disk.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("raw") })), vm: file, pve: withDir, writes: []string{`MoveDisk 10000 scsi1 to "dir" "raw" delete true digest d1`}, differ: []string{"scsi1 storage"}},
@@ -133,6 +136,9 @@ func TestErrands(t *testing.T) {
 		"HAIgnored":  {reason: "What HA ignores is powered as ever.", machine: ha(v1alpha1.MachineHighAvailability{State: new("ignored")}), vm: managedByHA(ourVM("stopped"), "ignored"), pve: haIs(proxmox.HASettings{"state": "ignored"}), writes: []string{"Start 10000"}},
 		"HADefaults": {reason: "Defaults that are declared are no difference.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(1)), Failback: new(true), Group: new("")}), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"state": "enabled"})},
 		"HAChanges":  {reason: "What differs is changed at once.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(2)), Group: new("")}), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"group": "g"}), writes: []string{"ChangeHAResource 10000 map[group: max_relocate:2]"}, differ: []string{"high availability group", "high availability max_relocate"}},
+		"HAGroup":    {reason: "PVE 9 has rules instead of groups: it is not even asked.", machine: ha(v1alpha1.MachineHighAvailability{Group: new("g1")}), vm: ourVM("running"), pve: versionIs("9.0.3"), err: "highAvailability.group cannot be set: Proxmox VE has it no longer since 9.0", differ: []string{"high availability"}},
+		"HAGroup8":   {reason: "PVE 8 has groups.", machine: ha(v1alpha1.MachineHighAvailability{Group: new("g1")}), vm: ourVM("running"), pve: versionIs("8.4.1"), writes: []string{"AddHAResource 10000 map[group:g1 state:started]"}, differ: []string{"high availability"}},
+		"HAFailback": {reason: "PVE 8 knows no failback of a VM.", machine: ha(v1alpha1.MachineHighAvailability{Failback: new(false)}), vm: managedByHA(ourVM("running"), "started"), pve: versionIs("8.4.1"), err: "highAvailability.failback cannot be set: Proxmox VE has it since 9.0", differ: []string{"high availability failback"}},
 		"HARemove":   {reason: "A VM is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"}},
 		"HARemoved":  {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
 		"HAUnseen":   {reason: "Who may not see HA is told so, and sees the rest.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(ourVM("running"), "started"), pve: func(b *bench) { b.errs["HAResource"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit"},
@@ -175,6 +181,8 @@ func adopted(m *namespaced.Machine) {
 func withDir(b *bench) {
 	b.storages = append(b.storages, proxmox.Storage{Name: "dir", Node: "pve1", Content: []string{"images"}})
 }
+
+func versionIs(v string) func(*bench) { return func(b *bench) { b.version = v } }
 
 func haIs(r proxmox.HASettings) func(*bench) { return func(b *bench) { b.ha = r } }
 
@@ -273,5 +281,40 @@ func TestRemovalStaysDue(t *testing.T) {
 	d = d.remember(listed, config, 10).remember(gone, config, 12)
 	if got := d.destroyed(gone, config); len(got) != 0 {
 		t.Errorf("want nothing destroyed that was listed again since, got %q", got)
+	}
+}
+
+func TestVolumeOwner(t *testing.T) {
+	cases := map[string]struct {
+		reason, volume string
+		owner          int
+	}{
+		"Block":       {reason: "A name says whose it is.", volume: "local-lvm:vm-100-disk-0", owner: 100},
+		"Template":    {reason: "That of a template too.", volume: "local-lvm:base-100-disk-0", owner: 100},
+		"File":        {reason: "A file is whose its directory is.", volume: "dir:100/vm-100-disk-0.qcow2", owner: 100},
+		"FileForeign": {reason: "Whatever its own name says.", volume: "dir:200/vm-100-disk-0.qcow2", owner: 200},
+		"FileNamed":   {reason: "A file may have any name.", volume: "dir:100/data.raw", owner: 100},
+		"LinkedBlock": {reason: "A linked clone is not its template's.", volume: "zfs:base-9000-disk-0/vm-100-disk-0", owner: 100},
+		"LinkedFile":  {reason: "Nor is one in a file.", volume: "dir:9000/base-9000-disk-0.qcow2/100/vm-100-disk-0.qcow2", owner: 100},
+		"Image":       {reason: "An image is nobody's.", volume: "local:import/vm-100-disk-0.qcow2"},
+		"LUN":         {reason: "So is a unit of a SAN.", volume: "san:0.0.1.scsi-1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got, known := volumeOwner(tc.volume); got != tc.owner || known != (tc.owner != 0) {
+				t.Errorf("\n%s\n%s: want %d, got %d (known %t)", tc.reason, tc.volume, tc.owner, got, known)
+			}
+		})
+	}
+}
+
+// An annotation may name an image of another VM, or any that a person wrote there.
+func TestPlotsOfOthers(t *testing.T) {
+	ours := "local:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
+	theirs := "local:iso/cidata-10000-" + otherUUID + "-0123456789abcdef.iso"
+	m := &namespaced.Machine{}
+	m.Annotations = map[string]string{AnnotationUUID: ourUUID, AnnotationSeeds: "pve1=local:iso/debian.iso pve1=" + theirs + " pve1=" + ours}
+	if got := plots(m); len(got) != 1 || got[0].volume != ours {
+		t.Errorf("want the image of this VM only, got %v", got)
 	}
 }

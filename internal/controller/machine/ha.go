@@ -96,6 +96,26 @@ func (d desired) haChange(v *vm) proxmox.HASettings {
 	return change
 }
 
+// haDemands are what HA is to be told that not every version of PVE knows: in PVE 9
+// rules have taken the place of groups, and failback has become a setting of VMs.
+func (d desired) haDemands(v *vm) []demand {
+	if !d.haOn() || v.template() || v.noHA != "" {
+		return nil
+	}
+	told := d.ha(v)
+	if v.Status.HAManaged {
+		told = d.haChange(v)
+	}
+	var all []demand
+	if told["group"] != "" {
+		all = append(all, demand{name: "highAvailability.group", bound: bound{before: v90}})
+	}
+	if told["failback"] != "" {
+		all = append(all, demand{name: "highAvailability.failback", bound: bound{since: v90}})
+	}
+	return all
+}
+
 // readHA adds what HA was told of the VM, if the spec declares that.
 func (e *external) readHA(ctx context.Context, d desired) error {
 	if !d.haOn() || !e.vm.Status.HAManaged {

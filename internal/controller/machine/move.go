@@ -102,7 +102,10 @@ func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []str
 	)
 	for _, m := range moves {
 		here, there := m.allowed(storages, e.vm.Node), m.allowed(storages, j.to)
+		owner, known := volumeOwner(m.disk.Volume)
 		switch {
+		case !known || owner != e.vm.VMID:
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", m.name, m.device, m.disk.Volume))
 		case here == "" && m.device == tpmDevice && e.vm.Status.Running():
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
@@ -138,7 +141,8 @@ func (m move) allowed(storages []proxmox.Storage, node string) string {
 
 func (m move) String() string { return strings.TrimSuffix(m.storage+" "+m.format, " ") }
 
-// moveStep moves one disk. What it leaves is deleted when all has been copied.
+// moveErrand moves one disk. What it leaves is deleted when all has been copied,
+// whosever PVE holds it to be: it has to be the VM's own.
 func (e *external) moveErrand(m move) errand {
 	o := proxmox.MoveOptions{Disk: m.device, Storage: m.storage, Format: m.format, Delete: true, Digest: e.vm.Digest}
 	from := move{storage: m.disk.Storage()}
@@ -146,6 +150,7 @@ func (e *external) moveErrand(m move) errand {
 		from.format = formatOf(m.disk.Volume)
 	}
 	return errand{
+		exact: true,
 		shown: v1alpha1.MachinePendingChange{Option: m.device + " storage", Current: from.String(), Desired: m.String()},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			return e.client.MoveDisk(ctx, e.vm.Ref, o)

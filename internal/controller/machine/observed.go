@@ -68,6 +68,10 @@ func (v *vm) all() map[string]string {
 	return all
 }
 
+// hasUUID says whether the VM has the UUID that is its identity: a clone gets it
+// when it is configured first.
+func (v *vm) hasUUID(id identity) bool { return strings.EqualFold(smbiosUUID(v.Config), id.UUID) }
+
 // beingCreated says whether the VM is not complete yet.
 func (v *vm) beingCreated() bool { return v.lock() == "create" || v.lock() == "clone" }
 

@@ -173,22 +173,29 @@ func (d difference) demands(config map[string]string) []demand {
 }
 
 // prohibited are the changes that PVE would refuse for who we are or for what
-// version it is. PVE is asked for its version only if that matters.
-func (e *external) prohibited(ctx context.Context, d difference, config map[string]string) ([]string, error) {
+// version it is. Besides what is configured there may be more that depends on that.
+func (e *external) prohibited(ctx context.Context, d difference, config map[string]string, more ...demand) ([]string, error) {
 	var no []string
 	if !e.superuser {
 		no = d.forbidden(config)
 	}
-	demands := d.demands(config)
+	unknown, err := e.unknown(ctx, append(d.demands(config), more...))
+	return append(no, unknown...), err
+}
+
+// unknown are the demands that the version of PVE does not meet. PVE is asked for
+// it only if that matters.
+func (e *external) unknown(ctx context.Context, demands []demand) ([]string, error) {
 	if len(demands) == 0 {
-		return no, nil
+		return nil, nil
 	}
 	v, err := e.client.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
+	var no []string
 	for _, a := range demands {
-		if why := a.unknown(v); why != "" {
+		if why := a.bound.unknown(v); why != "" {
 			no = append(no, fmt.Sprintf("%s cannot be set: %s", a.name, why))
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -54,6 +53,10 @@ type errand struct {
 
 	// call may start a task, which the rest of the plan then waits for.
 	call func(context.Context) (proxmox.UPID, error)
+
+	// exact errands carry the digest of the configuration that was looked at. They
+	// wait for the next look if it has been changed since.
+	exact bool
 }
 
 func (p plan) empty() bool {
@@ -78,30 +81,13 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 		return err
 	}
 	e.plan = plan{desired: d, power: d.powerChange(e.vm)}
-	if d.devices, err = before.assign(m.Parameters(), e.vm.Config); err != nil {
+	if d.devices, err = d.devicesNow(before, e.vm, m.GetGeneration()); err != nil {
 		e.plan.refusals = []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
-	p := m.Parameters()
-	d.devices = d.devices.without(d.devices.settled(p, e.vm.all())).without(d.devices.retained(p)).
-		see(e.vm.Config).remember(p, e.vm.Config, m.GetGeneration())
-	d.settled = d.CloudInit != nil && value(d.CloudInit.ChangePolicy) == changeIgnore && strings.EqualFold(smbiosUUID(e.vm.Config), id.UUID)
-	whyNoSeed, err := e.addSeed(ctx, m, &d)
-	if err != nil {
+	if err := e.addChange(ctx, m, d); err != nil {
 		return err
 	}
-	whyNoPassword, err := e.addPassword(ctx, m, &d)
-	if err != nil {
-		return err
-	}
-	e.plan.desired = d
-	e.plan.change = d.withPassword(d.difference(e.vm.Config))
-	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config)
-	if err != nil {
-		return err
-	}
-	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), whyNoSeed, whyNoPassword, prohibited, d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm),
-		windowRefusals(d.MaintenanceWindow))
 	if err := e.addErrands(ctx, m); err != nil {
 		return err
 	}
@@ -112,7 +98,36 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 	e.plan.action = actionDue(m)
 	e.plan.notes = e.notes(m, before)
 	e.plan.weeds, err = e.weeds(ctx, m)
-	e.vm.unfinished = !strings.EqualFold(smbiosUUID(e.vm.Config), id.UUID)
+	e.vm.unfinished = !e.vm.hasUUID(id)
+	return err
+}
+
+// devicesNow are the devices of the spec's entries on a VM that exists.
+func (d desired) devicesNow(before devices, v *vm, generation int64) (devices, error) {
+	p := d.MachineParameters
+	now, err := before.assign(p, v.Config)
+	if err != nil {
+		return now, err
+	}
+	return now.without(now.settled(p, v.all())).without(now.retained(p)).see(v.Config).remember(p, v.Config, generation), nil
+}
+
+// addChange plans the change of options, and says what of the spec cannot be.
+func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
+	d.settled = d.CloudInit != nil && value(d.CloudInit.ChangePolicy) == changeIgnore && e.vm.hasUUID(d.identity)
+	whyNoSeed, err := e.addSeed(ctx, m, &d)
+	if err != nil {
+		return err
+	}
+	whyNoPassword, err := e.addPassword(ctx, m, &d)
+	if err != nil {
+		return err
+	}
+	e.plan.desired = d
+	e.plan.change = d.withPassword(d.difference(e.vm.Config))
+	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config, d.haDemands(e.vm)...)
+	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), whyNoSeed, whyNoPassword, prohibited,
+		d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
 	return err
 }
 
@@ -146,11 +161,20 @@ func (e *external) resizeErrands() []errand {
 		errands = append(errands, errand{
 			shown: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: has.String(), Desired: r.Size.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.Size.String(), "")
+				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.Size.String(), e.present())
 			},
 		})
 	}
 	return errands
+}
+
+// present is the digest of the VM's configuration, or empty if that was changed since
+// it was looked at.
+func (e *external) present() string {
+	if e.plan.change.empty() {
+		return e.vm.Digest
+	}
+	return ""
 }
 
 // notes are the annotations that are not as they should be.

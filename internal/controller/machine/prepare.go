@@ -67,7 +67,7 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	if c.devices, err = (devices{}).assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return nil, refusal{error: err, condition: allocating}
 	}
-	prohibited, err := e.prohibited(ctx, c.difference(c.sourceConfig()), c.sourceConfig())
+	prohibited, err := e.prohibited(ctx, c.difference(c.sourceConfig()), c.sourceConfig(), c.haDemands(&vm{})...)
 	if err != nil {
 		return nil, err
 	}

@@ -100,6 +100,7 @@ func (e *external) destroyErrands() []errand {
 	for _, device := range e.plan.devices.destroyed(e.plan.MachineParameters, e.vm.Config) {
 		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: e.vm.Digest}
 		errands = append(errands, errand{
+			exact: true,
 			shown: v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				return e.client.ConfigureAsync(ctx, e.vm.Ref, change)

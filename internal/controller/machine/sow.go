@@ -36,11 +36,13 @@ func (p plot) storage() string {
 	return s
 }
 
-// plots that are kept with a Machine.
+// plots that are kept with a Machine. Whatever else an annotation names was not made
+// for its VM, and is not to be removed with it.
 func plots(m Machine) []plot {
 	var all []plot
+	id := identity{UUID: m.GetAnnotations()[AnnotationUUID]}
 	for s := range strings.FieldsSeq(m.GetAnnotations()[AnnotationSeeds]) {
-		if node, volume, ok := strings.Cut(s, "="); ok {
+		if node, volume, ok := strings.Cut(s, "="); ok && id.ownSeed(volume) {
 			all = append(all, plot{node: node, volume: volume})
 		}
 	}

@@ -78,7 +78,17 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if err := e.configure(ctx, m); err != nil {
 		return err
 	}
+	return managed.ExternalUpdate{}, e.runErrands(ctx, m)
+}
+
+// runErrands makes the calls that follow the change of options, up to the first that
+// starts a task.
+func (e *external) runErrands(ctx context.Context, m Machine) error {
+	p := e.plan
 	for _, s := range p.errands {
+		if s.exact && !p.change.empty() {
+			return nil
+		}
 		if s.call == nil {
 			continue
 		}
