@@ -195,7 +195,7 @@ func (e *external) unknown(ctx context.Context, demands []demand) ([]string, err
 	}
 	var no []string
 	for _, a := range demands {
-		if why := a.bound.unknown(v); why != "" {
+		if why := a.unknown(v); why != "" {
 			no = append(no, fmt.Sprintf("%s cannot be set: %s", a.name, why))
 		}
 	}
