@@ -78,7 +78,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if err := e.configure(ctx, m); err != nil {
 		return err
 	}
-	return managed.ExternalUpdate{}, e.runErrands(ctx, m)
+	return e.runErrands(ctx, m)
 }
 
 // runErrands makes the calls that follow the change of options, up to the first that
