@@ -78,39 +78,72 @@ func (s *suite) redirect(t *testing.T, obj *unstructured.Unstructured) {
 	}})
 }
 
-// testExamples applies every example, waits until all its Machines are ready, and deletes it.
+// testExamples applies every example, waits until all it makes is ready, and deletes it. What clusters and nodes allow
+// comes after the Machines of its folder, which it would keep from their places.
 func (s *suite) testExamples(t *testing.T) {
-	folders := exampleFolders(t)
-	before := s.holdings(t)
-	var objs, others []*unstructured.Unstructured
-	var keys []machine.Key
-	for _, folder := range folders {
-		s.kubectl(t, "apply", "-f", "examples/"+folder+"/")
-		for _, obj := range read(t, folder) {
-			if obj.GetKind() != "Machine" {
-				others = append(others, obj)
-				continue
-			}
-			objs, keys = append(objs, obj), append(keys, machine.KeyOf(obj))
-		}
+	for _, folder := range exampleFolders(t) {
+		t.Run(folder, func(t *testing.T) {
+			s.testMachineExamples(t, folder)
+			s.testOtherExamples(t, folder)
+		})
 	}
+}
+
+func (s *suite) testMachineExamples(t *testing.T, folder string) {
+	before := s.holdings(t)
+	objs, files := some(t, folder, isMachine)
+	keys := make([]machine.Key, 0, len(objs))
+	for _, obj := range objs {
+		keys = append(keys, machine.KeyOf(obj))
+	}
+	s.kubectl(t, append([]string{"apply"}, files...)...)
 	s.untilComplete(t, keys)
-	s.untilReady(t, others)
 	now := s.holdings(t)
 	now.keeps(t, before)
 	now.noStrays(t)
 	for _, obj := range objs {
-		t.Run(obj.GroupVersionKind().Group+"/"+obj.GetName(), func(t *testing.T) { s.checkExample(t, obj, now) })
+		t.Run(obj.GetName(), func(t *testing.T) { s.checkExample(t, obj, now) })
 	}
 
-	for _, folder := range folders {
-		s.kubectl(t, "delete", "--wait=false", "-f", "examples/"+folder+"/")
-	}
+	s.kubectl(t, append([]string{"delete", "--wait=false"}, files...)...)
 	for _, obj := range objs {
 		s.unprotect(t, obj)
 	}
 	s.untilGone(t, keys)
 	s.holdings(t).sameAs(t, before)
+}
+
+func (s *suite) testOtherExamples(t *testing.T, folder string) {
+	objs, files := some(t, folder, func(obj *unstructured.Unstructured) bool { return !isMachine(obj) })
+	if len(objs) == 0 {
+		return
+	}
+	s.kubectl(t, append([]string{"apply"}, files...)...)
+	s.untilReady(t, objs)
+	s.kubectl(t, append([]string{"delete", "--timeout=1m"}, files...)...)
+}
+
+func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
+
+// some returns those objects of a folder of examples that are wanted, and kubectl's arguments for their files.
+func some(t *testing.T, folder string, wanted func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(examples(folder), "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objs []*unstructured.Unstructured
+	var files []string
+	for _, path := range paths {
+		read, err := kube.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(read, wanted) {
+			objs, files = append(objs, read...), append(files, "-f", path)
+		}
+	}
+	return objs, files
 }
 
 // exampleFolders returns the folders whose files hold Machines, and fails if there is something in examples
@@ -134,9 +167,6 @@ func exampleFolders(t *testing.T) []string {
 // connection details are written if it asks for them.
 func (s *suite) checkExample(t *testing.T, obj *unstructured.Unstructured, now holdings) {
 	t.Helper()
-	if obj.GetKind() != "Machine" {
-		t.Fatalf("the example is a %s, want a Machine", obj.GetKind())
-	}
 	m := s.machine(machine.KeyOf(obj))
 	if got := now.vms[nameOf(m.VMID)]; !strings.HasPrefix(got, "on "+m.Node+",") {
 		t.Errorf("%s: the cluster holds %q", m, got)

@@ -126,7 +126,7 @@ func ReadDir(dir string) ([]*unstructured.Unstructured, error) {
 	}
 	var objs []*unstructured.Unstructured
 	for _, file := range files {
-		more, err := readFile(file)
+		more, err := ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %q: %w", file, err)
 		}
@@ -135,7 +135,8 @@ func ReadDir(dir string) ([]*unstructured.Unstructured, error) {
 	return objs, nil
 }
 
-func readFile(path string) ([]*unstructured.Unstructured, error) {
+// ReadFile returns the objects of a manifest, in its order.
+func ReadFile(path string) ([]*unstructured.Unstructured, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
