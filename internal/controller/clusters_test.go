@@ -422,18 +422,28 @@ func wrongCluster(w *world) {
 	c := w.cluster("", v1alpha1.ProxmoxClusterParameters{
 		OnDelete: new(v1alpha1.OnDeleteReset), Options: &v1alpha1.ProxmoxClusterOptions{Console: new("vv")},
 	})
+	n := w.node("", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1"), Description: new("mine")})
 	w.make(c)
+	w.make(n)
 	w.well(c)
+	w.well(n)
 	w.holds(c, map[string]string{"console": "vv"})
 	before := len(w.writes())
 	w.pve.Edit(func(s *simulator.State) { s.ClusterName = "other" })
+	w.ails(n, node.ReasonConflict, `leads to cluster "other", not to "demo" as before`)
+	w.onNode("pve1", func(s *simulator.Node) { s.Description = "theirs" })
 	w.ails(c, pvecluster.ReasonConflict, `leads to cluster "other", not to "demo"`)
 	w.setOption("console", "html5")
 	w.edit(c, func() { c.Parameters().Options.Console = new("xtermjs") })
 	w.becomes(c, "told again", func() bool {
 		return c.GetCondition(xpv2.TypeReady).ObservedGeneration == c.GetGeneration()
 	})
+	w.edit(n, func() { n.Parameters().Description = new("still mine") })
+	w.becomes(n, "told again", func() bool {
+		return n.GetCondition(xpv2.TypeReady).ObservedGeneration == n.GetGeneration()
+	})
 	w.remove(c)
+	w.remove(n)
 	if n := len(w.writes()); n != before || w.option("console") != "html5" {
 		w.Errorf("want the other cluster left alone, got %d writes and console %q", n-before, w.option("console"))
 	}

@@ -57,6 +57,10 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 		e.tell(n, unready(err))
 		return managed.ExternalObservation{}, err
 	}
+	if err := s.stays(n.Observation().ClusterName); err != nil {
+		e.tell(n, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
+		return managed.ExternalObservation{}, err
+	}
 	rival, err := e.rival(ctx, n, s)
 	if err != nil {
 		return managed.ExternalObservation{}, err

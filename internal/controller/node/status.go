@@ -38,6 +38,7 @@ const statusInterval = time.Minute
 type sight struct {
 	node        proxmox.Node
 	cluster     string
+	clusterSeen bool // The user may see which cluster it is.
 	fingerprint string
 	vms         int32
 	storages    []proxmox.Storage
@@ -69,6 +70,16 @@ func (e *external) look(ctx context.Context, name string) (*sight, error) {
 	return s, e.lookInside(ctx, s)
 }
 
+// stays says whether the node is of the cluster that it was seen in before. Nodes
+// of other clusters have the same names.
+func (s *sight) stays(before string) error {
+	if before == "" || !s.clusterSeen || s.cluster == before {
+		return nil
+	}
+	return errors.Errorf("the provider configuration leads to cluster %q, not to %q as before: "+
+		"to have this resource stand for that node %q, delete it and create it again", s.cluster, before, s.node.Name)
+}
+
 func names(nodes []proxmox.Node) string {
 	all := make([]string, 0, len(nodes))
 	for _, n := range nodes {
@@ -85,7 +96,7 @@ func (e *external) lookAtCluster(ctx context.Context, s *sight) error {
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
 	}
-	s.cluster = status.Name
+	s.cluster, s.clusterSeen = status.Name, err == nil
 	fingerprints, err := e.inventory.Fingerprints(ctx)
 	if err != nil {
 		return err
