@@ -51,7 +51,7 @@ type MachineDisk struct {
 	// Storage that holds the disk. Default: the provider config's default
 	// storage; for a disk of the source, where it is. A change moves the disk,
 	// while the VM runs if it does; what it leaves is deleted when all of it has
-	// been copied. PVE: move_disk.
+	// been copied, so that a volume of another VM is not moved. PVE: move_disk.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
@@ -223,7 +223,8 @@ type MachineDisk struct {
 	// Detach keeps it as an unused disk of the VM, Retain leaves it attached,
 	// Destroy deletes it with its data. Destroy counts only if the list said so
 	// up to the very change that took the disk off; otherwise the disk is
-	// detached. Default: Detach.
+	// detached. All of them go with the VM when this resource is deleted. Default:
+	// Detach.
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`

@@ -41,7 +41,8 @@ type MachineObservation struct {
 	// +optional
 	UUID string `json:"uuid,omitempty"`
 
-	// PowerState as PVE reports it: running, stopped, paused or suspended.
+	// PowerState as PVE reports it: running, stopped, paused, suspended, or
+	// another state of QEMU, such as io-error or guest-panicked.
 	// +optional
 	PowerState string `json:"powerState,omitempty"`
 

@@ -200,7 +200,8 @@ type MachineParameters struct {
 	AgentOptions *MachineAgentOptions `json:"agentOptions,omitempty"`
 
 	// Protection makes PVE refuse to remove the VM or its disks. While it is
-	// set, deleting this resource waits with a condition that says so. PVE:
+	// set, deleting this resource waits with a condition that says so; a VM that
+	// PVE protects while this is left out is kept too, until this is false. PVE:
 	// protection.
 	// +optional
 	Protection *bool `json:"protection,omitempty"`
@@ -744,15 +745,15 @@ type MachineHighAvailability struct {
 	// +kubebuilder:validation:Maximum=10
 	MaxRelocate *int32 `json:"maxRelocate,omitempty"`
 
-	// Group of HA that the VM belongs to; empty for none. PVE 8 only: PVE 9 has
-	// rules instead. PVE: group.
+	// Group of HA that the VM belongs to, 2 to 100 characters; empty for none. PVE
+	// 8 only: PVE 9 has rules instead, and the group is refused. PVE: group.
 	// +optional
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])?$`
 	Group *string `json:"group,omitempty"`
 
 	// Failback moves the VM back to a preferred node when that comes online. PVE 9
-	// only. PVE: failback, default on.
+	// only: PVE 8 refuses it. PVE: failback, default on.
 	// +optional
 	Failback *bool `json:"failback,omitempty"`
 }
