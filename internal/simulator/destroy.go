@@ -136,6 +136,7 @@ func (o *op) destroy(d *destruction) {
 		o.logf("purging VM %d from related configurations..", d.vmid)
 		if o.st.HA[haID(d.vmid)] != nil {
 			delete(o.st.HA, haID(d.vmid))
+			o.st.leaveRules(haID(d.vmid))
 			o.logf("NOTE: removed VM %d from HA resource configuration.", d.vmid)
 		}
 		maps.DeleteFunc(o.st.Replications, func(id string, _ map[string]string) bool { return replicated(id) == vmidText(d.vmid) })
