@@ -855,6 +855,21 @@ func lifecycleRefusals() map[string]refusal {
 			spec:   `{highAvailability: {enabled: false, maxRestart: 2}}`,
 			want:   []string{"spec.forProvider.highAvailability", "leave the other fields out"},
 		},
+		"HARulesAndGroup": {
+			reason: "A group cannot be the user's and the provider's.",
+			spec:   `{highAvailability: {group: g, rules: Placement}}`,
+			want:   []string{"spec.forProvider.highAvailability", "rules Placement chooses the group: leave group out"},
+		},
+		"HARulesUnknown": {
+			reason: "Rules are kept or not.",
+			spec:   `{highAvailability: {rules: Some}}`,
+			want:   []string{"spec.forProvider.highAvailability.rules", "Some", "None", "Placement"},
+		},
+		"HARulesWithoutHA": {
+			reason: "HA keeps rules for what it manages only.",
+			spec:   `{highAvailability: {enabled: false, rules: Placement}}`,
+			want:   []string{"spec.forProvider.highAvailability", "leave the other fields out"},
+		},
 		"HARestarts": {
 			reason: "HA tries a few times.",
 			spec:   `{highAvailability: {maxRestart: 11}}`,

@@ -719,7 +719,8 @@ type MachineStartup struct {
 
 // MachineHighAvailability is the VM's place in PVE's HA manager.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.state) && !has(self.maxRestart) && !has(self.maxRelocate) && !has(self.group) && !has(self.failback)",message="enabled false takes the VM out of high availability: leave the other fields out"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.state) && !has(self.maxRestart) && !has(self.maxRelocate) && !has(self.group) && !has(self.failback) && !has(self.rules)",message="enabled false takes the VM out of high availability: leave the other fields out"
+// +kubebuilder:validation:XValidation:rule="!has(self.rules) || self.rules != 'Placement' || !has(self.group)",message="rules Placement chooses the group: leave group out"
 type MachineHighAvailability struct {
 	// Enabled false takes the VM out of high availability. Default: true.
 	// +optional
@@ -756,7 +757,30 @@ type MachineHighAvailability struct {
 	// only: PVE 8 refuses it. PVE: failback, default on.
 	// +optional
 	Failback *bool `json:"failback,omitempty"`
+
+	// Rules that HA is given, so that it keeps what placement decided: Placement
+	// writes the nodes of placement.nodes and placement.nodeSelector, and what is
+	// required to be together or apart, among those Machines of the namespace that
+	// say so too; None removes what was written. Preferences are not written,
+	// since HA has none. PVE 9: node-affinity and resource-affinity rules. PVE 8:
+	// a group with the nodes; it has nothing for together and apart, which is
+	// refused. Default: rules are left alone.
+	// +optional
+	Rules *HARules `json:"rules,omitempty"`
 }
+
+// HARules says which rules of HA are kept.
+//
+// +kubebuilder:validation:Enum=None;Placement
+type HARules string
+
+const (
+	// HARulesNone removes the rules that were kept.
+	HARulesNone HARules = "None"
+
+	// HARulesPlacement keeps what placement decided.
+	HARulesPlacement HARules = "Placement"
+)
 
 // MachinePowerAction is something to do once.
 type MachinePowerAction struct {

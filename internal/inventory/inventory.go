@@ -36,6 +36,7 @@ type Client interface {
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	HARules(ctx context.Context) (proxmox.HARules, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 }
@@ -107,6 +108,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.guests.read, c.nodes.read, c.storages.read, c.tasks.read = client.Guests, client.Nodes, client.Storages, client.Tasks
 	c.around.mappings.read, c.around.fingerprints.read = client.PCIMappings, client.Fingerprints
 	c.around.status.read = client.ClusterStatus
+	c.around.rules.read = client.HARules
 	c.around.bridges = map[string]*reading[[]proxmox.Bridge]{}
 	return c
 }

@@ -102,6 +102,10 @@ func (p *pve) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
 	return []proxmox.PCIMapping{{Name: "gpu"}}, p.wait(ctx)
 }
 
+func (p *pve) HARules(ctx context.Context) (proxmox.HARules, error) {
+	return proxmox.HARules{Rules: []proxmox.HARule{{Name: "r1"}}}, p.wait(ctx)
+}
+
 func (p *pve) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return map[string]string{"pve1": "AA"}, p.wait(ctx)
 }

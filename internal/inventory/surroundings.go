@@ -32,6 +32,7 @@ type surroundings struct {
 	mappings     reading[[]proxmox.PCIMapping]
 	fingerprints reading[map[string]string]
 	status       reading[proxmox.ClusterStatus]
+	rules        reading[proxmox.HARules]
 
 	mu      sync.Mutex
 	bridges map[string]*reading[[]proxmox.Bridge]
@@ -70,4 +71,15 @@ func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
 // times the maximum age old.
 func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
 	return c.around.status.get(ctx, c.life, c.now, slowly*c.maxAge)
+}
+
+// HARules of the cluster, at most ten times the maximum age old.
+func (c *Cluster) HARules(ctx context.Context) (proxmox.HARules, error) {
+	return c.around.rules.get(ctx, c.life, c.now, slowly*c.maxAge)
+}
+
+// FreshHARules of the cluster, read after this call began.
+func (c *Cluster) FreshHARules(ctx context.Context) (proxmox.HARules, error) {
+	c.around.rules.expire()
+	return c.HARules(ctx)
 }

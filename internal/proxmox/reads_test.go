@@ -78,6 +78,17 @@ func TestReads(t *testing.T) {
 			path:   "/cluster/ha/resources/vm:100",
 			want:   HASettings{"state": "stopped", "max_restart": "3"},
 		},
+		"HARules": {
+			reason: "Rules have what belongs to their type.",
+			data: `[{"digest":"abc","nodes":"pve2,pve1:2","order":1,"resources":"vm:100","rule":"r1","strict":1,"type":"node-affinity"},
+				{"affinity":"negative","comment":"x","digest":"abc","errors":{"resources":["rule is ineffective as there are less than two resources"]},"order":2,"resources":"vm:101,ct:100","rule":"r2","type":"resource-affinity"}]`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.HARules(ctx)) },
+			path: "/cluster/ha/rules",
+			want: HARules{Rules: []HARule{
+				{Name: "r1", Type: HANodeAffinity, Resources: []string{"vm:100"}, Nodes: []string{"pve1:2", "pve2"}, Strict: true, Digest: "abc"},
+				{Name: "r2", Type: HAResourceAffinity, Resources: []string{"ct:100", "vm:101"}, Nodes: []string{}, Affinity: HANegative, Comment: "x", Digest: "abc"},
+			}},
+		},
 		"Nodes": {
 			reason: "A node that is offline has no numbers.",
 			data: `[{"cgroup-mode":2,"cpu":0.0276,"disk":12,"id":"node/pve1","level":"","maxcpu":2,"maxdisk":34,"maxmem":8320000000,"mem":1000000000,"node":"pve1","status":"online","type":"node","uptime":28},

@@ -117,6 +117,39 @@ func TestRequests(t *testing.T) {
 			call:   func(ctx context.Context, c *Client) error { return c.RemoveHAResource(ctx, 100) },
 			want:   want{http.MethodDelete, "/api2/json/cluster/ha/resources/vm:100", "", map[string]string{}},
 		},
+		"AddHARule": {
+			reason: "A rule about nodes has the nodes and whether others will do.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.AddHARule(ctx, HARule{Name: "r", Type: HANodeAffinity, Resources: []string{"vm:100"}, Nodes: []string{"pve1", "pve2"}, Strict: true, Comment: "x"})
+			},
+			want: want{http.MethodPost, "/api2/json/cluster/ha/rules", "", map[string]string{"rule": "r", "type": "node-affinity", "resources": "vm:100", "nodes": "pve1,pve2", "strict": "1", "comment": "x"}},
+		},
+		"AddHAGroup": {
+			reason: "A group is another kind of thing.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.AddHARule(ctx, HARule{Name: "g", Type: HAGroup, Nodes: []string{"pve1"}})
+			},
+			want: want{http.MethodPost, "/api2/json/cluster/ha/groups", "", map[string]string{"group": "g", "nodes": "pve1", "restricted": "0"}},
+		},
+		"ChangeHARule": {
+			reason: "A rule between resources is changed as it was read.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.ChangeHARule(ctx, HARule{Name: "r", Type: HAResourceAffinity, Resources: []string{"vm:100", "vm:101"}, Affinity: HANegative, Digest: "abc"})
+			},
+			want: want{http.MethodPut, "/api2/json/cluster/ha/rules/r", "", map[string]string{"type": "resource-affinity", "resources": "vm:100,vm:101", "affinity": "negative", "digest": "abc"}},
+		},
+		"RemoveHARule": {
+			reason: "No parameters.",
+			call: func(ctx context.Context, c *Client) error {
+				return c.RemoveHARule(ctx, HARule{Name: "r", Type: HANodeAffinity})
+			},
+			want: want{http.MethodDelete, "/api2/json/cluster/ha/rules/r", "", map[string]string{}},
+		},
+		"RemoveHAGroup": {
+			reason: "A group is removed where it is.",
+			call:   func(ctx context.Context, c *Client) error { return c.RemoveHARule(ctx, HARule{Name: "g", Type: HAGroup}) },
+			want:   want{http.MethodDelete, "/api2/json/cluster/ha/groups/g", "", map[string]string{}},
+		},
 		"Resize": {
 			reason: "A size and a digest.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Resize(ctx, vm100, "scsi0", "32G", "abc")) },

@@ -54,6 +54,9 @@ func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.
 // The images that were made for the VM are part of it.
 func (e *external) afterwards(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	var err error
+	if e.plan.strayRules, err = e.strayRules(ctx, m); err != nil || len(e.plan.strayRules) > 0 {
+		return managed.ExternalObservation{ResourceExists: true}, err
+	}
 	if e.plan.weeds, err = e.weeds(ctx, m); err != nil || len(e.plan.weeds) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}

@@ -29,6 +29,9 @@ import (
 // Delete does the next thing that leads to the end of the VM.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
 	show(m, xpv2.Deleting())
+	if len(e.plan.strayRules) > 0 {
+		return managed.ExternalDelete{}, e.takeStep(ctx, e.plan.strayRules[0])
+	}
 	if e.vm == nil {
 		u, err := e.weed(ctx, m, e.plan.weeds)
 		if err == nil && u != "" {
@@ -73,6 +76,9 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 		if err := e.unprotect(ctx); err != nil {
 			return err
 		}
+	}
+	if err := e.leaveRules(ctx, m); err != nil {
+		return err
 	}
 	if e.vm.Status.Running() {
 		e.plan.power = powerOff

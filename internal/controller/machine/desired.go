@@ -49,6 +49,9 @@ type desired struct {
 	// a change of that is to be ignored.
 	settled bool
 
+	// ruling is what becomes of HA's rules of the VM.
+	ruling ruling
+
 	// created is true when the VM was created by this resource, not adopted.
 	created bool
 

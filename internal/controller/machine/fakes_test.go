@@ -53,10 +53,11 @@ type pve struct {
 	volumes map[string][]string
 	images  map[string][]byte
 
-	// migration is what is said of every VM's, ha what HA was told, and ended the
+	// migration is what is said of every VM's, ha what HA was told, rules what it goes by, and ended the
 	// tasks that can be asked for.
 	migration proxmox.MigrationCheck
 	ha        proxmox.HASettings
+	rules     proxmox.HARules
 	ended     map[proxmox.UPID]proxmox.Task
 
 	// version of PVE.
@@ -326,6 +327,31 @@ func (p *pve) RemoveHAResource(_ context.Context, vmid int) error {
 	return p.write("RemoveHAResource", "%d", vmid)
 }
 
+func (p *pve) HARules(context.Context) (proxmox.HARules, error) { return p.rules, p.call("HARules") }
+
+func (p *pve) FreshHARules(context.Context) (proxmox.HARules, error) {
+	return p.rules, p.call("HARules")
+}
+
+func (p *pve) AddHARule(_ context.Context, r proxmox.HARule) error {
+	p.rules.Rules = append(p.rules.Rules, r)
+	return p.write("AddHARule", "%s %s", r.Name, describeRule(r))
+}
+
+func (p *pve) ChangeHARule(_ context.Context, r proxmox.HARule) error {
+	for i := range p.rules.Rules {
+		if p.rules.Rules[i].Name == r.Name {
+			p.rules.Rules[i] = r
+		}
+	}
+	return p.write("ChangeHARule", "%s %s digest %s", r.Name, describeRule(r), r.Digest)
+}
+
+func (p *pve) RemoveHARule(_ context.Context, r proxmox.HARule) error {
+	p.rules.Rules = slices.DeleteFunc(p.rules.Rules, func(o proxmox.HARule) bool { return o.Name == r.Name })
+	return p.write("RemoveHARule", "%s", r.Name)
+}
+
 func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
 	return p.ended[u], p.call("Task")
 }
@@ -338,7 +364,7 @@ func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
 	var all []proxmox.Guest
 	for id, g := range p.vms {
 		if !p.hidden[id] {
-			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool})
+			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool, HAState: g.now.HAState})
 		}
 	}
 	return all, p.call("Guests")

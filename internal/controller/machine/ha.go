@@ -74,9 +74,13 @@ func (d desired) leftToHA(v *vm) bool {
 // ha is what HA is to be told of the VM.
 func (d desired) ha(v *vm) proxmox.HASettings {
 	p := d.HighAvailability
+	group := p.Group
+	if ours := d.ruling.group(v); ours != nil {
+		group = ours
+	}
 	r := proxmox.HASettings{}
 	for name, wanted := range map[string]*string{
-		"state": nonEmpty(d.haState(v)), "group": p.Group,
+		"state": nonEmpty(d.haState(v)), "group": group,
 		"max_restart": optional(p.MaxRestart, itoa), "max_relocate": optional(p.MaxRelocate, itoa), "failback": optional(p.Failback, bit),
 	} {
 		if wanted != nil {

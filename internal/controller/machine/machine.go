@@ -84,6 +84,8 @@ type Inventory interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
+	HARules(ctx context.Context) (proxmox.HARules, error)
+	FreshHARules(ctx context.Context) (proxmox.HARules, error)
 	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)

@@ -41,6 +41,10 @@ type Places interface {
 	AddHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
 	ChangeHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
 	RemoveHAResource(ctx context.Context, vmid int) error
+
+	AddHARule(ctx context.Context, r proxmox.HARule) error
+	ChangeHARule(ctx context.Context, r proxmox.HARule) error
+	RemoveHARule(ctx context.Context, r proxmox.HARule) error
 }
 
 // A journey is the way of a VM to another node.

@@ -38,6 +38,9 @@ type plan struct {
 	// weeds are NoCloud images that are no longer of use.
 	weeds []plot
 
+	// strayRules are what is left of HA's rules of a VM that is gone.
+	strayRules []ruleStep
+
 	refusals []string
 	change   difference
 	errands  []errand
@@ -127,7 +130,7 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 	e.plan.change = d.withPassword(d.difference(e.vm.Config))
 	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config, d.haDemands(e.vm)...)
 	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), whyNoSeed, whyNoPassword, prohibited,
-		d.poolRefusals(e.vm), e.vm.haRefusals(), d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
+		d.poolRefusals(e.vm), e.vm.haRefusals(), d.ruling.refusals, d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
 	return err
 }
 
@@ -142,7 +145,8 @@ func (e *external) addErrands(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
-	e.plan.errands = slices.Concat(e.poolErrands(), e.haErrands(), e.destroyErrands(), moves, e.resizeErrands())
+	groups, rules := e.ruleErrands()
+	e.plan.errands = slices.Concat(e.poolErrands(), groups, e.haErrands(), rules, e.destroyErrands(), moves, e.resizeErrands())
 	e.plan.refusals = append(e.plan.refusals, no...)
 	if !goes {
 		return nil
@@ -186,6 +190,7 @@ func (e *external) notes(m Machine, before devices) map[string]string {
 	maps.Copy(notes, e.plan.ranNote(e.vm, e.now()))
 	maps.Copy(notes, e.plan.nodeNote(e.vm, m.GetAnnotations()[AnnotationNode]))
 	maps.Copy(notes, e.restartNote(m))
+	maps.Copy(notes, e.ruleNote(m))
 	return notes
 }
 
@@ -196,6 +201,9 @@ func (e *external) desiredNow(ctx context.Context, m Machine, id identity) (desi
 		return d, nil
 	}
 	if err := e.readHA(ctx, d); err != nil {
+		return d, err
+	}
+	if err := e.readRules(ctx, m, &d); err != nil {
 		return d, err
 	}
 	if err := e.readPool(ctx, d); err != nil {

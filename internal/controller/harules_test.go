@@ -1,0 +1,203 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// TestHARules has HA keep what placement decided, in a cluster whose HA has rules
+// and in one whose HA has groups.
+func TestHARules(t *testing.T) {
+	t.Parallel()
+	for name := range scopes() {
+		t.Run(name+"/9.2", func(t *testing.T) {
+			t.Parallel()
+			keepsRules(newRuled(t, name, "9.2"))
+		})
+		t.Run(name+"/8.4", func(t *testing.T) {
+			t.Parallel()
+			keepsGroups(newRuled(t, name, "8.4"))
+		})
+	}
+}
+
+// newRuled is a crowd that may tell HA what to do, beside a person who does.
+func newRuled(t *testing.T, scopeName, version string) *crowd {
+	t.Helper()
+	c := crowds()[scopeName]
+	c.world = newWorld(t, scopes()[scopeName], "rules-"+version[:1]+"-"+strings.ToLower(scopeName), map[string]string{"ha": "100ms"}, version)
+	c.grant("/", "PVESysAdmin")
+	c.pve.Edit(func(s *simulator.State) {
+		theirs := map[string]string{"nodes": "pve1", "comment": "a person's"}
+		if version == "8.4" {
+			s.HAGroups["crossplane-like"] = theirs
+			return
+		}
+		theirs["type"], theirs["resources"], theirs["order"] = "node-affinity", "vm:9001", "1"
+		s.HA["vm:9001"] = &simulator.HAResource{State: "ignored"}
+		s.HARules["crossplane-like"] = theirs
+	})
+	return &c
+}
+
+func ruledSpec() v1alpha1.MachineParameters {
+	return v1alpha1.MachineParameters{
+		ShutdownTimeoutSeconds: new(int32(1)),
+		Placement:              &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve2"}},
+		HighAvailability:       &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesPlacement)},
+	}
+}
+
+// rules of HA as texts without their order, those that are ours by the kind and
+// the resources that they are for.
+func (c *crowd) rules() []string {
+	var all []string
+	c.pve.Edit(func(s *simulator.State) {
+		for name, r := range s.HARules {
+			if !strings.HasSuffix(name, "-like") {
+				all = append(all, strings.Join([]string{r["type"], r["resources"], r["nodes"], r["strict"], r["affinity"]}, " "))
+			}
+		}
+		for name, g := range s.HAGroups {
+			var users []string
+			for sid, r := range s.HA {
+				if r.Options["group"] == name {
+					users = append(users, sid)
+				}
+			}
+			if !strings.HasSuffix(name, "-like") {
+				slices.Sort(users)
+				all = append(all, strings.Join([]string{"group", strings.Join(users, ","), g["nodes"], g["restricted"]}, " "))
+			}
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+func (c *crowd) haveRules(what string, want ...string) {
+	c.Helper()
+	c.eventually(what, func() bool { return slices.Equal(c.rules(), want) })
+}
+
+// allAreWell waits until all Machines are as their specs want them.
+func (c *crowd) allAreWell() {
+	c.Helper()
+	c.slowly("all Machines are as they should be", func() string {
+		for _, m := range c.machines() {
+			r, s := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
+			if r.Status != corev1.ConditionTrue || s.Status != corev1.ConditionTrue || len(m.Observation().Difference) > 0 {
+				return m.GetName() + ": " + r.Message + "; " + s.Message
+			}
+		}
+		return ""
+	})
+}
+
+// edit changes what HA was told by hand.
+func (c *crowd) edit(in func(*simulator.State) simulator.Sections, change func(map[string]string)) {
+	c.pve.Edit(func(s *simulator.State) {
+		for _, name := range slices.Sorted(maps.Keys(in(s))) {
+			if !strings.HasSuffix(name, "-like") {
+				r := maps.Clone(in(s)[name])
+				change(r)
+				in(s)[name] = r
+			}
+		}
+	})
+}
+
+func (c *crowd) set(number int, change func(*v1alpha1.MachineParameters)) {
+	c.Helper()
+	c.m = c.machines()[number]
+	c.change(change)
+}
+
+func (c *crowd) theirsIsLeft() {
+	c.Helper()
+	c.pve.Edit(func(s *simulator.State) {
+		if s.HARules["crossplane-like"]["nodes"]+s.HAGroups["crossplane-like"]["nodes"] != "pve1" {
+			c.Error("what a person has told HA was changed")
+		}
+	})
+}
+
+func keepsRules(c *crowd) {
+	spec := ruledSpec()
+	spec.Placement.Group, spec.Placement.Spread = new("web"), new(v1alpha1.SpreadRequired)
+	c.create(2, spec)
+	first, second := "node-affinity vm:10000 pve1,pve2 1 ", "node-affinity vm:10001 pve1,pve2 1 "
+	apart := "resource-affinity vm:10000,vm:10001   negative"
+	c.haveRules("HA keeps what placement decided", first, second, apart)
+	c.allAreWell()
+	n := len(c.writes())
+	rules := func(s *simulator.State) simulator.Sections { return s.HARules }
+	c.edit(rules, func(r map[string]string) {
+		if r["type"] == "node-affinity" {
+			r["nodes"], r["strict"] = "pve1", "0"
+		}
+	})
+	c.haveRules("what was edited is as it should be", first, second, apart)
+	c.allAreWell()
+	if got := len(c.writes()) - n; got != 2 {
+		c.Errorf("want one write for each rule that was edited, got %d:\n%s", got, c)
+	}
+	c.set(0, func(p *v1alpha1.MachineParameters) { p.HighAvailability.Rules = new(v1alpha1.HARulesNone) })
+	c.eventually("one Machine has no rules any more", func() bool { return len(c.rules()) == 1 && strings.HasPrefix(c.rules()[0], "node-affinity") })
+	c.allAreWell()
+	c.set(0, func(p *v1alpha1.MachineParameters) { p.HighAvailability.Rules = new(v1alpha1.HARulesPlacement) })
+	c.haveRules("it has them again", first, second, apart)
+	c.allAreWell()
+	c.deleteAll()
+	c.haveRules("nothing is left")
+	c.theirsIsLeft()
+}
+
+func keepsGroups(c *crowd) {
+	c.create(1, ruledSpec())
+	group := "group vm:10000 pve1,pve2 1"
+	c.haveRules("HA keeps what placement decided", group)
+	c.allAreWell()
+	c.edit(func(s *simulator.State) simulator.Sections { return s.HAGroups }, func(g map[string]string) { delete(g, "restricted") })
+	c.haveRules("what was edited is as it should be", group)
+	c.allAreWell()
+	c.set(0, func(p *v1alpha1.MachineParameters) {
+		p.Placement.Group, p.Placement.Spread = new("web"), new(v1alpha1.SpreadRequired)
+	})
+	c.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "Proxmox VE 8 cannot keep VMs together or apart")
+	c.set(0, func(p *v1alpha1.MachineParameters) {
+		p.Placement.Group, p.Placement.Spread = nil, nil
+		p.HighAvailability.Rules = new(v1alpha1.HARulesNone)
+	})
+	c.haveRules("the group is gone")
+	c.allAreWell()
+	c.set(0, func(p *v1alpha1.MachineParameters) { p.HighAvailability.Rules = new(v1alpha1.HARulesPlacement) })
+	c.haveRules("it is there again", group)
+	c.deleteAll()
+	c.haveRules("nothing is left")
+	c.theirsIsLeft()
+}

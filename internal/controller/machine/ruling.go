@@ -1,0 +1,336 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/placement"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// AnnotationHARules is the VMID of a VM that is proven to be this Machine's and
+// that HA may have rules of. It is written before the first of them, stays, and
+// is where others learn that they may put the VM into rules with theirs.
+const AnnotationHARules = "proxmox.vitistack.io/ha-rules"
+
+// A ruling is what becomes of HA's rules of a VM.
+type ruling struct {
+	aim
+
+	// due says that rules are kept or removed; wanted, that they are kept.
+	due, wanted bool
+
+	// grouped is true for PVE 8, whose HA has groups.
+	grouped bool
+
+	steps    []ruleStep
+	refusals []string
+}
+
+// rulesWanted says whether the spec wants rules kept.
+func rulesWanted(p *v1alpha1.MachineParameters) bool {
+	ha := p.HighAvailability
+	return ha != nil && (ha.Enabled == nil || *ha.Enabled) && value(ha.Rules) == v1alpha1.HARulesPlacement
+}
+
+// rulesUnwanted says whether the spec wants rules gone. Without the field they are
+// left alone.
+func rulesUnwanted(p *v1alpha1.MachineParameters) bool {
+	ha := p.HighAvailability
+	return ha != nil && (ha.Enabled != nil && !*ha.Enabled || value(ha.Rules) == v1alpha1.HARulesNone)
+}
+
+// readRules finds what HA's rules are to say of the VM and what they say. Rules
+// that may be out of date are read again before they are found to differ.
+func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
+	r := ruling{wanted: rulesWanted(m.Parameters()) && !e.vm.template()}
+	r.due = r.wanted || rulesUnwanted(m.Parameters()) && m.GetAnnotations()[AnnotationHARules] != ""
+	if !r.due {
+		return nil
+	}
+	r.aim = aimless(m, d.identity.UUID, e.vm.VMID)
+	if r.wanted {
+		if err := e.takeAim(ctx, m, &r); err != nil {
+			return err
+		}
+	}
+	for _, list := range []func(context.Context) (proxmox.HARules, error){e.inventory.HARules, e.inventory.FreshHARules} {
+		has, err := list(ctx)
+		if proxmox.IsAuthorization(err) {
+			e.vm.noHA = err.Error() // All else goes on being seen.
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.grouped, r.steps = has.Grouped, r.aim.steps(has)
+		if len(r.steps) == 0 {
+			break
+		}
+	}
+	r.refuseBonds(m.Parameters())
+	d.ruling = r
+	return nil
+}
+
+// aimless wants no rules of a VM.
+func aimless(m Machine, uuid string, vmid int) aim {
+	return aim{sid: sidOf(vmid), name: nameOfRule(uuid), founder: short(string(m.GetUID()), 8), owner: "provider-proxmox keeps this for Machine " + nameOf(m)}
+}
+
+func nameOf(m Machine) string { return strings.TrimPrefix(m.GetNamespace()+"/"+m.GetName(), "/") }
+
+// takeAim finds the nodes and bonds that the Machine's placement asks for.
+func (e *external) takeAim(ctx context.Context, m Machine, r *ruling) error {
+	members, err := e.fleet.members(ctx, e.shares(ctx))
+	if err != nil {
+		return err
+	}
+	guests, err := e.inventory.Guests(ctx)
+	if err != nil {
+		return err
+	}
+	nodes, err := e.inventory.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	self := placement.Occupant{ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m), Node: e.vm.Node}
+	c := circle{known: nodesOf(nodes, nil, members.nodes), sids: map[string]string{self.ID: r.sid}}
+	r.seen, r.ours = map[string]bool{r.sid: true}, map[string]bool{}
+	for _, g := range guests {
+		if g.HAState != "" {
+			r.seen[sidOf(g.VMID)] = true
+		}
+	}
+	c.join(members.machines, guests, self.ID, r.ours)
+	c.bind(r, self)
+	return nil
+}
+
+// A circle is the Machines whose VMs HA may have rules of, with what is needed to
+// find those.
+type circle struct {
+	known  []placement.Node
+	sids   map[string]string // by ID
+	others []placement.Occupant
+}
+
+// join the Machines but one, noting the VMs of all.
+func (c *circle) join(machines []Machine, guests []proxmox.Guest, self string, ours map[string]bool) {
+	for _, o := range machines {
+		vmid, err := strconv.Atoi(meta.GetExternalName(o))
+		if err != nil || string(o.GetUID()) == self {
+			continue
+		}
+		ours[sidOf(vmid)] = true
+		proven := o.GetAnnotations()[AnnotationHARules] == meta.GetExternalName(o)
+		if !proven || meta.WasDeleted(o) || !rulesWanted(o.Parameters()) {
+			continue
+		}
+		g, _ := guestOf(guests, vmid)
+		c.sids[string(o.GetUID())] = sidOf(vmid)
+		c.others = append(c.others, placement.Occupant{
+			ID: string(o.GetUID()), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Rules: rulesOf(o), Node: g.Node,
+		})
+	}
+}
+
+// bind aims at the nodes and bonds of a Machine.
+func (c *circle) bind(r *ruling, self placement.Occupant) {
+	bonds := placement.Bonds(self, c.others)
+	for _, b := range bonds {
+		sids := make([]string, 0, len(b.Members))
+		for _, o := range b.Members {
+			sids = append(sids, c.sids[o.ID])
+		}
+		r.bonds = append(r.bonds, newRuleBond(self.Namespace, b.Key, b.Apart, sids))
+	}
+	allowed, limited := placement.Allowed(self.Rules, c.known)
+	switch {
+	case !limited:
+	case len(allowed) == 0:
+		r.refusals = append(r.refusals, "no node of the cluster is one that placement.nodes and placement.nodeSelector allow, so that no rule of high availability can name one")
+	default:
+		r.nodes = c.share(r, self, bonds, allowed)
+	}
+}
+
+// share the rule about nodes with those that the VM is kept together with: of
+// these PVE takes one such rule only, and it counts for all.
+func (c *circle) share(r *ruling, self placement.Occupant, bonds []placement.Bond, allowed []string) []string {
+	mine := allowed
+	for _, b := range bonds {
+		for _, o := range b.Members {
+			if b.Apart || o.ID == self.ID || !r.seen[c.sids[o.ID]] {
+				continue
+			}
+			theirs, limited := placement.Allowed(o.Rules, c.known)
+			switch {
+			case limited && !slices.Equal(theirs, allowed):
+				r.refusals = append(r.refusals, fmt.Sprintf("high availability keeps this VM together with %s, which may run on other nodes (%s, not %s): give both the same placement.nodes and placement.nodeSelector",
+					c.sids[o.ID], strings.Join(theirs, ", "), strings.Join(allowed, ", ")))
+			case limited && o.ID < self.ID:
+				mine = nil
+			}
+		}
+	}
+	return mine
+}
+
+// refuseBonds that PVE 8 cannot keep.
+func (r *ruling) refuseBonds(p *v1alpha1.MachineParameters) {
+	if r.wanted && r.grouped && p.Placement != nil && placement.Bound(*p.Placement) {
+		r.refusals = append(r.refusals, "high availability of Proxmox VE 8 cannot keep VMs together or apart: "+
+			"rules Placement needs Proxmox VE 9 for required affinity, antiAffinity and spread")
+	}
+}
+
+// group that the HA resource is to name in PVE 8, if that is for us to say.
+func (r ruling) group(v *vm) *string {
+	switch {
+	case !r.due || !r.grouped:
+		return nil
+	case r.nodes != nil:
+		return &r.name
+	case v.HA["group"] == r.name:
+		return new("")
+	}
+	return nil
+}
+
+// ruleNote says that the VM may be put into rules.
+func (e *external) ruleNote(m Machine) map[string]string {
+	vmid := strconv.Itoa(e.vm.VMID)
+	if !e.plan.ruling.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
+		return nil
+	}
+	return map[string]string{AnnotationHARules: vmid}
+}
+
+// ruleErrands are the calls before and after the HA resource is what it should be.
+// A rule is about resources that HA manages; a group is there before a resource
+// names it, and as long as one does.
+func (e *external) ruleErrands() (before, after []errand) {
+	r := e.plan.ruling
+	for _, s := range r.steps {
+		n := errand{shown: s.shown()}
+		if r.grouped && s.act != removeRule {
+			before = append(before, n)
+		} else {
+			after = append(after, n)
+		}
+	}
+	if len(before) > 0 {
+		before[0].call = func(ctx context.Context) (proxmox.UPID, error) {
+			return "", e.keepRules(ctx, r.aim, func(s ruleStep) bool { return s.act != removeRule })
+		}
+	}
+	if len(after) > 0 {
+		after[0].call = func(ctx context.Context) (proxmox.UPID, error) {
+			return "", e.keepRules(ctx, r.aim, func(ruleStep) bool { return true })
+		}
+	}
+	return before, after
+}
+
+// mostRuleSteps is more than any one VM takes: what is left waits for the next look.
+const mostRuleSteps = 50
+
+// keepRules as they are aimed at. Each call is decided by what the one before has
+// left, since a change is refused if anything was changed in between.
+func (e *external) keepRules(ctx context.Context, a aim, due func(ruleStep) bool) error {
+	for range mostRuleSteps {
+		has, err := e.inventory.FreshHARules(ctx)
+		if err != nil {
+			return err
+		}
+		steps := a.steps(has)
+		i := slices.IndexFunc(steps, due)
+		if i < 0 {
+			return nil
+		}
+		if err := e.takeStep(ctx, steps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *external) takeStep(ctx context.Context, s ruleStep) error {
+	switch s.act {
+	case addRule:
+		return e.client.AddHARule(ctx, s.rule)
+	case changeRule:
+		return e.client.ChangeHARule(ctx, s.rule)
+	case removeRule:
+	}
+	return e.client.RemoveHARule(ctx, s.rule)
+}
+
+// leaveRules takes the VM out of HA's rules before it is removed. A group of PVE 8
+// has to stay until its resource has gone with the VM.
+func (e *external) leaveRules(ctx context.Context, m Machine) error {
+	if m.GetAnnotations()[AnnotationHARules] == "" {
+		return nil
+	}
+	has, err := e.inventory.FreshHARules(ctx)
+	if err != nil || has.Grouped {
+		return errors.Wrap(err, "cannot take the VM out of the rules of high availability")
+	}
+	id, err := identityOf(m)
+	if err != nil {
+		return err
+	}
+	err = e.keepRules(ctx, aimless(m, id.UUID, id.VMID), func(ruleStep) bool { return true })
+	return errors.Wrap(err, "cannot take the VM out of the rules of high availability")
+}
+
+// strayRules are what is left of HA's rules of a VM that is gone. Its VMID may be
+// another Machine's by now, whose rules stay.
+func (e *external) strayRules(ctx context.Context, m Machine) ([]ruleStep, error) {
+	if m.GetAnnotations()[AnnotationHARules] == "" {
+		return nil, nil
+	}
+	id, err := identityOf(m)
+	if err != nil {
+		return nil, err
+	}
+	members, err := e.fleet.members(ctx, e.shares(ctx))
+	if err != nil {
+		return nil, err
+	}
+	has, err := e.inventory.FreshHARules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := aimless(m, id.UUID, id.VMID)
+	if slices.ContainsFunc(members.machines, func(o Machine) bool {
+		return o.GetUID() != m.GetUID() && meta.GetExternalName(o) == meta.GetExternalName(m)
+	}) {
+		a.sid = ""
+	}
+	return a.steps(has), nil
+}
