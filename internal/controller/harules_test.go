@@ -66,9 +66,9 @@ func newRuled(t *testing.T, scopeName, version string) *crowd {
 
 func ruledSpec() v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{
-		ShutdownTimeoutSeconds: new(int32(1)),
-		Placement:              &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve2"}},
-		HighAvailability:       &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesPlacement)},
+		PowerState:       new(v1alpha1.PowerStateStopped), // HA takes its time to stop what runs.
+		Placement:        &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve2"}},
+		HighAvailability: &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesPlacement)},
 	}
 }
 

@@ -147,8 +147,10 @@ func TestRequests(t *testing.T) {
 		},
 		"RemoveHAGroup": {
 			reason: "A group is removed where it is.",
-			call:   func(ctx context.Context, c *Client) error { return c.RemoveHARule(ctx, HARule{Name: "g", Type: HAGroup}) },
-			want:   want{http.MethodDelete, "/api2/json/cluster/ha/groups/g", "", map[string]string{}},
+			call: func(ctx context.Context, c *Client) error {
+				return c.RemoveHARule(ctx, HARule{Name: "g", Type: HAGroup})
+			},
+			want: want{http.MethodDelete, "/api2/json/cluster/ha/groups/g", "", map[string]string{}},
 		},
 		"Resize": {
 			reason: "A size and a digest.",
