@@ -172,7 +172,7 @@ func (c *circle) bind(r *ruling, self placement.Occupant) {
 	switch {
 	case !limited:
 	case len(allowed) == 0:
-		r.refusals = append(r.refusals, "no node of the cluster is one that placement.nodes and placement.nodeSelector allow, so that no rule of high availability can name one")
+		r.refusals = append(r.refusals, "no node of the cluster is one that placement.nodes and placement.nodeSelector allow: high availability cannot be told any")
 	default:
 		r.nodes = c.share(r, self, bonds, allowed)
 	}
@@ -190,8 +190,8 @@ func (c *circle) share(r *ruling, self placement.Occupant, bonds []placement.Bon
 			theirs, limited := placement.Allowed(o.Rules, c.known)
 			switch {
 			case limited && !slices.Equal(theirs, allowed):
-				r.refusals = append(r.refusals, fmt.Sprintf("high availability keeps this VM together with %s, which may run on other nodes (%s, not %s): give both the same placement.nodes and placement.nodeSelector",
-					c.sids[o.ID], strings.Join(theirs, ", "), strings.Join(allowed, ", ")))
+				r.refusals = append(r.refusals, fmt.Sprintf("high availability keeps this VM together with %s, which may run on other nodes (%s, not %s): "+
+					"give both the same placement.nodes and placement.nodeSelector", c.sids[o.ID], strings.Join(theirs, ", "), strings.Join(allowed, ", ")))
 			case limited && o.ID < self.ID:
 				mine = nil
 			}
@@ -209,7 +209,7 @@ func (r *ruling) refuseBonds(p *v1alpha1.MachineParameters) {
 }
 
 // group that the HA resource is to name in PVE 8, if that is for us to say.
-func (r ruling) group(v *vm) *string {
+func (r *ruling) group(v *vm) *string {
 	switch {
 	case !r.due || !r.grouped:
 		return nil
