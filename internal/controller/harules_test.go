@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -41,6 +42,10 @@ func TestHARules(t *testing.T) {
 		t.Run(name+"/8.4", func(t *testing.T) {
 			t.Parallel()
 			keepsGroups(newRuled(t, name, "8.4"))
+		})
+		t.Run(name+"/compared", func(t *testing.T) {
+			t.Parallel()
+			comparesRules(newWorld(t, scopes()[name], "rules-compared-"+strings.ToLower(name), nil, ""))
 		})
 	}
 }
@@ -175,6 +180,26 @@ func keepsRules(c *crowd) {
 	c.deleteAll()
 	c.haveRules("nothing is left")
 	c.theirsIsLeft()
+}
+
+// comparesRules without being allowed to write them.
+func comparesRules(w *world) {
+	w.create(ruledSpec(), func(m machine.Machine) {
+		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionDelete})
+	})
+	w.eventually("the VM is ready, and the rule it lacks is shown", func() bool {
+		w.exists()
+		return w.m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue && w.m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue &&
+			slices.ContainsFunc(w.m.Observation().Difference, func(d v1alpha1.MachinePendingChange) bool {
+				return strings.HasPrefix(d.Option, "high availability rule crossplane-") && d.Desired == "vm:10000: only pve1, pve2"
+			})
+	})
+	w.finish()
+	for _, r := range w.writes() {
+		if strings.HasPrefix(r.Path, "/cluster/ha") {
+			w.Errorf("want HA told nothing: %s %s", r.Method, r.Path)
+		}
+	}
 }
 
 func keepsGroups(c *crowd) {
