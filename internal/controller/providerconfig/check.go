@@ -184,6 +184,9 @@ func (c *checker) tell(before, pc Config) {
 	}
 	c.log.Info("Checked the connection", "kind", c.kinds.Config.Kind, "namespace", pc.GetNamespace(), "name", pc.GetName(),
 		"ready", is.Status, "reason", is.Reason, "message", is.Message)
+	if pc.GetCondition(v1alpha1.TypeAuthenticated).Status == corev1.ConditionFalse {
+		c.log.Info("Authentication failed", "kind", c.kinds.Config.Kind, "namespace", pc.GetNamespace(), "name", pc.GetName(), "error", is.Message)
+	}
 	if is.Status == corev1.ConditionTrue {
 		c.record.Event(pc, event.Normal(reasonReady, fmt.Sprintf("Proxmox VE %s answers at %s", pc.Observation().Version, pc.Observation().Endpoint)))
 		return

@@ -18,6 +18,7 @@ package providerconfig
 
 import (
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -26,10 +27,13 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -259,5 +263,55 @@ func TestEndpointDown(t *testing.T) {
 	}
 	if c := pc.GetCondition(v1alpha1.TypeConnected); c.Status != corev1.ConditionTrue || !strings.Contains(c.Message, down) {
 		t.Errorf("Connected is %s: %s", c.Status, c.Message)
+	}
+}
+
+// A logged keeps the messages of a log, without debugging.
+type logged struct {
+	logging.Logger
+
+	lines *[]string
+}
+
+func (l logged) Info(msg string, args ...any) {
+	*l.lines = append(*l.lines, fmt.Sprintln(append([]any{msg}, args...)...))
+}
+
+// TestLogsOfAuthentication sees that a refusal is logged in the words that
+// monitoring looks for, once, and that no other failure is.
+func TestLogsOfAuthentication(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		do     func(*bench)
+		want   int
+	}{
+		"Refused": {reason: "The secret is another one.", do: func(b *bench) { b.keys("tokenID", anyToken, "tokenSecret", hidden) }, want: 1},
+		"Quorum":  {reason: "Who is let in is not refused.", do: func(b *bench) { b.pve.Edit(func(s *simulator.State) { s.NoQuorum = true }) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, simulator.Options{})
+			tc.do(b)
+			c, _ := b.checker()
+			var lines []string
+			c.log = logged{Logger: c.log, lines: &lines}
+			for range 2 {
+				if _, err := c.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b.pc)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := 0
+			for _, l := range lines {
+				if strings.HasPrefix(l, "Authentication failed ") && strings.Contains(l, " error ") {
+					got++
+				}
+				if strings.Contains(l, hidden) {
+					t.Errorf("the secret is logged: %s", l)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("\n%s\nwant %d lines, got %q", tc.reason, tc.want, lines)
+			}
+		})
 	}
 }
