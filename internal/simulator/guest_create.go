@@ -46,9 +46,6 @@ func createControls() []string {
 }
 
 func (c *call) createGuest() (any, error) {
-	if c.has("archive") {
-		return nil, notSimulated(c.method.Verb, c.path+" with 'archive'")
-	}
 	cr := &creation{
 		vmid: c.vmid(), node: c.node, options: maps.Clone(c.Values), pool: c.str("pool"), storage: c.str("storage"), start: c.flag("start"),
 		ha: c.flag("ha-managed"),
@@ -58,6 +55,9 @@ func (c *call) createGuest() (any, error) {
 	}
 	if err := c.checkCreate(cr); err != nil {
 		return nil, err
+	}
+	if c.has("archive") {
+		return c.restoreGuest(cr)
 	}
 	for key, value := range cr.options {
 		switch {
@@ -98,6 +98,11 @@ func (c *call) checkCreate(cr *creation) error {
 	if err := c.mayCreate(a, cr); err != nil {
 		return err
 	}
+	if c.has("archive") {
+		if err := c.checkArchive(a, cr); err != nil {
+			return err
+		}
+	}
 	resolveCDROM(cr.options)
 	for _, check := range []func() error{
 		func() error { return a.storages(cr.options, cr.storage) },
@@ -134,6 +139,9 @@ func (c *call) mayCreate(a *guestAccess, cr *creation) error {
 		return nil
 	}
 	if cr.pool != "" && c.state.may(c.who, "/pool/"+cr.pool, "VM.Allocate") {
+		return nil
+	}
+	if c.has("archive") && c.flag("force") && c.state.Guests[cr.vmid] != nil && c.state.may(c.who, vmPath(cr.vmid), "VM.Backup") {
 		return nil
 	}
 	return forbidden("")

@@ -233,3 +233,84 @@ func TestFirewallNeighbours(t *testing.T) {
 		{request: "POST " + cluster + "/groups/g1", params: []string{"type=group", "action=g2"}, line: wrong, has: "invalid rule type 'group' for rule_env 'group'"},
 	})
 }
+
+// TestNetworkNeighbours are changes of a node's network that stand beside the recorded ones, as pve-manager answers them.
+func TestNetworkNeighbours(t *testing.T) {
+	const list = "/nodes/pve1/network"
+	c := connect(t, NewTest(t, Options{Scenario: lab()}))
+	converse(t, c, []step{
+		{request: "POST " + list, params: []string{"iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24", "cidr6=fd00::1/64", "gateway6=fd00::f", "bridge_ports=eno7", "autostart=1", "comments=c"}},
+		{request: "GET " + list + "/vmbr7", has: `"address6":"fd00::1"`},
+		{request: "GET " + list + "/vmbr7", has: `"families":["inet","inet6"]`},
+		{request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "bridge_ports=eno7"}, line: wrong, has: `"bridge_ports":"eno7 is already used on interface 'vmbr7'."`},
+		{request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "cidr6=fd01::1/64", "gateway6=fd01::f"}, line: wrong, has: `"gateway6":"Default ipv6 gateway already exists on interface 'vmbr7'."`},
+		{request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "cidr=10.8.0.1/24", "address=10.8.0.1", "netmask=255.255.255.0"}, line: wrong, has: `"address":"address conflicts with cidr"`},
+		{request: "PUT " + list + "/vmbr7", params: []string{"type=bridge"}},
+		{request: "GET " + list + "/vmbr7", has: `"method":"manual"`},
+		{request: "GET " + list + "/vmbr7", has: `"autostart":1,"bridge_fd":"0","bridge_ports":"eno7"`},
+		{request: "PUT " + list + "/vmbr7", params: []string{"type=bridge", "delete=comments,autostart"}},
+		{request: "GET " + list + "/vmbr7", has: `{"data":{"bridge_fd":"0","bridge_ports":"eno7","bridge_stp":"off","families":["inet"],"method":"manual"`},
+		{request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "address=10.8.0.1", "netmask=255.255.255.0"}},
+		{request: "GET " + list + "/vmbr8", has: `"cidr":"10.8.0.1/24"`},
+	})
+}
+
+// TestRestore backs a VM up and makes VMs from the backup.
+func TestRestore(t *testing.T) {
+	s := NewTest(t, Options{Scenario: lab()})
+	c := connect(t, s)
+	c.ok("PUT /storage/local", "content=images,iso,import,backup")
+	c.task("POST /nodes/pve1/qemu", "vmid=100", "name=a", "cores=2", "scsi0=local:0,import-from=local:import/tiny.qcow2", "scsi1=local:1,backup=0",
+		"ide2=local:cloudinit", "net0=virtio,bridge=vmbr0")
+	if exit := c.task("POST /nodes/pve1/vzdump", "vmid=100", "storage=local"); exit != "OK" {
+		t.Fatalf("backup: %s", exit)
+	}
+	archive := ""
+	s.Edit(func(st *State) {
+		for key, v := range st.Volumes {
+			if v.Content == "backup" {
+				archive = key.Storage + ":" + key.Name
+			}
+		}
+	})
+	before := c.config("/nodes/pve1/qemu/100")
+	c.ok("PUT /nodes/pve1/qemu/100/config", "cores=8")
+	for _, step := range []struct {
+		reason string
+		params []string
+		line   string
+		exit   string
+	}{
+		{"A drive of one's own.", []string{"vmid=200", "archive=" + archive, "scsi0=local:1"}, wrong, ""},
+		{"No such backup.", []string{"vmid=200", "archive=local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst"}, "500 volume 'local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst' does not exist", ""},
+		{"A VMID that is taken.", []string{"vmid=100", "archive=" + archive}, "500 unable to restore VM 100 - VM 100 already exists on node 'pve1'", ""},
+		{"Another VM, elsewhere.", []string{"vmid=200", "archive=" + archive, "storage=data2", "unique=1", "name=b", "pool=testpool"}, "", "OK"},
+		{"The VM as it was.", []string{"vmid=100", "archive=" + archive, "force=1"}, "", "OK"},
+	} {
+		if step.line != "" {
+			if got := c.do("POST /nodes/pve1/qemu", step.params...); got.Line != step.line {
+				t.Errorf("%s got %q, want %q", step.reason, got.Line, step.line)
+			}
+			continue
+		}
+		if got := c.task("POST /nodes/pve1/qemu", step.params...); got != step.exit {
+			t.Errorf("%s got %q, want %q", step.reason, got, step.exit)
+		}
+	}
+	again, other := c.config("/nodes/pve1/qemu/100"), c.config("/nodes/pve1/qemu/200")
+	if again["smbios1"] != before["smbios1"] || again["net0"] != before["net0"] || again["scsi1"] != nil || again["cores"] != before["cores"] || again["lock"] != nil {
+		t.Errorf("put back: %v, was %v", again, before)
+	}
+	if other["smbios1"] == before["smbios1"] || other["net0"] == before["net0"] || other["name"] != "b" ||
+		other["scsi0"] != "data2:200/vm-200-disk-0.qcow2,size=64M" || other["ide2"] == nil {
+		t.Errorf("another one: %v", other)
+	}
+	s.Edit(func(st *State) {
+		if v := st.volume("pve1", "data2:200/vm-200-disk-0.qcow2"); v == nil || !v.System {
+			t.Errorf("the other one does not boot: %v", v)
+		}
+		if st.volume("pve1", "local:100/vm-100-disk-1.raw") != nil {
+			t.Error("the disk that the backup does not hold is still there")
+		}
+	})
+}

@@ -19,9 +19,13 @@ package simulator
 import (
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 // firstPriority is the number of a node's first interface; those before are the loopback's.
@@ -155,18 +159,38 @@ func (i *Interface) showAddress(out map[string]any) {
 	if i.Gateway != "" {
 		out["gateway"] = i.Gateway
 	}
+	p, err := netip.ParsePrefix(i.Options["cidr6"])
+	if err != nil {
+		return
+	}
+	families := []string{"inet6"}
+	if i.CIDR != "" {
+		families = []string{"inet", "inet6"}
+	}
+	maps.Copy(out, map[string]any{"method6": "static", "address6": p.Addr().String(), "netmask6": p.Bits(), "families": families})
 }
 
-// fill puts the parameters of a call into an interface.
+// fill puts the parameters of a call into an interface. A change without an address takes the address away.
 func (c *call) fill(i *Interface) {
-	i.Type, i.Autostart = c.str("type"), c.flag("autostart")
-	for _, key := range c.deleted() {
-		delete(i.Options, key)
+	i.Type = c.str("type")
+	if c.has("autostart") {
+		i.Autostart = c.flag("autostart")
 	}
-	for name, value := range c.given("iface", "type", "autostart", "address", "netmask") {
+	for _, key := range c.deleted() {
+		i.drop(key)
+	}
+	if i.CIDR = c.str("cidr"); c.has("address") && c.has("netmask") {
+		i.CIDR = c.str("address") + "/" + maskLength(c.str("netmask"))
+	}
+	if i.CIDR == "" {
+		i.Gateway = ""
+	}
+	if !c.has("cidr6") {
+		delete(i.Options, "cidr6")
+		delete(i.Options, "gateway6")
+	}
+	for name, value := range c.given("iface", "type", "autostart", "address", "netmask", "cidr") {
 		switch name {
-		case "cidr":
-			i.CIDR = value
 		case "gateway":
 			i.Gateway = value
 		case "bridge_ports":
@@ -179,20 +203,69 @@ func (c *call) fill(i *Interface) {
 			i.Options[name] = value
 		}
 	}
-	if c.has("address") && c.has("netmask") {
-		i.CIDR = c.str("address") + "/" + c.str("netmask")
-	}
 }
 
-// checkGateway refuses a second default route.
-func (c *call) checkGateway(name string) error {
-	if !c.has("gateway") {
-		return nil
+// maskLength is how many bits a mask such as 255.255.255.0 has; a length stays as it is.
+func maskLength(mask string) string {
+	ip := net.ParseIP(mask).To4()
+	if ip == nil {
+		return mask
+	}
+	ones, _ := net.IPMask(ip).Size()
+	return strconv.Itoa(ones)
+}
+
+// drop takes an option from an interface.
+func (i *Interface) drop(key string) {
+	switch key {
+	case "gateway":
+		i.Gateway = ""
+	case "bridge_ports":
+		i.Ports = ""
+	case "bridge_vlan_aware":
+		i.VLANAware = false
+	case "autostart":
+		i.Autostart = false
+	}
+	delete(i.Options, key)
+}
+
+// checkInterface refuses a second default route, an address that is given twice, and ports that another interface has.
+func (c *call) checkInterface(name string) error {
+	for _, part := range []string{"", "6"} {
+		if c.has("cidr"+part) && c.has("address"+part) {
+			return paramError("address"+part, "address%s conflicts with cidr%s", part, part)
+		}
+		if c.has("cidr"+part) && c.has("netmask"+part) {
+			return paramError("netmask"+part, "netmask%s conflicts with cidr%s", part, part)
+		}
 	}
 	list := c.state.Nodes[c.node].networks()
 	for _, other := range byPriority(list) {
-		if other != name && list[other].Gateway != "" {
-			return paramError("gateway", "Default gateway already exists on interface '%s'.", other)
+		if other == name {
+			continue
+		}
+		if err := c.checkBeside(list[other]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkBeside checks what an interface must not have in common with another one.
+func (c *call) checkBeside(other *Interface) error {
+	switch {
+	case c.has("gateway") && other.Gateway != "":
+		return paramError("gateway", "Default gateway already exists on interface '%s'.", other.Name)
+	case c.has("gateway6") && other.Options["gateway6"] != "":
+		return paramError("gateway6", "Default ipv6 gateway already exists on interface '%s'.", other.Name)
+	}
+	taken := strings.Fields(other.Ports + " " + other.Options["ovs_ports"] + " " + other.Options["slaves"] + " " + other.Options["ovs_bonds"])
+	for _, key := range []string{"bridge_ports", "ovs_ports", "slaves", "ovs_bonds"} {
+		for _, port := range schema.SplitList(c.str(key)) {
+			if slices.Contains(taken, port) {
+				return paramError(key, "%s is already used on interface '%s'.", port, other.Name)
+			}
 		}
 	}
 	return nil
@@ -203,7 +276,7 @@ func (c *call) createInterface() (any, error) {
 	if n.networks()[name] != nil {
 		return nil, paramError("iface", "interface already exists")
 	}
-	if err := c.checkGateway(name); err != nil {
+	if err := c.checkInterface(name); err != nil {
 		return nil, err
 	}
 	list := n.changing()
@@ -222,7 +295,7 @@ func (c *call) updateInterface() (any, error) {
 	if old == nil {
 		return nil, paramError("iface", "interface does not exist")
 	}
-	if err := c.checkGateway(name); err != nil {
+	if err := c.checkInterface(name); err != nil {
 		return nil, err
 	}
 	i := *old

@@ -221,6 +221,8 @@ type Volume struct {
 	Base string
 	// System is true when the volume holds a system that boots.
 	System bool
+	// Backup is what a backup holds.
+	Backup *Backup `json:",omitempty"`
 	// Data is the content of uploaded files.
 	Data    []byte
 	Created time.Time

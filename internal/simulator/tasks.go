@@ -248,7 +248,8 @@ func durations() map[string]time.Duration {
 		"qmreset": 300 * time.Millisecond, "qmpause": 300 * time.Millisecond, "qmresume": 300 * time.Millisecond,
 		"qmsuspend": 2 * time.Second, "qmconfig": 300 * time.Millisecond, "resize": 500 * time.Millisecond,
 		"qmsnapshot": time.Second, "qmrollback": time.Second, "qmdelsnapshot": time.Second, "qmtemplate": time.Second,
-		"qmmove": 4 * time.Second, "qmigrate": 5 * time.Second, "imgdel": 500 * time.Millisecond, "imgcopy": time.Second, "vzdump": 5 * time.Second,
+		"qmmove": 4 * time.Second, "qmigrate": 5 * time.Second, "imgdel": 500 * time.Millisecond, "imgcopy": time.Second,
+		"vzdump": 5 * time.Second, "qmrestore": 5 * time.Second,
 		"boot": 8 * time.Second, "resources": 10 * time.Second, "offline": 3 * time.Second,
 	}
 }

@@ -129,18 +129,40 @@ func (w *worker) backup(s *Storage, vmid int, mode string) error {
 	})
 }
 
+// Backup is what a backup holds of a guest: its configuration, and its disks by the options that they belong to.
+type Backup struct {
+	Config map[string]string
+	Disks  map[string]Volume
+}
+
+// backupOf takes what belongs into a backup: not what waits, unused disks, snapshots and disks that are left out.
+func (o *op) backupOf(g *Guest) *Backup {
+	out := &Backup{Config: maps.Clone(g.Config), Disks: map[string]Volume{}}
+	maps.DeleteFunc(out.Config, func(key, _ string) bool {
+		return isUnused(key) || slices.Contains([]string{"lock", "parent", "vmstate"}, key) || strings.HasPrefix(key, "running")
+	})
+	for key, value := range out.Config {
+		d := o.s.parseDrive(key, value)
+		if !isDrive(key) || d.cdrom() {
+			continue
+		}
+		if v := o.st.volume(g.Node, d.file()); v != nil && d["backup"] != "0" {
+			out.Disks[key] = *v
+		}
+	}
+	return out
+}
+
 func (o *op) backup(s *Storage, g *Guest, mode string) error {
 	o.logf("INFO: status = %s", map[bool]string{true: "stopped", false: "running"}[g.Power == Stopped])
 	o.logf("INFO: backup mode: %s", map[bool]string{true: "stop", false: mode}[g.Power == Stopped])
-	size := int64(0)
-	for _, id := range o.volumes(g) {
-		if v := o.st.volume(g.Node, id); !strings.Contains(id, "cloudinit") && v != nil {
-			size += v.Used
-		}
+	content, size := o.backupOf(g), int64(0)
+	for _, disk := range content.Disks {
+		size += disk.Used
 	}
 	now := o.s.clock.Now()
 	name := fmt.Sprintf("backup/vzdump-qemu-%d-%s.vma.zst", g.VMID, now.Format("2006_01_02-15_04_05"))
-	v := &Volume{VMID: g.VMID, Format: "vma.zst", Content: "backup", Size: size, Used: size / compressedShare, Created: now}
+	v := &Volume{VMID: g.VMID, Format: "vma.zst", Content: "backup", Size: size, Used: size / compressedShare, Created: now, Backup: content}
 	if err := o.store(s, name, v); err != nil {
 		return die("vma_queue_write: write error - Broken pipe")
 	}
