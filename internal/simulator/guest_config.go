@@ -21,6 +21,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
@@ -57,7 +58,7 @@ func (c *call) postConfig() (any, error) {
 	if err := c.op().changeable(ch); err != nil {
 		return nil, err
 	}
-	return c.spawnFor(ch.vmid, "qmconfig", func(w *worker) error {
+	return c.spawnWaiting(ch.vmid, "qmconfig", func(w *worker) error {
 		return w.locked(ch.vmid, exclusive, configLockWait, func() error {
 			if err := w.pauseFor("qmconfig"); err != nil {
 				return err
@@ -65,6 +66,46 @@ func (c *call) postConfig() (any, error) {
 			return w.do(func(st *State) error { return w.op(st).change(ch) })
 		})
 	})
+}
+
+// spawnWaiting starts a task and waits for its end as long as the call asks for; a task that ended well in time is not told.
+func (c *call) spawnWaiting(vmid int, kind string, w work) (any, error) {
+	result, err := c.spawnFor(vmid, kind, w)
+	sp, ok := result.(*spawned)
+	wait := time.Duration(c.num("background_delay")) * time.Second
+	if err != nil || !ok || wait <= 0 {
+		return result, err
+	}
+	sp.ended = make(chan struct{})
+	return outside(func() (any, error) {
+		c.s.run(sp)
+		if !c.s.waitFor(sp.ended, wait) {
+			return sp.task.UPID, nil
+		}
+		exit := ""
+		c.s.update(func(*State) { exit = sp.task.Exit })
+		if exit != "OK" && !strings.HasPrefix(exit, "WARNINGS: ") {
+			return nil, die("failed to update VM %d: %s", vmid, exit)
+		}
+		return nil, nil //nolint:nilnil // The answer is null.
+	}), nil
+}
+
+// waitFor reports whether a channel is closed within a simulated duration.
+func (s *Server) waitFor(ended <-chan struct{}, d time.Duration) bool {
+	if !s.instant() {
+		select {
+		case <-ended:
+		case <-s.clock.After(s.scale(d)):
+		case <-s.ctx.Done():
+		}
+	}
+	select {
+	case <-ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // change reads the request and makes the checks that need no configuration.
@@ -396,6 +437,11 @@ func (u *update) set(key, value string, ch *change) error {
 	case key == "description" && value == "":
 		delete(u.g.Pending, key)
 		u.g.Delete[key] = false
+	case key == "ostype":
+		u.g.Pending[key] = value
+		if _, given := ch.set["machine"]; !given && u.g.Pending["machine"] == "" && !slices.Contains(ch.remove, "machine") {
+			u.pinMachine(map[string]string{"ostype": value, "machine": u.g.Config["machine"]}, u.g.Pending)
+		}
 	default:
 		u.g.Pending[key] = value
 	}

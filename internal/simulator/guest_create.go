@@ -228,6 +228,7 @@ func (o *op) build(cr *creation) error {
 			config[key] = value
 		}
 	}
+	o.pinMachine(config, config)
 	// 8.4 stores the tags of a new VM as they are.
 	if tags, ok := config["tags"]; ok && o.st.Version != "8.4" {
 		if err := o.mayTag(cr.vmid, cr.pool, "", tags); err != nil {
@@ -248,6 +249,22 @@ func (o *op) build(cr *creation) error {
 		o.st.HA[haID(cr.vmid)] = &HAResource{State: map[bool]string{true: "started", false: "stopped"}[cr.start]}
 	}
 	return nil
+}
+
+// pinMachine gives Windows the machine as it is now, which a later release does not change.
+func (o *op) pinMachine(config, into map[string]string) {
+	machine := o.s.parse("machine", config["machine"])
+	kind := map[string]string{"": "pc-i440fx", "pc": "pc-i440fx", "q35": "pc-q35"}[machine["type"]]
+	if kind == "" || !strings.HasPrefix(config["ostype"], "w") {
+		return
+	}
+	version := o.st.machine()
+	if revisions := machineRevisions(version); len(revisions) > 0 {
+		version += revisions[0][0]
+	}
+	machine["type"] = kind + "-" + version
+	into["machine"] = o.s.print("machine", machine)
+	o.logf("pinning machine type to '%s' for Windows guest OS", machine["type"])
 }
 
 // qemu is the QEMU version that the release comes with.

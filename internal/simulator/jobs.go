@@ -17,9 +17,11 @@ limitations under the License.
 package simulator
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
@@ -77,10 +79,21 @@ func (c *call) createBackup() (any, error) {
 	if id == "" {
 		id = newUUID()
 	}
-	if c.state.Backups[id] != nil {
-		return nil, paramError("id", "Job '%s' already exists", id)
+	job, err := c.backupOptions()
+	switch {
+	case err != nil:
+		return nil, err
+	case job["schedule"] == "":
+		return nil, paramError("schedule", "neither 'starttime' nor 'schedule' were set")
+	case c.state.Backups[id] != nil:
+		return nil, die("Job '%s' already exists", id)
 	}
-	job := c.given("id")
+	if job["exclude"] != "" && job["pool"] == "" {
+		job["all"] = "1"
+	}
+	if job["all"] != "1" && job["pool"] == "" && job["vmid"] == "" {
+		return nil, paramError("vmid", "property is missing")
+	}
 	if job["enabled"] == "" {
 		job["enabled"] = "1"
 	}
@@ -88,35 +101,92 @@ func (c *call) createBackup() (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-func (c *call) backup() (map[string]string, error) {
-	job := c.state.Backups[c.str("id")]
-	if job == nil {
-		return nil, paramError("id", "No such job '%s'", c.str("id"))
+// backupOptions are what a call says of a job, unless it contradicts itself or is not for the caller to say.
+func (c *call) backupOptions() (map[string]string, error) {
+	job := c.given("id", "starttime", "dow")
+	if c.has("vmid") {
+		job["vmid"] = c.str("vmid")
+	}
+	if c.has("schedule") && c.has("starttime") {
+		return nil, paramError("starttime", "'starttime' and 'schedule' cannot both be set")
+	}
+	if c.has("starttime") {
+		job["schedule"] = strings.TrimSpace(strings.ReplaceAll(c.str("dow"), " ", "") + " " + c.str("starttime"))
+	}
+	for _, key := range []string{"tmpdir", "dumpdir", "script", "job-id"} {
+		if c.has(key) && c.who != root {
+			return nil, paramError(key, "Only root may set this option.")
+		}
+	}
+	if pool := job["pool"]; pool != "" && c.state.Pools[pool] == nil {
+		return nil, forbidden(fmt.Sprintf("pool '%s' does not exist", pool))
+	}
+	for _, key := range []string{"all", "exclude", "pool"} {
+		if job["vmid"] != "" && job[key] != "" && job[key] != "0" {
+			return nil, paramError(key, "option conflicts with option 'vmid'")
+		}
 	}
 	return job, nil
 }
 
+func (c *call) jobExists() error {
+	if c.state.Backups[c.str("id")] == nil {
+		return paramError("id", "No such job '%s'", c.str("id"))
+	}
+	return nil
+}
+
 func (c *call) getBackup() (any, error) {
-	if _, err := c.backup(); err != nil {
+	if err := c.jobExists(); err != nil {
 		return nil, err
 	}
 	return c.showBackup(c.str("id")), nil
 }
 
 func (c *call) updateBackup() (any, error) {
-	job, err := c.backup()
+	set, err := c.backupOptions()
 	if err != nil {
 		return nil, err
 	}
+	job := maps.Clone(c.state.Backups[c.str("id")])
+	switch {
+	case len(set) == 0 && len(c.deleted()) == 0:
+		return nil, die("no options specified")
+	case job == nil:
+		return nil, die("no such vzdump job")
+	}
 	for _, key := range c.deleted() {
+		if !c.knows(key) {
+			return nil, paramError("delete", "unknown option '%s'", key)
+		}
 		delete(job, key)
 	}
-	maps.Copy(job, c.given("id"))
+	maps.Copy(job, set)
+	for _, key := range supersededBy(job, set) {
+		delete(job, key)
+	}
+	if job["all"] != "1" && job["pool"] == "" && job["vmid"] == "" {
+		return nil, paramError("vmid", "property is missing")
+	}
+	c.state.Backups[c.str("id")] = job
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
+// supersededBy are the options that say which guests a job is for in another way than a change does.
+func supersededBy(job, set map[string]string) []string {
+	switch {
+	case set["vmid"] != "":
+		return []string{"all", "exclude", "pool"}
+	case set["all"] == "1":
+		return []string{"vmid", "pool"}
+	case job["pool"] != "":
+		return []string{"vmid", "all", "exclude"}
+	}
+	return nil
+}
+
 func (c *call) deleteBackup() (any, error) {
-	_, err := c.backup()
+	err := c.jobExists()
 	delete(c.state.Backups, c.str("id"))
 	return nil, err
 }

@@ -104,6 +104,17 @@ func TestGuestNeighbours(t *testing.T) {
 		"Feature": {reason: "A snapshot's features are asked for by name.", steps: []step{
 			{request: "GET " + one + "/feature", params: []string{"feature=copy", "snapname=s1"}, line: "500 snapshot 's1' does not exist"},
 		}},
+		"BackgroundDelay": {reason: "A change that ends in time has no task to tell of.", steps: []step{
+			{request: "POST " + one + "/config", params: []string{"cores=2", "background_delay=5"}, has: `{"data":null}`},
+			{request: "POST " + one + "/config", params: []string{"cores=3"}, has: "UPID:pve1:"},
+			{request: "POST " + one + "/config", params: []string{"boot=order=scsi7", "background_delay=5"}, line: "500 failed to update VM 100: invalid bootorder: device 'scsi7' does not exist'"},
+		}},
+		"Windows": {reason: "Windows keeps the machine that it was installed on.", params: []string{"ostype=win11", "machine=q35"}, steps: []step{
+			{request: "GET " + one + "/config", has: `"machine":"pc-q35-10.0+pve1"`},
+			{request: "PUT " + one + "/config", params: []string{"delete=machine"}},
+			{request: "PUT " + one + "/config", params: []string{"ostype=win10"}},
+			{request: "GET " + one + "/config", has: `"machine":"pc-i440fx-10.0+pve1"`},
+		}},
 		"StopHA": {reason: "HA stops its VMs in its own way.", steps: []step{
 			{request: "POST /cluster/ha/resources", params: []string{"sid=vm:100"}},
 			{request: "POST " + one + "/status/stop", params: []string{"overrule-shutdown=1"}, line: wrong, has: "Not applicable for HA resources."},
@@ -312,5 +323,36 @@ func TestRestore(t *testing.T) {
 		if st.volume("pve1", "local:100/vm-100-disk-1.raw") != nil {
 			t.Error("the disk that the backup does not hold is still there")
 		}
+	})
+}
+
+// TestDefinitionNeighbours are changes of storages, backup jobs and lists of tasks that stand beside the recorded ones.
+func TestDefinitionNeighbours(t *testing.T) {
+	const jobs = "/cluster/backup"
+	s := NewTest(t, Options{Scenario: lab()})
+	c := connect(t, s)
+	c.task("POST /nodes/pve1/qemu", "vmid=100", "scsi0=local:1")
+	c.task("POST /nodes/pve1/qemu/100/snapshot", "snapname=s1")
+	s.Edit(func(st *State) { st.tasks[0].Exit = "WARNINGS: 1" })
+	converse(t, c, []step{
+		{request: "POST /storage", params: []string{"storage=n1", "type=nfs", "server=10.0.0.9", "export=/srv", "options=vers=4.2", "prune-backups=keep-last=3"}},
+		{request: "GET /storage/n1", has: `"export":"/srv","options":"vers=4.2","path":"/mnt/pve/n1","prune-backups":"keep-last=3","server":"10.0.0.9","shared":1`},
+		{request: "PUT /storage/n1", params: []string{"content=iso", "digest=0000"}, line: "500 update storage failed: " + errModified().Error()},
+		{request: "PUT /storage/n1", params: []string{"delete=bogus"}, line: "500 update storage failed: no such option 'bogus'"},
+		{request: "PUT /storage/n1", params: []string{"delete=options,content"}},
+		{request: "GET /storage/n1", has: `{"data":{"content":"images",`},
+		{request: "POST /storage", params: []string{"storage=n1", "type=nfs"}, line: "500 missing value for required option 'server'"},
+		{request: "POST " + jobs, params: []string{"id=j1", "all=1"}, line: wrong, has: "neither 'starttime' nor 'schedule' were set"},
+		{request: "POST " + jobs, params: []string{"id=j1", "schedule=daily"}, line: wrong, has: `"vmid":"property is missing"`},
+		{request: "POST " + jobs, params: []string{"id=j1", "schedule=daily", "all=1", "vmid=100"}, line: wrong, has: `"all":"option conflicts with option 'vmid'"`},
+		{request: "POST " + jobs, params: []string{"id=j1", "schedule=daily", "all=1", "dumpdir=/x"}, line: wrong, has: `"dumpdir":"Only root may set this option."`},
+		{request: "POST " + jobs, params: []string{"id=j1", "schedule=daily", "all=1"}},
+		{request: "POST " + jobs, params: []string{"id=j1", "schedule=daily", "all=1"}, line: "500 Job 'j1' already exists"},
+		{request: "PUT " + jobs + "/j1", line: "500 no options specified"},
+		{request: "PUT " + jobs + "/j1", params: []string{"vmid=100"}},
+		{request: "GET " + jobs + "/j1", has: `{"data":{"enabled":1,"id":"j1","schedule":"daily","type":"vzdump","vmid":"100"}}`},
+		{request: "PUT " + jobs + "/none", params: []string{"vmid=100"}, line: "500 no such vzdump job"},
+		{request: "GET /nodes/pve1/tasks", params: []string{"errors=1"}, has: `"type":"qmcreate"`},
+		{request: "GET /nodes/pve1/tasks", params: []string{"statusfilter=error,unknown"}, has: `"type":"qmsnapshot"`},
 	})
 }

@@ -158,8 +158,11 @@ func (c *call) updateReplication() (any, error) {
 	}
 	maps.Copy(jobs[id], c.given("id"))
 	for _, key := range c.deleted() {
-		if key == "target" || key == "type" {
+		switch {
+		case key == "target" || key == "type":
 			return nil, die("unable to delete required option '%s'", key)
+		case !c.knows(key):
+			return nil, die("no such option '%s'", key)
 		}
 		delete(jobs[id], key)
 	}

@@ -200,6 +200,8 @@ type Storage struct {
 	Nodes    []string
 	Shared   bool
 	Disabled bool
+	// Options are the options that only show.
+	Options map[string]string
 	// Total and Used are the size and what is used beside the volumes, in bytes, on each node.
 	Total, Used int64
 }

@@ -21,6 +21,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
@@ -338,7 +339,7 @@ func (c *call) listStorage() (any, error) {
 		s := c.state.Storages[id]
 		seen := c.state.checkAny(c.who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace") == nil
 		if seen && (!c.has("type") || c.str("type") == s.Type) {
-			out = append(out, s.show())
+			out = append(out, c.showStorage(s))
 		}
 	}
 	return out, nil
@@ -349,12 +350,18 @@ func (c *call) getStorage() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.show(), nil
+	return c.showStorage(s), nil
 }
 
-func (s *Storage) show() map[string]any {
-	out := map[string]any{
-		"storage": s.ID, "type": s.Type, "content": strings.Join(s.Content, ","), "digest": hash([]byte(s.ID + s.Type + s.Path)),
+// showStorage is a definition as the API tells it.
+func (c *call) showStorage(s *Storage) map[string]any {
+	out := map[string]any{"storage": s.ID, "type": s.Type, "content": strings.Join(s.Content, ","), "digest": c.state.storageDigest()}
+	for key, value := range s.Options {
+		out[key] = value
+		p := c.facts.Parameters("POST", "/storage")[key]
+		if n, err := strconv.Atoi(value); err == nil && p != nil && (p.Type == "integer" || p.Type == "boolean") {
+			out[key] = n
+		}
 	}
 	if s.Path != "" {
 		out["path"] = s.Path
@@ -369,4 +376,14 @@ func (s *Storage) show() map[string]any {
 		out["nodes"] = strings.Join(s.Nodes, ",")
 	}
 	return out
+}
+
+// storageDigest changes with every definition.
+func (st *State) storageDigest() string {
+	text := &strings.Builder{}
+	for _, id := range slices.Sorted(maps.Keys(st.Storages)) {
+		s := st.Storages[id]
+		fmt.Fprintln(text, id, s.Type, s.Path, s.Content, s.Nodes, s.Shared, s.Disabled, s.Options)
+	}
+	return hash([]byte(text.String()))
 }

@@ -16,7 +16,12 @@ limitations under the License.
 
 package simulator
 
-import "github.com/vitistack/provider-proxmox/internal/simulator/schema"
+import (
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
 
 // needed are the options without which a storage of a type cannot be defined.
 func needed(kind string) []string {
@@ -29,20 +34,37 @@ func needed(kind string) []string {
 // defaultSize is the size of storages that are defined while the simulator runs.
 const defaultSize = 100 << 30
 
+// defaultContent is what a storage holds of whose content a definition says nothing.
+func defaultContent(kind string) []string {
+	switch kind {
+	case "lvmthin", "zfspool", "btrfs":
+		return []string{"images", "rootdir"}
+	case "pbs", "cephfs":
+		return []string{"backup"}
+	}
+	return []string{"images"}
+}
+
+// onNetwork reports whether all nodes see the same storage by its type.
+func onNetwork(kind string) bool {
+	return slices.Contains([]string{"nfs", "cifs", "rbd", "cephfs", "pbs", "iscsi", "glusterfs", "iscsidirect", "zfs"}, kind)
+}
+
 func (c *call) createStorage() (any, error) {
 	id, kind := c.str("storage"), c.str("type")
-	if c.state.Storages[id] != nil {
-		return nil, die("create storage failed: storage ID '%s' already defined", id)
-	}
 	for _, name := range needed(kind) {
 		if !c.has(name) {
 			return nil, die("missing value for required option '%s'", name)
 		}
 	}
-	s := &Storage{ID: id, Type: kind, Path: c.str("path"), Content: []string{"images"}, Total: defaultSize}
-	switch kind {
-	case "nfs", "cifs", "rbd", "cephfs", "pbs", "iscsi":
-		s.Shared = true
+	if c.state.Storages[id] != nil {
+		return nil, die("create storage failed: storage ID '%s' already defined", id)
+	}
+	s := &Storage{
+		ID: id, Type: kind, Path: c.str("path"), Content: defaultContent(kind), Total: defaultSize, Shared: onNetwork(kind), Options: map[string]string{},
+	}
+	if s.Path == "" && slices.Contains([]string{"nfs", "cifs", "cephfs"}, kind) {
+		s.Path = "/mnt/pve/" + id
 	}
 	c.state.Storages[id] = s
 	c.setStorage(s)
@@ -50,15 +72,35 @@ func (c *call) createStorage() (any, error) {
 }
 
 func (c *call) updateStorage() (any, error) {
+	const failed = "update storage failed: "
 	s := c.state.Storages[c.str("storage")]
-	if s == nil {
-		return nil, die("update storage failed: storage '%s' does not exist", c.str("storage"))
+	switch {
+	case c.has("digest") && c.str("digest") != c.state.storageDigest():
+		return nil, die("%s%s", failed, errModified())
+	case s == nil:
+		return nil, die(failed+"storage '%s' does not exist", c.str("storage"))
+	}
+	for _, key := range c.deleted() {
+		switch {
+		case slices.Contains(needed(s.Type), key):
+			return nil, die(failed+"unable to delete required option '%s'", key)
+		case !c.knows(key):
+			return nil, die(failed+"no such option '%s'", key)
+		case c.has(key):
+			return nil, die(failed+"cannot set and delete property '%s' at the same time!", key)
+		}
 	}
 	c.setStorage(s)
 	return map[string]any{"storage": s.ID, "type": s.Type}, nil
 }
 
+// setStorage takes over what a call says of a storage, secrets apart.
 func (c *call) setStorage(s *Storage) {
+	if s.Options == nil {
+		s.Options = map[string]string{}
+	}
+	maps.Copy(s.Options, c.given("storage", "type", "path", "content", "nodes", "disable", "shared", "password", "keyring", "encryption-key",
+		"master-pubkey"))
 	if c.has("content") {
 		s.Content = schema.SplitList(c.str("content"))
 	}
@@ -71,14 +113,17 @@ func (c *call) setStorage(s *Storage) {
 	if c.has("shared") {
 		s.Shared = c.flag("shared")
 	}
-	for _, name := range schema.SplitList(c.str("delete")) {
+	for _, name := range c.deleted() {
+		delete(s.Options, name)
 		switch name {
+		case "content":
+			s.Content = defaultContent(s.Type)
 		case "nodes":
 			s.Nodes = nil
 		case "disable":
 			s.Disabled = false
 		case "shared":
-			s.Shared = false
+			s.Shared = onNetwork(s.Type)
 		}
 	}
 }
@@ -89,6 +134,7 @@ func (c *call) deleteStorage() (any, error) {
 		return nil, die("delete storage failed: storage '%s' does not exist", id)
 	}
 	delete(c.state.Storages, id)
+	c.state.ACL = slices.DeleteFunc(c.state.ACL, func(g Grant) bool { return g.Path == "/storage/"+id })
 	for _, p := range c.state.Pools {
 		delete(p.Storages, id)
 	}

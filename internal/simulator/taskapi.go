@@ -21,6 +21,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 // belongs reports whether an identity started the task: a user owns the tasks of the own tokens, a token only its own.
@@ -75,31 +77,27 @@ func (c *call) wantsTask(t *Task) bool {
 	case !t.belongs(c.who) && !c.state.may(c.who, "/nodes/"+c.node, "Sys.Audit"):
 	case t.Running() && (source == "" || source == "archive"), !t.Running() && source == "active":
 	case c.has("vmid") && t.ID != c.str("vmid"), c.has("typefilter") && t.Type != c.str("typefilter"):
-	case c.has("userfilter") && !strings.Contains(strings.ToLower(t.User), strings.ToLower(c.str("userfilter"))):
-	case c.flag("errors") && !t.failed():
+	case c.has("userfilter") && !strings.Contains(strings.ToLower(identity(t.User).user()), strings.ToLower(c.str("userfilter"))):
+	case c.flag("errors") && t.kind() == "ok":
 	case c.has("since") && t.Started.Unix() < int64(c.num("since")), c.has("until") && t.Started.Unix() > int64(c.num("until")):
-	case c.has("statusfilter") && !c.flag("errors") && !strings.Contains(c.str("statusfilter"), t.kind()):
+	case c.has("statusfilter") && !c.flag("errors") && !slices.Contains(schema.SplitList(strings.ToLower(c.str("statusfilter"))), t.kind()):
 	default:
 		return true
 	}
 	return false
 }
 
-func (t *Task) failed() bool {
-	return !t.Running() && t.Exit != "OK" && !strings.HasPrefix(t.Exit, "WARNINGS")
-}
-
 // kind is how the filter by status calls the task's end.
 func (t *Task) kind() string {
 	switch {
-	case t.Running():
+	case t.Running() || t.Exit == "unexpected status":
 		return "unknown"
-	case t.failed():
-		return "error"
 	case t.Exit == "OK":
 		return "ok"
+	case strings.HasPrefix(t.Exit, "WARNINGS: "):
+		return "warning"
 	}
-	return "warning"
+	return "error"
 }
 
 // wantedTask finds the task that a call names; tasks of others need a privilege.

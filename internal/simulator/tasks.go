@@ -87,6 +87,14 @@ type work func(*worker) error
 type spawned struct {
 	task *Task
 	work work
+	// ended is closed when the task has ended, if anybody waits for it.
+	ended chan struct{}
+}
+
+func (sp *spawned) end() {
+	if sp.ended != nil {
+		close(sp.ended)
+	}
 }
 
 // spawn starts a task on the node that the call names. The call answers with its UPID.
@@ -119,11 +127,15 @@ func (s *Server) run(sp *spawned) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.update(func(*State) { sp.task.cancel = cancel })
 	w := &worker{s: s, task: sp.task, ctx: ctx}
-	if s.instant() {
+	work := func() {
+		defer sp.end()
 		w.main(sp.work)
+	}
+	if s.instant() {
+		work()
 		return
 	}
-	s.workers.Go(func() { w.main(sp.work) })
+	s.workers.Go(work)
 }
 
 func (w *worker) main(body work) {
