@@ -35,9 +35,10 @@ const (
 	// ticketRenew is the age at which a ticket is replaced.
 	ticketRenew = ticketLife / 2
 
-	// refusalHold is how long a refused login is not tried again. PVE delays
-	// the answer to a wrong password, and what watches its log locks us out.
-	refusalHold = 10 * time.Second
+	// refusalHold is how long refused credentials are not tried again, however
+	// many resources use them. PVE delays the answer to a wrong password, and
+	// what watches its log locks us out.
+	refusalHold = 30 * time.Second
 
 	loginPath = "/access/ticket"
 )
@@ -45,7 +46,7 @@ const (
 // newAuthenticate authenticates requests with a token or else with tickets.
 func newAuthenticate(c Credentials, timeout time.Duration, clock func() time.Time, next http.RoundTripper) http.RoundTripper {
 	if c.TokenID != "" {
-		return &tokenAuth{header: "PVEAPIToken=" + c.token() + "=" + c.TokenSecret, next: next}
+		return &tokenAuth{header: "PVEAPIToken=" + c.token() + "=" + c.TokenSecret, clock: clock, next: next}
 	}
 	return &ticketAuth{credentials: c, timeout: timeout, clock: clock, next: next}
 }
@@ -53,7 +54,12 @@ func newAuthenticate(c Credentials, timeout time.Duration, clock func() time.Tim
 // tokenAuth adds an API token, which needs neither a login nor CSRF prevention.
 type tokenAuth struct {
 	header string
+	clock  func() time.Time
 	next   http.RoundTripper
+
+	mu      sync.Mutex
+	refused *failure
+	until   time.Time // when refused may be forgotten
 }
 
 // anonymousKey is in the context of requests without credentials.
@@ -67,7 +73,44 @@ func (a *tokenAuth) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	out := r.Clone(r.Context())
 	out.Header.Set("Authorization", a.header)
-	return a.next.RoundTrip(out)
+	if f := a.held(); f != nil {
+		return nil, f
+	}
+	resp, err := a.next.RoundTrip(out)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || ofOneNode(r) {
+		return resp, err
+	}
+	return nil, a.hold(resp)
+}
+
+// ofOneNode says whether a request is for one node, which may be the only one
+// that refuses: one that has lost the cluster's users knows no token.
+func ofOneNode(r *http.Request) bool {
+	return r.Context().Value(pinKey{}) != nil || nodeOf(r) != ""
+}
+
+// held is the refusal that still holds, if any.
+func (a *tokenAuth) held() *failure {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.clock().Before(a.until) {
+		return a.refused
+	}
+	return nil
+}
+
+// hold a refusal. It is given before anything runs.
+func (a *tokenAuth) hold(resp *http.Response) error {
+	body, err := readAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	f := judge(resp, body)
+	f.sent = false
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused, a.until = f, a.clock().Add(refusalHold)
+	return f
 }
 
 // ticketAuth adds a ticket. Any number of requests share one login.

@@ -19,7 +19,9 @@ package proxmox
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -224,6 +226,41 @@ func TestRefusedLoginIsNotHammered(t *testing.T) {
 	}
 	clock.Add(refusalHold)
 	pve.login.Store(nil)
+	if _, err := c.Version(background()); err != nil {
+		t.Errorf("after the refusal: %v", err)
+	}
+}
+
+func TestRefusedTokenIsNotHammered(t *testing.T) {
+	clock, calls, refuse := newManualClock(), 0, true
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; refuse {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = io.WriteString(w, `{"data":{"version":"9.0.3"}}`)
+	}))
+	defer s.Close()
+	c, err := New(Config{
+		Endpoints: []string{s.URL}, TLS: TLS{InsecureSkipVerify: true}, Clock: clock.Now,
+		Credentials: Credentials{TokenID: "u@pve!t", TokenSecret: "s"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Status(background(), Ref{Node: "pve2", VMID: 100}); !IsAuthentication(err) {
+		t.Fatalf("got %v, want an authentication error", err)
+	}
+	for range 5 {
+		if _, err := c.Version(background()); !IsAuthentication(err) {
+			t.Fatalf("got %v, want an authentication error", err)
+		}
+	}
+	if calls != 2 {
+		t.Errorf("calls while the refusal holds: got %d, want 2: that of one node does not hold for others", calls)
+	}
+	clock.Add(refusalHold)
+	refuse = false
 	if _, err := c.Version(background()); err != nil {
 		t.Errorf("after the refusal: %v", err)
 	}

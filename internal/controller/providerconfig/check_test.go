@@ -131,7 +131,7 @@ func refusals() map[string]failure {
 		},
 		"Separated": {
 			reason: "A token with privilege separation has no privileges of its own.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
-			says: []string{"VM.Audit on /vms", "pveum acl modify /vms --tokens 'crossplane@pve!demo'", "privilege separation"},
+			says: []string{"VM.Audit on /vms", "(pveum acl modify /vms --tokens 'crossplane@pve!demo' --roles PVEAuditor,PVEVMAdmin; pveum acl modify /storage", "privilege separation"},
 			do:   func(b *bench) { b.user(func(u *simulator.User) { u.Tokens["demo"].NoSeparation = false }) },
 		},
 		"Auditor": {
@@ -141,7 +141,7 @@ func refusals() map[string]failure {
 		},
 		"Images": {
 			reason: "Features need privileges of their own.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
-			says: []string{"Sys.AccessNetwork on /nodes", "role of your own"},
+			says: []string{"Sys.AccessNetwork on /nodes", "role of your own", "(pveum role add provider-proxmox --privs Sys.AccessNetwork; pveum acl modify /storage ", "; pveum acl modify /nodes --tokens 'crossplane@pve!demo' --roles provider-proxmox)"},
 			do:   func(b *bench) { b.pc.Spec.Features = []v1alpha1.ProviderFeature{"Machines", "Images"} },
 		},
 		"NoQuorum": {

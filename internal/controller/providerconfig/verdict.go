@@ -246,17 +246,43 @@ func permitted(h proxmox.Health, s subject, features []proxmox.Feature) verdict 
 	for _, l := range lacks {
 		texts = append(texts, l.String())
 	}
-	hint := ""
-	if s.token {
-		hint = "; a token with privilege separation needs grants of its own beside those of its user"
-	}
-	grantee := "--users"
+	hint, grantee := "", "--users"
 	if s.token {
 		grantee = "--tokens"
+		hint = "; a token with privilege separation needs grants of its own beside those of its user"
 	}
 	return failed(v1alpha1.TypePermitted, ReasonMissingPrivilege, fmt.Sprintf(
-		"%s has no %s: grant it a role that has them (pveum acl modify %s %s '%s' --roles %s)%s",
-		s.who, strings.Join(texts, ", no "), lacks[0].Path, grantee, s.id, lacks[0].Role, hint))
+		"%s has no %s: grant it what has them (%s)%s", s.who, strings.Join(texts, ", no "), grants(lacks, grantee+" '"+s.id+"'"), hint))
+}
+
+// ownRole is the name of a role to make for privileges that no role of PVE is for.
+const ownRole = "provider-proxmox"
+
+// grants are the commands that give what is lacking: to make a role, if need be,
+// and to grant roles, one command for each path.
+func grants(lacks []proxmox.Lack, grantee string) string {
+	var paths, own []string
+	roles := map[string][]string{}
+	for _, l := range lacks {
+		role := l.Role
+		if strings.Contains(role, " ") { // A hint to make one.
+			role, own = ownRole, append(own, l.Privileges...)
+		}
+		if roles[l.Path] == nil {
+			paths = append(paths, l.Path)
+		}
+		if !slices.Contains(roles[l.Path], role) {
+			roles[l.Path] = append(roles[l.Path], role)
+		}
+	}
+	commands := make([]string, 0, len(paths)+1)
+	if len(own) > 0 {
+		commands = append(commands, fmt.Sprintf("pveum role add %s --privs %s", ownRole, strings.Join(own, ",")))
+	}
+	for _, p := range paths {
+		commands = append(commands, fmt.Sprintf("pveum acl modify %s %s --roles %s", p, grantee, strings.Join(roles[p], ",")))
+	}
+	return strings.Join(commands, "; ")
 }
 
 func quorate(h proxmox.Health) verdict {
