@@ -156,7 +156,7 @@ func (c *crowd) deleteAll() {
 	}
 	c.slowly("all Machines of "+c.name+" are gone", func() string {
 		if left := len(c.machines()); left > 0 {
-			return fmt.Sprintf("%d are left, one says %q", left, c.machines()[0].GetCondition(xpv2.TypeSynced).Message)
+			return fmt.Sprintf("%d are left", left)
 		}
 		return ""
 	})
