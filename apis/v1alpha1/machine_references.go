@@ -18,16 +18,19 @@ package v1alpha1
 
 import (
 	"context"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reference"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // ResolveSource finds the Machine to clone that machineRef or machineSelector
-// means, among those of the list's kind in the Machine's own namespace, and puts
+// means, among the others of the list's kind in the Machine's own namespace, and puts
 // its name into clone.machine. What was resolved once stays. That the arguments
 // are managed resources cannot be known where their methods are yet to be
 // generated.
@@ -41,12 +44,34 @@ func (p *MachineParameters) ResolveSource(ctx context.Context, c client.Reader, 
 	if !isManaged || !isManagedToo || !isList {
 		return errors.Errorf("cannot resolve references of a %T: it is not a managed resource", machine)
 	}
-	rsp, err := reference.NewAPIResolver(c, from).Resolve(ctx, p.Clone.request(reference.To{Managed: to, List: all}, from.GetNamespace()))
+	rsp, err := reference.NewAPIResolver(others{Reader: c, than: from}, from).Resolve(ctx, p.Clone.request(reference.To{Managed: to, List: all}, from.GetNamespace()))
 	if err != nil {
 		return errors.Wrap(err, "clone.machine")
 	}
 	p.Clone.resolved(rsp)
 	return nil
+}
+
+// others reads lists without one object.
+type others struct {
+	client.Reader
+
+	than client.Object
+}
+
+// List the objects but the one that is left out.
+func (o others) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := o.Reader.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	all, err := meta.ExtractList(list)
+	if err != nil {
+		return errors.Wrapf(err, "cannot read a %T", list)
+	}
+	return errors.Wrapf(meta.SetList(list, slices.DeleteFunc(all, func(found runtime.Object) bool {
+		f, ok := found.(client.Object)
+		return ok && f.GetNamespace() == o.than.GetNamespace() && f.GetName() == o.than.GetName()
+	})), "cannot leave %q out of a %T", o.than.GetName(), list)
 }
 
 func (c *MachineClone) request(to reference.To, namespace string) reference.ResolutionRequest {

@@ -24,11 +24,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A Key names a provider configuration.
+// A Key names a provider configuration, or another resource that follows Secrets
+// and ConfigMaps.
 type Key struct {
 	client.ObjectKey
 
-	// Kind of the configuration.
+	// Kind of the resource.
 	Kind schema.GroupKind
 }
 
@@ -45,6 +46,21 @@ func (c *Connector) Forget(k Key) {
 	c.watches.watch(k.reference(), nil)
 }
 
+// Follow has what OnChange was given called when one of the Secrets and ConfigMaps
+// changes that a resource refers to now, and once for each that is there. It is no
+// longer called for those that the resource does not refer to any more. Without
+// WithWatcher it never is.
+func (c *Connector) Follow(k Key, secrets, configMaps []client.ObjectKey) {
+	all := make([]object, 0, len(secrets)+len(configMaps))
+	for _, s := range secrets {
+		all = append(all, object{kind: secret, key: s})
+	}
+	for _, m := range configMaps {
+		all = append(all, object{kind: configMap, key: m})
+	}
+	c.followed.watch(k.reference(), all)
+}
+
 // An audience wants to know of changes.
 type audience struct {
 	mu       sync.Mutex
@@ -53,7 +69,8 @@ type audience struct {
 }
 
 // OnChange has fn called when a Secret or a ConfigMap has changed that a
-// configuration of the kind refers to. It must not block.
+// configuration of the kind refers to, or that a resource of the kind follows. It
+// must not block.
 func (c *Connector) OnChange(kind schema.GroupKind, fn func(client.ObjectKey)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

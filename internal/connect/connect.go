@@ -74,6 +74,10 @@ type Connector struct {
 	objects *objects
 	pool    *pool
 	watches *watches
+
+	// followed are those of resources other than configurations, which read them
+	// themselves.
+	followed *watches
 	audience
 
 	defaultName string
@@ -122,7 +126,7 @@ func WithGrace(d time.Duration) Option {
 // metadata only, so that a change of one is noticed at once. Without, it is
 // noticed when it is read again.
 func WithWatcher(kube client.WithWatch) Option {
-	return func(c *Connector) { c.watches.kube = kube }
+	return func(c *Connector) { c.watches.kube, c.followed.kube = kube, kube }
 }
 
 // WithClock sets what tells the time.
@@ -141,6 +145,7 @@ func New(kube client.Client, opts ...Option) *Connector {
 		sweepEvery: time.Minute,
 	}
 	c.watches = newWatches(c.objects, c.changed)
+	c.followed = newWatches(newObjects(kube), c.changed)
 	for _, o := range opts {
 		o(c)
 	}
@@ -206,6 +211,7 @@ func (c *Connector) resolve(ctx context.Context, r reference) (reference, *v1alp
 func (c *Connector) Start(ctx context.Context) error {
 	defer c.pool.close()
 	defer c.watches.close()
+	defer c.followed.close()
 	t := time.NewTicker(c.sweepEvery)
 	defer t.Stop()
 	for {

@@ -34,7 +34,7 @@ const (
 	lastRewatch  = 5 * time.Minute
 )
 
-// watches watch the Secrets and ConfigMaps that configurations refer to, and only
+// watches watch the Secrets and ConfigMaps that resources refer to, and only
 // those: a watch of all would bring every Secret of the cluster to us.
 type watches struct {
 	kube    client.WithWatch
@@ -51,7 +51,7 @@ func newWatches(o *objects, changed func(reference)) *watches {
 	return &watches{objects: o, changed: changed, wanted: map[reference][]object{}, running: map[object]context.CancelFunc{}}
 }
 
-// watch what a configuration refers to now, and no longer what it did before.
+// watch what a resource refers to now, and no longer what it did before.
 func (w *watches) watch(r reference, all []object) {
 	if w.kube == nil {
 		return
@@ -79,7 +79,7 @@ func (w *watches) watch(r reference, all []object) {
 	}
 }
 
-// users are the configurations that refer to an object.
+// users are the resources that refer to an object.
 func (w *watches) users(of object) []reference {
 	var all []reference
 	for r, objects := range w.wanted {

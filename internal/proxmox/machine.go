@@ -78,6 +78,23 @@ func (c *Client) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (
 	return c.config(ctx, ref, url.Values{"snapshot": {snapshot}})
 }
 
+// Snapshots are the names of a VM's snapshots.
+func (c *Client) Snapshots(ctx context.Context, ref Ref) ([]string, error) {
+	var data []struct {
+		Name text `json:"name"`
+	}
+	if err := c.vm(ctx, ref, machine("list the snapshots of", http.MethodGet, ref, "/snapshot"), &data); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range data {
+		if s.Name != "current" { // PVE adds what the VM is now.
+			names = append(names, string(s.Name))
+		}
+	}
+	return names, nil
+}
+
 func (c *Client) config(ctx context.Context, ref Ref, query url.Values) (VMConfig, error) {
 	r := machine("read the configuration of", http.MethodGet, ref, "/config")
 	r.query = query

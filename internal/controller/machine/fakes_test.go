@@ -157,6 +157,14 @@ func (p *pve) SnapshotConfig(_ context.Context, ref proxmox.Ref, snapshot string
 	return proxmox.VMConfig{}, refused(500, fmt.Sprintf("snapshot '%s' does not exist", snapshot))
 }
 
+func (p *pve) Snapshots(_ context.Context, ref proxmox.Ref) ([]string, error) {
+	g, err := p.at(ref)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(g.snapshots)), p.call("Snapshots")
+}
+
 func (p *pve) Volumes(_ context.Context, node, storage, content string) ([]proxmox.Volume, error) {
 	var found []proxmox.Volume
 	for _, id := range p.volumes[node] {

@@ -112,6 +112,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
 		now:     o.Clock(),
 	}
+	c.follow = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
 	c.queue = newQueue(c.wake)
 	if err := mgr.Add(manager.RunnableFunc(c.queue.Start)); err != nil {
 		return errors.Wrap(err, "cannot look for places of Machines")
@@ -139,6 +140,7 @@ type connector struct {
 	fleet   *Fleet
 	queue   *queue
 	wake    func(Machine)
+	follow  func(Machine)
 	options xpcontroller.Options
 	record  event.Recorder
 	now     func() time.Time
@@ -146,6 +148,7 @@ type connector struct {
 
 // Connect to the cluster of a Machine.
 func (c *connector) Connect(ctx context.Context, m Machine) (managed.TypedExternalClient[Machine], error) {
+	c.follow(m)
 	return c.external(ctx, m)
 }
 

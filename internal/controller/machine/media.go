@@ -30,6 +30,7 @@ import (
 type Library interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
+	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	UploadISO(ctx context.Context, node, storage, name string, image []byte) (proxmox.UPID, error)
 	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)

@@ -86,6 +86,9 @@ func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters
 // machineSource is the VM of another Machine of the same scope. As for every
 // VM, its VMID alone does not prove that it is the one that is meant.
 func (e *external) machineSource(ctx context.Context, m Machine, name string) (*source, error) {
+	if name == m.GetName() {
+		return nil, refuse(creating, "machine '%s' cannot be a clone of itself: clone names it", name)
+	}
 	other, ok := e.object.DeepCopyObject().(Machine)
 	if !ok {
 		return nil, errors.Errorf("cannot read a %T: it is not a Machine", e.object)
@@ -119,7 +122,7 @@ func (e *external) machineSource(ctx context.Context, m Machine, name string) (*
 func (e *external) atSnapshot(ctx context.Context, s *source, snapshot string) error {
 	config, err := e.client.SnapshotConfig(ctx, s.Ref(), snapshot)
 	if proxmox.IsUnknownReference(err) {
-		return refuse(creating, "snapshot '%s' of VM %d (%s) not found", snapshot, s.VMID, s.Name)
+		return e.noSnapshot(ctx, s, snapshot)
 	}
 	if err != nil {
 		return err
@@ -128,6 +131,15 @@ func (e *external) atSnapshot(ctx context.Context, s *source, snapshot string) e
 	s.Config = maps.Clone(config.Values)
 	s.Config["description"] = description
 	return nil
+}
+
+// noSnapshot is the refusal of a snapshot that is missing.
+func (e *external) noSnapshot(ctx context.Context, s *source, snapshot string) error {
+	there, err := e.client.Snapshots(ctx, s.Ref())
+	if err != nil {
+		return err
+	}
+	return refuse(creating, "snapshot '%s' of VM %d (%s) not found%s", snapshot, s.VMID, s.Name, instead("snapshots of it", there))
 }
 
 // matchTemplate finds a template by its VMID or name. Of templates that have the

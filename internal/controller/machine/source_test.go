@@ -64,7 +64,7 @@ func TestMachineAsSource(t *testing.T) {
 		},
 		"NoSnapshot": {
 			reason: "A snapshot must be there.", clone: v1alpha1.MachineClone{Snapshot: new("after")},
-			other: otherMachine(), vm: goldenVM(), err: "snapshot 'after' of VM 200 (golden) not found",
+			other: otherMachine(), vm: goldenVM(), err: "snapshot 'after' of VM 200 (golden) not found; the snapshots of it are before",
 		},
 		"NoMachine":  {reason: "The Machine must be there.", err: "machine 'golden' to clone not found"},
 		"NoVM":       {reason: "It must have its VM.", other: otherMachine(), err: "machine 'golden' to clone has no VM yet"},
