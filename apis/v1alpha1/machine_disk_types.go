@@ -29,6 +29,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.wwn) || (has(self.type) ? self.type != 'virtio' : !has(self.device) || !self.device.startsWith('virtio'))",message="wwn needs type ide, sata or scsi, not virtio"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
+// +kubebuilder:validation:XValidation:rule="!(has(self.volume) && has(self.importFrom))",messageExpression="'disk %s is either an existing volume or filled from an image: set volume or importFrom'.format([self.name])"
 type MachineDisk struct {
 	// Name of the disk in this list, up to 63 characters. It stands for one
 	// disk of the VM for as long as it is listed, whatever its position.
@@ -203,11 +204,16 @@ type MachineDisk struct {
 	// +optional
 	Limits *MachineDiskLimits `json:"limits,omitempty"`
 
-	// ImportFrom is the volume ID of an image that a new disk is filled from,
-	// such as local:import/ubuntu.qcow2. PVE: import-from=.
+	// ImportFrom is the volume ID of an image that a new disk is filled from, on a
+	// storage with content type import, such as local:import/data.qcow2: a qcow2,
+	// raw or vmdk file, up to 255 characters. The disk gets the size of the image
+	// and then grows to its own. On local storage the image has to be on the VM's
+	// node. It counts when the disk is made only, and is of no meaning for the disk
+	// that image fills. PVE: import-from=.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:XValidation:rule="false",message="disks[].importFrom is not served yet by this version of the provider"
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/[^/,]+\.(qcow2|raw|vmdk)$`
 	ImportFrom *string `json:"importFrom,omitempty"`
 
 	// Volume is the volume ID of an existing disk to attach instead of making a

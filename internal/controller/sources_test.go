@@ -76,6 +76,14 @@ func fromImage(w *world) {
 	if n := len(w.writes()); n > 4 {
 		w.Errorf("want at most four writes, got %d:\n%s", n, w)
 	}
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Disks = append(p.Disks, v1alpha1.MachineDisk{Name: "data", Size: new("4G"), Storage: new("local-lvm"), ImportFrom: new(cloudImage)})
+	})
+	w.eventually("another disk is filled from the image, and grows", func() bool {
+		d := w.vm().Config["scsi1"]
+		return strings.HasPrefix(d, "local-lvm:vm-10000-disk-") && strings.Contains(d, "size=4G")
+	})
+	w.ready()
 	w.unchanged()
 	w.finish()
 }

@@ -19,6 +19,7 @@ package machine
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -124,6 +125,25 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 		}
 	}
 	return nil, nil
+}
+
+// unfilled says which image of a new disk is not on the node of a VM that exists.
+func (e *external) unfilled(ctx context.Context, change difference) ([]string, error) {
+	var all []medium
+	for _, device := range slices.Sorted(maps.Keys(change.Set)) {
+		k, err := proxmox.ParseDisk(change.Set[device])
+		if image := k.Options.Get("import-from"); err == nil && image != "" {
+			all = append(all, medium{what: "image", content: "import", volume: image})
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	missing, err := e.missingMedium(ctx, all, e.vm.Node)
+	if missing == nil || err != nil {
+		return nil, err
+	}
+	return []string{missing.Error()}, nil
 }
 
 func volumeIDs(volumes []proxmox.Volume) []string {

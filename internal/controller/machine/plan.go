@@ -128,8 +128,12 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 	}
 	e.plan.desired = d
 	e.plan.change = d.withPassword(d.difference(e.vm.Config))
+	unfilled, err := e.unfilled(ctx, e.plan.change)
+	if err != nil {
+		return err
+	}
 	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config, d.haDemands(e.vm)...)
-	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), whyNoSeed, whyNoPassword, prohibited,
+	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), unfilled, whyNoSeed, whyNoPassword, prohibited,
 		d.poolRefusals(e.vm), e.vm.haRefusals(), d.ruling.refusals, d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
 	return err
 }
