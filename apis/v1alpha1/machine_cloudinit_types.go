@@ -23,6 +23,7 @@ package v1alpha1
 // the provider's own (NoCloud), which has the fields below in it too.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !(has(self.userData) || has(self.vendorData) || has(self.networkConfig))",message="cloudInit.passwordSecretRef does not go with userData, vendorData or networkConfig: put the hash of the password into userData"
+// +kubebuilder:validation:XValidation:rule="!(has(self.generatePassword) && self.generatePassword) || !(has(self.passwordSecretRef) || has(self.userData) || has(self.vendorData) || has(self.networkConfig))",message="cloudInit.generatePassword does not go with passwordSecretRef, userData, vendorData or networkConfig"
 type MachineCloudInit struct {
 	// Storage for a cloud-init drive, made when the VM has none. Default: the
 	// drive of the template; for a VM that is made from an image or from nothing
@@ -45,11 +46,19 @@ type MachineCloudInit struct {
 
 	// PasswordSecretRef is the key of a Secret with the user's password, plain or
 	// hashed. PVE shows it to nobody, so that a password that was changed there is
-	// not noticed; a changed Secret is, and its password is sent again. Not with
+	// not noticed; a changed Secret is, and its password is sent. Not with
 	// userData, vendorData or networkConfig: put a hash into userData instead.
 	// PVE: cipassword.
 	// +optional
 	PasswordSecretRef *SecretKeyReference `json:"passwordSecretRef,omitempty"`
+
+	// GeneratePassword has the provider generate the user's password, once, and
+	// keep it in the connection Secret alone, which writeConnectionSecretToRef has
+	// to name. It is made anew when it is taken out of that Secret. Not with
+	// passwordSecretRef, userData, vendorData or networkConfig. PVE: cipassword.
+	// Default: false.
+	// +optional
+	GeneratePassword *bool `json:"generatePassword,omitempty"`
 
 	// SSHKeys are public keys of the user, one each. PVE: sshkeys.
 	// +optional

@@ -459,6 +459,11 @@ func (in *MachineCloudInit) DeepCopyInto(out *MachineCloudInit) {
 		*out = new(SecretKeyReference)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.GeneratePassword != nil {
+		in, out := &in.GeneratePassword, &out.GeneratePassword
+		*out = new(bool)
+		**out = **in
+	}
 	if in.SSHKeys != nil {
 		in, out := &in.SSHKeys, &out.SSHKeys
 		*out = make([]string, len(*in))

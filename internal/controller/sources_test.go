@@ -25,6 +25,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -40,6 +42,7 @@ func TestUserData(t *testing.T) {
 		all[name+"-8"] = scenario{reason: "User-data reach the guest, on PVE 8.", version: "8.4", run: run}
 		all[name+"-9"] = scenario{reason: "User-data reach the guest, on PVE 9.", version: "9.2", run: run}
 	}
+	all["generated"] = scenario{reason: "A password is generated.", run: withGeneratedPassword}
 	runAll(t, all)
 }
 
@@ -295,10 +298,51 @@ func withPassword(w *world) {
 	if err := w.kube.Update(w.Context(), secret); err != nil {
 		w.Fatal(err)
 	}
-	w.annotate("example.org/look", "at the password")
 	w.eventually("the new password is sent", func() bool { return w.vm().Config["cipassword"] != first })
+	w.ready()
+	writes := len(w.writes())
+	secret.Labels = map[string]string{"team": "a"}
+	if err := w.kube.Update(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("it is seen that the Secret has changed", func() bool {
+		w.exists()
+		return strings.HasSuffix(w.m.GetAnnotations()[machine.AnnotationPassword], "/"+secret.ResourceVersion)
+	})
+	if got := w.writes()[writes:]; len(got) > 0 {
+		w.Errorf("the password is the same, and %v was written", got)
+	}
 	if strings.Contains(w.String(), secretText) {
 		w.Errorf("the secret is shown:\n%s", w)
 	}
+	w.finish()
+}
+
+func withGeneratedPassword(w *world) {
+	w.create(v1alpha1.MachineParameters{
+		Disks:     []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("local-lvm")}},
+		CloudInit: &v1alpha1.MachineCloudInit{User: new("admin"), GeneratePassword: new(true)},
+	})
+	w.ready()
+	password := func() string {
+		s := &corev1.Secret{}
+		if err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: "connection-" + w.name}, s); err != nil {
+			w.Fatal(err)
+		}
+		return string(s.Data["password"])
+	}
+	first, sent := password(), w.vm().Config["cipassword"]
+	if len(first) < 24 || sent == "" || len(w.writes()) != 2 {
+		w.Errorf("want a password of %q, and it set by two writes:\n%s", first, w)
+	}
+	w.unchanged()
+	if got := password(); got != first || strings.Contains(w.String(), first) {
+		w.Errorf("want the password to stay %q, and nowhere else, got %q\n%s", first, got, w)
+	}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "connection-" + w.name}}
+	if err := w.kube.Patch(w.Context(), s, client.RawPatch(types.MergePatchType, []byte(`{"data":{"password":null}}`))); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("a new password is sent", func() bool { return w.vm().Config["cipassword"] != sent && password() != first })
 	w.finish()
 }

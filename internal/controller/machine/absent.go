@@ -47,7 +47,8 @@ func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.
 		m.Observation().Phase = v1alpha1.MachinePending
 		return managed.ExternalObservation{}, nil
 	}
-	return managed.ExternalObservation{}, e.mayBeCreated(ctx, m, id)
+	err := e.mayBeCreated(ctx, m, id)
+	return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
 }
 
 // afterwards is the observation of a Machine that is being deleted and has no VM.
@@ -143,7 +144,7 @@ func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed
 		if e.creation != nil {
 			e.creation.taken = true
 		}
-		return managed.ExternalObservation{}, err
+		return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
 	}
 	err := errors.Errorf("VM %d already exists on node %s and is not this resource's: it is left alone. "+
 		"Choose another vmid, or create a resource with the annotation %s: \"%d\" to adopt it", id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)

@@ -96,6 +96,9 @@ func (c *creation) annotations() map[string]string {
 	if c.chosen != nil {
 		a[AnnotationPlacement] = placementAnnotation(*c.chosen)
 	}
+	if c.password != nil {
+		a[AnnotationPassword] = c.password.version
+	}
 	if c.chosen != nil && c.roams() {
 		a[AnnotationTarget] = c.placed
 	}
@@ -125,7 +128,7 @@ func (e *external) lost(ctx context.Context, m Machine, c *creation, taken error
 
 // params of a VM that is created from nothing.
 func (c *creation) params() proxmox.Params {
-	p := c.difference(nil).Set
+	p := c.withPassword(difference{Set: c.difference(nil).Set}).Set
 	if p["name"] == "" {
 		p["name"] = c.name
 	}

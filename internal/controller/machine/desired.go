@@ -42,8 +42,10 @@ type desired struct {
 	// seed is the NoCloud image that the VM is to have, if any.
 	seed *seed
 
-	// password of cloud-init's user, if it is to be sent.
+	// password of cloud-init's user, if it is to be sent; resealed is the version
+	// of the one that was sent, if only its Secret has changed since.
 	password *password
+	resealed string
 
 	// settled is true when the VM was told already what cloud-init is to do, and
 	// a change of that is to be ignored.

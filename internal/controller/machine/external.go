@@ -60,6 +60,9 @@ type external struct {
 	// before are the tasks as they were before the VM was looked at.
 	before taskView
 
+	// generated is the password of the connection Secret, if one is asked for.
+	generated string
+
 	// What Observe found, for the call that follows it.
 	vm       *vm
 	plan     plan
@@ -128,7 +131,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),
-		ConnectionDetails: e.vm.connectionDetails(o, e.endpoints),
+		ConnectionDetails: e.withGenerated(e.vm.connectionDetails(o, e.endpoints)),
 	}
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
 		return seen, nil

@@ -26,11 +26,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -451,7 +453,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		change(m)
 	}
 	s := runtime.NewScheme()
-	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
+	if err := errors.Join(namespaced.SchemeBuilder.AddToScheme(s), corev1.AddToScheme(s)); err != nil {
 		t.Fatal(err)
 	}
 	c := newClock()

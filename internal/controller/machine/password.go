@@ -18,36 +18,134 @@ package machine
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 // A password is to be sent to PVE, which shows it to nobody. That it was sent is
-// kept as the version of its Secret, from which nothing can be guessed.
+// kept as a version, from which it cannot be guessed: that of its Secret, or the
+// hash of one that was generated.
 type password struct{ text, version string }
+
+// passwordOf the user of cloud-init, or nil if none is declared.
+func (e *external) passwordOf(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit) (*password, error) {
+	switch {
+	case c == nil:
+		return nil, nil
+	case value(c.GeneratePassword):
+		return e.generatedPassword(ctx, m)
+	case c.PasswordSecretRef == nil:
+		return nil, nil
+	}
+	from := secretEntry(m, *c.PasswordSecretRef)
+	text, err := e.read(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return nil, refuse(creating, "%s has no password: its key %s is empty", from, from.key)
+	}
+	return &password{text: text, version: fmt.Sprintf("%s/%s", from.object.GetUID(), from.object.GetResourceVersion())}, nil
+}
+
+// generated passwords have 130 random bits, letters of both cases and a hyphen,
+// for guests that are particular.
+var generated = regexp.MustCompile(`^[A-Z2-7]{13}-[a-z2-7]{13}$`)
+
+func generatePassword() string {
+	return rand.Text()[:13] + "-" + strings.ToLower(rand.Text()[:13])
+}
+
+// generatedPassword is the one in the connection Secret, or a new one that the
+// reconciler puts there, before anything is done with it.
+func (e *external) generatedPassword(ctx context.Context, m Machine) (*password, error) {
+	at := connectionSecret(m)
+	if at.Name == "" {
+		return nil, refuse(creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")
+	}
+	s := &corev1.Secret{}
+	if err := e.kube.Get(ctx, at, s); err != nil && !kerrors.IsNotFound(err) {
+		return nil, errors.Wrapf(err, "cannot read the connection Secret %s", at)
+	}
+	text := string(s.Data[xpv2.CredentialsSecretPasswordKey])
+	if !generated.MatchString(text) || !metav1.IsControlledBy(s, m) {
+		text = generatePassword()
+	}
+	e.generated = text
+	sum := sha256.Sum256([]byte(m.GetAnnotations()[AnnotationUUID] + text))
+	return &password{text: text, version: "generated/" + hex.EncodeToString(sum[:16])}, nil
+}
+
+// connectionSecret is where the connection details of a Machine go, without a name
+// if nowhere.
+func connectionSecret(m Machine) client.ObjectKey {
+	switch o := m.(type) {
+	case interface {
+		GetWriteConnectionSecretToReference() *xpv2.LocalSecretReference
+	}:
+		if r := o.GetWriteConnectionSecretToReference(); r != nil {
+			return client.ObjectKey{Namespace: m.GetNamespace(), Name: r.Name}
+		}
+	case interface {
+		GetWriteConnectionSecretToReference() *xpv2.SecretReference
+	}:
+		if r := o.GetWriteConnectionSecretToReference(); r != nil {
+			return client.ObjectKey{Namespace: r.Namespace, Name: r.Name}
+		}
+	}
+	return client.ObjectKey{}
+}
+
+// withGenerated adds the password to connection details.
+func (e *external) withGenerated(d managed.ConnectionDetails) managed.ConnectionDetails {
+	if e.generated == "" {
+		return d
+	}
+	if d == nil {
+		d = managed.ConnectionDetails{}
+	}
+	d[xpv2.CredentialsSecretPasswordKey] = []byte(e.generated)
+	return d
+}
 
 // addPassword adds the password of the user to what is desired unless it was sent
 // already, or says why it cannot be read.
 func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
-	if c == nil || c.PasswordSecretRef == nil || d.settled || meta.WasDeleted(m) || e.vm.beingCreated() {
+	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.settled && !value(c.GeneratePassword) {
 		return nil, nil
 	}
-	from := secretEntry(m, *c.PasswordSecretRef)
-	text, err := e.read(ctx, from)
+	p, err := e.passwordOf(ctx, m, c)
 	if r := (refusal{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
-	if err != nil {
+	if p == nil || err != nil || d.settled {
 		return nil, err
 	}
-	version := fmt.Sprintf("%s/%s", from.object.GetUID(), from.object.GetResourceVersion())
-	if text != "" && m.GetAnnotations()[AnnotationPassword] != version {
-		d.password = &password{text: text, version: version}
+	sent := m.GetAnnotations()[AnnotationPassword]
+	switch {
+	case sent == p.version:
+		e.tasks.remember(m, *p)
+	case e.tasks.remembers(m, password{text: p.text, version: sent}):
+		d.resealed = p.version
+	default:
+		d.password = p
 	}
 	return nil, nil
 }
@@ -66,14 +164,16 @@ func (e *external) keepPassword(ctx context.Context, m Machine) error {
 	if e.plan.password == nil || e.plan.change.Set["cipassword"] == "" {
 		return nil
 	}
+	e.tasks.remember(m, *e.plan.password)
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPassword: e.plan.password.version})
 }
 
-// checkPassword looks for the password before anything is created.
-func (e *external) checkPassword(ctx context.Context, m Machine, c *creation) error {
-	if c.CloudInit == nil || c.CloudInit.PasswordSecretRef == nil {
-		return nil
+// preparePassword looks for the password before anything is created. A VM that is
+// made from nothing has it from the start.
+func (e *external) preparePassword(ctx context.Context, m Machine, c *creation) error {
+	p, err := e.passwordOf(ctx, m, c.CloudInit)
+	if err == nil && c.source == nil {
+		c.password = p
 	}
-	_, err := e.read(ctx, secretEntry(m, *c.CloudInit.PasswordSecretRef))
 	return err
 }

@@ -191,6 +191,9 @@ func (e *external) notes(m Machine, before devices) map[string]string {
 	if !before.assigned || !before.equal(e.plan.devices) {
 		notes[AnnotationDevices] = e.plan.devices.String()
 	}
+	if e.plan.resealed != "" {
+		notes[AnnotationPassword] = e.plan.resealed
+	}
 	maps.Copy(notes, e.plan.ranNote(e.vm, e.now()))
 	maps.Copy(notes, e.plan.nodeNote(e.vm, m.GetAnnotations()[AnnotationNode]))
 	maps.Copy(notes, e.restartNote(m))

@@ -77,7 +77,7 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 	if err := e.place(ctx, m, c); err != nil {
 		return nil, err
 	}
-	if err := e.checkPassword(ctx, m, c); err != nil {
+	if err := e.preparePassword(ctx, m, c); err != nil {
 		return nil, err
 	}
 	if err := e.checkSeed(ctx, m, c); err != nil {

@@ -17,14 +17,22 @@ limitations under the License.
 package machine
 
 import (
+	"context"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
 func TestReferredTo(t *testing.T) {
@@ -61,5 +69,52 @@ func TestReferredTo(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestWakeBySecret sees a Machine woken when a Secret changes that it refers to.
+func TestWakeBySecret(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "data"}}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(secret).Build()
+	to := connect.New(kube, connect.WithWatcher(kube))
+	defer func() { // Ends the watches.
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = to.Start(ctx)
+	}()
+	woken := make(chan Machine)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := &connector{object: &namespaced.Machine{}, wake: func(m Machine) {
+		select {
+		case woken <- m:
+		case <-ctx.Done():
+		}
+	}}
+	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+	m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "k"}}
+	c.followWith(to, schema.GroupKind{Kind: "Machine"})(m)
+
+	tick, late := time.NewTicker(10*time.Millisecond), time.After(30*time.Second)
+	defer tick.Stop()
+	for i := 0; ; i++ { // The watch is made in the background.
+		secret.Data = map[string][]byte{"k": []byte(strconv.Itoa(i))}
+		if err := kube.Update(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-woken:
+			if client.ObjectKeyFromObject(got) != client.ObjectKeyFromObject(m) {
+				t.Errorf("%s is woken", client.ObjectKeyFromObject(got))
+			}
+			return
+		case <-tick.C:
+		case <-late:
+			t.Fatal("nobody is woken")
+		}
 	}
 }

@@ -17,7 +17,10 @@ limitations under the License.
 package machine
 
 import (
-	"math/rand/v2"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	mathrand "math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -40,6 +43,10 @@ type tasks struct {
 
 	mu  sync.Mutex
 	all map[types.UID]*taskRecord
+
+	// passwords that were sent, by the hashes that seal makes of them.
+	passwords map[types.UID][sha256.Size]byte
+	key       []byte
 }
 
 type taskRecord struct {
@@ -69,7 +76,7 @@ type taskRecord struct {
 }
 
 func newTasks(now func() time.Time) *tasks {
-	return &tasks{now: now, all: map[types.UID]*taskRecord{}}
+	return &tasks{now: now, all: map[types.UID]*taskRecord{}, passwords: map[types.UID][sha256.Size]byte{}, key: []byte(rand.Text())}
 }
 
 func (t *tasks) of(m Machine) *taskRecord {
@@ -127,7 +134,7 @@ func (t *tasks) refused(m Machine, err error) {
 func (t *tasks) failed(r *taskRecord, err error) {
 	r.failures++
 	delay := min(firstRetry<<min(r.failures-1, 10), lastRetry)
-	r.until = t.now().Add(delay + rand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
+	r.until = t.now().Add(delay + mathrand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
 	r.err = err
 }
 
@@ -189,6 +196,7 @@ func (t *tasks) forget(m Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, m.GetUID())
+	delete(t.passwords, m.GetUID())
 }
 
 // firstRepeat is when a change is made again that still differs: it may have
@@ -266,4 +274,29 @@ func (t *tasks) active(m Machine) bool {
 	defer t.mu.Unlock()
 	r := t.of(m)
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
+}
+
+// seal a password together with its version. The key is of this process alone, so
+// that nobody can guess from the outcome.
+func (t *tasks) seal(p password) (sum [sha256.Size]byte) {
+	h := hmac.New(sha256.New, t.key)
+	h.Write([]byte(p.version + "\x00" + p.text))
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// remember the password that was sent for a Machine.
+func (t *tasks) remember(m Machine, p password) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.passwords[m.GetUID()] = t.seal(p)
+}
+
+// remembers says whether this very password was sent for a Machine, as this
+// version.
+func (t *tasks) remembers(m Machine, p password) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sum, ok := t.passwords[m.GetUID()]
+	return ok && sum == t.seal(p)
 }

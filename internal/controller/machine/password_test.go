@@ -1,0 +1,139 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+func TestPassword(t *testing.T) {
+	const asGenerated = "ABCDEFGHIJKLM-abcdefghijklm"
+	fromSecret := &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "password"}}
+	generate := &v1alpha1.MachineCloudInit{GeneratePassword: new(true)}
+	secret := func(name, text string, owner *namespaced.Machine) *corev1.Secret {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: "s"}, Data: map[string][]byte{"password": []byte(text)}}
+		if owner != nil {
+			s.OwnerReferences = []metav1.OwnerReference{meta.AsController(meta.TypedReferenceTo(owner, namespaced.MachineGroupVersionKind))}
+		}
+		return s
+	}
+	cases := map[string]struct {
+		reason  string
+		spec    *v1alpha1.MachineCloudInit
+		nowhere bool // No connection Secret is asked for.
+		theirs  bool // The connection Secret is somebody else's.
+		in      string
+		kept    bool // The password stays what it is.
+		refused string
+	}{
+		"Secret":    {reason: "A password is read where the spec says.", spec: fromSecret, in: "secret", kept: true},
+		"Empty":     {reason: "No password is none.", spec: fromSecret, refused: "Secret team/data has no password: its key password is empty"},
+		"Generated": {reason: "One that was generated stays.", spec: generate, in: asGenerated, kept: true},
+		"Edited":    {reason: "One that a person has put there is replaced.", spec: generate, in: "secret"},
+		"Taken":     {reason: "One that was taken away is made anew.", spec: generate},
+		"Theirs":    {reason: "What is in the Secret of another resource is not used.", spec: generate, in: asGenerated, theirs: true},
+		"Nowhere":   {reason: "A password that nobody would get is not made.", spec: generate, nowhere: true, refused: "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) {
+				m.Spec.ForProvider.CloudInit = tc.spec
+				if !tc.nowhere {
+					m.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection"})
+				}
+			})
+			owner := b.m.DeepCopy()
+			if tc.theirs {
+				owner.UID = "theirs"
+			}
+			for _, s := range []*corev1.Secret{secret("data", tc.in, nil), secret("connection", tc.in, owner)} {
+				if err := b.kube.Create(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e := b.external()
+			got, err := e.passwordOf(t.Context(), b.m, tc.spec)
+			if tc.refused != "" {
+				if err == nil || err.Error() != tc.refused {
+					t.Errorf("%s Got error %v", tc.reason, err)
+				}
+				return
+			}
+			if err != nil || got.text == "" || (got.text == tc.in) != tc.kept {
+				t.Fatalf("%s Got %+v and error %v", tc.reason, got, err)
+			}
+			if tc.spec == generate && (!generated.MatchString(got.text) || string(e.withGenerated(nil)["password"]) != got.text) {
+				t.Errorf("%s Got %q, which is not published", tc.reason, got.text)
+			}
+			again, err := b.external().passwordOf(t.Context(), b.m, tc.spec)
+			if err != nil || tc.kept && *again != *got {
+				t.Errorf("%s Then got %+v and error %v", tc.reason, again, err)
+			}
+		})
+	}
+}
+
+// A password is sent once, and again when it has changed: not when anything else of its Secret has.
+func TestPasswordIsSentOnce(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "password"}}
+	})
+	b.vms[10000] = ourVM("running")
+	b.vms[10000].config["ide2"] = "local-lvm:vm-10000-cloudinit,media=cdrom"
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "data", UID: "s"}, Data: map[string][]byte{"password": []byte("one")}}
+	if err := b.kube.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	sent := func() (n int) {
+		for range 3 {
+			if got := b.reconcile(t.Context()); got.err != nil {
+				t.Fatal(got.err)
+			}
+		}
+		for _, w := range b.writes {
+			if w == "Configure 10000 set cipassword delete  digest d1" {
+				n++
+			}
+		}
+		return n
+	}
+	change := func(text string, labels map[string]string) {
+		s.Data["password"], s.Labels = []byte(text), labels
+		if err := b.kube.Update(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := []int{sent()}
+	change("one", map[string]string{"team": "a"})
+	got = append(got, sent())
+	change("two", nil)
+	got = append(got, sent())
+	b.tasks = newTasks(b.clock.now) // A restart forgets what was sent, not which version.
+	got = append(got, sent())
+	if diff := cmp.Diff([]int{1, 1, 2, 2}, got); diff != "" {
+		t.Errorf("how often the password was sent: -want, +got:\n%s", diff)
+	}
+}
