@@ -44,7 +44,8 @@ func (p *MachineParameters) ResolveSource(ctx context.Context, c client.Reader, 
 	if !isManaged || !isManagedToo || !isList {
 		return errors.Errorf("cannot resolve references of a %T: it is not a managed resource", machine)
 	}
-	rsp, err := reference.NewAPIResolver(others{Reader: c, than: from}, from).Resolve(ctx, p.Clone.request(reference.To{Managed: to, List: all}, from.GetNamespace()))
+	request := p.Clone.request(reference.To{Managed: to, List: all}, from.GetNamespace())
+	rsp, err := reference.NewAPIResolver(others{Reader: c, than: from}, from).Resolve(ctx, request)
 	if err != nil {
 		return errors.Wrap(err, "clone.machine")
 	}
