@@ -175,7 +175,7 @@ func TestConnectionWaitsForItsKind(t *testing.T) {
 	if err != nil {
 		t.Fatalf("cannot render: %v\n%s", err, out)
 	}
-	for _, doc := range strings.Split(out, "\n---\n") {
+	for doc := range strings.SplitSeq(out, "\n---\n") {
 		if strings.Contains(doc, "\nkind: ProviderConfig\nmetadata:") {
 			t.Errorf("the connection does not wait:\n%s", doc)
 		}

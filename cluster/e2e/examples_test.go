@@ -90,6 +90,7 @@ func (s *suite) testExamples(t *testing.T) {
 }
 
 func (s *suite) testMachineExamples(t *testing.T, folder string) {
+	t.Helper()
 	before := s.holdings(t)
 	objs, files := some(t, folder, isMachine)
 	keys := make([]machine.Key, 0, len(objs))
@@ -114,6 +115,7 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 }
 
 func (s *suite) testOtherExamples(t *testing.T, folder string) {
+	t.Helper()
 	objs, files := some(t, folder, func(obj *unstructured.Unstructured) bool { return !isMachine(obj) })
 	if len(objs) == 0 {
 		return
