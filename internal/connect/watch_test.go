@@ -18,6 +18,8 @@ package connect
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,8 +40,22 @@ import (
 type watcher struct {
 	client.WithWatch
 
+	mu   sync.Mutex
 	err  error
 	made []*made
+}
+
+// answer all further watches like this, and forget those that were made.
+func (w *watcher) answer(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err, w.made = err, nil
+}
+
+func (w *watcher) all() []*made {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.made)
 }
 
 // A made watch, of one name.
@@ -52,6 +68,8 @@ type made struct {
 }
 
 func (w *watcher) Watch(ctx context.Context, l client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.err != nil {
 		w.made = append(w.made, nil)
 		return nil, w.err
@@ -99,10 +117,10 @@ func TestWatch(t *testing.T) {
 		w.watch(siteA, []object{thePVE})
 		w.watch(siteB, []object{thePVE})
 		synctest.Wait()
-		if len(w.kube.made) != 1 {
-			t.Fatalf("one object is watched once, not %d times", len(w.kube.made))
+		if len(w.kube.all()) != 1 {
+			t.Fatalf("one object is watched once, not %d times", len(w.kube.all()))
 		}
-		m := w.kube.made[0]
+		m := w.kube.all()[0]
 		if got := []string{m.list, m.namespace, m.fields}; !cmp.Equal(got, []string{"Secret", "system", "metadata.name=pve"}) {
 			t.Errorf("watched is %q: want nothing but the one Secret", got)
 		}
@@ -130,24 +148,26 @@ func TestWatchIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched(t)
 		defer w.close()
-		w.kube.err = errors.New("forbidden")
+		w.kube.answer(errors.New("forbidden"))
 		w.watch(siteA, []object{thePVE})
 		<-time.After(time.Hour)
-		if n := len(w.kube.made); n < 12 || n > 24 {
+		synctest.Wait()
+		if n := len(w.kube.all()); n < 12 || n > 24 {
 			t.Errorf("who may not watch asked %d times in an hour, want about once in five minutes", n)
 		}
-		w.kube.err, w.kube.made = nil, nil
+		w.kube.answer(nil)
 		<-time.After(lastRewatch)
-		if len(w.kube.made) != 1 {
-			t.Fatalf("%d watches were made, want one", len(w.kube.made))
+		synctest.Wait()
+		if len(w.kube.all()) != 1 {
+			t.Fatalf("%d watches were made, want one", len(w.kube.all()))
 		}
-		w.kube.made[0].Stop()
+		w.kube.all()[0].Stop()
 		<-time.After(firstRewatch)
 		synctest.Wait()
-		if len(w.kube.made) != 2 {
+		if len(w.kube.all()) != 2 {
 			t.Error("a watch that has ended is made again at once: API servers end them")
 		}
-		w.kube.made[1].Add(versioned("pve", "9"))
+		w.kube.all()[1].Add(versioned("pve", "9"))
 		synctest.Wait()
 		if len(w.told) != 1 {
 			t.Error("what changed between two watches is seen by the next")
@@ -163,7 +183,7 @@ func TestWatchEnds(t *testing.T) {
 		synctest.Wait()
 		w.watch(siteA, nil)
 		synctest.Wait()
-		if w.kube.made[0].IsStopped() {
+		if w.kube.all()[0].IsStopped() {
 			t.Error("another configuration still refers to it")
 		}
 		w.watch(siteB, nil)

@@ -61,8 +61,14 @@ func (e *external) afterwards(ctx context.Context, m Machine) (managed.ExternalO
 	if e.plan.weeds, err = e.weeds(ctx, m); err != nil || len(e.plan.weeds) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	e.tasks.forget(m)
+	e.forget(m)
 	return managed.ExternalObservation{}, nil
+}
+
+// forget what is remembered of a Machine that is gone.
+func (e *external) forget(m Machine) {
+	e.tasks.forget(m)
+	e.hostKeys.forget(m)
 }
 
 // mayBeCreated decides how the VM is created and shows why it cannot be.

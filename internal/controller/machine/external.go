@@ -43,6 +43,7 @@ type external struct {
 	object    client.Object // An empty Machine of the same scope.
 	kube      client.Client
 	tasks     *tasks
+	hostKeys  *hostKeys
 	wake      func(Machine)
 	fleet     *Fleet
 	queue     *queue
@@ -131,7 +132,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),
-		ConnectionDetails: e.withGenerated(e.vm.connectionDetails(o, e.endpoints)),
+		ConnectionDetails: e.withHostKeys(ctx, m, e.withGenerated(e.vm.connectionDetails(o, e.endpoints))),
 	}
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
 		return seen, nil

@@ -90,6 +90,7 @@ type guest struct {
 	pending map[string]string
 	status  string
 	agent   []proxmox.Interface
+	files   map[string]string
 
 	snapshots map[string]map[string]string
 
@@ -226,6 +227,14 @@ func (p *pve) Interfaces(_ context.Context, ref proxmox.Ref) ([]proxmox.Interfac
 		return nil, err
 	}
 	return g.agent, p.call("Interfaces")
+}
+
+func (p *pve) ReadFile(_ context.Context, ref proxmox.Ref, path string) (string, error) {
+	g, err := p.at(ref)
+	if err != nil {
+		return "", err
+	}
+	return g.files[path], p.call("ReadFile " + path)
 }
 
 func (p *pve) Bridges(context.Context, string) ([]proxmox.Bridge, error) {
@@ -430,11 +439,12 @@ func keys(p proxmox.Params) string { return strings.Join(slices.Sorted(maps.Keys
 type bench struct {
 	*pve
 
-	clock *clock
-	kube  client.Client
-	tasks *tasks
-	fleet *Fleet
-	queue *queue
+	clock    *clock
+	kube     client.Client
+	tasks    *tasks
+	hostKeys *hostKeys
+	fleet    *Fleet
+	queue    *queue
 	// shares says whether another resource is for the same cluster.
 	shares func(resource.Managed) bool
 	woken  chan Machine
@@ -457,7 +467,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
 	b.shares = func(resource.Managed) bool { return true }
 	b.queue = newQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
@@ -472,7 +482,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, fleet: b.fleet, queue: b.queue,
+		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, fleet: b.fleet, queue: b.queue,
 		shares: func(context.Context) func(resource.Managed) bool { return b.shares },
 		wake:   func(m Machine) { b.woken <- m },
 		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,

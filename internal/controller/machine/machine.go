@@ -53,24 +53,31 @@ type Client interface {
 	Tasks
 	Power
 	Places
-	Turns
+	Births
+	Agent
 
 	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
-	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
 
-	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
-	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
 	ConfigureAsync(ctx context.Context, ref proxmox.Ref, change proxmox.Change) (proxmox.UPID, error)
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// Turns is the part of a Client that keeps turns for the tasks that make VMs.
-type Turns interface {
+// An Agent is the part of a Client that asks guests.
+type Agent interface {
+	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
+	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
+}
+
+// Births is the part of a Client that makes VMs, and keeps turns for the tasks
+// that do.
+type Births interface {
+	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
+	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
 	KeepCreate(ref proxmox.Ref) error
 	KeepClone(source proxmox.Ref, newID int) error
 }
@@ -106,6 +113,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 		connect: o.Connections.Connect,
 		sharing: o.Connections.Sharing,
 		tasks:   newTasks(o.Clock()),
+		keys:    newHostKeys(o.Clock()),
 		fleet:   fleet,
 		wake:    func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		options: o.Options,
@@ -137,6 +145,7 @@ type connector struct {
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
 	tasks   *tasks
+	keys    *hostKeys
 	fleet   *Fleet
 	queue   *queue
 	wake    func(Machine)
@@ -163,6 +172,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		object:    c.object,
 		kube:      c.kube,
 		tasks:     c.tasks,
+		hostKeys:  c.keys,
 		fleet:     c.fleet,
 		queue:     c.queue,
 		shares:    c.sharesWith(to),

@@ -168,7 +168,7 @@ func (e *external) unmade(ctx context.Context, m Machine, id identity) error {
 // none, which is not to be created either.
 func (e *external) yield(m Machine, err error) (managed.ExternalObservation, error) {
 	if errors.As(err, &contest{}) && meta.WasDeleted(m) {
-		e.tasks.forget(m)
+		e.forget(m)
 		return managed.ExternalObservation{}, nil
 	}
 	showContest(m, err)

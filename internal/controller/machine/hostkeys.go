@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// detailHostKeys is the connection detail that has the public keys by which the
+// guest's SSH server shows who it is, one a line.
+const detailHostKeys = "sshHostKeys"
+
+// hostKeyFiles are where OpenSSH keeps these keys.
+func hostKeyFiles() []string {
+	return []string{"/etc/ssh/ssh_host_ed25519_key.pub", "/etc/ssh/ssh_host_ecdsa_key.pub", "/etc/ssh/ssh_host_rsa_key.pub"}
+}
+
+// A guest may make its keys some time after its agent answers, and may have none.
+const (
+	hostKeyTries = 4
+	hostKeyRetry = 30 * time.Second
+)
+
+// hostKeys remembers what guests have told of their keys. It is a memory only:
+// what it forgets in a restart is asked again.
+type hostKeys struct {
+	now func() time.Time
+
+	mu  sync.Mutex
+	all map[types.UID]*hostKeyRecord
+}
+
+type hostKeyRecord struct {
+	keys  string
+	boot  time.Time
+	tries int
+	next  time.Time
+}
+
+func newHostKeys(now func() time.Time) *hostKeys {
+	return &hostKeys{now: now, all: map[types.UID]*hostKeyRecord{}}
+}
+
+// due says whether a guest that started at boot is to be asked now, and takes it
+// to be asked. One that has told its keys is asked again after its next start.
+func (h *hostKeys) due(mg resource.Managed, boot time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.all[mg.GetUID()]
+	if r == nil {
+		r = &hostKeyRecord{}
+		h.all[mg.GetUID()] = r
+	}
+	if boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
+		r.boot, r.tries, r.next = boot, 0, time.Time{}
+	}
+	if r.tries == hostKeyTries || h.now().Before(r.next) {
+		return false
+	}
+	r.tries++
+	r.next = h.now().Add(hostKeyRetry << r.tries)
+	return true
+}
+
+// keep what a guest told. One that tells nothing keeps what it told before.
+func (h *hostKeys) keep(mg resource.Managed, keys string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.all[mg.GetUID()]; r != nil && keys != "" {
+		r.keys, r.tries = keys, hostKeyTries
+	}
+}
+
+func (h *hostKeys) of(mg resource.Managed) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.all[mg.GetUID()]; r != nil {
+		return r.keys
+	}
+	return ""
+}
+
+func (h *hostKeys) forget(mg resource.Managed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.all, mg.GetUID())
+}
+
+// withHostKeys adds the guest's host keys to connection details that somebody
+// wants. An agent that answers is asked for them once for each start of the VM.
+func (e *external) withHostKeys(ctx context.Context, m Machine, d managed.ConnectionDetails) managed.ConnectionDetails {
+	if connectionSecret(m).Name == "" || strings.HasPrefix(e.vm.Config["ostype"], "w") {
+		return d
+	}
+	if e.vm.Interfaces != nil && e.hostKeys.due(m, e.now().Add(-e.vm.Status.Uptime)) {
+		e.hostKeys.keep(m, e.askHostKeys(ctx))
+	}
+	if keys := e.hostKeys.of(m); keys != "" {
+		d[detailHostKeys] = []byte(keys)
+	}
+	return d
+}
+
+// askHostKeys reads those of the keys that can be read: a guest need not have each
+// kind, and the token need not be allowed to read files.
+func (e *external) askHostKeys(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
+	defer cancel()
+	var keys []string
+	for _, file := range hostKeyFiles() {
+		content, err := e.client.ReadFile(ctx, e.vm.Ref, file)
+		if err != nil {
+			e.log.Debug("Cannot read host key of guest", "vmid", e.vm.VMID, "file", file, "error", err)
+			continue
+		}
+		if key := hostKey(content); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return strings.Join(keys, "\n")
+}
+
+// hostKey is the key in a file, without what the guest says beside it. The file is
+// the guest's: what is no key, or too long to be one, is left out.
+func hostKey(content string) string {
+	const longest = 4096
+	fields := strings.Fields(content)
+	if len(fields) < 2 || len(content) > longest || !strings.HasPrefix(fields[0], "ssh-") && !strings.HasPrefix(fields[0], "ecdsa-sha2-") {
+		return ""
+	}
+	return fields[0] + " " + fields[1]
+}

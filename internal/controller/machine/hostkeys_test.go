@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const ed25519 = "/etc/ssh/ssh_host_ed25519_key.pub"
+
+func published(m *namespaced.Machine) {
+	m.Spec.WriteConnectionSecretToReference = &xpv2.LocalSecretReference{Name: "web"}
+}
+
+func answering() *guest {
+	g := ourVM("running")
+	g.config["agent"], g.agent = "1", []proxmox.Interface{{Name: "lo", Addresses: addrs("127.0.0.1")}}
+	g.now.Uptime = time.Hour
+	g.files = map[string]string{ed25519: "ssh-ed25519 AAAAC3 root@web\n"}
+	return g
+}
+
+func TestHostKeys(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		vm      func(*guest)
+		errs    map[string]error
+		want    string
+		asked   int
+	}{
+		"Told":      {reason: "The key is told without the name that the guest gives it.", want: "ssh-ed25519 AAAAC3", asked: 3},
+		"Nobody":    {reason: "Nobody is asked for what nobody wants.", machine: func(m *namespaced.Machine) { m.Spec.WriteConnectionSecretToReference = nil }},
+		"Windows":   {reason: "Windows keeps none there.", vm: func(g *guest) { g.config["ostype"] = "win11" }},
+		"NoAgent":   {reason: "An agent that does not answer is asked no more.", vm: func(g *guest) { g.agent = nil }},
+		"Several":   {reason: "Each kind of key is a line.", vm: func(g *guest) { g.files["/etc/ssh/ssh_host_rsa_key.pub"] = "ssh-rsa AAAAB3" }, want: "ssh-ed25519 AAAAC3\nssh-rsa AAAAB3", asked: 3},
+		"Forbidden": {reason: "A token that may not read files is no error.", errs: map[string]error{"ReadFile " + ed25519: refused(403, "Permission check failed")}, asked: 3},
+		"NoKey":     {reason: "What is no key is not passed on.", vm: func(g *guest) { g.files[ed25519] = "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret" }, asked: 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, published)
+			if tc.machine != nil {
+				tc.machine(b.m)
+			}
+			b.vms[10000] = answering()
+			if tc.vm != nil {
+				tc.vm(b.vms[10000])
+			}
+			b.errs = tc.errs
+			asked := 0
+			for _, file := range hostKeyFiles() {
+				b.on["ReadFile "+file] = func() { asked++ }
+			}
+			for range 2 {
+				o, err := b.external().Observe(t.Context(), b.m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, string(o.ConnectionDetails[detailHostKeys])); diff != "" {
+					t.Errorf("\n%s\nkeys: -want, +got:\n%s", tc.reason, diff)
+				}
+			}
+			if asked != tc.asked {
+				t.Errorf("\n%s\nthe guest was asked %d times in two looks, want %d", tc.reason, asked, tc.asked)
+			}
+		})
+	}
+}
+
+func TestHostKeysAreAskedFor(t *testing.T) {
+	c := newClock()
+	h, m := newHostKeys(c.now), &namespaced.Machine{}
+	boot := c.now()
+	times := 0
+	for range 600 {
+		if h.due(m, boot) {
+			times++
+		}
+		c.wait(time.Second)
+	}
+	if times != hostKeyTries {
+		t.Errorf("a guest that has no keys was asked %d times, want %d", times, hostKeyTries)
+	}
+	if !h.due(m, c.now()) {
+		t.Error("after its next start it may have some")
+	}
+	h.keep(m, "ssh-ed25519 AAAAC3")
+	c.wait(time.Hour)
+	if h.due(m, c.now().Add(-time.Hour+time.Second)) {
+		t.Error("it has told them since it started")
+	}
+	h.keep(m, "")
+	if got := h.of(m); got != "ssh-ed25519 AAAAC3" {
+		t.Errorf("what it told is %q now", got)
+	}
+	if h.forget(m); h.of(m) != "" {
+		t.Error("a Machine that is gone has none")
+	}
+}
