@@ -57,10 +57,9 @@ func (d devices) remember(p *v1alpha1.MachineParameters, config map[string]strin
 	for _, k := range p.Disks {
 		listed[k.Name] = true
 		delete(all, k.Name)
-		policy := value(k.RemovalPolicy)
-		disk, err := proxmox.ParseDisk(config[d.Disks[k.Name]])
-		if err == nil && (policy == removalRetain || policy == removalDestroy) {
-			all[k.Name] = removal{Policy: policy, Volume: disk.Volume, Generation: generation}
+		policy, volume := value(k.RemovalPolicy), volumeOf(k, config[d.Disks[k.Name]])
+		if volume != "" && (policy == removalRetain || policy == removalDestroy) {
+			all[k.Name] = removal{Policy: policy, Volume: volume, Generation: generation}
 		}
 	}
 	for name, r := range all {
@@ -71,6 +70,14 @@ func (d devices) remember(p *v1alpha1.MachineParameters, config map[string]strin
 	}
 	d.Removal = all
 	return d
+}
+
+// volumeOf a listed disk: the one that is there, or that is to be attached.
+func volumeOf(k v1alpha1.MachineDisk, config string) string {
+	if disk, err := proxmox.ParseDisk(config); err == nil {
+		return disk.Volume
+	}
+	return value(k.Volume)
 }
 
 // retained are the disks off the list that stay attached.
