@@ -92,10 +92,10 @@ check-generate: ## Generate and fail if that changes anything.
 		git --no-pager diff --stat -- apis package/crds >&2; exit 1; \
 	fi
 
-test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings: a minute each, 20 s for parts of those, or FUZZTIME=10m.
-	@set -e; fuzz() { $(GO) test -run '^$$' -fuzz "^$$1\$$" -fuzztime "$$2" ./internal/proxmox; }; \
-	for target in FuzzAnswer FuzzProperties; do fuzz $$target $(or $(FUZZTIME),1m); done; \
-	for target in FuzzNIC FuzzDisk FuzzSize; do fuzz $$target $(or $(FUZZTIME),20s); done
+test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings: a minute each, 10 s for parts of those, or FUZZTIME=10m.
+	@set -e; fuzz() { $(GO) test -run '^$$' -fuzz "^$$1\$$" -fuzztime "$$2" -parallel 1 ./internal/proxmox; }; \
+	fuzz FuzzAnswer $(or $(FUZZTIME),1m) & answers=$$!; fuzz FuzzProperties $(or $(FUZZTIME),1m); wait $$answers; \
+	for target in FuzzNIC FuzzDisk FuzzSize; do fuzz $$target $(or $(FUZZTIME),10s); done
 
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 	@status=0; for module in . cluster cluster/xpkg; do \

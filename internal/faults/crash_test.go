@@ -60,7 +60,7 @@ func TestCrashes(t *testing.T) {
 			deeds := live(t, newWorld(t, s, 0), s)
 			step := 1
 			if !many {
-				step = max(1, len(deeds)/8)
+				step = max(1, len(deeds)/4)
 			}
 			for k := 1; k <= len(deeds); k += step {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {

@@ -159,5 +159,5 @@ func sample() int {
 	case many:
 		return 7
 	}
-	return 40
+	return 120
 }
