@@ -420,12 +420,12 @@ func abandon(w *world) {
 }
 
 func fails(w *world) {
-	w.pve.Inject(simulator.Fault{Task: "qmstart", TaskExit: "no more power", Count: 1})
+	w.pve.Inject(simulator.Fault{Task: "qmstart", TaskExit: "no more power", Count: 3}) // The third is shown for long enough to be seen.
 	w.create(ubuntu())
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "no more power")
 	w.ready()
-	if w.tasks("qmstart") != 2 || len(w.ours()) != 1 {
-		w.Errorf("want one VM that was started twice:\n%s", w)
+	if w.tasks("qmstart") != 4 || len(w.ours()) != 1 {
+		w.Errorf("want one VM that was started four times:\n%s", w)
 	}
 	// A VM may be seen to run before its task is seen to have ended.
 	w.eventually("the last task is the start that succeeded", func() bool {

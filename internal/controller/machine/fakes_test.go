@@ -64,6 +64,8 @@ type pve struct {
 
 	// version of PVE.
 	version string
+	// privileges of the token.
+	privileges proxmox.Privileges
 	// hidden VMIDs are not in the list of guests.
 	hidden map[int]bool
 	// errs are the errors of calls, by their name.
@@ -227,6 +229,10 @@ func (p *pve) Interfaces(_ context.Context, ref proxmox.Ref) ([]proxmox.Interfac
 		return nil, err
 	}
 	return g.agent, p.call("Interfaces")
+}
+
+func (p *pve) Permissions(_ context.Context, path string) (map[string]proxmox.Privileges, error) {
+	return map[string]proxmox.Privileges{path: p.privileges}, p.call("Permissions")
 }
 
 func (p *pve) ReadFile(_ context.Context, ref proxmox.Ref, path string) (string, error) {

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -85,11 +86,20 @@ func (h *hostKeys) due(mg resource.Managed, boot time.Time) bool {
 
 // keep what a guest told. One that tells nothing keeps what it told before.
 func (h *hostKeys) keep(mg resource.Managed, keys string) {
+	if keys == "" {
+		return
+	}
+	h.giveUp(mg)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.all[mg.GetUID()]; r != nil && keys != "" {
-		r.keys, r.tries = keys, hostKeyTries
-	}
+	h.all[mg.GetUID()].keys = keys
+}
+
+// giveUp asking a guest until its next start.
+func (h *hostKeys) giveUp(mg resource.Managed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all[mg.GetUID()].tries = hostKeyTries
 }
 
 func (h *hostKeys) of(mg resource.Managed) string {
@@ -114,7 +124,7 @@ func (e *external) withHostKeys(ctx context.Context, m Machine, d managed.Connec
 		return d
 	}
 	if e.vm.Interfaces != nil && e.hostKeys.due(m, e.now().Add(-e.vm.Status.Uptime)) {
-		e.hostKeys.keep(m, e.askHostKeys(ctx))
+		e.askHostKeys(ctx, m)
 	}
 	if keys := e.hostKeys.of(m); keys != "" {
 		d[detailHostKeys] = []byte(keys)
@@ -124,9 +134,14 @@ func (e *external) withHostKeys(ctx context.Context, m Machine, d managed.Connec
 
 // askHostKeys reads those of the keys that can be read: a guest need not have each
 // kind, and the token need not be allowed to read files.
-func (e *external) askHostKeys(ctx context.Context) string {
+func (e *external) askHostKeys(ctx context.Context, m Machine) {
 	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
 	defer cancel()
+	if may, err := e.mayReadFiles(ctx); err != nil || !may {
+		e.log.Debug("Cannot read host keys of guest", "vmid", e.vm.VMID, "allowed", may, "error", err)
+		e.hostKeys.giveUp(m)
+		return
+	}
 	var keys []string
 	for _, file := range hostKeyFiles() {
 		content, err := e.client.ReadFile(ctx, e.vm.Ref, file)
@@ -138,7 +153,20 @@ func (e *external) askHostKeys(ctx context.Context) string {
 			keys = append(keys, key)
 		}
 	}
-	return strings.Join(keys, "\n")
+	e.hostKeys.keep(m, strings.Join(keys, "\n"))
+}
+
+// mayReadFiles says whether the token may have the agent read files: reading is
+// for who is given it in addition, and is not to be refused at each start.
+func (e *external) mayReadFiles(ctx context.Context) (bool, error) {
+	path := "/vms/" + strconv.Itoa(e.vm.VMID)
+	all, err := e.client.Permissions(ctx, path)
+	for _, privilege := range []string{"VM.GuestAgent.FileRead", "VM.GuestAgent.Unrestricted", "VM.Monitor"} {
+		if _, has := all[path][privilege]; has {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // hostKey is the key in a file, without what the guest says beside it. The file is

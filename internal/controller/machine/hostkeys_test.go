@@ -47,6 +47,7 @@ func TestHostKeys(t *testing.T) {
 		machine func(*namespaced.Machine)
 		vm      func(*guest)
 		errs    map[string]error
+		may     proxmox.Privileges
 		want    string
 		asked   int
 	}{
@@ -55,7 +56,8 @@ func TestHostKeys(t *testing.T) {
 		"Windows":   {reason: "Windows keeps none there.", vm: func(g *guest) { g.config["ostype"] = "win11" }},
 		"NoAgent":   {reason: "An agent that does not answer is asked no more.", vm: func(g *guest) { g.agent = nil }},
 		"Several":   {reason: "Each kind of key is a line.", vm: func(g *guest) { g.files["/etc/ssh/ssh_host_rsa_key.pub"] = "ssh-rsa AAAAB3" }, want: "ssh-ed25519 AAAAC3\nssh-rsa AAAAB3", asked: 3},
-		"Forbidden": {reason: "A token that may not read files is no error.", errs: map[string]error{"ReadFile " + ed25519: refused(403, "Permission check failed")}, asked: 3},
+		"Forbidden": {reason: "A file that cannot be read is no error.", errs: map[string]error{"ReadFile " + ed25519: refused(403, "Permission check failed")}, asked: 3},
+		"NotAsked":  {reason: "A token that may not read files at all does not try.", may: proxmox.Privileges{"VM.GuestAgent.Audit": true}},
 		"NoKey":     {reason: "What is no key is not passed on.", vm: func(g *guest) { g.files[ed25519] = "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret" }, asked: 3},
 	}
 	for name, tc := range cases {
@@ -68,7 +70,10 @@ func TestHostKeys(t *testing.T) {
 			if tc.vm != nil {
 				tc.vm(b.vms[10000])
 			}
-			b.errs = tc.errs
+			b.errs, b.privileges = tc.errs, tc.may
+			if tc.may == nil {
+				b.privileges = proxmox.Privileges{"VM.GuestAgent.FileRead": true}
+			}
 			asked := 0
 			for _, file := range hostKeyFiles() {
 				b.on["ReadFile "+file] = func() { asked++ }

@@ -67,8 +67,9 @@ type Client interface {
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// An Agent is the part of a Client that asks guests.
+// An Agent is the part of a Client that asks guests, and for what it may ask.
 type Agent interface {
+	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
 	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
 }
