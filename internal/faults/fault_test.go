@@ -157,7 +157,7 @@ func sample() int {
 	case all:
 		return 1
 	case many:
-		return 7
+		return 20
 	}
 	return 120
 }
