@@ -113,10 +113,16 @@ func explain(err error) (Problem, string) {
 		return ProblemTimeout, "no answer in time"
 	case errors.As(err, &errno):
 		return problemOf(errno), errno.Error()
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), closedUnused(err):
 		return ProblemClosed, "connection closed before the answer"
 	}
 	return "", "connection failed"
+}
+
+// closedUnused says whether the server closed the connection before the request was
+// written to it, which package http has no exported error for.
+func closedUnused(err error) bool {
+	return strings.Contains(err.Error(), "http: server closed idle connection")
 }
 
 func problemOf(errno syscall.Errno) Problem {

@@ -1,0 +1,52 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"net"
+	"net/http"
+	"testing"
+)
+
+// A server that closes a connection at once is faster than the request, or not:
+// package http says something else each time.
+func TestExplainClosed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	for range 200 {
+		resp, err := (&http.Client{Transport: &http.Transport{}}).Get("http://" + l.Addr().String())
+		if err == nil {
+			_ = resp.Body.Close()
+			t.Fatal("a closed connection has answered")
+		}
+		if got, text := explain(err); got != ProblemClosed {
+			t.Fatalf("explain(%v): got %q %q, want %q", err, got, text, ProblemClosed)
+		}
+	}
+}
