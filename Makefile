@@ -34,7 +34,7 @@ TABLE = ^TestEveryOption$$
 # Packages of the launcher's module without those tests that need Helm, Chromium or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui)')
 
-GENERATED = find apis package/crds \( -name 'zz_generated.*' -o -path 'package/crds/*' \) -type f -exec cksum {} + | sort -k3
+GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -path 'package/crds/*' -o -path 'docs/reference/*' \) -type f -exec cksum {} + | sort -k3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -89,7 +89,7 @@ check-generate: ## Generate and fail if that changes anything.
 	@before="$$($(GENERATED))" && $(GO) generate ./apis && after="$$($(GENERATED))" && \
 	if [ "$$before" != "$$after" ]; then \
 		echo 'generated files were not up to date: commit what "make generate" makes of them' >&2; \
-		git --no-pager diff --stat -- apis package/crds >&2; exit 1; \
+		git --no-pager diff --stat -- apis package/crds docs/reference >&2; exit 1; \
 	fi
 
 test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings: a minute each, 10 s for parts of those, or FUZZTIME=10m.

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+func raw(s string) *extv1.JSON { return &extv1.JSON{Raw: []byte(s)} }
+
+func TestDescribe(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		schema extv1.JSONSchemaProps
+		kind   string
+		want   string
+	}{
+		"Plain":    {reason: "A text stands in one line.", schema: extv1.JSONSchemaProps{Type: "boolean", Description: "KVM can be\nturned off."}, kind: "boolean", want: "KVM can be turned off."},
+		"Escaped":  {reason: "A table takes no bars and no tags.", schema: extv1.JSONSchemaProps{Type: "string", Description: "a|b <name>"}, kind: "string", want: `a\|b &lt;name>`},
+		"Enum":     {reason: "What is allowed is listed.", schema: extv1.JSONSchemaProps{Type: "string", Enum: []extv1.JSON{*raw(`"a"`), *raw(`""`)}}, kind: "string", want: "One of `a`, empty."},
+		"Default":  {reason: "So is the default.", schema: extv1.JSONSchemaProps{Type: "integer", Default: raw("180")}, kind: "integer", want: "Default: `180`."},
+		"NoObject": {reason: "An empty object is no default to speak of.", schema: extv1.JSONSchemaProps{Type: "object", Default: raw("{}")}, kind: "object"},
+		"Quantity": {reason: "Quantities are known by their pattern.", schema: extv1.JSONSchemaProps{XIntOrString: true, Pattern: "^([KMGTPE]i)$"}, kind: "quantity"},
+		"Either":   {reason: "Not every number or text is a quantity.", schema: extv1.JSONSchemaProps{XIntOrString: true}, kind: "integer or string"},
+		"List": {
+			reason: "A list's values may be limited.",
+			schema: extv1.JSONSchemaProps{Type: "array", Items: &extv1.JSONSchemaPropsOrArray{Schema: &extv1.JSONSchemaProps{Type: "string", Enum: []extv1.JSON{*raw(`"disk"`)}}}},
+			kind:   "list of strings", want: "One of `disk`.",
+		},
+		"Map": {
+			reason: "A map has values.", kind: "map of strings",
+			schema: extv1.JSONSchemaProps{Type: "object", AdditionalProperties: &extv1.JSONSchemaPropsOrBool{Schema: &extv1.JSONSchemaProps{Type: "string"}}},
+		},
+		"Rule": {
+			reason: "A rule of a plain value stands beside it.", kind: "string", want: "*Rule:* must be even.",
+			schema: extv1.JSONSchemaProps{Type: "string", XValidations: extv1.ValidationRules{{Message: "must be even"}}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]string{tc.kind, tc.want}, []string{typeOf(tc.schema), describe(tc.schema)}); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// served makes the definition of a kind in a group, with fields of the spec.
+func served(group string, fields ...string) definition {
+	spec := extv1.JSONSchemaProps{Type: "object", Properties: map[string]extv1.JSONSchemaProps{}}
+	for _, f := range fields {
+		spec.Properties[f] = extv1.JSONSchemaProps{Type: "string"}
+	}
+	d := definition{}
+	d.Spec.Group = group
+	d.Spec.Versions = []extv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &extv1.CustomResourceValidation{
+		OpenAPIV3Schema: &extv1.JSONSchemaProps{Properties: map[string]extv1.JSONSchemaProps{"spec": spec}},
+	}}}
+	return d
+}
+
+func TestDocument(t *testing.T) {
+	got := document("Thing", []definition{served("b", "both", "late"), served("a", "both", "early")})
+	want := []section{{Path: "spec", Fields: []field{
+		{Name: "both", Type: "string", Groups: []string{"a", "b"}},
+		{Name: "early", Type: "string", Description: "(`a` only) ", Groups: []string{"a"}},
+		{Name: "late", Type: "string", Description: "(`b` only) ", Groups: []string{"b"}},
+	}}}
+	if diff := cmp.Diff(want, got.Sections, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("Fields that one group alone has are named so.\n-want, +got:\n%s", diff)
+	}
+}
+
+func TestPages(t *testing.T) {
+	to := t.TempDir()
+	if err := write("../../package/crds", to); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(to, "machine.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"- `proxmox.m.vitistack.io/v1alpha1`, namespaced\n", "- `proxmox.vitistack.io/v1alpha1`, cluster-scoped\n",
+		"\n## spec.forProvider.disks[].limits\n", "\n| `phase` | string |", "| PHASE | `.status.atProvider.phase` |",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page of Machine lacks %q", want)
+		}
+	}
+}
