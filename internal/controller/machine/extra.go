@@ -180,7 +180,7 @@ func extraOptions(p *v1alpha1.MachineParameters) []option {
 	var options []option
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
 		value := string(p.ExtraConfig[name])
-		options = append(options, option{name: name, absent: extras[name].absent, want: text(&value), same: extras[name].same})
+		options = append(options, option{name: name, absent: extras[name].absent, want: fixed(&value).want, same: extras[name].same})
 	}
 	return options
 }

@@ -59,19 +59,32 @@ func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
 		disks = append(disks, firmwareDisk{
 			device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
 			made: []decided{
-				{part: part{key: "efitype", value: e.Type, absent: "2m"}, initial: "4m"},
-				{part: part{key: "pre-enrolled-keys", value: optional(e.PreEnrolledKeys, bit), absent: "0"}},
+				{part: part{key: "efitype", cell: texts(&e.Type), absent: "2m"}, initial: "4m"},
+				{part: part{key: "pre-enrolled-keys", cell: flags(&e.PreEnrolledKeys), absent: "0"}},
 			},
-			changeable: []part{{key: "ms-cert", value: e.MSCertificate}},
+			changeable: []part{{key: "ms-cert", cell: certificates(&e.MSCertificate)}},
 		})
 	}
 	if t := p.TPM; t != nil {
 		disks = append(disks, firmwareDisk{
 			device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
-			made: []decided{{part: part{key: "version", value: t.Version, absent: "v1.2"}, initial: "v2.0"}},
+			made: []decided{{part: part{key: "version", cell: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
 		})
 	}
 	return disks
+}
+
+// certificates are those of 2023, whatever PVE writes once it has enrolled them.
+func certificates(field **string) cell {
+	c := texts(field)
+	read := c.read
+	c.read = func(now string, same func(now, want string) bool) bool {
+		if strings.HasPrefix(now, "2023") {
+			now = "2023"
+		}
+		return read(now, same)
+	}
+	return c
 }
 
 func (f firmwareDisk) wanted() bool { return f.enabled == nil || *f.enabled }
@@ -90,7 +103,7 @@ func (f firmwareDisk) option(defaultStorage string) option {
 
 func (f firmwareDisk) create(defaultStorage string) proxmox.Disk {
 	d := proxmox.Disk{Volume: cmp.Or(value(f.storage), defaultStorage) + ":1"}
-	overlay(&d.Options, part{key: "format", value: f.format})
+	overlay(&d.Options, part{key: "format", cell: fixed(f.format)})
 	for _, m := range f.made {
 		if v := cmp.Or(value(m.value), m.initial); v != "" {
 			d.Options.Set(m.key, v)

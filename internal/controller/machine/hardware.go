@@ -27,28 +27,28 @@ import (
 )
 
 // diskParts are the properties of a disk besides its volume and size.
-func diskParts(k v1alpha1.MachineDisk) []part {
+func diskParts(k *v1alpha1.MachineDisk) []part {
 	return slices.Concat([]part{
-		{key: "cache", value: k.Cache, absent: "none"},
-		{key: "aio", value: k.AIO},
-		{key: "discard", value: optional(k.Discard, onOrIgnore), absent: "ignore"},
-		{key: "ssd", value: optional(k.SSD, bit), absent: "0"},
-		{key: "iothread", value: optional(k.IOThread, bit), absent: "0"},
-		{key: "backup", value: optional(k.Backup, bit), absent: "1"},
-		{key: "replicate", value: optional(k.Replicate, bit), absent: "1"},
-		{key: "ro", value: optional(k.ReadOnly, bit), absent: "0"},
-		{key: "serial", value: k.Serial},
-		{key: "wwn", value: k.WWN},
-		{key: "model", value: k.Model},
-		{key: "vendor", value: k.Vendor},
-		{key: "product", value: k.Product},
-		{key: "queues", value: optional(k.Queues, unlessZero)},
-		{key: "scsiblock", value: optional(k.SCSIBlock, bit), absent: "0"},
-		{key: "detect_zeroes", value: optional(k.DetectZeroes, bit), absent: "1"},
-		{key: "rerror", value: k.ReadError},
-		{key: "werror", value: k.WriteError},
-		{key: "shared", value: optional(k.Shared, bit), absent: "0"},
-		{key: "snapshot", value: optional(k.Snapshot, bit), absent: "0"},
+		{key: "cache", cell: texts(&k.Cache), absent: "none"},
+		{key: "aio", cell: texts(&k.AIO)},
+		{key: "discard", cell: switches(&k.Discard), absent: "ignore"},
+		{key: "ssd", cell: flags(&k.SSD), absent: "0"},
+		{key: "iothread", cell: flags(&k.IOThread), absent: "0"},
+		{key: "backup", cell: flags(&k.Backup), absent: "1"},
+		{key: "replicate", cell: flags(&k.Replicate), absent: "1"},
+		{key: "ro", cell: flags(&k.ReadOnly), absent: "0"},
+		{key: "serial", cell: texts(&k.Serial)},
+		{key: "wwn", cell: texts(&k.WWN)},
+		{key: "model", cell: texts(&k.Model)},
+		{key: "vendor", cell: texts(&k.Vendor)},
+		{key: "product", cell: texts(&k.Product)},
+		{key: "queues", cell: counts(&k.Queues)},
+		{key: "scsiblock", cell: flags(&k.SCSIBlock), absent: "0"},
+		{key: "detect_zeroes", cell: flags(&k.DetectZeroes), absent: "1"},
+		{key: "rerror", cell: texts(&k.ReadError)},
+		{key: "werror", cell: texts(&k.WriteError)},
+		{key: "shared", cell: flags(&k.Shared), absent: "0"},
+		{key: "snapshot", cell: flags(&k.Snapshot), absent: "0"},
 	}, geometryParts(k.Geometry), limitParts(k.Limits))
 }
 
@@ -57,10 +57,10 @@ func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {
 		return nil
 	}
 	return []part{
-		{key: "cyls", value: optional(g.Cylinders, unlessZero)},
-		{key: "heads", value: optional(g.Heads, unlessZero)},
-		{key: "secs", value: optional(g.Sectors, unlessZero)},
-		{key: "trans", value: g.Translation},
+		{key: "cyls", cell: counts(&g.Cylinders)},
+		{key: "heads", cell: counts(&g.Heads)},
+		{key: "secs", cell: counts(&g.Sectors)},
+		{key: "trans", cell: texts(&g.Translation)},
 	}
 }
 
@@ -69,24 +69,24 @@ func limitParts(l *v1alpha1.MachineDiskLimits) []part {
 		return nil
 	}
 	return []part{
-		{key: "mbps", value: pointer(l.TotalMBps, decimalUnlessZero)},
-		{key: "mbps_rd", value: pointer(l.ReadMBps, decimalUnlessZero)},
-		{key: "mbps_wr", value: pointer(l.WriteMBps, decimalUnlessZero)},
-		{key: "mbps_max", value: pointer(l.TotalBurstMBps, decimalUnlessZero)},
-		{key: "mbps_rd_max", value: pointer(l.ReadBurstMBps, decimalUnlessZero)},
-		{key: "mbps_wr_max", value: pointer(l.WriteBurstMBps, decimalUnlessZero)},
-		{key: "iops", value: optional(l.TotalIOPS, unlessZero)},
-		{key: "iops_rd", value: optional(l.ReadIOPS, unlessZero)},
-		{key: "iops_wr", value: optional(l.WriteIOPS, unlessZero)},
-		{key: "iops_max", value: optional(l.TotalBurstIOPS, unlessZero)},
-		{key: "iops_rd_max", value: optional(l.ReadBurstIOPS, unlessZero)},
-		{key: "iops_wr_max", value: optional(l.WriteBurstIOPS, unlessZero)},
-		{key: "bps_max_length", value: optional(l.TotalBurstSeconds, unlessZero)},
-		{key: "bps_rd_max_length", value: optional(l.ReadBurstSeconds, unlessZero), aliases: []string{"bps_rd_length"}},
-		{key: "bps_wr_max_length", value: optional(l.WriteBurstSeconds, unlessZero), aliases: []string{"bps_wr_length"}},
-		{key: "iops_max_length", value: optional(l.TotalIOPSBurstSeconds, unlessZero)},
-		{key: "iops_rd_max_length", value: optional(l.ReadIOPSBurstSeconds, unlessZero), aliases: []string{"iops_rd_length"}},
-		{key: "iops_wr_max_length", value: optional(l.WriteIOPSBurstSeconds, unlessZero), aliases: []string{"iops_wr_length"}},
+		{key: "mbps", cell: rates(&l.TotalMBps)},
+		{key: "mbps_rd", cell: rates(&l.ReadMBps)},
+		{key: "mbps_wr", cell: rates(&l.WriteMBps)},
+		{key: "mbps_max", cell: rates(&l.TotalBurstMBps)},
+		{key: "mbps_rd_max", cell: rates(&l.ReadBurstMBps)},
+		{key: "mbps_wr_max", cell: rates(&l.WriteBurstMBps)},
+		{key: "iops", cell: counts(&l.TotalIOPS)},
+		{key: "iops_rd", cell: counts(&l.ReadIOPS)},
+		{key: "iops_wr", cell: counts(&l.WriteIOPS)},
+		{key: "iops_max", cell: counts(&l.TotalBurstIOPS)},
+		{key: "iops_rd_max", cell: counts(&l.ReadBurstIOPS)},
+		{key: "iops_wr_max", cell: counts(&l.WriteBurstIOPS)},
+		{key: "bps_max_length", cell: counts(&l.TotalBurstSeconds)},
+		{key: "bps_rd_max_length", cell: counts(&l.ReadBurstSeconds), aliases: []string{"bps_rd_length"}},
+		{key: "bps_wr_max_length", cell: counts(&l.WriteBurstSeconds), aliases: []string{"bps_wr_length"}},
+		{key: "iops_max_length", cell: counts(&l.TotalIOPSBurstSeconds)},
+		{key: "iops_rd_max_length", cell: counts(&l.ReadIOPSBurstSeconds), aliases: []string{"iops_rd_length"}},
+		{key: "iops_wr_max_length", cell: counts(&l.WriteIOPSBurstSeconds), aliases: []string{"iops_wr_length"}},
 	}
 }
 
@@ -105,7 +105,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, defaultStorage string) op
 		if err != nil {
 			d = newDisk(k, defaultStorage)
 		}
-		declared := overlay(&d.Options, diskParts(k)...)
+		declared := overlay(&d.Options, diskParts(&k)...)
 		return d.String(), declared || now == ""
 	}}
 }
@@ -121,7 +121,7 @@ func newDisk(k v1alpha1.MachineDisk, defaultStorage string) proxmox.Disk {
 	if k.ImportFrom != nil {
 		d.Volume = cmp.Or(value(k.Storage), defaultStorage) + ":0"
 	}
-	overlay(&d.Options, part{key: "import-from", value: k.ImportFrom}, part{key: "format", value: k.Format})
+	overlay(&d.Options, part{key: "import-from", cell: texts(&k.ImportFrom)}, part{key: "format", cell: texts(&k.Format)})
 	return d
 }
 
@@ -140,17 +140,17 @@ func diskSize(k v1alpha1.MachineDisk) proxmox.Size {
 
 // nicParts are the properties of a network interface besides its model and MAC
 // address.
-func nicParts(n v1alpha1.MachineNetwork) []part {
+func nicParts(n *v1alpha1.MachineNetwork) []part {
 	return []part{
-		{key: "bridge", value: n.Bridge},
-		{key: "tag", value: optional(n.VLAN, unlessZero)},
-		{key: "trunks", value: n.Trunks},
-		{key: "firewall", value: optional(n.Firewall, bit), absent: "0"},
-		{key: "mtu", value: optional(n.MTU, unlessZero)},
-		{key: "queues", value: optional(n.Queues, unlessZero)},
-		{key: "rate", value: pointer(n.RateMBps, decimalUnlessZero)},
-		{key: "link_down", value: optional(n.LinkDown, bit), absent: "0"},
-		{key: "host-tunnel", value: optional(n.HostTunnel, bit)},
+		{key: "bridge", cell: texts(&n.Bridge)},
+		{key: "tag", cell: counts(&n.VLAN)},
+		{key: "trunks", cell: texts(&n.Trunks)},
+		{key: "firewall", cell: flags(&n.Firewall), absent: "0"},
+		{key: "mtu", cell: counts(&n.MTU)},
+		{key: "queues", cell: counts(&n.Queues)},
+		{key: "rate", cell: rates(&n.RateMBps)},
+		{key: "link_down", cell: flags(&n.LinkDown), absent: "0"},
+		{key: "host-tunnel", cell: flags(&n.HostTunnel)},
 	}
 }
 
@@ -164,13 +164,13 @@ func nicOption(device string, n v1alpha1.MachineNetwork, defaultBridge string) o
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
 			nic = proxmox.NIC{Model: defaultModel}
-			overlay(&nic.Options, part{key: "bridge", value: nonEmpty(defaultBridge)})
+			overlay(&nic.Options, part{key: "bridge", cell: fixed(nonEmpty(defaultBridge))})
 		}
 		nic.Model = cmp.Or(value(n.Model), nic.Model)
 		if n.MACAddress != nil && !strings.EqualFold(*n.MACAddress, nic.MAC) {
 			nic.MAC = *n.MACAddress
 		}
-		overlay(&nic.Options, nicParts(n)...)
+		overlay(&nic.Options, nicParts(&n)...)
 		return nic.String(), true
 	}}
 }
@@ -184,6 +184,15 @@ func sameNIC(a, b string) bool {
 // ipConfigName is the option of cloud-init for a network device.
 func ipConfigName(device string) string { return "ipconfig" + strings.TrimPrefix(device, "net") }
 
+func ipParts(c *v1alpha1.MachineIPConfig) []part {
+	return []part{
+		{key: "ip", cell: texts(&c.Address)},
+		{key: "gw", cell: texts(&c.Gateway)},
+		{key: "ip6", cell: texts(&c.Address6)},
+		{key: "gw6", cell: texts(&c.Gateway6)},
+	}
+}
+
 // ipConfigOption is what cloud-init configures on a network interface.
 func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
 	name := ipConfigName(device)
@@ -195,12 +204,7 @@ func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
 		if err != nil {
 			p = proxmox.Properties{}
 		}
-		declared := overlay(&p,
-			part{key: "ip", value: c.Address},
-			part{key: "gw", value: c.Gateway},
-			part{key: "ip6", value: c.Address6},
-			part{key: "gw6", value: c.Gateway6},
-		)
+		declared := overlay(&p, ipParts(c)...)
 		// A gateway needs a static address beside it.
 		if c.Address != nil && !static(*c.Address) {
 			p.Delete("gw")

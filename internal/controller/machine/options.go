@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -36,6 +37,14 @@ type option struct {
 	// absent is the value that holds in PVE when the option is not there. Empty
 	// if that depends on something else.
 	absent string
+
+	// cell of the field, for an option that has one alone.
+	cell cell
+
+	// read sets the fields of the spec to the value that a VM has, and says what
+	// of it they cannot hold: keys of the value, or wholeOption. Nil for options
+	// that are not read this way.
+	read func(now string) (left []string)
 
 	// want is the wanted value, made from the value that the option has now, and
 	// whether the spec declares one at all. An empty value removes the option.
@@ -67,40 +76,34 @@ func (o option) equal(now, want string) bool {
 
 // scalars are the options that one field each sets.
 func scalars(p *v1alpha1.MachineParameters) []option {
-	cpu, mem := p.CPU, p.MemoryOptions
-	if cpu == nil {
-		cpu = &v1alpha1.MachineCPU{}
-	}
-	if mem == nil {
-		mem = &v1alpha1.MachineMemoryOptions{}
-	}
-	return []option{
-		{name: "name", want: text(p.Name)},
-		{name: "cores", absent: "1", want: number(cpu.Cores)},
-		{name: "sockets", absent: "1", want: number(cpu.Sockets)},
-		{name: "vcpus", want: count(cpu.VCPUs)},
-		{name: "cpulimit", absent: "0", want: decimal(cpu.Limit), same: sameNumber},
-		{name: "cpuunits", want: count(cpu.Units), same: sameUnits},
-		{name: "affinity", want: text(cpu.Affinity)},
-		{name: "numa", absent: "0", want: flag(cpu.NUMA)},
-		{name: "memory", absent: "512", want: mebibytes(p.Memory), same: sameMemory},
-		{name: "balloon", want: balloon(p.Balloon, mem.Minimum)},
-		{name: "shares", absent: "1000", want: number(mem.Shares)},
-		{name: "allow-ksm", absent: "1", want: flag(mem.AllowKSM)},
-		{name: "hugepages", want: text(mem.HugePages)},
-		{name: "keephugepages", absent: "0", want: flag(mem.KeepHugePages)},
-		{name: "ostype", absent: "other", want: osType(p.OSType)},
-		{name: "bios", absent: "seabios", want: text(p.BIOS)},
-		{name: "scsihw", absent: "lsi", want: text(p.SCSIController)},
-		{name: "onboot", absent: "0", want: flag(p.OnBoot)},
-		{name: "protection", absent: "0", want: flag(p.Protection)},
-		{name: "acpi", absent: "1", want: flag(p.ACPI)},
-		{name: "kvm", absent: "1", want: flag(p.KVM)},
-		{name: "tablet", absent: "1", want: flag(p.Tablet)},
-		{name: "localtime", want: flag(p.LocalTime)},
-		{name: "hookscript", want: text(p.Hookscript)},
-		{name: "hotplug", absent: hotplugDefault, want: hotplug(p.Hotplug), same: sameHotplug},
-	}
+	cpu, mem := cmp.Or(p.CPU, &v1alpha1.MachineCPU{}), cmp.Or(p.MemoryOptions, &v1alpha1.MachineMemoryOptions{})
+	return celled(
+		option{name: "name", cell: texts(&p.Name)},
+		option{name: "cores", absent: "1", cell: integers(&cpu.Cores)},
+		option{name: "sockets", absent: "1", cell: integers(&cpu.Sockets)},
+		option{name: "vcpus", cell: counts(&cpu.VCPUs)},
+		option{name: "cpulimit", absent: "0", cell: decimals(&cpu.Limit), same: sameNumber},
+		option{name: "cpuunits", cell: counts(&cpu.Units), same: sameUnits},
+		option{name: "affinity", cell: texts(&cpu.Affinity)},
+		option{name: "numa", absent: "0", cell: flags(&cpu.NUMA)},
+		option{name: "memory", absent: "512", cell: mebibytes(&p.Memory), same: sameMemory},
+		option{name: "balloon", want: balloon(p.Balloon, mem.Minimum), cell: readBalloon(&p.Balloon, &mem.Minimum)},
+		option{name: "shares", absent: "1000", cell: integers(&mem.Shares)},
+		option{name: "allow-ksm", absent: "1", cell: flags(&mem.AllowKSM)},
+		option{name: "hugepages", cell: texts(&mem.HugePages)},
+		option{name: "keephugepages", absent: "0", cell: flags(&mem.KeepHugePages)},
+		option{name: "ostype", absent: "other", cell: osTypes(&p.OSType)},
+		option{name: "bios", absent: "seabios", cell: texts(&p.BIOS)},
+		option{name: "scsihw", absent: "lsi", cell: texts(&p.SCSIController)},
+		option{name: "onboot", absent: "0", cell: flags(&p.OnBoot)},
+		option{name: "protection", absent: "0", cell: flags(&p.Protection)},
+		option{name: "acpi", absent: "1", cell: flags(&p.ACPI)},
+		option{name: "kvm", absent: "1", cell: flags(&p.KVM)},
+		option{name: "tablet", absent: "1", cell: flags(&p.Tablet)},
+		option{name: "localtime", cell: flags(&p.LocalTime)},
+		option{name: "hookscript", cell: texts(&p.Hookscript)},
+		option{name: "hotplug", absent: hotplugDefault, cell: lists(&p.Hotplug, joinHotplug, splitHotplug), same: sameHotplug},
+	)
 }
 
 // cloudInit are the options of PVE's cloud-init drive.
@@ -109,40 +112,32 @@ func cloudInit(p *v1alpha1.MachineParameters) []option {
 	if ci == nil {
 		return nil
 	}
-	return []option{
-		{name: "ciuser", want: text(ci.User)},
-		{name: "sshkeys", want: sshKeys(ci.SSHKeys), same: sameKeys},
-		{name: "nameserver", want: words(ci.Nameservers)},
-		{name: "searchdomain", want: words(ci.SearchDomains)},
-		{name: "ciupgrade", absent: "1", want: flag(ci.Upgrade)},
+	return celled(
+		option{name: "ciuser", cell: texts(&ci.User)},
+		option{name: "sshkeys", cell: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
+		option{name: "nameserver", cell: lists(&ci.Nameservers, joinWords, splitTags), same: sameWords},
+		option{name: "searchdomain", cell: lists(&ci.SearchDomains, joinWords, splitTags), same: sameWords},
+		option{name: "ciupgrade", absent: "1", cell: flags(&ci.Upgrade)},
+	)
+}
+
+// celled options want what their cells say, and read it from there.
+func celled(options ...option) []option {
+	for i, o := range options {
+		if o.want == nil {
+			options[i].want = o.cell.want
+		}
+		options[i].read = func(now string) []string {
+			if o.cell.read(now, o.equal) {
+				return nil
+			}
+			return []string{wholeOption}
+		}
 	}
+	return options
 }
 
 func undeclared(string) (string, bool) { return "", false }
-
-func text(v *string) func(string) (string, bool) {
-	if v == nil {
-		return undeclared
-	}
-	return func(string) (string, bool) { return *v, true }
-}
-
-func number(v *int32) func(string) (string, bool) {
-	if v == nil {
-		return undeclared
-	}
-	return func(string) (string, bool) { return strconv.Itoa(int(*v)), true }
-}
-
-// count is a number of which 0 is none.
-func count(v *int32) func(string) (string, bool) { return text(optional(v, unlessZero)) }
-
-func flag(v *bool) func(string) (string, bool) {
-	if v == nil {
-		return undeclared
-	}
-	return func(string) (string, bool) { return bit(*v), true }
-}
 
 // bit is a boolean as PVE writes it.
 func bit(b bool) string {
@@ -150,13 +145,6 @@ func bit(b bool) string {
 		return "1"
 	}
 	return "0"
-}
-
-func decimal(q *resource.Quantity) func(string) (string, bool) {
-	if q == nil {
-		return undeclared
-	}
-	return func(string) (string, bool) { return decimalText(q), true }
 }
 
 // decimalUnlessZero is a number, or nothing for 0.
@@ -171,24 +159,15 @@ func decimalText(q *resource.Quantity) string {
 	return strconv.FormatFloat(q.AsApproximateFloat64(), 'f', -1, 64)
 }
 
-// mebibytes is a quantity of bytes in MiB, which admission has made whole.
-func mebibytes(q *resource.Quantity) func(string) (string, bool) {
-	if q == nil {
-		return undeclared
-	}
-	return func(string) (string, bool) { return mebibytesText(q), true }
-}
-
+// mebibytesText is a quantity of bytes in MiB, which admission has made whole.
 func mebibytesText(q *resource.Quantity) string {
 	return strconv.FormatInt(q.Value()/int64(proxmox.MiB), 10)
 }
 
-func words(v []string) func(string) (string, bool) {
-	if v == nil {
-		return undeclared
-	}
-	return func(string) (string, bool) { return strings.Join(v, " "), true }
-}
+func joinWords(v []string) string { return strings.Join(v, " ") }
+
+// sameWords knows that PVE takes words apart at commas and semicolons too.
+func sameWords(a, b string) bool { return slices.Equal(splitTags(a), splitTags(b)) }
 
 // balloon is 0 without the device, otherwise the least memory in MiB. Without
 // a minimum, only a device that was turned off is turned on again.
@@ -206,42 +185,44 @@ func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 	}
 }
 
-func osType(v *string) func(string) (string, bool) {
-	if v == nil {
-		return undeclared
-	}
-	switch *v {
-	case "linux":
-		return func(string) (string, bool) { return "l26", true }
-	case "windows":
-		return func(string) (string, bool) { return "win11", true }
-	}
-	return text(v)
+// readBalloon is what balloon writes.
+func readBalloon(on **bool, minimum **resource.Quantity) cell {
+	return cell{read: func(now string, same func(now, want string) bool) bool {
+		if now == "0" {
+			*on = new(bool)
+			return true
+		}
+		return mebibytes(minimum).read(now, same)
+	}}
+}
+
+// systems are the names of guest systems that stand for one of PVE's.
+//
+//nolint:gochecknoglobals // A constant.
+var systems = map[string]string{"linux": "l26", "windows": "win11"}
+
+func osTypes(v **string) cell {
+	return cellOf(v, func(s string) string { return cmp.Or(systems[s], s) }, verbatim)
 }
 
 const hotplugDefault = "network,disk,usb"
 
-func hotplug(v []string) func(string) (string, bool) {
-	if v == nil {
-		return undeclared
+func joinHotplug(v []string) string { return cmp.Or(strings.Join(v, ","), "0") }
+
+func splitHotplug(s string) []string {
+	switch s {
+	case "0":
+		return []string{}
+	case "1":
+		s = hotplugDefault
 	}
-	return func(string) (string, bool) {
-		if len(v) == 0 {
-			return "0", true
-		}
-		return strings.Join(v, ","), true
-	}
+	return strings.Split(s, ",")
 }
 
 // sameHotplug knows that 1 stands for the default and that order is of no
 // meaning.
 func sameHotplug(a, b string) bool {
-	features := func(s string) []string {
-		if s == "1" {
-			s = hotplugDefault
-		}
-		return slices.Sorted(slices.Values(strings.Split(s, ",")))
-	}
+	features := func(s string) []string { return slices.Sorted(slices.Values(splitHotplug(s))) }
 	return slices.Equal(features(a), features(b))
 }
 
@@ -260,24 +241,32 @@ func sameUnits(a, b string) bool {
 	return errX == nil && errY == nil && min(x, mostUnits) == min(y, mostUnits)
 }
 
+// currentMemory is the key that PVE may write memory with.
+const currentMemory = "current="
+
 // sameMemory compares memory, which PVE also writes as current=2048.
 func sameMemory(a, b string) bool {
-	return strings.TrimPrefix(a, "current=") == strings.TrimPrefix(b, "current=")
+	return strings.TrimPrefix(a, currentMemory) == strings.TrimPrefix(b, currentMemory)
 }
 
-// sshKeys are URL-encoded once more by PVE's own encoding, in which a space is
-// %20.
-func sshKeys(keys []string) func(string) (string, bool) {
-	if keys == nil {
-		return undeclared
-	}
-	return func(string) (string, bool) {
-		return strings.ReplaceAll(url.QueryEscape(strings.Join(keys, "\n")), "+", "%20"), true
-	}
+// joinKeys encodes SSH keys in PVE's own URL encoding, in which a space is %20.
+func joinKeys(keys []string) string {
+	return strings.ReplaceAll(url.QueryEscape(strings.Join(keys, "\n")), "+", "%20")
 }
 
-func sameKeys(a, b string) bool {
-	x, errX := url.PathUnescape(a)
-	y, errY := url.PathUnescape(b)
-	return errX == nil && errY == nil && strings.TrimSpace(x) == strings.TrimSpace(y)
+// splitKeys decodes SSH keys: one in each line that is not blank.
+func splitKeys(s string) []string {
+	plain, err := url.PathUnescape(s)
+	if err != nil {
+		return []string{s}
+	}
+	keys := []string{}
+	for line := range strings.Lines(plain) {
+		if key := strings.TrimSpace(line); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
+
+func sameKeys(a, b string) bool { return slices.Equal(splitKeys(a), splitKeys(b)) }

@@ -71,21 +71,22 @@ func orNothing(v *string) *string {
 
 func pciDevices(p *v1alpha1.MachineParameters) []hostDevice {
 	all := make([]hostDevice, 0, len(p.PCIDevices))
-	for _, d := range p.PCIDevices {
+	for i := range p.PCIDevices {
+		d := &p.PCIDevices[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
-			{key: "host", value: orNothing(d.Host)},
-			{key: "mapping", value: orNothing(d.Mapping)},
-			{key: "pcie", value: optional(d.PCIe, bit), absent: "0"},
-			{key: "x-vga", value: optional(d.PrimaryGPU, bit), absent: "0"},
-			{key: "legacy-igd", value: optional(d.LegacyIGD, bit), absent: "0"},
-			{key: "rombar", value: optional(d.ROMBar, bit), absent: "1"},
-			{key: "romfile", value: d.ROMFile},
-			{key: "mdev", value: d.MediatedDevice},
-			{key: "driver", value: d.Driver, absent: "vfio"},
-			{key: "vendor-id", value: d.VendorID},
-			{key: "device-id", value: d.DeviceID},
-			{key: "sub-vendor-id", value: d.SubVendorID},
-			{key: "sub-device-id", value: d.SubDeviceID},
+			{key: "host", cell: alternative(&d.Host)},
+			{key: "mapping", cell: alternative(&d.Mapping)},
+			{key: "pcie", cell: flags(&d.PCIe), absent: "0"},
+			{key: "x-vga", cell: flags(&d.PrimaryGPU), absent: "0"},
+			{key: "legacy-igd", cell: flags(&d.LegacyIGD), absent: "0"},
+			{key: "rombar", cell: flags(&d.ROMBar), absent: "1"},
+			{key: "romfile", cell: texts(&d.ROMFile)},
+			{key: "mdev", cell: texts(&d.MediatedDevice)},
+			{key: "driver", cell: texts(&d.Driver), absent: "vfio"},
+			{key: "vendor-id", cell: texts(&d.VendorID)},
+			{key: "device-id", cell: texts(&d.DeviceID)},
+			{key: "sub-vendor-id", cell: texts(&d.SubVendorID)},
+			{key: "sub-device-id", cell: texts(&d.SubDeviceID)},
 		}})
 	}
 	return all
@@ -93,11 +94,12 @@ func pciDevices(p *v1alpha1.MachineParameters) []hostDevice {
 
 func usbDevices(p *v1alpha1.MachineParameters) []hostDevice {
 	all := make([]hostDevice, 0, len(p.USBDevices))
-	for _, d := range p.USBDevices {
+	for i := range p.USBDevices {
+		d := &p.USBDevices[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
-			{key: "host", value: orNothing(d.Host)},
-			{key: "mapping", value: orNothing(d.Mapping)},
-			{key: "usb3", value: optional(d.USB3, bit), absent: "0"},
+			{key: "host", cell: alternative(&d.Host)},
+			{key: "mapping", cell: alternative(&d.Mapping)},
+			{key: "usb3", cell: flags(&d.USB3), absent: "0"},
 		}})
 	}
 	return all
@@ -105,13 +107,14 @@ func usbDevices(p *v1alpha1.MachineParameters) []hostDevice {
 
 func sharedDirectories(p *v1alpha1.MachineParameters) []hostDevice {
 	all := make([]hostDevice, 0, len(p.VirtioFS))
-	for _, d := range p.VirtioFS {
+	for i := range p.VirtioFS {
+		d := &p.VirtioFS[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "dirid", parts: []part{
-			{key: "dirid", value: &d.Mapping},
-			{key: "cache", value: d.Cache, absent: "auto"},
-			{key: "direct-io", value: optional(d.DirectIO, bit), absent: "0"},
-			{key: "expose-acl", value: optional(d.ExposeACL, bit), absent: "0"},
-			{key: "expose-xattr", value: optional(d.ExposeXattr, bit), absent: "0"},
+			{key: "dirid", cell: required(&d.Mapping)},
+			{key: "cache", cell: texts(&d.Cache), absent: "auto"},
+			{key: "direct-io", cell: flags(&d.DirectIO), absent: "0"},
+			{key: "expose-acl", cell: flags(&d.ExposeACL), absent: "0"},
+			{key: "expose-xattr", cell: flags(&d.ExposeXattr), absent: "0"},
 		}})
 	}
 	return all

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -28,15 +29,17 @@ import (
 
 // composed are the options that several fields set a part of each.
 func composed(p *v1alpha1.MachineParameters) []option {
+	startup, audio := cmp.Or(p.Startup, &v1alpha1.MachineStartup{}), cmp.Or(p.Audio, &v1alpha1.MachineAudio{})
+	rng, watchdog := cmp.Or(p.RNG, &v1alpha1.MachineRNG{}), cmp.Or(p.Watchdog, &v1alpha1.MachineWatchdog{})
 	return []option{
-		{name: "cpu", want: cpuModel(p.CPU), same: sameProperties("cputype")},
-		{name: "agent", absent: "0", want: agent(p.Agent, p.AgentOptions), same: sameProperties("enabled")},
-		{name: "machine", want: machineType(p.MachineType, p.MachineOptions), same: sameMachine},
-		{name: "vga", absent: "std", want: vga(p.VGA), same: sameProperties("type")},
-		{name: "startup", want: startup(p.Startup), same: sameProperties("order")},
-		{name: "audio0", want: audio(p.Audio), same: sameProperties("device")},
-		{name: "rng0", want: rng(p.RNG), same: sameProperties("source")},
-		{name: "watchdog", want: watchdog(p.Watchdog), same: sameProperties("model")},
+		composite{name: "cpu", defaultKey: "cputype", first: "kvm64", parts: cpuParts(p.CPU)}.option(),
+		composite{name: "agent", absent: "0", defaultKey: "enabled", first: "0", parts: agentParts(p)}.option(),
+		composite{name: "machine", defaultKey: "type", parts: machineParts(p), same: sameMachine}.option(),
+		composite{name: "vga", absent: "std", defaultKey: "type", first: "std", parts: vgaParts(p.VGA)}.option(),
+		composite{name: "startup", defaultKey: "order", enabled: startup.Enabled, parts: startupParts(startup)}.option(),
+		composite{name: "audio0", enabled: audio.Enabled, parts: audioParts(audio)}.option(),
+		composite{name: "rng0", defaultKey: "source", enabled: rng.Enabled, parts: rngParts(rng)}.option(),
+		composite{name: "watchdog", defaultKey: "model", first: "i6300esb", enabled: watchdog.Enabled, parts: watchdogParts(watchdog)}.option(),
 	}
 }
 
@@ -55,105 +58,83 @@ func sameMachine(now, want string) bool {
 	return x.Equal(y)
 }
 
-func cpuModel(c *v1alpha1.MachineCPU) func(string) (string, bool) {
+func cpuParts(c *v1alpha1.MachineCPU) []part {
 	if c == nil {
-		return undeclared
+		return nil
 	}
-	parts := []part{
-		{key: "cputype", value: c.Type},
-		{key: "hidden", value: optional(c.Hidden, bit), absent: "0"},
-		{key: "hv-vendor-id", value: c.HVVendorID},
-		{key: "phys-bits", value: c.PhysBits},
-		{key: "guest-phys-bits", value: optional(c.GuestPhysBits, unlessZero)},
-		{key: "level", value: optional(c.Level, unlessZero)},
+	return []part{
+		{key: "cputype", cell: texts(&c.Type)},
+		{key: "hidden", cell: flags(&c.Hidden), absent: "0"},
+		{key: "hv-vendor-id", cell: texts(&c.HVVendorID)},
+		{key: "phys-bits", cell: texts(&c.PhysBits)},
+		{key: "guest-phys-bits", cell: counts(&c.GuestPhysBits)},
+		{key: "level", cell: counts(&c.Level)},
+		{key: "flags", cell: lists(&c.Flags, joinBySemicolon, splitTags)},
 	}
-	if c.Flags != nil {
-		flags := strings.Join(c.Flags, ";")
-		parts = append(parts, part{key: "flags", value: &flags})
-	}
-	return properties("cputype", "kvm64", parts...)
 }
 
-func agent(on *bool, o *v1alpha1.MachineAgentOptions) func(string) (string, bool) {
-	if o == nil {
-		o = &v1alpha1.MachineAgentOptions{}
+func joinBySemicolon(v []string) string { return strings.Join(v, ";") }
+
+func agentParts(p *v1alpha1.MachineParameters) []part {
+	o := cmp.Or(p.AgentOptions, &v1alpha1.MachineAgentOptions{})
+	return []part{
+		{key: "enabled", cell: flags(&p.Agent)},
+		{key: "type", cell: texts(&o.Type), absent: "virtio"},
+		{key: "fstrim_cloned_disks", cell: flags(&o.FSTrimClonedDisks), absent: "0"},
+		{key: "freeze-fs-on-backup", cell: flags(&o.FreezeFSOnBackup), absent: "1", aliases: []string{"freeze-fs", "guest-fsfreeze"}},
 	}
-	return properties("enabled", "0",
-		part{key: "enabled", value: optional(on, bit)},
-		part{key: "type", value: o.Type, absent: "virtio"},
-		part{key: "fstrim_cloned_disks", value: optional(o.FSTrimClonedDisks, bit), absent: "0"},
-		part{
-			key: "freeze-fs-on-backup", value: optional(o.FreezeFSOnBackup, bit), absent: "1",
-			aliases: []string{"freeze-fs", "guest-fsfreeze"},
-		},
-	)
 }
 
-func machineType(t *string, o *v1alpha1.MachineOptions) func(string) (string, bool) {
-	if o == nil {
-		o = &v1alpha1.MachineOptions{}
+func machineParts(p *v1alpha1.MachineParameters) []part {
+	o := cmp.Or(p.MachineOptions, &v1alpha1.MachineOptions{})
+	return []part{
+		{key: "type", cell: texts(&p.MachineType)},
+		{key: "viommu", cell: texts(&o.VIOMMU)},
+		{key: "aw-bits", cell: counts(&o.AWBits)},
+		{key: "enable-s3", cell: flags(&o.EnableS3)},
+		{key: "enable-s4", cell: flags(&o.EnableS4)},
 	}
-	return properties("type", "",
-		part{key: "type", value: t},
-		part{key: "viommu", value: o.VIOMMU},
-		part{key: "aw-bits", value: optional(o.AWBits, unlessZero)},
-		part{key: "enable-s3", value: optional(o.EnableS3, bit)},
-		part{key: "enable-s4", value: optional(o.EnableS4, bit)},
-	)
 }
 
-func vga(v *v1alpha1.MachineVGA) func(string) (string, bool) {
+func vgaParts(v *v1alpha1.MachineVGA) []part {
 	if v == nil {
-		return undeclared
+		return nil
 	}
-	return properties("type", "std",
-		part{key: "type", value: v.Type},
-		part{key: "memory", value: optional(v.MemoryMiB, unlessZero)},
-		part{key: "clipboard", value: v.Clipboard},
-	)
+	return []part{
+		{key: "type", cell: texts(&v.Type)},
+		{key: "memory", cell: counts(&v.MemoryMiB)},
+		{key: "clipboard", cell: texts(&v.Clipboard)},
+	}
 }
 
-func startup(s *v1alpha1.MachineStartup) func(string) (string, bool) {
-	if s == nil {
-		return undeclared
+func startupParts(s *v1alpha1.MachineStartup) []part {
+	return []part{
+		{key: "order", cell: integers(&s.Order)},
+		{key: "up", cell: integers(&s.UpSeconds)},
+		{key: "down", cell: integers(&s.DownSeconds)},
 	}
-	order := properties("order", "",
-		part{key: "order", value: optional(s.Order, itoa)},
-		part{key: "up", value: optional(s.UpSeconds, itoa)},
-		part{key: "down", value: optional(s.DownSeconds, itoa)},
-	)
-	return unless(s.Enabled, order)
 }
 
-func audio(a *v1alpha1.MachineAudio) func(string) (string, bool) {
-	if a == nil {
-		return undeclared
+func audioParts(a *v1alpha1.MachineAudio) []part {
+	return []part{
+		{key: "device", cell: texts(&a.Device)},
+		{key: "driver", cell: texts(&a.Driver), absent: "spice"},
 	}
-	return unless(a.Enabled, properties("", "",
-		part{key: "device", value: a.Device},
-		part{key: "driver", value: a.Driver, absent: "spice"},
-	))
 }
 
-func rng(r *v1alpha1.MachineRNG) func(string) (string, bool) {
-	if r == nil {
-		return undeclared
+func rngParts(r *v1alpha1.MachineRNG) []part {
+	return []part{
+		{key: "source", cell: texts(&r.Source)},
+		{key: "max_bytes", cell: integers(&r.MaxBytes), absent: "1024"},
+		{key: "period", cell: integers(&r.PeriodMilliseconds), absent: "1000"},
 	}
-	return unless(r.Enabled, properties("source", "",
-		part{key: "source", value: r.Source},
-		part{key: "max_bytes", value: optional(r.MaxBytes, itoa), absent: "1024"},
-		part{key: "period", value: optional(r.PeriodMilliseconds, itoa), absent: "1000"},
-	))
 }
 
-func watchdog(w *v1alpha1.MachineWatchdog) func(string) (string, bool) {
-	if w == nil {
-		return undeclared
+func watchdogParts(w *v1alpha1.MachineWatchdog) []part {
+	return []part{
+		{key: "model", cell: texts(&w.Model)},
+		{key: "action", cell: texts(&w.Action)},
 	}
-	return unless(w.Enabled, properties("model", "i6300esb",
-		part{key: "model", value: optional(w.Model, strings.Clone)},
-		part{key: "action", value: w.Action},
-	))
 }
 
 // maxSerials and maxNUMANodes are how many of them PVE has.
@@ -173,7 +154,7 @@ func serials(p *v1alpha1.MachineParameters) []option {
 		if i < len(p.SerialPorts) {
 			port = p.SerialPorts[i]
 		}
-		options = append(options, option{name: "serial" + strconv.Itoa(i), want: text(&port)})
+		options = append(options, option{name: "serial" + strconv.Itoa(i), want: fixed(&port).want})
 	}
 	return options
 }
@@ -189,20 +170,24 @@ func numaNodes(c *v1alpha1.MachineCPU) []option {
 		if i < len(c.NUMANodes) {
 			node = numaNode(c.NUMANodes[i])
 		}
-		options = append(options, option{name: "numa" + strconv.Itoa(i), want: text(&node), same: sameProperties("")})
+		options = append(options, option{name: "numa" + strconv.Itoa(i), want: fixed(&node).want, same: sameProperties("")})
 	}
 	return options
 }
 
 func numaNode(n v1alpha1.MachineNUMANode) string {
 	var p proxmox.Properties
-	overlay(&p,
-		part{key: "cpus", value: &n.CPUs},
-		part{key: "hostnodes", value: n.HostNodes},
-		part{key: "memory", value: pointer(n.Memory, mebibytesText)},
-		part{key: "policy", value: n.Policy},
-	)
+	overlay(&p, numaParts(&n)...)
 	return p.String()
+}
+
+func numaParts(n *v1alpha1.MachineNUMANode) []part {
+	return []part{
+		{key: "cpus", cell: required(&n.CPUs)},
+		{key: "hostnodes", cell: texts(&n.HostNodes)},
+		{key: "memory", cell: mebibytes(&n.Memory)},
+		{key: "policy", cell: texts(&n.Policy)},
+	}
 }
 
 // smbiosTexts are the fields of SMBIOS that are text, in base64 where the string
@@ -212,12 +197,12 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 		s = &v1alpha1.MachineSMBIOS{}
 	}
 	return []part{
-		{key: "manufacturer", value: s.Manufacturer},
-		{key: "product", value: s.Product},
-		{key: "version", value: s.Version},
-		{key: "serial", value: s.Serial},
-		{key: "sku", value: s.SKU},
-		{key: "family", value: s.Family},
+		{key: "manufacturer", cell: texts(&s.Manufacturer)},
+		{key: "product", cell: texts(&s.Product)},
+		{key: "version", cell: texts(&s.Version)},
+		{key: "serial", cell: texts(&s.Serial)},
+		{key: "sku", cell: texts(&s.SKU)},
+		{key: "family", cell: texts(&s.Family)},
 	}
 }
 

@@ -27,8 +27,8 @@ import (
 type part struct {
 	key string
 
-	// value that is wanted; empty for none, nil if the spec declares nothing.
-	value *string
+	// cell of the field. An empty value asks for none.
+	cell
 
 	// absent is the value that holds when the part is not there.
 	absent string
@@ -86,6 +86,61 @@ func properties(defaultKey, first string, parts ...part) func(string) (string, b
 	}
 }
 
+// A composite is an option of several fields.
+type composite struct {
+	name, absent string
+
+	// defaultKey of the value without a key, and what becomes the first value if
+	// other parts need one.
+	defaultKey, first string
+
+	// enabled is false where the spec wants no such option.
+	enabled *bool
+
+	parts []part
+	same  func(a, b string) bool
+}
+
+func (c composite) option() option {
+	o := option{
+		name: c.name, absent: c.absent, same: c.same,
+		want: unless(c.enabled, properties(c.defaultKey, c.first, c.parts...)),
+		read: func(now string) []string { return readProperties(now, c.defaultKey, c.parts) },
+	}
+	if o.same == nil {
+		o.same = sameProperties(c.defaultKey)
+	}
+	return o
+}
+
+// wholeOption stands for all of an option's value, where keys of it are listed.
+const wholeOption = ""
+
+// readProperties sets the fields of the parts to what a property string has. It
+// returns the keys that they cannot hold.
+func readProperties(now, defaultKey string, parts []part) (left []string) {
+	p, err := proxmox.ParseProperties(now, defaultKey)
+	if err != nil {
+		return []string{wholeOption}
+	}
+	return readParts(p, parts)
+}
+
+func readParts(p proxmox.Properties, parts []part) (left []string) {
+	known := map[string]part{}
+	for _, d := range parts {
+		if key, there := d.in(&p); there {
+			known[key] = d
+		}
+	}
+	for _, key := range p.Keys() {
+		if d, ok := known[key]; !ok || d.read == nil || !d.read(p.Get(key), exactly) {
+			left = append(left, key)
+		}
+	}
+	return left
+}
+
 // unless wants no option at all where the spec says that it is not enabled.
 func unless(enabled *bool, want func(string) (string, bool)) func(string) (string, bool) {
 	if enabled == nil || *enabled {
@@ -108,14 +163,6 @@ func optional[T any](v *T, write func(T) string) *string {
 		return nil
 	}
 	s := write(*v)
-	return &s
-}
-
-func pointer[T any](v *T, write func(*T) string) *string {
-	if v == nil {
-		return nil
-	}
-	s := write(v)
 	return &s
 }
 
