@@ -55,23 +55,31 @@ type decided struct {
 // firmware disks that the spec declares.
 func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
 	var disks []firmwareDisk
-	if e := p.EFIDisk; e != nil {
-		disks = append(disks, firmwareDisk{
-			device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
-			made: []decided{
-				{part: part{key: "efitype", cell: texts(&e.Type), absent: "2m"}, initial: "4m"},
-				{part: part{key: "pre-enrolled-keys", cell: flags(&e.PreEnrolledKeys), absent: "0"}},
-			},
-			changeable: []part{{key: "ms-cert", cell: certificates(&e.MSCertificate)}},
-		})
+	if p.EFIDisk != nil {
+		disks = append(disks, efiDisk(p.EFIDisk))
 	}
-	if t := p.TPM; t != nil {
-		disks = append(disks, firmwareDisk{
-			device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
-			made: []decided{{part: part{key: "version", cell: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
-		})
+	if p.TPM != nil {
+		disks = append(disks, tpmDisk(p.TPM))
 	}
 	return disks
+}
+
+func efiDisk(e *v1alpha1.MachineEFIDisk) firmwareDisk {
+	return firmwareDisk{
+		device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
+		made: []decided{
+			{part: part{key: "efitype", cell: texts(&e.Type), absent: "2m"}, initial: "4m"},
+			{part: part{key: "pre-enrolled-keys", cell: flags(&e.PreEnrolledKeys), absent: "0"}},
+		},
+		changeable: []part{{key: "ms-cert", cell: certificates(&e.MSCertificate)}},
+	}
+}
+
+func tpmDisk(t *v1alpha1.MachineTPM) firmwareDisk {
+	return firmwareDisk{
+		device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
+		made: []decided{{part: part{key: "version", cell: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
+	}
 }
 
 // certificates are those of 2023, whatever PVE writes once it has enrolled them.

@@ -73,21 +73,31 @@ func (d desired) leftToHA(v *vm) bool {
 
 // ha is what HA is to be told of the VM.
 func (d desired) ha(v *vm) proxmox.HASettings {
-	p := d.HighAvailability
-	group := p.Group
-	if ours := d.ruling.group(v); ours != nil {
-		group = ours
-	}
 	r := proxmox.HASettings{}
-	for name, wanted := range map[string]*string{
-		"state": nonEmpty(d.haState(v)), "group": group,
-		"max_restart": optional(p.MaxRestart, itoa), "max_relocate": optional(p.MaxRelocate, itoa), "failback": optional(p.Failback, bit),
-	} {
-		if wanted != nil {
-			r[name] = *wanted
+	for _, s := range haParts(d.HighAvailability) {
+		if s.value != nil {
+			r[s.key] = *s.value
 		}
 	}
+	if ours := d.ruling.group(v); ours != nil {
+		r["group"] = *ours
+	}
+	delete(r, "state")
+	if s := d.haState(v); s != "" {
+		r["state"] = s
+	}
 	return r
+}
+
+// haParts are the settings that have a field.
+func haParts(h *v1alpha1.MachineHighAvailability) []part {
+	return []part{
+		{key: "state", cell: texts(&h.State)},
+		{key: "group", cell: texts(&h.Group)},
+		{key: "max_restart", cell: integers(&h.MaxRestart)},
+		{key: "max_relocate", cell: integers(&h.MaxRelocate)},
+		{key: "failback", cell: flags(&h.Failback)},
+	}
 }
 
 // haChange is what of it differs from what HA was told.

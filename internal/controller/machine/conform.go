@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A clash is something that Proxmox VE keeps and that admission refuses, since it
+// has no effect or the VM would not start. Each has a rule in the API's schema.
+type clash struct {
+	option, reason string
+
+	// drop takes it out of the parameters and says whether it was there.
+	drop func(p *v1alpha1.MachineParameters) bool
+}
+
+// clashes of what a VM has one of.
+//
+//nolint:gochecknoglobals // A constant.
+var clashes = []clash{
+	{"memory", "it is less than 64 MiB", func(p *v1alpha1.MachineParameters) bool {
+		return dropIf(&p.Memory, p.Memory != nil && p.Memory.Value() < 64*int64(proxmox.MiB))
+	}},
+	{"balloon", "it is more than the VM's memory", func(p *v1alpha1.MachineParameters) bool {
+		least := &p.MemoryOptions.Minimum
+		return dropIf(least, *least != nil && p.Memory != nil && (*least).Cmp(*p.Memory) > 0)
+	}},
+	{"vcpus", "they are more than cores * sockets", func(p *v1alpha1.MachineParameters) bool {
+		c := p.CPU
+		if c.VCPUs != nil && c.Cores == nil {
+			c.Cores = new(int32(1)) // Which is what the VM has.
+		}
+		return dropIf(&c.VCPUs, c.VCPUs != nil && *c.VCPUs > *c.Cores*orOne(c.Sockets))
+	}},
+	{"cpu flags", "they need a type of CPU", func(p *v1alpha1.MachineParameters) bool {
+		clashing := len(p.CPU.Flags) > 0 && p.CPU.Type == nil
+		if clashing {
+			p.CPU.Flags = nil
+		}
+		return clashing
+	}},
+	{"efidisk0 pre-enrolled-keys", "they need efitype 4m", func(p *v1alpha1.MachineParameters) bool {
+		e := p.EFIDisk
+		return e != nil && dropIf(&e.PreEnrolledKeys, value(e.PreEnrolledKeys) && e.Type != nil && *e.Type != "4m")
+	}},
+}
+
+func dropIf[T any](field **T, clashing bool) bool {
+	if clashing {
+		*field = nil
+	}
+	return clashing
+}
+
+func orOne(v *int32) int32 {
+	if v == nil {
+		return 1
+	}
+	return *v
+}
+
+// conform to what admission asks for beside the form of values.
+func (w *writer) conform() {
+	for _, c := range clashes {
+		if c.drop(w.p) {
+			w.omit(c.option, "", c.reason)
+		}
+	}
+	for i := range w.p.Disks {
+		w.conformDisk(&w.p.Disks[i])
+	}
+	for i := range w.p.Networks {
+		w.conformNetwork(&w.p.Networks[i])
+	}
+}
+
+func (w *writer) conformDisk(k *v1alpha1.MachineDisk) {
+	l := k.Limits
+	both := func(total, each []bool) bool { return slices.Contains(total, true) && slices.Contains(each, true) }
+	if both([]bool{l.TotalMBps != nil, l.TotalBurstMBps != nil},
+		[]bool{l.ReadMBps != nil, l.WriteMBps != nil, l.ReadBurstMBps != nil, l.WriteBurstMBps != nil}) ||
+		both([]bool{l.TotalIOPS != nil, l.TotalBurstIOPS != nil},
+			[]bool{l.ReadIOPS != nil, l.WriteIOPS != nil, l.ReadBurstIOPS != nil, l.WriteBurstIOPS != nil}) {
+		*l = v1alpha1.MachineDiskLimits{}
+		w.omit(k.Name, "", "limits are for reading and writing each or for their total, not both")
+	}
+}
+
+const modelForOptions = "virtio"
+
+func (w *writer) conformNetwork(n *v1alpha1.MachineNetwork) {
+	for key, drop := range map[string]bool{
+		"mtu":         dropIf(&n.MTU, value(n.MTU) != 0 && *n.Model != modelForOptions),
+		"host-tunnel": dropIf(&n.HostTunnel, n.HostTunnel != nil && *n.Model != modelForOptions),
+	} {
+		if drop {
+			w.omit(n.Name, key, "it needs the model "+modelForOptions)
+		}
+	}
+	c := n.IPConfig
+	if c == nil {
+		return
+	}
+	for key, drop := range map[string]bool{
+		"gw":  dropIf(&c.Gateway, c.Gateway != nil && !static(value(c.Address))),
+		"gw6": dropIf(&c.Gateway6, c.Gateway6 != nil && !static(value(c.Address6))),
+	} {
+		if drop {
+			w.omit(ipConfigName(n.Name), key, "it needs a static address")
+		}
+	}
+}
