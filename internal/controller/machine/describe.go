@@ -132,6 +132,7 @@ type writer struct {
 const (
 	noField   = "no field of the spec sets it"
 	noValue   = "its field does not take this value"
+	oldBoot   = "it is of the old form that Proxmox VE no longer writes: set bootOrder to replace it"
 	needDrive = "the VM has no cloud-init drive that it would be written to"
 )
 
@@ -418,7 +419,7 @@ func (w *writer) boot() {
 	case len(order) > 0:
 		w.p.BootOrder = order
 	case strings.TrimSpace(w.config["boot"]) != "":
-		w.omit("boot", "", "it is of the old form that Proxmox VE no longer writes: set bootOrder to replace it")
+		w.omit("boot", "", oldBoot)
 	}
 }
 
@@ -429,7 +430,7 @@ func (w *writer) others() {
 			continue
 		}
 		s, _ := stem(name)
-		switch reason := leftAlone[s]; {
+		switch reason := leftAlone(s); {
 		case reason != "":
 			w.omit(name, "", reason)
 		case noOption[s] != "": // Proxmox VE keeps it for itself.
@@ -441,15 +442,22 @@ func (w *writer) others() {
 	}
 }
 
-// leftAlone are what a VM has beside its options, and options that are not shown.
-//
-//nolint:gochecknoglobals // A constant.
-var leftAlone = map[string]string{
-	"cipassword": "Proxmox VE shows it to nobody: name a Secret in cloudInit.passwordSecretRef to set another",
-	"unused":     "it is a detached disk: list it in disks with its volume to attach it",
-	"lock":       "Proxmox VE holds it while something is done with the VM",
-	"parent":     "the VM has snapshots, which stay as they are",
-	"bootdisk":   "it is of the old form that Proxmox VE no longer writes: set bootOrder to replace it",
+// leftAlone says why an option that has no field is not said, if that is of
+// interest.
+func leftAlone(option string) string {
+	switch option {
+	case "cipassword":
+		return "Proxmox VE shows it to nobody: name a Secret in cloudInit.passwordSecretRef to set another"
+	case "unused":
+		return "it is a detached disk: list it in disks with its volume to attach it"
+	case "lock":
+		return "Proxmox VE holds it while something is done with the VM"
+	case "parent":
+		return "the VM has snapshots, which stay as they are"
+	case "bootdisk":
+		return oldBoot
+	}
+	return ""
 }
 
 func (w *writer) extra(name string) {
