@@ -26,11 +26,18 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// certificates of all clusters: to make them takes longer than a run.
-var certificates *simulator.Certificates //nolint:gochecknoglobals // Set once by TestMain.
+// What all worlds share, since to make it takes longer than a run.
+//
+//nolint:gochecknoglobals // Set once by TestMain.
+var (
+	certificates *simulator.Certificates
+	scheme       *runtime.Scheme
+)
 
 // Which part is run: everything, all deaths and many faults, or a few of each.
 //
@@ -41,12 +48,20 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	var err error
-	if certificates, err = simulator.NewCertificates(time.Now()); err != nil {
+	if err := share(); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+func share() error {
+	var err error
+	if certificates, err = simulator.NewCertificates(time.Now()); err != nil {
+		return err
+	}
+	scheme, err = newScheme()
+	return err
 }
 
 // TestCrashes lets the provider die at each step of a Machine's life: after each

@@ -35,6 +35,8 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -100,13 +102,9 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 	}
 	quickstart.Durations = durations()
 	quickstart.Guests = append(quickstart.Guests, s.guests...)
-	scheme, err := newScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &world{clock: newClock(), fatal: fatal}
 	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
-	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
+	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
 		WithIndex(&namespaced.Machine{}, machine.ClaimIndex, machine.Claims).WithIndex(&cluster.Machine{}, machine.ClaimIndex, machine.Claims).Build()
 	w.before = w.holdings()
 	w.m = s.machine()
@@ -115,12 +113,20 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 			t.Fatal(err)
 		}
 	}
+	living := w
 	t.Cleanup(func() {
-		if w.process != nil {
-			w.process.end()
+		if living.process != nil {
+			living.process.end()
 		}
+		living = nil // A test keeps what it has called until its parents end, too.
 	})
 	return w
+}
+
+// tracker of objects that does not track who manages their fields, which takes
+// longer than all else that the client does.
+func tracker() clienttesting.ObjectTracker {
+	return clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
 }
 
 func (w *world) configuration() []client.Object {

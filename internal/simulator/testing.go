@@ -44,6 +44,10 @@ func NewTest(t TB, o Options) *Server {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	running := s
+	t.Cleanup(func() {
+		running.Close()
+		running = nil // A test keeps what it has called until its parents end, too.
+	})
 	return s
 }

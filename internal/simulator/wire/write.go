@@ -19,13 +19,24 @@ package wire
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
 // compressFrom is the size above which pveproxy compresses a body.
 const compressFrom = 1024
+
+// compressors are between two answers. One takes a megabyte, and longer to make
+// than to use.
+//
+//nolint:gochecknoglobals // They remember nothing.
+var compressors = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // Fails for unknown levels only.
+	return z
+}}
 
 // write sends a response. Only the first line of the reason is sent.
 func (c *conn) write(resp *Response, req *Request, keep bool) error {
@@ -75,10 +86,9 @@ func encode(content []byte, req *Request) ([]byte, string) {
 		return content, ""
 	}
 	b := &bytes.Buffer{}
-	z, err := gzip.NewWriterLevel(b, gzip.BestSpeed)
-	if err != nil {
-		return content, ""
-	}
+	z := compressors.Get().(*gzip.Writer) //nolint:forcetypeassert // There is nothing else in it.
+	defer compressors.Put(z)
+	z.Reset(b)
 	if _, err := z.Write(content); err != nil {
 		return content, ""
 	}
