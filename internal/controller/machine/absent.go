@@ -35,6 +35,7 @@ import (
 // decided and checked here, where conditions can be shown.
 func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
 	e.vm = nil
+	e.showTask(m)
 	if id.VMID != 0 {
 		if busy, err := e.creating(m, id.VMID); busy || err != nil {
 			return e.waiting(m, id)

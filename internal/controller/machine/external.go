@@ -122,9 +122,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	if e.plan.change.empty() {
 		e.tasks.send(m, difference{}) // A change that was made has held.
 	}
-	if t, ok := e.tasks.last(m); ok {
-		o.LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}
-	}
+	e.showTask(m)
 	if e.vm.beingCreated() {
 		return e.waiting(m, id)
 	}
@@ -138,6 +136,13 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 		return seen, nil
 	}
 	return e.mayAct(m, seen)
+}
+
+// showTask that was last seen to end.
+func (e *external) showTask(m Machine) {
+	if t, ok := e.tasks.last(m); ok {
+		m.Observation().LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}
+	}
 }
 
 // mayAct holds back a change that is due while the VM is busy, or while the last

@@ -699,6 +699,7 @@ func TestTaskFails(t *testing.T) {
 	reconcile("A changed spec is tried at once", false, 2)
 	b.end(t, start, "boom")
 	b.clock.wait(lastRetry)
+	reconcile("Who looks late is told, too", true, 2)
 	reconcile("In time it is tried again", false, 3)
 	b.end(t, start, "WARNINGS: 1")
 	b.vms[10000].status = "running"
@@ -722,6 +723,9 @@ func TestCreationFails(t *testing.T) {
 	}
 	if c := b.m.GetCondition(TypeVMCreated); c.Reason != ReasonCreationFailed || !strings.Contains(c.Message, "no space left") {
 		t.Errorf("VMCreated is %v", c)
+	}
+	if l := b.m.Observation().LastTask; l == nil || l.Type != "qmcreate" || !strings.Contains(l.Result, "no space left") {
+		t.Errorf("The last task is shown, got %v", l)
 	}
 	b.clock.wait(time.Minute)
 	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 {

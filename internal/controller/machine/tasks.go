@@ -58,6 +58,7 @@ type taskRecord struct {
 	failures   int
 	until      time.Time
 	err        error
+	told       bool // Whether err has been shown.
 
 	// change of options that was made last, until nothing differed; how often in
 	// a row; and until when it is not made again.
@@ -129,13 +130,14 @@ func (t *tasks) refused(m Machine, err error) {
 	r := t.attempt(m)
 	r.running = false
 	t.failed(r, err)
+	r.told = true // By who was refused.
 }
 
 func (t *tasks) failed(r *taskRecord, err error) {
 	r.failures++
 	delay := min(firstRetry<<min(r.failures-1, 10), lastRetry)
 	r.until = t.now().Add(delay + mathrand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
-	r.err = err
+	r.err, r.told = err, false
 }
 
 // visibleWithin is how long PVE's list may lack a task that was started.
@@ -171,15 +173,16 @@ func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
 	return slices.ContainsFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid && l.Running })
 }
 
-// held is why the next attempt has to wait: the last one failed, not long ago
-// and for the same spec.
+// held is why the next attempt has to wait: the last one failed, for the same spec,
+// and not long ago or without anybody having been told.
 func (t *tasks) held(m Machine) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	if r.err == nil || r.generation != m.GetGeneration() || !t.now().Before(r.until) {
+	if r.err == nil || r.generation != m.GetGeneration() || r.told && !t.now().Before(r.until) {
 		return nil
 	}
+	r.told = true
 	return r.err
 }
 

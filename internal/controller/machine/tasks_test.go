@@ -72,6 +72,9 @@ func TestTasksHold(t *testing.T) {
 		tasks.ended(m, taskOf("u"), boom)
 	}
 	c.wait(5*time.Minute + 5*time.Minute/4 + time.Millisecond)
+	if err := tasks.held(m); !errors.Is(err, boom) {
+		t.Errorf("A failure that nobody was told of is not told: %v", err)
+	}
 	if tasks.held(m) != nil {
 		t.Error("After very many failures the next attempt is held back for longer than the longest delay")
 	}
@@ -80,9 +83,70 @@ func TestTasksHold(t *testing.T) {
 	tasks.ended(m, proxmox.Task{UPID: "u", ExitStatus: "OK"}, nil)
 	tasks.started(m, "v")
 	tasks.ended(m, taskOf("v"), boom)
+	if tasks.held(m) == nil {
+		t.Error("A failure after a success holds nothing back")
+	}
 	c.wait(2*time.Second + 500*time.Millisecond + time.Millisecond)
 	if tasks.held(m) != nil {
 		t.Error("A success does not make the delay short again")
+	}
+}
+
+func TestTasksTell(t *testing.T) {
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		reason string
+		happen func(*tasks, Machine)
+		told   bool // Whether the next round is.
+	}{
+		"Failed": {
+			reason: "A task that failed is told of, however late anybody asks.",
+			happen: func(t *tasks, m Machine) {
+				t.started(m, "u")
+				t.ended(m, taskOf("u"), boom)
+			},
+			told: true,
+		},
+		"FailedAgain": {
+			reason: "A second failure is told of like the first.",
+			happen: func(t *tasks, m Machine) {
+				for range 2 {
+					t.started(m, "u")
+					t.ended(m, taskOf("u"), boom)
+					_ = t.held(m)
+				}
+				t.started(m, "u")
+				t.ended(m, taskOf("u"), boom)
+			},
+			told: true,
+		},
+		"Refused": {
+			reason: "Who was refused a task has told of it already.",
+			happen: func(t *tasks, m Machine) { t.refused(m, boom) },
+		},
+		"Succeeded": {
+			reason: "There is nothing to tell of a task that went well.",
+			happen: func(t *tasks, m Machine) {
+				t.started(m, "u")
+				t.ended(m, taskOf("u"), boom)
+				t.started(m, "v")
+				t.ended(m, taskOf("v"), nil)
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newClock()
+			tasks, m := newTasks(c.now), resourceOf("a", 1)
+			tc.happen(tasks, m)
+			c.wait(time.Hour)
+			if err := tasks.held(m); errors.Is(err, boom) != tc.told {
+				t.Errorf("%s: got %v", tc.reason, err)
+			}
+			if err := tasks.held(m); err != nil {
+				t.Errorf("What was told long ago holds back: %v", err)
+			}
+		})
 	}
 }
 
