@@ -187,6 +187,19 @@ func (s *suite) deleteAll(t *testing.T) {
 	s.untilGone(t, keys)
 }
 
+// TestMarks finds commands that nobody has decided about: what stands in a document is run, or marked as not run.
+func TestMarks(t *testing.T) {
+	fences := regexp.MustCompile("(?m)^ *```(?:sh|bash|shell|console)(?: +(\\S+))?$")
+	marks := []string{"e2e", "manual", "crossplane"}
+	for _, document := range documents(t) {
+		for _, m := range fences.FindAllStringSubmatch(content(t, document), -1) {
+			if !slices.Contains(marks, m[1]) {
+				t.Errorf("%s: a block of commands is marked %q, want one of %q", document, m[1], marks)
+			}
+		}
+	}
+}
+
 // TestLinks looks for what the documents link to in this checkout.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)`)
