@@ -44,50 +44,35 @@ type follower struct {
 func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	first := len(c.followed) == 0
 	c.followed[u] = &follower{done: done, begun: c.now()}
-	if !c.running {
-		c.running = true
-		go c.follow()
+	c.run()
+	if first {
+		select {
+		case c.readers[0].sooner <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// Inherit what another view of the same cluster follows, whose client may not be
-// let in any more.
+// Inherit what another view of the same cluster follows and watches, whose client
+// may not be let in any more.
 func (c *Cluster) Inherit(from *Cluster) {
 	from.mu.Lock()
-	followed := from.followed
-	from.followed = map[proxmox.UPID]*follower{}
+	followed, watches := from.followed, from.watches
+	from.followed, from.watches = map[proxmox.UPID]*follower{}, map[string]*watch{}
+	from.watchers = map[int]map[string]*watch{}
 	from.mu.Unlock()
+	c.mu.Lock()
+	for key, w := range watches {
+		c.watch(key, w)
+	}
+	c.mu.Unlock()
 	for u, f := range followed {
 		c.Follow(u, f.done)
 	}
-}
-
-// follow polls until no task is left.
-func (c *Cluster) follow() {
-	ticker := time.NewTicker(c.poll)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-c.life.Done():
-			return
-		case <-ticker.C:
-		}
-		if tasks, err := c.Tasks(c.life); err == nil {
-			c.settle(tasks)
-		}
-		if c.idle() {
-			return
-		}
-	}
-}
-
-// idle ends the loop when nothing is followed.
-func (c *Cluster) idle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running = len(c.followed) > 0
-	return !c.running
+	// What happens between the lists of the two is not known.
+	c.doubt()
 }
 
 // settle tells followers about the tasks that have ended.

@@ -17,6 +17,24 @@ limitations under the License.
 // Package inventory is one shared view of each PVE cluster: what many resources
 // want to know is asked once, and the tasks they started are followed by one
 // poll for all.
+//
+// It is also what makes watching cheap. Reading each VM again and again costs calls
+// in proportion to their number, of which nearly all bring nothing new. Instead one
+// reader each of the list of resources, the list of tasks and the cluster's log
+// finds signs that a guest has changed, and tells who watches it:
+//
+//   - A task that begins or ends names its guest. The list of tasks is short, so
+//     that the log's lines about tasks count too.
+//   - A change of the configuration that makes no task has a line in the log. PVE
+//     shows the lines of others to who has Sys.Syslog on / only.
+//   - The list of resources has a summary of each guest. It is the last to tell, up
+//     to ten seconds late, but tells what nobody logs: a guest that shuts itself
+//     down, a file that was edited.
+//
+// A sign is a reason to look, never what is acted upon. What we do ourselves is no
+// sign: the client knows its own tasks, and the lines that its calls make.
+//
+// The readers run only while somebody watches, or follows a task.
 package inventory
 
 import (
@@ -29,12 +47,16 @@ import (
 
 // A Client reads what the inventory shares.
 type Client interface {
-	Guests(ctx context.Context) ([]proxmox.Guest, error)
-	Nodes(ctx context.Context) ([]proxmox.Node, error)
-	Storages(ctx context.Context) ([]proxmox.Storage, error)
+	author
+
+	Resources(ctx context.Context) (proxmox.Resources, error)
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	Log(ctx context.Context, most int) ([]proxmox.LogLine, error)
+	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
+	Version(ctx context.Context) (proxmox.Version, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	HARules(ctx context.Context) (proxmox.HARules, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
@@ -47,8 +69,15 @@ const (
 	// followed.
 	DefaultPollInterval = time.Second
 
-	// DefaultMaxAge is how old a shared reading may be.
-	DefaultMaxAge = 2 * time.Second
+	// DefaultFeedInterval is how often tasks, and the log, are looked at while
+	// guests are watched.
+	DefaultFeedInterval = 5 * time.Second
+
+	// DefaultMaxAge is how old the shared list of resources may be.
+	DefaultMaxAge = 10 * time.Second
+
+	// DefaultLag is how long PVE needs to list what has happened.
+	DefaultLag = 12 * time.Second
 )
 
 // An Option changes a Cluster.
@@ -59,9 +88,21 @@ func WithPollInterval(d time.Duration) Option {
 	return func(c *Cluster) { c.poll = d }
 }
 
-// WithMaxAge sets how old a shared reading may be.
+// WithFeedInterval sets how often tasks, and the log, are looked at while guests
+// are watched.
+func WithFeedInterval(d time.Duration) Option {
+	return func(c *Cluster) { c.feed = d }
+}
+
+// WithMaxAge sets how old the shared list of resources may be, which is also how
+// often it is read while guests are watched.
 func WithMaxAge(d time.Duration) Option {
 	return func(c *Cluster) { c.maxAge = d }
+}
+
+// WithLag sets how long PVE needs to list what has happened.
+func WithLag(d time.Duration) Option {
+	return func(c *Cluster) { c.lag = d }
 }
 
 // WithClock sets what tells the time.
@@ -74,22 +115,31 @@ func WithClock(now func() time.Time) Option {
 type Cluster struct {
 	client Client
 	poll   time.Duration
+	feed   time.Duration
 	maxAge time.Duration
+	lag    time.Duration
 	now    func() time.Time
 
-	guests   reading[[]proxmox.Guest]
-	nodes    reading[[]proxmox.Node]
-	storages reading[[]proxmox.Storage]
-	tasks    reading[[]proxmox.Task]
-	around   surroundings
+	resources reading[proxmox.Resources]
+	tasks     reading[[]proxmox.Task]
+	around    *surroundings
+	permitted reading[bool]
 
 	ids  reservations
-	life context.Context //nolint:containedctx // It is the life of the goroutine that follows tasks.
+	life context.Context //nolint:containedctx // It is the life of the readers.
 	end  context.CancelFunc
 
-	mu       sync.Mutex
+	feeds    sync.Mutex // of taskFeed
+	taskFeed taskFeed
+	logging  sync.Mutex // of logFeed
+	logFeed  logFeed
+
+	mu       sync.Mutex // of what follows
+	readers  []*reader
 	followed map[proxmox.UPID]*follower
-	running  bool
+	watches  map[string]*watch
+	watchers map[int]map[string]*watch // by VMID
+	compared time.Time
 }
 
 // New makes the view of a cluster. It does no I/O.
@@ -97,54 +147,85 @@ func New(client Client, opts ...Option) *Cluster {
 	c := &Cluster{
 		client:   client,
 		poll:     DefaultPollInterval,
+		feed:     DefaultFeedInterval,
 		maxAge:   DefaultMaxAge,
+		lag:      DefaultLag,
 		now:      time.Now,
 		followed: map[proxmox.UPID]*follower{},
+		watches:  map[string]*watch{},
+		watchers: map[int]map[string]*watch{},
 	}
 	for _, o := range opts {
 		o(c)
 	}
 	c.life, c.end = context.WithCancel(context.Background())
-	c.guests.read, c.nodes.read, c.storages.read, c.tasks.read = client.Guests, client.Nodes, client.Storages, client.Tasks
-	c.around.mappings.read, c.around.fingerprints.read = client.PCIMappings, client.Fingerprints
-	c.around.status.read = client.ClusterStatus
-	c.around.rules.read = client.HARules
-	c.around.bridges = map[string]*reading[[]proxmox.Bridge]{}
+	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.logPermitted
+	c.around = newSurroundings(client)
+	c.readers = c.newReaders()
 	return c
 }
 
-// Close stops following tasks.
+// Close stops the readers.
 func (c *Cluster) Close() { c.end() }
+
+// Resources of the cluster, at most the maximum age old.
+func (c *Cluster) Resources(ctx context.Context) (proxmox.Resources, error) {
+	return c.resources.get(ctx, c.life, c.now, c.bound(c.maxAge))
+}
+
+// bound is how old a reading may be that a reader repeats: as old as it gets in
+// between, and what it takes to read.
+func (c *Cluster) bound(interval time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.watches) == 0 {
+		return interval
+	}
+	return interval + interval/2
+}
 
 // Guests of the cluster, at most the maximum age old. A guest that is missing
 // may be invisible to the user.
 func (c *Cluster) Guests(ctx context.Context) ([]proxmox.Guest, error) {
-	return c.guests.get(ctx, c.life, c.now, c.maxAge)
+	r, err := c.Resources(ctx)
+	return r.Guests, err
 }
 
-// FreshGuests are the guests of the cluster, read after this call began.
+// FreshGuests are the guests of the cluster, read after this call began. Whoever
+// calls while a read is under way shares the next one.
 func (c *Cluster) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {
-	c.guests.expire()
-	return c.Guests(ctx)
+	r, err := c.resources.fresh(ctx, c.life, c.now)
+	return r.Guests, err
 }
 
 // Nodes of the cluster, at most the maximum age old.
 func (c *Cluster) Nodes(ctx context.Context) ([]proxmox.Node, error) {
-	return c.nodes.get(ctx, c.life, c.now, c.maxAge)
+	r, err := c.Resources(ctx)
+	return r.Nodes, err
 }
 
 // Storages of all nodes, at most the maximum age old.
 func (c *Cluster) Storages(ctx context.Context) ([]proxmox.Storage, error) {
-	return c.storages.get(ctx, c.life, c.now, c.maxAge)
+	r, err := c.Resources(ctx)
+	return r.Storages, err
 }
 
 // Tasks of the cluster, running and recent, read after this call began.
 func (c *Cluster) Tasks(ctx context.Context) ([]proxmox.Task, error) {
-	c.tasks.expire()
-	return c.tasks.get(ctx, c.life, c.now, c.maxAge)
+	return c.tasks.fresh(ctx, c.life, c.now)
 }
 
-// RecentTasks of the cluster, running and recent, at most one poll old.
+// RecentTasks of the cluster, running and recent, about one poll old at most.
 func (c *Cluster) RecentTasks(ctx context.Context) ([]proxmox.Task, error) {
-	return c.tasks.get(ctx, c.life, c.now, c.poll)
+	return c.tasks.get(ctx, c.life, c.now, c.bound(c.pace()))
+}
+
+// pace of looking at tasks now.
+func (c *Cluster) pace() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.followed) > 0 || len(c.watches) == 0 {
+		return c.poll
+	}
+	return c.feed
 }

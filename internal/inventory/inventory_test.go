@@ -19,6 +19,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,6 +45,11 @@ type pve struct {
 	task   proxmox.Task
 	err    error
 	gate   chan struct{} // answers wait until it is closed, unless nil
+
+	logs       atomic.Int64
+	log        []proxmox.LogLine
+	privileges proxmox.Privileges
+	ours       map[proxmox.UPID]string
 }
 
 func (p *pve) set(change func()) {
@@ -68,22 +74,45 @@ func (p *pve) wait(ctx context.Context) error {
 	}
 }
 
-func (p *pve) Guests(ctx context.Context) ([]proxmox.Guest, error) {
+func (p *pve) Resources(ctx context.Context) (proxmox.Resources, error) {
 	if err := p.wait(ctx); err != nil {
-		return nil, err
+		return proxmox.Resources{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.guests, p.err
+	return proxmox.Resources{
+		Guests: slices.Clone(p.guests), Nodes: []proxmox.Node{{Name: "pve1"}}, Storages: []proxmox.Storage{{Name: "local"}},
+	}, p.err
 }
 
-func (p *pve) Nodes(ctx context.Context) ([]proxmox.Node, error) {
-	return []proxmox.Node{{Name: "pve1"}}, p.wait(ctx)
+func (p *pve) Log(_ context.Context, most int) ([]proxmox.LogLine, error) {
+	p.logs.Add(1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.log[:min(most, len(p.log))]), p.err
 }
 
-func (p *pve) Storages(ctx context.Context) ([]proxmox.Storage, error) {
-	return []proxmox.Storage{{Name: "local"}}, p.wait(ctx)
+func (p *pve) Permissions(context.Context, string) (map[string]proxmox.Privileges, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return map[string]proxmox.Privileges{"/": p.privileges}, p.err
 }
+
+func (p *pve) Version(ctx context.Context) (proxmox.Version, error) {
+	return proxmox.Version{Version: "9.2"}, p.wait(ctx)
+}
+
+func (p *pve) Volumes(ctx context.Context, _, _, _ string) ([]proxmox.Volume, error) {
+	return []proxmox.Volume{{ID: "local:iso/a.iso"}}, p.wait(ctx)
+}
+
+func (p *pve) Ours(u proxmox.UPID) (sure, maybe bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ours[u] == "sure", p.ours[u] == "maybe"
+}
+
+func (p *pve) OursLine(vmid, user string) bool { return user == "we" && vmid == "100" }
 
 func (p *pve) Tasks(ctx context.Context) ([]proxmox.Task, error) {
 	if err := p.wait(ctx); err != nil {
@@ -183,10 +212,10 @@ func TestLists(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := p.calls.Load(); n != 3 {
-		t.Errorf("want three reads, got %d", n)
+	if n := p.calls.Load(); n != 2 {
+		t.Errorf("want one read of resources and one of tasks, got %d", n)
 	}
-	if _, err := c.Tasks(t.Context()); err != nil || p.calls.Load() != 4 {
+	if _, err := c.Tasks(t.Context()); err != nil || p.calls.Load() != 3 {
 		t.Errorf("tasks are read anew: %v after %d reads", err, p.calls.Load())
 	}
 }
@@ -479,7 +508,7 @@ func TestSurroundings(t *testing.T) {
 			}
 		}
 		read()
-		pass(slowly * DefaultMaxAge)
+		pass(slowAge)
 		read()
 		if got := p.calls.Load(); got != 5 {
 			t.Errorf("want one call for each node and list while it is young, got %d", got)

@@ -35,11 +35,13 @@ type reading[T any] struct {
 	begun   time.Time
 	valid   bool
 	current *flight[T]
+	next    *flight[T]
 }
 
-// A flight is a read under way.
+// A flight is a read under way, or the one after it.
 type flight[T any] struct {
 	done  chan struct{}
+	fresh bool
 	value T
 	err   error
 }
@@ -55,11 +57,37 @@ func (r *reading[T]) get(ctx, life context.Context, now func() time.Time, maxAge
 	f := r.current
 	if f == nil {
 		f = &flight[T]{done: make(chan struct{})}
-		r.current = f
-		go r.fly(life, f, now())
+		r.begin(f, life, now)
 	}
 	r.mu.Unlock()
+	return f.wait(ctx)
+}
 
+// fresh reads the value after now. Those who want that while such a read is under
+// way share the next one.
+func (r *reading[T]) fresh(ctx, life context.Context, now func() time.Time) (T, error) {
+	r.mu.Lock()
+	f := r.next
+	switch {
+	case f != nil:
+	case r.current != nil && r.current.fresh:
+		f = &flight[T]{done: make(chan struct{}), fresh: true}
+		r.next = f
+	default:
+		f = &flight[T]{done: make(chan struct{}), fresh: true}
+		r.begin(f, life, now)
+	}
+	r.mu.Unlock()
+	return f.wait(ctx)
+}
+
+// begin must be called with the lock held.
+func (r *reading[T]) begin(f *flight[T], life context.Context, now func() time.Time) {
+	r.current = f
+	go r.fly(life, f, now)
+}
+
+func (f *flight[T]) wait(ctx context.Context) (T, error) {
 	select {
 	case <-f.done:
 		return f.value, f.err
@@ -69,14 +97,8 @@ func (r *reading[T]) get(ctx, life context.Context, now func() time.Time, maxAge
 	}
 }
 
-// expire forgets the value and does not join a read that began before.
-func (r *reading[T]) expire() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.valid, r.current = false, nil
-}
-
-func (r *reading[T]) fly(life context.Context, f *flight[T], begun time.Time) {
+func (r *reading[T]) fly(life context.Context, f *flight[T], now func() time.Time) {
+	begun := now()
 	ctx, cancel := context.WithTimeout(life, readTimeout)
 	defer cancel()
 	f.value, f.err = r.read(ctx)
@@ -87,6 +109,11 @@ func (r *reading[T]) fly(life context.Context, f *flight[T], begun time.Time) {
 		r.current = nil
 		if f.err == nil {
 			r.value, r.begun, r.valid = f.value, begun, true
+		}
+		if r.next != nil {
+			next := r.next
+			r.next = nil
+			r.begin(next, life, now)
 		}
 	}
 	close(f.done)

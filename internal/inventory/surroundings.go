@@ -19,13 +19,20 @@ package inventory
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// slowly is how many times older than others a shared reading may be of what
-// seldom changes and is asked of each node: bridges, mappings and certificates.
-const slowly = 10
+// How old a shared reading may be of what seldom changes and is asked of each node
+// or storage.
+const (
+	// slowAge is for what is of use to few.
+	slowAge = 20 * time.Second
+
+	// slowestAge is for what all want again and again.
+	slowestAge = 5 * time.Minute
+)
 
 // surroundings are what VMs of a cluster can be attached to.
 type surroundings struct {
@@ -33,53 +40,105 @@ type surroundings struct {
 	fingerprints reading[map[string]string]
 	status       reading[proxmox.ClusterStatus]
 	rules        reading[proxmox.HARules]
-
-	mu      sync.Mutex
-	bridges map[string]*reading[[]proxmox.Bridge]
+	version      reading[proxmox.Version]
+	bridges      *readings[string, []proxmox.Bridge]
+	volumes      *readings[place, []proxmox.Volume]
 }
 
-// Bridges of a node, those of SDN included, at most ten times the maximum age
-// old. Ask for those of nodes that are online: PVE is slow to say that a node is not.
-func (c *Cluster) Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
-	return c.bridgesOf(node).get(ctx, c.life, c.now, slowly*c.maxAge)
-}
+// A place is where volumes are.
+type place struct{ node, storage, content string }
 
-func (c *Cluster) bridgesOf(node string) *reading[[]proxmox.Bridge] {
-	c.around.mu.Lock()
-	defer c.around.mu.Unlock()
-	r, ok := c.around.bridges[node]
-	if !ok {
-		r = &reading[[]proxmox.Bridge]{read: func(ctx context.Context) ([]proxmox.Bridge, error) {
-			return c.client.Bridges(ctx, node)
-		}}
-		c.around.bridges[node] = r
+func newSurroundings(client Client) *surroundings {
+	return &surroundings{
+		mappings:     reading[[]proxmox.PCIMapping]{read: client.PCIMappings},
+		fingerprints: reading[map[string]string]{read: client.Fingerprints},
+		status:       reading[proxmox.ClusterStatus]{read: client.ClusterStatus},
+		rules:        reading[proxmox.HARules]{read: client.HARules},
+		version:      reading[proxmox.Version]{read: client.Version},
+		bridges:      newReadings(client.Bridges),
+		volumes: newReadings(func(ctx context.Context, p place) ([]proxmox.Volume, error) {
+			return client.Volumes(ctx, p.node, p.storage, p.content)
+		}),
 	}
-	return r
 }
 
-// PCIMappings of the cluster, at most ten times the maximum age old.
+// readings are of several things of one kind.
+type readings[K comparable, T any] struct {
+	read func(context.Context, K) (T, error)
+
+	mu  sync.Mutex
+	all map[K]*reading[T]
+}
+
+func newReadings[K comparable, T any](read func(context.Context, K) (T, error)) *readings[K, T] {
+	return &readings[K, T]{read: read, all: map[K]*reading[T]{}}
+}
+
+func (r *readings[K, T]) of(k K) *reading[T] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one, ok := r.all[k]
+	if !ok {
+		one = &reading[T]{read: func(ctx context.Context) (T, error) { return r.read(ctx, k) }}
+		r.all[k] = one
+	}
+	return one
+}
+
+// Bridges of a node, those of SDN included, at most 20 seconds old. Ask for those
+// of nodes that are online: PVE is slow to say that a node is not.
+func (c *Cluster) Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
+	return c.around.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowAge))
+}
+
+// KnownBridges of a node are at most five minutes old: enough for who finds there
+// what is looked for.
+func (c *Cluster) KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
+	return c.around.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// Volumes of a content type on a storage of a node, at most as old as resources.
+func (c *Cluster) Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
+	return c.around.volumes.of(place{node, storage, content}).get(ctx, c.life, c.now, c.maxAge)
+}
+
+// KnownVolumes are at most five minutes old: enough for who finds there what is
+// looked for.
+func (c *Cluster) KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
+	return c.around.volumes.of(place{node, storage, content}).get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// slow is an age, in proportion to that of resources.
+func (c *Cluster) slow(age time.Duration) time.Duration {
+	return time.Duration(float64(age) / float64(DefaultMaxAge) * float64(c.maxAge))
+}
+
+// Version of PVE, at most five minutes old.
+func (c *Cluster) Version(ctx context.Context) (proxmox.Version, error) {
+	return c.around.version.get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// PCIMappings of the cluster, at most 20 seconds old.
 func (c *Cluster) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
-	return c.around.mappings.get(ctx, c.life, c.now, slowly*c.maxAge)
+	return c.around.mappings.get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
-// Fingerprints of the nodes' certificates, at most ten times the maximum age old.
+// Fingerprints of the nodes' certificates, at most 20 seconds old.
 func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
-	return c.around.fingerprints.get(ctx, c.life, c.now, slowly*c.maxAge)
+	return c.around.fingerprints.get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
-// ClusterStatus is the cluster's name, quorum and members, at most ten
-// times the maximum age old.
+// ClusterStatus is the cluster's name, quorum and members, at most 20 seconds old.
 func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	return c.around.status.get(ctx, c.life, c.now, slowly*c.maxAge)
+	return c.around.status.get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
-// HARules of the cluster, at most ten times the maximum age old.
+// HARules of the cluster, at most 20 seconds old.
 func (c *Cluster) HARules(ctx context.Context) (proxmox.HARules, error) {
-	return c.around.rules.get(ctx, c.life, c.now, slowly*c.maxAge)
+	return c.around.rules.get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
 // FreshHARules of the cluster, read after this call began.
 func (c *Cluster) FreshHARules(ctx context.Context) (proxmox.HARules, error) {
-	c.around.rules.expire()
-	return c.HARules(ctx)
+	return c.around.rules.fresh(ctx, c.life, c.now)
 }

@@ -77,7 +77,12 @@ func (c *Client) begin(ctx context.Context, r request) (UPID, error) {
 		return "", refused
 	}
 	var upid text
-	defer func() { c.turns.leave(turn, UPID(upid)) }()
+	c.traces.enter(r) // Until its task is known.
+	defer func() {
+		c.traces.started(UPID(upid))
+		c.traces.leave(r, false)
+		c.turns.leave(turn, UPID(upid))
+	}()
 	if err := c.do(ctx, r, &upid); err != nil {
 		return "", err
 	}

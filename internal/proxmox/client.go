@@ -41,6 +41,7 @@ type Client struct {
 	transport *http.Transport
 	failover  *failover
 	turns     *turns
+	traces    *traces
 	identity  Identity
 	timeout   time.Duration
 	userAgent string
@@ -74,6 +75,7 @@ func New(cfg Config) (*Client, error) {
 	c.failover = newFailover(urls, cfg.Clock, c.transport)
 	c.identity = Identity{ID: cfg.Credentials.identity(), Token: cfg.Credentials.TokenID != ""}
 	c.turns = newTurns(cfg.Limits, c.identity.ID, cfg.Clock)
+	c.traces = newTraces(c.identity.ID, cfg.Clock)
 	c.http = &http.Client{
 		Transport:     cfg.chain(c.failover),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -213,6 +215,8 @@ func (c *Client) exchange(ctx context.Context, r request, fn func(context.Contex
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	x := &exchange{request: r, secrets: append(r.secrets(), c.secrets...)}
+	c.traces.enter(r)
+	defer func() { c.traces.leave(r, err == nil || IsOutcomeUnknown(err)) }()
 	defer func() {
 		if p := recover(); p != nil {
 			err = x.unexpected()

@@ -116,18 +116,6 @@ type resource struct {
 	Shared     flag    `json:"shared"`
 }
 
-// resources asks for one kind of /cluster/resources, which is up to 10 seconds
-// old and has only what the user may see.
-func (c *Client) resources(ctx context.Context, op, kind string) ([]resource, error) {
-	var all list[resource]
-	r := request{
-		op: op, method: http.MethodGet,
-		path: "/cluster/resources", query: url.Values{"type": {kind}},
-	}
-	err := c.do(ctx, r, &all)
-	return all, err
-}
-
 // Nodes are the nodes of the cluster, those offline included.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	all, err := c.resources(ctx, "list nodes", "node")
@@ -136,13 +124,17 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	}
 	nodes := make([]Node, 0, len(all))
 	for _, d := range all {
-		nodes = append(nodes, Node{
-			Name: string(d.Node), Status: string(d.Status), CPU: float64(d.CPU), MaxCPU: int(d.MaxCPU),
-			Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
-			Uptime: seconds(d.Uptime),
-		})
+		nodes = append(nodes, d.node())
 	}
 	return nodes, nil
+}
+
+func (d resource) node() Node {
+	return Node{
+		Name: string(d.Node), Status: string(d.Status), CPU: float64(d.CPU), MaxCPU: int(d.MaxCPU),
+		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
+		Uptime: seconds(d.Uptime),
+	}
 }
 
 // A Storage on one node. A shared storage is listed once for each node.
@@ -177,12 +169,16 @@ func (c *Client) Storages(ctx context.Context) ([]Storage, error) {
 	}
 	storages := make([]Storage, 0, len(all))
 	for _, d := range all {
-		storages = append(storages, Storage{
-			Name: string(d.Storage), Node: string(d.Node), Status: string(d.Status), Type: string(d.PluginType),
-			Content: splitList(string(d.Content)), Shared: bool(d.Shared), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
-		})
+		storages = append(storages, d.storage())
 	}
 	return storages, nil
+}
+
+func (d resource) storage() Storage {
+	return Storage{
+		Name: string(d.Storage), Node: string(d.Node), Status: string(d.Status), Type: string(d.PluginType),
+		Content: splitList(string(d.Content)), Shared: bool(d.Shared), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
+	}
 }
 
 // A Bridge of one node that NICs of VMs may be attached to.

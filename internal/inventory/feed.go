@@ -1,0 +1,204 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Touch says what may have changed of a guest.
+type Touch int
+
+const (
+	// TouchConfig is a change of the guest's configuration that no task made.
+	TouchConfig Touch = iota
+
+	// TouchAll may have changed anything: a task has begun or ended, or a snapshot
+	// was taken.
+	TouchAll
+)
+
+// touches are the guests that something has happened to.
+type touches map[int]Touch
+
+func (t touches) add(vmid string, what Touch) {
+	if id, err := strconv.Atoi(vmid); err == nil {
+		t[id] = max(t[id], what)
+	}
+}
+
+// author tells what a Client has done itself from what others have.
+type author interface {
+	// Ours says whether a task is, or may turn out to be, the Client's own.
+	Ours(u proxmox.UPID) (sure, maybe bool)
+
+	// OursLine says whether a line about a guest is the Client's own.
+	OursLine(vmid, user string) bool
+}
+
+// forgetAfter is how long a task or a line is remembered that PVE lists no more:
+// nodes that are away for a while list theirs again.
+const forgetAfter = 10 * time.Minute
+
+// A taskFeed finds what is new in lists of tasks.
+type taskFeed struct {
+	primed bool
+	seen   map[proxmox.UPID]taskSeen
+}
+
+type taskSeen struct {
+	ended bool
+	at    time.Time
+}
+
+// take a list and return what others' tasks have touched since the one before.
+// The first list says what has been so far.
+func (f *taskFeed) take(list []proxmox.Task, by author, now time.Time) touches {
+	out := touches{}
+	for _, t := range list {
+		if f.meet(t.UPID, !t.Running, by, now) {
+			out.add(t.ID, TouchAll)
+		}
+	}
+	f.primed = true
+	maps.DeleteFunc(f.seen, func(_ proxmox.UPID, s taskSeen) bool { return now.Sub(s.at) > forgetAfter })
+	return out
+}
+
+// meet a task and say whether it is news: one that has begun or ended, and that
+// is not ours. One that may be ours is met again.
+func (f *taskFeed) meet(u proxmox.UPID, ended bool, by author, now time.Time) bool {
+	before, known := f.seen[u]
+	sure, maybe := by.Ours(u)
+	if maybe {
+		return false
+	}
+	if f.seen == nil {
+		f.seen = map[proxmox.UPID]taskSeen{}
+	}
+	f.seen[u] = taskSeen{ended: ended || before.ended, at: now}
+	return f.primed && !sure && (!known || ended && !before.ended)
+}
+
+// A logFeed finds what is new in the cluster's log.
+type logFeed struct {
+	primed bool
+	seen   map[string]time.Time
+}
+
+// take the newest lines and return the new ones among them, and whether there may
+// be more that these do not reach back to.
+func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.LogLine, more bool) {
+	met := false
+	for _, l := range lines {
+		key := l.ID + " " + strconv.FormatInt(l.Time.Unix(), 10)
+		_, known := f.seen[key]
+		met = met || known
+		if f.seen == nil {
+			f.seen = map[string]time.Time{}
+		}
+		f.seen[key] = now
+		if f.primed && !known {
+			fresh = append(fresh, l)
+		}
+	}
+	more = f.primed && !met && len(lines) > 0
+	f.primed = true
+	maps.DeleteFunc(f.seen, func(_ string, at time.Time) bool { return now.Sub(at) > forgetAfter })
+	return fresh, more
+}
+
+// touched are the guests that new lines name. Lines about tasks count as the lists
+// of tasks do, which are short.
+func (f *taskFeed) touched(lines []proxmox.LogLine, by author, now time.Time) touches {
+	out := touches{}
+	for _, l := range slices.Backward(lines) { // Oldest first.
+		if u := l.UPID(); u != "" {
+			if f.meet(u, l.Ended(), by, now) {
+				out.add(u.ID(), TouchAll)
+			}
+			continue
+		}
+		for _, id := range l.VMIDs() {
+			if vmid := strconv.Itoa(id); !by.OursLine(vmid, l.User) {
+				out.add(vmid, touchOf(l))
+			}
+		}
+	}
+	return out
+}
+
+// touchOf a line. Snapshots and what is yet unknown may change more than options.
+func touchOf(l proxmox.LogLine) Touch {
+	if strings.HasPrefix(l.Message, "update VM ") {
+		return TouchConfig
+	}
+	return TouchAll
+}
+
+// A summary is what the cluster's list says of a guest that does not change by
+// itself.
+type summary struct {
+	listed                               bool
+	node, name, status, tags, pool, lock string
+	haState                              string
+	template                             bool
+	cpus                                 int
+	memory, disk                         int64
+	uptime                               time.Duration
+}
+
+func summaryOf(g *proxmox.Guest) summary {
+	if g == nil {
+		return summary{}
+	}
+	tags := slices.Sorted(slices.Values(g.Tags))
+	return summary{
+		listed: true, node: g.Node, name: g.Name, status: g.Status, tags: strings.Join(tags, ";"), pool: g.Pool, lock: g.Lock,
+		haState: g.HAState, template: g.Template, cpus: g.MaxCPU, memory: g.MaxMemory, disk: g.MaxDisk, uptime: g.Uptime,
+	}
+}
+
+// differs says whether a guest has changed since it was listed before. An uptime
+// that goes backwards is a start in between. Nodes that do not tell say nothing.
+func (s summary) differs(before summary) bool {
+	restarted := s.uptime < before.uptime
+	s.uptime, before.uptime = 0, 0
+	if s.status == "unknown" && s.listed && before.listed {
+		s.name, s.status, s.template = before.name, before.status, before.template
+		s.cpus, s.memory, s.disk, restarted = before.cpus, before.memory, before.disk, false
+	}
+	return restarted || s != before
+}
+
+// merge keeps what a node has told that does not tell any more.
+func (s summary) merge(before summary) summary {
+	if s.status != "unknown" || !before.listed {
+		return s
+	}
+	kept := before
+	kept.node, kept.tags, kept.pool, kept.lock, kept.haState = s.node, s.tags, s.pool, s.lock, s.haState
+	kept.status = cmp.Or(before.status, s.status)
+	return kept
+}

@@ -1,0 +1,321 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"maps"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func upidOf(pid, kind, id, user string) proxmox.UPID {
+	return proxmox.UPID("UPID:pve1:" + pid + ":00000002:00000003:" + kind + ":" + id + ":" + user + ":")
+}
+
+func running(u proxmox.UPID) proxmox.Task {
+	return proxmox.Task{UPID: u, Type: u.Type(), ID: u.ID(), Running: true}
+}
+
+func over(u proxmox.UPID) proxmox.Task {
+	return proxmox.Task{UPID: u, Type: u.Type(), ID: u.ID(), ExitStatus: "OK"}
+}
+
+func TestTaskFeed(t *testing.T) {
+	theirs, ours := upidOf("1", "qmstop", "100", "root@pam"), upidOf("2", "qmstart", "101", "x@pve")
+	backup := upidOf("3", "vzdump", "", "root@pam")
+	cases := map[string]struct {
+		reason string
+		ours   map[proxmox.UPID]string
+		lists  [][]proxmox.Task
+		want   touches
+	}{
+		"First":   {reason: "What was before is no news.", lists: [][]proxmox.Task{{running(theirs)}}},
+		"Begins":  {reason: "A task that begins touches its VM.", lists: [][]proxmox.Task{{}, {running(theirs)}}, want: touches{100: TouchAll}},
+		"Runs":    {reason: "A task that goes on does not again.", lists: [][]proxmox.Task{{}, {running(theirs)}, {running(theirs)}}},
+		"Ends":    {reason: "A task that ends does.", lists: [][]proxmox.Task{{running(theirs)}, {over(theirs)}}, want: touches{100: TouchAll}},
+		"Short":   {reason: "A task that was over before the next look is seen once.", lists: [][]proxmox.Task{{}, {over(theirs)}}, want: touches{100: TouchAll}},
+		"Over":    {reason: "Its end is told once.", lists: [][]proxmox.Task{{}, {over(theirs)}, {over(theirs)}}},
+		"Late":    {reason: "A list that is older than what is known says nothing.", lists: [][]proxmox.Task{{}, {over(theirs)}, {running(theirs)}}},
+		"Away":    {reason: "What a node lists again that was away is no news.", lists: [][]proxmox.Task{{}, {over(theirs)}, {}, {over(theirs)}}},
+		"Ours":    {reason: "Our own task is no sign.", ours: map[proxmox.UPID]string{ours: "sure"}, lists: [][]proxmox.Task{{}, {running(ours)}, {over(ours)}}},
+		"Maybe":   {reason: "What may be ours waits.", ours: map[proxmox.UPID]string{ours: "maybe"}, lists: [][]proxmox.Task{{}, {running(ours)}}},
+		"Another": {reason: "A task of our user that is not ours counts.", lists: [][]proxmox.Task{{}, {running(ours)}}, want: touches{101: TouchAll}},
+		"Nobody":  {reason: "A task without a VM touches none.", lists: [][]proxmox.Task{{}, {running(backup)}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f, by, got := taskFeed{}, &pve{ours: tc.ours}, touches{}
+			for _, list := range tc.lists {
+				got = f.take(list, by, time.Unix(1, 0))
+			}
+			if !maps.Equal(tc.want, got) {
+				t.Errorf("%s\ntake(): want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestMaybeOurs(t *testing.T) {
+	u := upidOf("1", "qmstart", "100", "x@pve")
+	by, f := &pve{ours: map[proxmox.UPID]string{u: "maybe"}}, taskFeed{}
+	f.take(nil, by, time.Unix(1, 0))
+	f.take([]proxmox.Task{running(u)}, by, time.Unix(1, 0))
+	by.ours = nil
+	if got := f.take([]proxmox.Task{running(u)}, by, time.Unix(1, 0)); got[100] != TouchAll || len(got) != 1 {
+		t.Errorf("A task that turns out to be another's is a sign then: got %v", got)
+	}
+}
+
+func line(id, user, message string) proxmox.LogLine {
+	return proxmox.LogLine{ID: id, User: user, Message: message, Time: time.Unix(1, 0)}
+}
+
+func TestLogFeed(t *testing.T) {
+	task := upidOf("1", "qmstop", "100", "root@pam")
+	old := line("1:pve1", "root@pam", "update VM 100: -cores 2")
+	cases := map[string]struct {
+		reason string
+		lines  []proxmox.LogLine // Newest first, without the old one.
+		want   touches
+		more   bool
+	}{
+		"Nothing":  {reason: "A line that was there is no news.", lines: []proxmox.LogLine{old}},
+		"Update":   {reason: "A change of options is one.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "update VM 101: -cores 2 -description VM 7"), old}, want: touches{101: TouchConfig}},
+		"Other":    {reason: "What else names a VM may have changed all.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "delete snapshot VM 102: before"), old}, want: touches{102: TouchAll}},
+		"Task":     {reason: "A task counts.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "starting task "+string(task)), old}, want: touches{100: TouchAll}},
+		"Ours":     {reason: "A line of our own call does not count.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 100: -cores 2"), old}, want: touches{}},
+		"OurUser":  {reason: "One of our user that is not our call's does.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 103: -cores 2"), old}, want: touches{103: TouchConfig}},
+		"Unnamed":  {reason: "A line without a VM touches none.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "successful auth for user 'root@pam'"), old}},
+		"TooShort": {reason: "Lines that do not reach back may not be all.", lines: []proxmox.LogLine{line("9:pve1", "root@pam", "update VM 100: -cores 2")}, want: touches{100: TouchConfig}, more: true},
+		"Restart":  {reason: "A node that counts anew has new lines.", lines: []proxmox.LogLine{{ID: "1:pve1", Time: time.Unix(9, 0), Message: "update VM 104: -cores 1"}, old}, want: touches{104: TouchConfig}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, f, by := logFeed{}, taskFeed{primed: true}, &pve{}
+			if fresh, _ := l.take([]proxmox.LogLine{old}, time.Unix(1, 0)); len(fresh) > 0 {
+				t.Errorf("the first lines are no news, got %v", fresh)
+			}
+			fresh, more := l.take(tc.lines, time.Unix(2, 0))
+			if got := f.touched(fresh, by, time.Unix(2, 0)); more != tc.more || !maps.Equal(tc.want, got) {
+				t.Errorf("%s\ntake(): want %v more %t, got %v more %t", tc.reason, tc.want, tc.more, got, more)
+			}
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	guest := proxmox.Guest{VMID: 100, Node: "pve1", Name: "a", Status: "running", Tags: []string{"b", "a"}, MaxCPU: 2, MaxMemory: 1, MaxDisk: 1, Uptime: time.Hour}
+	cases := map[string]struct {
+		reason string
+		change func(*proxmox.Guest)
+		want   bool
+	}{
+		"Same":      {reason: "What changes by itself says nothing.", change: func(g *proxmox.Guest) { g.Uptime += time.Minute; g.CPU = 1; g.Memory = 7 }},
+		"Tags":      {reason: "The order of tags says nothing.", change: func(g *proxmox.Guest) { g.Tags = []string{"a", "b"} }},
+		"Unknown":   {reason: "A node that does not tell says nothing.", change: func(g *proxmox.Guest) { *g = proxmox.Guest{VMID: 100, Node: "pve1", Status: "unknown", Tags: g.Tags} }},
+		"Restarted": {reason: "An uptime that goes backwards is a start.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: true},
+		"Stopped":   {reason: "The status counts.", change: func(g *proxmox.Guest) { g.Status, g.Uptime = "stopped", 0 }, want: true},
+		"Moved":     {reason: "The node counts.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: true},
+		"Locked":    {reason: "The lock counts.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: true},
+		"Tagged":    {reason: "Tags count.", change: func(g *proxmox.Guest) { g.Tags = []string{"a"} }, want: true},
+		"Pooled":    {reason: "The pool counts.", change: func(g *proxmox.Guest) { g.Pool = "p" }, want: true},
+		"Resized":   {reason: "The size counts.", change: func(g *proxmox.Guest) { g.MaxDisk = 2 }, want: true},
+		"HA":        {reason: "The state of HA counts.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			after := guest
+			tc.change(&after)
+			if got := summaryOf(&after).differs(summaryOf(&guest)); got != tc.want {
+				t.Errorf("%s\ndiffers(): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+	if !summaryOf(nil).differs(summaryOf(&guest)) {
+		t.Error("A guest that is listed no more differs.")
+	}
+}
+
+// A witness is told of a guest.
+type witness struct {
+	mu   sync.Mutex
+	all  []string
+	last time.Time
+}
+
+func (w *witness) add(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, what)
+}
+
+// told so far, since this was asked last.
+func (w *witness) told() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.all
+	w.all = nil
+	return all
+}
+
+func (w *witness) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = time.Now()
+}
+
+func (w *witness) Touched(what Touch) {
+	w.add(map[Touch]string{TouchConfig: "config", TouchAll: "all"}[what])
+}
+
+func (w *witness) Listed(g *proxmox.Guest) {
+	if g == nil {
+		w.add("gone")
+		return
+	}
+	w.add(g.Status)
+}
+
+func (w *witness) Doubted() { w.add("doubt") }
+
+func (w *witness) Since() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
+}
+
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{guests: []proxmox.Guest{{VMID: 100, Status: "running"}, {VMID: 101, Status: "running"}}, privileges: proxmox.Privileges{syslog: true}}
+		c := New(p)
+		defer c.Close()
+		w := &witness{}
+		want := func(why string, told ...string) {
+			t.Helper()
+			synctest.Wait()
+			if diff := cmp.Diff(told, w.told()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", why, diff)
+			}
+		}
+		if c.Watch(t.Context(), "a", 100, w) {
+			t.Error("Nobody has watched before.")
+		}
+		pass(time.Minute)
+		pass(time.Second) // So that nothing is read just as it is counted.
+		want("Nothing has happened")
+		calls, logs := p.calls.Load(), p.logs.Load()
+		pass(time.Minute)
+		if got := p.calls.Load() - calls; got != 18 || p.logs.Load()-logs != 12 {
+			t.Errorf("In a minute: want 6 lists of resources, 12 of tasks and 12 of the log, got %d and %d", got, p.logs.Load()-logs)
+		}
+		p.set(func() {
+			p.tasks = []proxmox.Task{over(upidOf("1", "qmstop", "100", "root@pam")), over(upidOf("2", "qmstop", "101", "root@pam"))}
+		})
+		pass(DefaultFeedInterval)
+		want("A task of the guest", "all")
+		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 100: -cores 2")} })
+		pass(DefaultFeedInterval)
+		want("A line of the log", "config")
+		w.look()
+		p.set(func() { p.guests[0].Status = "stopped" })
+		pass(DefaultMaxAge)
+		want("A list that may be older than what is known")
+		pass(2 * DefaultMaxAge)
+		want("A list that says something else", "stopped")
+		pass(time.Minute)
+		want("It is told once")
+		if !c.Watch(t.Context(), "a", 100, w) {
+			t.Error("It was watched all the time.")
+		}
+		p.set(func() { p.guests = p.guests[1:] })
+		pass(DefaultMaxAge)
+		want("A guest that is listed no more", "gone")
+		c.Unwatch("a")
+		pass(DefaultMaxAge + time.Second)
+		n := p.calls.Load()
+		pass(time.Hour)
+		if p.calls.Load() != n {
+			t.Error("Nobody watches, and it is read on.")
+		}
+	})
+}
+
+func TestWatchWithoutLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{}
+		c := New(p)
+		defer c.Close()
+		c.Watch(t.Context(), "a", 100, &witness{})
+		pass(time.Hour)
+		if n := p.logs.Load(); n > 0 {
+			t.Errorf("Who sees own lines only reads none, got %d reads", n)
+		}
+		p.set(func() { p.privileges = proxmox.Privileges{syslog: true} })
+		pass(askAgain + time.Minute)
+		if p.logs.Load() == 0 {
+			t.Error("A privilege that was granted is never noticed.")
+		}
+	})
+}
+
+func TestLogTooShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{privileges: proxmox.Privileges{syslog: true}, log: []proxmox.LogLine{line("0:pve1", "root@pam", "old")}}
+		c := New(p)
+		defer c.Close()
+		w := &witness{}
+		c.Watch(t.Context(), "a", 100, w)
+		p.set(func() {
+			lines := []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 100: -cores 2"), p.log[0]}
+			for i := range fewLines {
+				lines = append([]proxmox.LogLine{line(string(rune('a'+i))+":pve1", "root@pam", "else")}, lines...)
+			}
+			p.log = lines
+		})
+		pass(2 * DefaultFeedInterval)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"config"}, w.told()); diff != "" {
+			t.Errorf("Lines beyond the first hundred are read too: -want, +got:\n%s", diff)
+		}
+	})
+}
+
+func TestInheritWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, to := New(&pve{}), New(&pve{})
+		defer from.Close()
+		defer to.Close()
+		w := &witness{}
+		from.Watch(t.Context(), "a", 100, w)
+		to.Inherit(from)
+		if !to.Watch(t.Context(), "a", 100, w) {
+			t.Error("What is watched goes on being watched.")
+		}
+		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
+			t.Errorf("What happened in between is not known: -want, +got:\n%s", diff)
+		}
+		if from.Watch(t.Context(), "a", 100, w) {
+			t.Error("Here it is no longer watched.")
+		}
+	})
+}

@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const (
+	// fewLines of the log are read at each look, and manyLines if these do not
+	// reach back to the last look.
+	fewLines, manyLines = 100, 10000
+
+	// askAgain is when it is asked again whether the whole log may be read.
+	askAgain = 10 * time.Minute
+
+	// syslog is the privilege to read the lines of others.
+	syslog = "Sys.Syslog"
+)
+
+// A reader reads something again and again while that is needed.
+type reader struct {
+	every  func() time.Duration
+	needed func() bool
+	read   func()
+
+	running bool
+	// sooner has the reader look at its interval again.
+	sooner chan struct{}
+}
+
+func (c *Cluster) newReaders() []*reader {
+	watched := func() bool { return len(c.watches) > 0 }
+	readers := []*reader{
+		{read: c.readTasks, needed: func() bool { return watched() || len(c.followed) > 0 }, every: func() time.Duration {
+			if len(c.followed) > 0 {
+				return c.poll
+			}
+			return c.feed
+		}},
+		{read: c.readResources, needed: watched, every: func() time.Duration { return c.maxAge }},
+		{read: func() { c.readLog(c.life) }, needed: watched, every: func() time.Duration { return c.feed }},
+	}
+	for _, r := range readers {
+		r.sooner = make(chan struct{}, 1)
+	}
+	return readers
+}
+
+// run the readers that are needed. The lock must be held.
+func (c *Cluster) run() {
+	for _, r := range c.readers {
+		if !r.running && r.needed() {
+			r.running = true
+			go c.again(r)
+		}
+	}
+}
+
+// again and again reads until that is not needed.
+func (c *Cluster) again(r *reader) {
+	for c.goesOn(r) {
+		c.mu.Lock()
+		interval := max(r.every(), time.Millisecond)
+		c.mu.Unlock()
+		timer := time.NewTimer(interval)
+		select {
+		case <-c.life.Done():
+			timer.Stop()
+			return
+		case <-r.sooner:
+			timer.Stop()
+		case <-timer.C:
+			r.read()
+		}
+	}
+}
+
+func (c *Cluster) goesOn(r *reader) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.running = r.needed()
+	return r.running
+}
+
+// readTasks and tell who follows some of them. What they touch is told by whatever
+// reads the list.
+func (c *Cluster) readTasks() {
+	if tasks, err := c.Tasks(c.life); err == nil {
+		c.settle(tasks)
+	}
+}
+
+func (c *Cluster) readResources() { _, _ = c.resources.fresh(c.life, c.life, c.now) }
+
+// tasksRead takes note of every list of tasks that is read. What has touched VMs is
+// known before the list is.
+func (c *Cluster) tasksRead(ctx context.Context) ([]proxmox.Task, error) {
+	tasks, err := c.client.Tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.feeds.Lock()
+	touched := c.taskFeed.take(tasks, c.client, c.now())
+	c.feeds.Unlock()
+	c.tell(touched)
+	return tasks, nil
+}
+
+// resourcesRead takes note of every list of resources that is read.
+func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) {
+	begun := c.now()
+	r, err := c.client.Resources(ctx)
+	if err != nil {
+		return proxmox.Resources{}, err
+	}
+	c.compare(r.Guests, begun)
+	return r, nil
+}
+
+// readLog takes note of new lines, if all users' can be read.
+func (c *Cluster) readLog(ctx context.Context) {
+	if !c.mayReadLog(ctx) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	c.logging.Lock()
+	defer c.logging.Unlock()
+	lines, err := c.client.Log(ctx, fewLines)
+	if err != nil {
+		return // What is missed now is there at the next look.
+	}
+	fresh, more := c.logFeed.take(lines, c.now())
+	if more {
+		if lines, err = c.client.Log(ctx, manyLines); err == nil {
+			var older []proxmox.LogLine
+			older, more = c.logFeed.take(lines, c.now())
+			fresh = slices.Concat(fresh, older)
+		}
+	}
+	c.feeds.Lock()
+	touched := c.taskFeed.touched(fresh, c.client, c.now())
+	c.feeds.Unlock()
+	c.tell(touched)
+	if more && err != nil {
+		c.doubt()
+	}
+}
+
+// mayReadLog asks now and then whether the lines of others can be read. It takes
+// one's own for all otherwise.
+func (c *Cluster) mayReadLog(ctx context.Context) bool {
+	all, err := c.permitted.get(ctx, c.life, c.now, askAgain)
+	return err == nil && all
+}
+
+func (c *Cluster) logPermitted(ctx context.Context) (bool, error) {
+	all, err := c.client.Permissions(ctx, "/")
+	_, ok := all["/"][syslog]
+	return ok, err
+}

@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Watcher wants to know of signs that a guest has changed. Its functions must
+// not block.
+type Watcher interface {
+	// Touched tells that something was done to the guest, not by us.
+	Touched(what Touch)
+
+	// Listed tells that the cluster's list says something else of the guest than
+	// before; nil if the guest is in the list no more.
+	Listed(g *proxmox.Guest)
+
+	// Doubted tells that changes may have been missed.
+	Doubted()
+
+	// Since is when the guest was looked at or changed last. The cluster's list is
+	// of no use before it is newer than that.
+	Since() time.Time
+}
+
+// A watch is a guest that somebody wants to know of.
+type watch struct {
+	Watcher
+
+	vmid   int
+	told   summary
+	listed bool // whether told says something
+}
+
+// Watch a guest from now on, until Unwatch. It returns true if the key has watched
+// this guest without a break. Where it has not, whatever is known of the guest from
+// before may be out of date; what is read after Watch is not.
+func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bool {
+	c.mu.Lock()
+	was, ok := c.watches[key]
+	if ok && was.vmid == vmid {
+		was.Watcher = w
+		c.mu.Unlock()
+		return true
+	}
+	first := len(c.watches) == 0
+	c.forget(key)
+	c.watch(key, &watch{Watcher: w, vmid: vmid})
+	c.mu.Unlock()
+	if first {
+		_, _ = c.RecentTasks(ctx) // What has been so far.
+		c.readLog(ctx)
+	}
+	return false
+}
+
+// watch must be called with the lock held.
+func (c *Cluster) watch(key string, w *watch) {
+	c.watches[key] = w
+	if c.watchers[w.vmid] == nil {
+		c.watchers[w.vmid] = map[string]*watch{}
+	}
+	c.watchers[w.vmid][key] = w
+	c.run()
+}
+
+// Unwatch ends Watch.
+func (c *Cluster) Unwatch(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(key)
+}
+
+func (c *Cluster) forget(key string) {
+	w, ok := c.watches[key]
+	if !ok {
+		return
+	}
+	delete(c.watches, key)
+	delete(c.watchers[w.vmid], key)
+	if len(c.watchers[w.vmid]) == 0 {
+		delete(c.watchers, w.vmid)
+	}
+}
+
+// tell the watchers of guests that these were touched.
+func (c *Cluster) tell(all touches) {
+	type told struct {
+		Watcher
+
+		what Touch
+	}
+	var tell []told
+	c.mu.Lock()
+	for vmid, what := range all {
+		for _, w := range c.watchers[vmid] {
+			tell = append(tell, told{Watcher: w.Watcher, what: what})
+		}
+	}
+	c.mu.Unlock()
+	for _, t := range tell {
+		t.Touched(t.what)
+	}
+}
+
+// doubt tells all watchers that changes may have been missed.
+func (c *Cluster) doubt() {
+	c.mu.Lock()
+	all := make([]Watcher, 0, len(c.watches))
+	for _, w := range c.watches {
+		all = append(all, w.Watcher)
+	}
+	c.mu.Unlock()
+	for _, w := range all {
+		w.Doubted()
+	}
+}
+
+// compare a list, whose reading began at a time, with what watchers were told.
+func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
+	c.mu.Lock()
+	if begun.Before(c.compared) || len(c.watches) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.compared = begun
+	listed := make(map[int]*proxmox.Guest, len(guests))
+	for i := range guests {
+		listed[guests[i].VMID] = &guests[i]
+	}
+	var tell []func()
+	for _, w := range c.watches {
+		g := listed[w.vmid]
+		if w.news(g, begun.Add(-c.lag)) {
+			tell = append(tell, func() { w.Watcher.Listed(g) })
+		}
+	}
+	c.mu.Unlock()
+	for _, t := range tell {
+		t()
+	}
+}
+
+// news says whether a list that is not older than a time says something new of the
+// guest. The first list is none.
+func (w *watch) news(g *proxmox.Guest, notBefore time.Time) bool {
+	s := summaryOf(g)
+	if !w.listed {
+		w.told, w.listed = s, true
+		return false
+	}
+	if !s.differs(w.told) {
+		w.told = s.merge(w.told)
+		return false
+	}
+	if w.Since().After(notBefore) {
+		return false // The list may be older than what is known: it is compared again.
+	}
+	w.told = s.merge(w.told)
+	return true
+}

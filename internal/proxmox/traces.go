@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// traceFor is how long a line of the log may be late that a call of ours makes.
+	traceFor = 30 * time.Second
+
+	// tasksFor is how long a task of ours is known to be that.
+	tasksFor = 24 * time.Hour
+)
+
+// traces are what the calls of a Client leave in the cluster's lists of tasks and
+// in its log, so that nobody takes them for the work of others. That the user is
+// the same says nothing: several may use one token.
+type traces struct {
+	user  string
+	clock func() time.Time
+
+	mu    sync.Mutex
+	calls map[string]int // under way, by the VMID
+	tasks map[UPID]time.Time
+
+	// owed are the lines that are yet to come, by the VMID; early those that came
+	// before the answer of their call.
+	owed  map[string][]time.Time
+	early map[string]int
+}
+
+func newTraces(user string, clock func() time.Time) *traces {
+	return &traces{
+		user: user, clock: clock,
+		calls: map[string]int{}, tasks: map[UPID]time.Time{}, owed: map[string][]time.Time{}, early: map[string]int{},
+	}
+}
+
+// target is the VMID of the VM that a request changes, or empty.
+func (r request) target() string {
+	if !r.writes() || !strings.HasPrefix(r.path, "/nodes/{node}/qemu") {
+		return ""
+	}
+	if len(r.args) > 1 {
+		return r.args[1]
+	}
+	return r.form["vmid"]
+}
+
+// logged says whether PVE has a line of the log for a request besides that of its
+// task.
+func (r request) logged() bool {
+	_, what, _ := strings.Cut(r.path, "{vmid}")
+	return slices.Contains([]string{"/config", "/resize", "/move_disk", "/unlink"}, what)
+}
+
+// enter notes that a request is about to be made.
+func (t *traces) enter(r request) {
+	if vmid := r.target(); vmid != "" {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.calls[vmid]++
+	}
+}
+
+// leave notes that a request was answered, and whether it was carried out.
+func (t *traces) leave(r request, done bool) {
+	vmid := r.target()
+	if vmid == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calls[vmid]--; t.calls[vmid] <= 0 {
+		delete(t.calls, vmid)
+	}
+	switch {
+	case !done || !r.logged():
+	case t.early[vmid] > 0:
+		t.early[vmid]--
+	default:
+		t.owed[vmid] = append(t.owed[vmid], t.clock())
+	}
+	if t.calls[vmid] == 0 {
+		delete(t.early, vmid)
+	}
+}
+
+// started notes a task of ours.
+func (t *traces) started(u UPID) {
+	if u == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.clock()
+	maps.DeleteFunc(t.tasks, func(_ UPID, at time.Time) bool { return now.Sub(at) > tasksFor })
+	t.tasks[u] = now
+}
+
+// ours says whether a task is ours, or may turn out to be: a call is under way
+// that may have started it.
+func (t *traces) ours(u UPID) (sure, maybe bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, sure = t.tasks[u]
+	return sure, !sure && u.User() == t.user && t.calls[u.ID()] > 0
+}
+
+// line says whether a line about a VM is that of a call of ours. Each call has one.
+func (t *traces) line(vmid, user string) bool {
+	if user != t.user {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	owed := slices.DeleteFunc(t.owed[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
+	delete(t.owed, vmid)
+	if len(owed) > 1 {
+		t.owed[vmid] = owed[1:]
+	}
+	if len(owed) == 0 && t.calls[vmid] > 0 {
+		t.early[vmid]++
+		return true
+	}
+	return len(owed) > 0
+}
+
+// Ours says whether this Client has started a task. While a call is under way
+// that may turn out to have done so, it may only be.
+func (c *Client) Ours(u UPID) (sure, maybe bool) { return c.traces.ours(u) }
+
+// OursLine says whether a line of the log, which names a VM, is of a call of this
+// Client. It must be asked once for each line.
+func (c *Client) OursLine(vmid, user string) bool { return c.traces.line(vmid, user) }
