@@ -85,6 +85,7 @@ func (s *Server) controlRoutes() *http.ServeMux {
 	for pattern, m := range map[string]controlMethod{
 		"GET state":              s.controlState,
 		"GET requests":           s.controlRequests,
+		"GET counts":             s.controlCounts,
 		"DELETE requests":        func(*http.Request) (any, error) { s.ClearRequests(); return nil, nil },
 		"GET faults":             func(*http.Request) (any, error) { return s.faultList(), nil },
 		"POST faults":            s.addFault,

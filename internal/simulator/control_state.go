@@ -250,6 +250,38 @@ func (s *Server) controlRequests(r *http.Request) (any, error) {
 	return s.requests.from(after, limit), nil
 }
 
+// countPage says how many requests there were of each sort since the log was emptied, the most frequent first.
+type countPage struct {
+	Time time.Time  `json:"time"`
+	Rows []countRow `json:"rows"`
+}
+
+type countRow struct {
+	User     string `json:"user"`
+	Method   string `json:"method"`
+	Template string `json:"template"`
+	Requests int    `json:"requests"`
+	Bytes    int    `json:"bytes"`
+}
+
+// controlCounts answers with the numbers of requests.
+func (s *Server) controlCounts(*http.Request) (any, error) {
+	return countPage{Time: s.clock.Now(), Rows: s.requests.counted()}, nil
+}
+
+func (l *requestLog) counted() []countRow {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]countRow, 0, len(l.counts))
+	for sort, n := range l.counts {
+		out = append(out, countRow{User: sort.user, Method: sort.method, Template: sort.template, Requests: n.requests, Bytes: n.bytes})
+	}
+	slices.SortFunc(out, func(a, b countRow) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Template, b.Template), cmp.Compare(a.Method, b.Method), cmp.Compare(a.User, b.User))
+	})
+	return out
+}
+
 func (l *requestLog) from(after, limit int) requestPage {
 	l.mu.Lock()
 	defer l.mu.Unlock()

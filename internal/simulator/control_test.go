@@ -141,6 +141,34 @@ func TestControlState(t *testing.T) {
 	}
 }
 
+func TestControlCounts(t *testing.T) {
+	s := NewTest(t, Options{})
+	c := connect(t, s)
+	c.ok("GET /version")
+	steer(t, s, "DELETE requests", "")
+	c.ok("GET /nodes/pve1/qemu/9000/config")
+	c.ok("GET /nodes/pve1/qemu/100/config")
+	c.do("GET /nope")
+	_, page := steer(t, s, "GET counts", "")
+	type object = map[string]any
+	got := []object{}
+	for _, row := range page["rows"].([]any) {
+		row := row.(object)
+		if row["bytes"] == 0.0 && row["template"] != "" {
+			t.Errorf("no bytes: %v", row)
+		}
+		delete(row, "bytes")
+		got = append(got, row)
+	}
+	want := []object{
+		{"user": TestToken, "method": "GET", "template": "/nodes/{node}/qemu/{vmid}/config", "requests": 2.0},
+		{"user": TestToken, "method": "GET", "template": "", "requests": 1.0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestControlRequests(t *testing.T) {
 	s := NewTest(t, Options{})
 	c := connect(t, s)

@@ -56,7 +56,15 @@ type requestLog struct {
 	entries []Request
 	// forgotten is how many requests there were before the entries.
 	forgotten int
+	// counts tell how many there were of each sort since the start or since they were forgotten on request.
+	counts map[requestSort]*requestCount
 }
+
+// requestSort is what requests have in common that are counted together.
+type requestSort struct{ user, method, template string }
+
+// requestCount is how many requests of a sort there were, and the bytes of their answers.
+type requestCount struct{ requests, bytes int }
 
 // maxRequests is how many requests are remembered; older ones are forgotten by halves.
 const maxRequests = 100_000
@@ -73,7 +81,7 @@ func (s *Server) ClearRequests() {
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
 	s.requests.forgotten += len(s.requests.entries)
-	s.requests.entries = nil
+	s.requests.entries, s.requests.counts = nil, nil
 }
 
 // record adds a request to the log. The entry tells what came of it, the rest is taken from the request.
@@ -97,6 +105,19 @@ func (l *requestLog) add(e Request) {
 		l.forgotten += maxRequests / 2
 	}
 	l.entries = append(l.entries, e)
+	l.count(e)
+}
+
+func (l *requestLog) count(e Request) {
+	sort := requestSort{user: e.User, method: e.Method, template: e.Template}
+	if l.counts == nil {
+		l.counts = map[requestSort]*requestCount{}
+	}
+	if l.counts[sort] == nil {
+		l.counts[sort] = &requestCount{}
+	}
+	l.counts[sort].requests++
+	l.counts[sort].bytes += e.Bytes
 }
 
 // masked returns the parameters as texts, without secrets.
