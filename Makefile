@@ -25,6 +25,9 @@ HELM = $(CURDIR)/.cache/bin/helm-$(shell cat hack/tools/helm/go.mod hack/tools/h
 # The linter is one program for each of its pins and each version of Go.
 LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
 
+# The bench is a program beside the launcher, with parts of it.
+BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
+
 # Tests that take minutes, and so have a target of their own.
 SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders)$$
 
@@ -38,7 +41,7 @@ GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz bench e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -70,6 +73,10 @@ test-scale: launcher ## Let two providers create hundreds of Machines at once, a
 
 test-faults: ## Let the provider die at each step of a Machine's life, and Proxmox VE fail at each call. FAULTS=many: at some.
 	@set -x && FAULTS=$(or $(FAULTS),all) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./internal/faults/
+
+bench: build ## Measure cost and speed and write docs/performance.md, about a quarter of an hour. BENCH=steady,create N=100,1000 choose.
+	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
+	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') exec $(BENCH_PROGRAM)
 
 e2e: build launcher ## Run the quick start and the end-to-end tests with the real programs.
 	@cd cluster && exec $(LAUNCHER) demo --once

@@ -18,8 +18,12 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -121,14 +125,29 @@ func managerOptions(o options, scheme *runtime.Scheme) ctrl.Options {
 		}},
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress:        o.HealthProbeBindAddress,
+		PprofBindAddress:              o.PprofBindAddress,
 		LeaderElection:                o.LeaderElection,
-		LeaderElectionID:              leaseName,
+		LeaderElectionID:              lease(o),
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
 		LeaderElectionResourceLock:    resourcelock.LeasesResourceLock,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 ptr.To(leaseDuration),
 		RenewDeadline:                 ptr.To(renewDeadline),
 	}
+}
+
+// lease is the name of the leader's lease. Providers with different shares of the
+// resources have different leaders.
+func lease(o options) string {
+	if o.share().Whole() {
+		return leaseName
+	}
+	share := slices.Sorted(slices.Values(o.ProviderConfig))
+	if o.Selector.Selector != nil {
+		share = append([]string{o.Selector.String()}, share...)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(share, "\n")))
+	return leaseName + "-" + hex.EncodeToString(sum[:4])
 }
 
 // A syncer knows whether caches are filled.

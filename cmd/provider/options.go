@@ -22,7 +22,9 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
@@ -47,14 +49,37 @@ type options struct {
 	MetricsBindAddress     string `default:":8080" env:"METRICS_BIND_ADDRESS" help:"Address of /metrics; 0 for none."`
 	HealthProbeBindAddress string `default:":8081" env:"HEALTH_PROBE_BIND_ADDRESS" help:"Address of /healthz and /readyz; 0 for none."`
 
+	PprofBindAddress string `default:"0" env:"PPROF_BIND_ADDRESS" help:"Address of /debug/pprof, for profiles of the provider; 0 for none. Whoever reaches it can read its memory: 127.0.0.1:6060, not :6060."`
+
 	// DefaultCluster is the name of the provider configuration of resources that
 	// name none, or that name default, where there is none of that name. Its kind
 	// and namespace are those of the one that it stands in for.
 	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration where there is none named default." placeholder:"NAME"`
 
+	Selector       labelSelector `env:"SELECTOR" help:"Labels of the resources that this provider is in charge of, beside others: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
+	ProviderConfig []string      `env:"PROVIDER_CONFIG" help:"Names of the provider configurations whose resources this provider is in charge of, beside others. Default: all." placeholder:"NAME"`
+
 	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
+}
+
+// labelSelector selects objects by their labels; without one it selects all.
+type labelSelector struct{ labels.Selector }
+
+// UnmarshalText reads a selector as kubectl takes it.
+func (s *labelSelector) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	var err error
+	s.Selector, err = labels.Parse(string(text))
+	return errors.Wrapf(err, "%q selects no labels", text)
+}
+
+// share of the resources that the flags ask for.
+func (o *options) share() kind.Share {
+	return kind.Share{Selector: o.Selector.Selector, Configurations: o.ProviderConfig}
 }
 
 // Validate what the flags' types do not.

@@ -26,6 +26,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // defaults are what users may rely on.
@@ -40,6 +41,7 @@ func defaults() options {
 		MaxReconcileRate:         100,
 		MetricsBindAddress:       ":8080",
 		HealthProbeBindAddress:   ":8081",
+		PprofBindAddress:         "0",
 		EnableManagementPolicies: true,
 	}
 }
@@ -64,6 +66,14 @@ func with(change func(*options)) options {
 	o := defaults()
 	change(&o)
 	return o
+}
+
+func selector(s string) labels.Selector {
+	out, err := labels.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return out
 }
 
 func TestOptions(t *testing.T) {
@@ -91,6 +101,9 @@ func TestOptions(t *testing.T) {
 				"MAX_RECONCILE_RATE":         "9",
 				"METRICS_BIND_ADDRESS":       "0",
 				"HEALTH_PROBE_BIND_ADDRESS":  "127.0.0.1:9",
+				"PPROF_BIND_ADDRESS":         "127.0.0.1:6060",
+				"SELECTOR":                   "shard in (a, b)",
+				"PROVIDER_CONFIG":            "site,other",
 				"PROXMOX_DEFAULT_CLUSTER":    "site",
 				"ENABLE_MANAGEMENT_POLICIES": "false",
 			},
@@ -106,6 +119,9 @@ func TestOptions(t *testing.T) {
 				MaxReconcileRate:        9,
 				MetricsBindAddress:      "0",
 				HealthProbeBindAddress:  "127.0.0.1:9",
+				PprofBindAddress:        "127.0.0.1:6060",
+				Selector:                labelSelector{selector("shard in (a,b)")},
+				ProviderConfig:          []string{"site", "other"},
 				DefaultCluster:          "site",
 			},
 		},
@@ -181,6 +197,11 @@ func TestOptionMistakes(t *testing.T) {
 			reason: "Some of it must be done.",
 			args:   []string{"--max-reconcile-rate=-1"},
 			want:   `--max-reconcile-rate is -1: it must be at least 1`,
+		},
+		"Selector": {
+			reason: "What selects nothing that can be understood is refused.",
+			args:   []string{"--selector=shard a"},
+			want:   `--selector: "shard a" selects no labels: unable to parse requirement: found 'a', expected: in, notin, =, ==, !=, gt, lt`,
 		},
 		"Argument": {
 			reason: "What means nothing is refused.",

@@ -152,7 +152,7 @@ func machines(fleet *machine.Fleet) setupKind {
 			return err
 		}
 		if o.Metrics != nil {
-			o.Metrics.Machines(mgr.GetClient(), id.List, mgr.Elected())
+			o.Metrics.Machines(o.Share.Client(mgr.GetClient()), id.List, mgr.Elected())
 		}
 		return nil
 	}

@@ -37,7 +37,7 @@ import (
 // Version is the release of Proxmox VE that is simulated.
 const Version = "9.2"
 
-// Speed is how much faster than a real server the simulated one works.
+// Speed is how much faster than a real server the simulated one works, unless a Simulator says otherwise.
 const Speed = "10"
 
 // The owner and the name of the API token that the simulator knows.
@@ -49,6 +49,9 @@ const (
 // Simulator says how to run and reach a simulator. Its token's secret is new for every launch and reaches
 // the program by a file alone.
 type Simulator struct {
+	// Speed is how much faster than a real server it works.
+	Speed string
+
 	address string
 	tlsDir  string
 	tokens  string
@@ -62,6 +65,7 @@ func New(dir string) (*Simulator, error) {
 		return nil, err
 	}
 	s := &Simulator{
+		Speed:   Speed,
 		address: address,
 		tlsDir:  filepath.Join(dir, "simulator-tls"),
 		tokens:  filepath.Join(dir, "simulator-tokens"),
@@ -84,7 +88,7 @@ func (s *Simulator) Spec(path, scenario string) process.Spec {
 			"--address", s.address,
 			"--scenario", scenario,
 			"--version", Version,
-			"--speed", Speed,
+			"--speed", s.Speed,
 			"--tls-dir", s.tlsDir,
 			"--token-file", s.tokens,
 		},
@@ -96,9 +100,12 @@ func (s *Simulator) Spec(path, scenario string) process.Spec {
 // URL is the endpoint of the simulated API.
 func (s *Simulator) URL() string { return "https://" + s.address }
 
+// CAFile holds the certificate that the simulator's clients trust, once it runs.
+func (s *Simulator) CAFile() string { return filepath.Join(s.tlsDir, "ca.crt") }
+
 // Connection says how the provider reaches the simulator, which must be running.
 func (s *Simulator) Connection() (provider.Connection, error) {
-	ca, err := os.ReadFile(filepath.Join(s.tlsDir, "ca.crt"))
+	ca, err := os.ReadFile(s.CAFile())
 	if err != nil {
 		return provider.Connection{}, fmt.Errorf("cannot read the simulator's certificate: %w", err)
 	}
@@ -159,7 +166,7 @@ func (s *Simulator) Get(ctx context.Context, path string, into any) error {
 }
 
 func (s *Simulator) client() (*http.Client, error) {
-	ca, err := os.ReadFile(filepath.Join(s.tlsDir, "ca.crt"))
+	ca, err := os.ReadFile(s.CAFile())
 	if err != nil {
 		return nil, err
 	}

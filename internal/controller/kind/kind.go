@@ -62,6 +62,9 @@ type Options struct {
 	// Metrics of the provider. Defaults to ones that nobody sees.
 	Metrics *metrics.Metrics
 
+	// Share of the resources that this provider is in charge of. Defaults to all.
+	Share Share
+
 	// Now tells the time. Defaults to the system's clock.
 	Now func() time.Time
 }
@@ -127,7 +130,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(controllerOptions(o)).
-		For(k.Object, builder.WithPredicates(resource.DesiredStateChanged()))
+		For(k.Object, builder.WithPredicates(resource.DesiredStateChanged(), o.Share.Predicate()))
 	if k.Wake != nil {
 		b = b.WatchesRawSource(source.Channel(k.Wake, wake()))
 	}
@@ -137,7 +140,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 		o.Connections.OnRepair(w.repaired(mgr.GetClient(), k.List, o.Logger))
 	}
 	p := newPaced(timed{next: r, metrics: o.Metrics, controller: name}, w.wake, random)
-	limited := ratelimiter.NewReconciler(name, p, o.GlobalRateLimiter)
+	limited := ratelimiter.NewReconciler(name, o.Share.Reconciler(mgr.GetClient(), k.Object, p), o.GlobalRateLimiter)
 	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
 }
 
@@ -173,6 +176,6 @@ func recordState(mgr ctrl.Manager, o Options, id Identity) error {
 	if m == nil || m.MRStateMetrics == nil {
 		return nil
 	}
-	r := statemetrics.NewMRStateRecorder(mgr.GetClient(), o.Logger, m.MRStateMetrics, id.List, m.PollStateMetricInterval)
+	r := statemetrics.NewMRStateRecorder(o.Share.Client(mgr.GetClient()), o.Logger, m.MRStateMetrics, id.List, m.PollStateMetricInterval)
 	return errors.Wrapf(mgr.Add(r), "cannot record the state of %s", id.GroupVersionKind.Kind)
 }

@@ -22,7 +22,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
@@ -51,7 +50,7 @@ type Kinds struct {
 // Setup adds the controllers of the kind of provider configurations to the
 // manager.
 func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
-	if err := setupUsers(mgr, o.Options, k); err != nil {
+	if err := setupUsers(mgr, o, k); err != nil {
 		return err
 	}
 	return setupCheck(mgr, o, k)
@@ -59,7 +58,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 
 // setupUsers adds what counts the users of configurations and keeps those that
 // have any.
-func setupUsers(mgr ctrl.Manager, o controller.Options, k Kinds) error {
+func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	gvk := k.Config
 	name := providerconfig.ControllerName(gvk.GroupKind().String())
 	events := mgr.GetEventRecorderFor(name)
@@ -69,7 +68,7 @@ func setupUsers(mgr ctrl.Manager, o controller.Options, k Kinds) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(k.Object).
+		For(k.Object, builder.WithPredicates(o.Share.ConfigurationPredicate())).
 		Watches(k.UsageObject, &resource.EnqueueRequestForProviderConfig{Kind: gvk.Kind}).
 		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(r), o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)
@@ -102,7 +101,7 @@ func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(options).
-		For(k.Object, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(k.Object, builder.WithPredicates(predicate.GenerationChangedPredicate{}, o.Share.ConfigurationPredicate())).
 		WatchesRawSource(changes).
 		Complete(ratelimiter.NewReconciler(name, c, o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)

@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// create measures how fast Machines are created, and how fast a client with perfect knowledge makes the same VMs.
+func (b *bench) create(ctx context.Context) (err error) {
+	c := newCluster(0, 0)
+	w, ctx, err := b.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+
+	w.Console.Stepf("floor: %d linked clones by a plain client", b.Create)
+	floor, err := w.floor(ctx, b.Create)
+	if err != nil {
+		return fmt.Errorf("cannot measure the floor: %w", err)
+	}
+	w.Console.Stepf("floor: %s", round(floor.took))
+	if err := w.own.control(ctx, "POST /reset", &struct{}{}); err != nil {
+		return err
+	}
+	own, err := b.createMachines(ctx, w)
+	if err != nil {
+		return err
+	}
+	t := table{name: "create", rows: [][]string{
+		{"", "all ready after", "bound", "per minute", "ready p50", "ready p99", "calls each", "with shared polls"},
+		floor.row("floor", b.Create), own.row("provider", b.Create),
+	}}
+	t.rows[2][2] = fmt.Sprintf("≤ %s (1.3 × floor)", round(floor.took*13/10))
+	b.add(t)
+	b.show(t)
+	return nil
+}
+
+// A birth is the creation of many machines.
+type birth struct {
+	took time.Duration
+	// each is how long every one took.
+	each  []time.Duration
+	calls counts
+}
+
+func (r birth) row(name string, n int) []string {
+	return []string{
+		name, round(r.took).String(), "", number(float64(n) / r.took.Minutes()),
+		round(percentile(r.each, 50)).String(), round(percentile(r.each, 99)).String(),
+		number(float64(r.calls.total()-r.calls.polls()) / float64(n)), number(float64(r.calls.total()) / float64(n)),
+	}
+}
+
+// createMachines creates Machines with the provider running and waits until all are ready.
+func (b *bench) createMachines(ctx context.Context, w *world) (birth, error) {
+	if err := w.startProvider(ctx); err != nil {
+		return birth{}, err
+	}
+	// It looks at its connection first; that is no cost of Machines.
+	if err := w.wait(ctx, 5*time.Second); err != nil {
+		return birth{}, err
+	}
+	if err := w.own.forget(ctx); err != nil {
+		return birth{}, err
+	}
+	w.Console.Stepf("provider: %d Machines", b.Create)
+	begin := time.Now()
+	stop := b.profile(ctx, w, "create")
+	sent, err := w.fleet.apply(ctx, created(b.Create))
+	if err != nil {
+		return birth{}, fmt.Errorf("cannot create Machines: %w", err)
+	}
+	if err := w.until(ctx, "creating", func() int { return w.fleet.incomplete(b.Create) }); err != nil {
+		return birth{}, err
+	}
+	stop()
+	r := birth{}
+	for name, at := range sent {
+		complete := w.fleet.get(name).complete
+		r.each = append(r.each, complete.Sub(at))
+		r.took = max(r.took, complete.Sub(begin))
+	}
+	w.Console.Stepf("provider: %s", round(r.took))
+	r.calls, err = w.own.counted(ctx, w.own.token.id)
+	return r, err
+}
+
+// percentile is the duration that so many in a hundred do not exceed; 0 of none.
+func percentile(all []time.Duration, percent int) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	all = slices.Sorted(slices.Values(all))
+	return all[(len(all)*percent+99)/100-1]
+}

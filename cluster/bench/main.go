@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command bench measures what the provider costs and how fast it is, against the simulator, and writes the
+// results into a document.
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/console"
+	"github.com/vitistack/provider-proxmox/cluster/local/guard"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+)
+
+// options of a run.
+type options struct {
+	Scenarios []string      `default:"steady,startup,drift,create" enum:"steady,startup,drift,create,peers" env:"BENCH" help:"What is measured: steady, startup, drift, create, peers."`
+	Machines  []int         `default:"100,1000,5000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
+	Create    int           `default:"200" env:"BENCH_CREATE" help:"How many Machines are created at once."`
+	Drift     int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
+	Changes   int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
+	Window    time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two looks."`
+	Peers     []string      `env:"BENCH_PEER" help:"Other clients: NAME=COMMAND, separated by lines." placeholder:"NAME=COMMAND" sep:"\n"`
+	PeerCount int           `default:"10" env:"BENCH_PEER_MACHINES" help:"How many machines the clients create that are compared."`
+	Output    string        `default:"docs/performance.md" env:"BENCH_OUTPUT" help:"Document whose tables are replaced." placeholder:"FILE"`
+	Profile   string        `env:"BENCH_PROFILE" help:"Folder for profiles of the provider, taken in steady state." placeholder:"FOLDER"`
+}
+
+func main() {
+	klog.SetLogger(logr.Discard())
+	ctrllog.SetLogger(logr.Discard())
+
+	var o options
+	command := kong.Parse(&o, kong.Name("bench"), kong.Description("Measures the provider against the simulator."))
+	repo, err := repository.Find(".")
+	command.FatalIfErrorf(err)
+	os.Exit(guard.Run(repo.Runs(), "bench", func(ctx context.Context, dir string) error {
+		b := &bench{options: o, repo: repo, dir: dir, console: console.New(os.Stdout)}
+		return b.run(ctx)
+	}))
+}
+
+// A bench is one run.
+type bench struct {
+	options
+
+	repo    repository.Repository
+	dir     string
+	console *console.Console
+	worlds  int
+	tables  []table
+}
+
+// run measures what was asked for and writes what was measured, also if something failed.
+func (b *bench) run(ctx context.Context) error {
+	var errs []error
+	for _, p := range b.plan() {
+		if ctx.Err() != nil {
+			break
+		}
+		errs = append(errs, p(ctx))
+	}
+	return errors.Join(append(errs, b.report())...)
+}
+
+// plan lists the measurements, each in a world of its own.
+func (b *bench) plan() []func(context.Context) error {
+	var out []func(context.Context) error
+	if b.wants("create") {
+		out = append(out, b.create)
+	}
+	if b.wants("drift") {
+		out = append(out, b.drift)
+	}
+	if b.wants("steady") || b.wants("startup") {
+		out = append(out, b.scale)
+	}
+	if b.wants("peers") || len(b.Peers) > 0 {
+		out = append(out, b.compare)
+	}
+	return out
+}
+
+func (b *bench) wants(scenario string) bool {
+	for _, s := range b.Scenarios {
+		if s == scenario {
+			return true
+		}
+	}
+	return false
+}
+
+// folder makes a folder for the files of the next world.
+func (b *bench) folder() (string, error) {
+	b.worlds++
+	dir := filepath.Join(b.dir, "world-"+itoa(b.worlds))
+	return dir, os.MkdirAll(dir, 0o700)
+}

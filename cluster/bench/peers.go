@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The phases of a comparison, in their order.
+const (
+	phaseCreate  = "create"
+	phaseSteady  = "steady"
+	phaseDestroy = "destroy"
+)
+
+// compare has the provider and other clients create, look at and destroy machines.
+func (b *bench) compare(ctx context.Context) error {
+	t := table{name: "peers", rows: [][]string{{
+		"client", "create: calls each", "time for all", "nothing changed: calls each", "time for all", "destroy: calls each", "time for all",
+	}}}
+	errs := []error{b.compareOwn(ctx, &t)}
+	for _, p := range b.Peers {
+		if strings.TrimSpace(p) == "" {
+			continue
+		}
+		name, command, ok := strings.Cut(p, "=")
+		if !ok {
+			return fmt.Errorf("cannot use the peer %q: want NAME=COMMAND", p)
+		}
+		if err := b.comparePeer(ctx, strings.TrimSpace(name), command, &t); err != nil {
+			errs = append(errs, fmt.Errorf("peer %s: %w", name, err))
+		}
+	}
+	b.add(t)
+	b.show(t)
+	return errors.Join(errs...)
+}
+
+// A lap is what a phase took.
+type lap struct {
+	calls int
+	took  time.Duration
+}
+
+func (b *bench) lapRow(name string, laps []lap) []string {
+	row := []string{name}
+	for _, l := range laps {
+		row = append(row, number(float64(l.calls)/float64(b.PeerCount)), round(l.took).String())
+	}
+	return row
+}
+
+// lap counts the requests of the token while a phase runs.
+func (w *world) lap(ctx context.Context, phase func(context.Context) error) (lap, error) {
+	if err := w.own.forget(ctx); err != nil {
+		return lap{}, err
+	}
+	begin := time.Now()
+	if err := phase(ctx); err != nil {
+		return lap{}, err
+	}
+	took := time.Since(begin)
+	calls, err := w.own.counted(ctx, w.own.token.id)
+	return lap{calls: calls.total(), took: took}, err
+}
+
+// compareOwn is the provider's turn. Its look at what has not changed is what it does in a minute.
+func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
+	w, ctx, err := b.open(ctx, newCluster(0, 0))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if err := w.startProvider(ctx); err != nil {
+		return err
+	}
+	objs := created(b.PeerCount)
+	var laps []lap
+	for _, phase := range []func(context.Context) error{
+		func(ctx context.Context) error {
+			if _, err := w.fleet.apply(ctx, objs); err != nil {
+				return err
+			}
+			return w.until(ctx, "creating", func() int { return w.fleet.incomplete(len(objs)) })
+		},
+		func(ctx context.Context) error { return w.wait(ctx, interval) },
+		func(ctx context.Context) error {
+			if err := w.fleet.remove(ctx, objs); err != nil {
+				return err
+			}
+			return w.until(ctx, "deleting", w.fleet.left)
+		},
+	} {
+		l, err := w.lap(ctx, phase)
+		if err != nil {
+			return err
+		}
+		laps = append(laps, l)
+	}
+	t.rows = append(t.rows, b.lapRow("provider-proxmox, per minute of watching", laps))
+	return nil
+}
+
+// comparePeer runs the command of another client once for each phase, in a folder of its own.
+func (b *bench) comparePeer(ctx context.Context, name, command string, t *table) (err error) {
+	w, ctx, err := b.open(ctx, newCluster(0, 0))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	dir := filepath.Join(w.Dir, "peer")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	var laps []lap
+	for _, phase := range []string{phaseCreate, phaseSteady, phaseDestroy} {
+		w.Console.Stepf("%s: %s", name, phase)
+		l, err := w.lap(ctx, func(ctx context.Context) error { return w.peer(ctx, command, dir, b.peerVariables(phase)) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", phase, err)
+		}
+		laps = append(laps, l)
+	}
+	t.rows = append(t.rows, b.lapRow(name, laps))
+	return nil
+}
+
+func (b *bench) peerVariables(phase string) []string {
+	return []string{
+		"BENCH_PHASE=" + phase, "BENCH_COUNT=" + itoa(b.PeerCount), "BENCH_NODE=" + firstNode, "BENCH_TEMPLATE=" + templateName,
+		"BENCH_TEMPLATE_ID=" + itoa(templateID), "BENCH_CORES=" + itoa(newCores), "BENCH_FIRST_ID=" + itoa(firstID),
+		"BENCH_REPOSITORY=" + b.repo.Root(),
+	}
+}
+
+// peer runs the command with what it needs to reach the simulated cluster in its environment.
+func (w *world) peer(ctx context.Context, command, dir string, variables []string) error {
+	c := w.connection.Credentials
+	cmd := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // Whoever measures names the command.
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), append(variables,
+		"PROXMOX_ENDPOINT="+w.simulator.URL(), "PROXMOX_CA_FILE="+w.simulator.CAFile(),
+		"PROXMOX_TOKEN_ID="+c.Username+"!"+c.TokenID, "PROXMOX_TOKEN_SECRET="+c.TokenSecret,
+	)...)
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// manyMachines is the number from which the configuration allows more requests per second than it does by default: to
+// look at all of them once would take minutes otherwise.
+const manyMachines = 5000
+
+// manyRate is how many that are.
+const manyRate = 500
+
+// Bounds of a steady state.
+var callBounds = map[int]string{1000: "≤ 80", 10_000: "≤ 400"} //nolint:gochecknoglobals // A table.
+
+// settle is how long after the last Machine was ready the watch of the steady state begins.
+const settle = 20 * time.Second
+
+// scale measures the steady state and a start for each number of Machines.
+func (b *bench) scale(ctx context.Context) error {
+	steady := table{name: "steady", rows: [][]string{{
+		"Machines", "calls/min", "bound", "calls/Machine/min", "calls/s", "CPU", "bound", "memory", "peak", "bound",
+	}}}
+	by := table{name: "steady-endpoints", rows: [][]string{{"Machines", "call", "per minute"}}}
+	start := table{name: "startup", rows: [][]string{{
+		"Machines", "calls", "calls/Machine", "most in a second", "until all were looked at", "limit of calls/s",
+	}}}
+	var errs []error
+	for _, n := range b.Machines {
+		if err := b.at(ctx, n, &steady, &by, &start); err != nil {
+			errs = append(errs, fmt.Errorf("with %d Machines: %w", n, err))
+		}
+	}
+	b.add(steady, by, start)
+	return errors.Join(errs...)
+}
+
+// at measures with so many Machines.
+func (b *bench) at(ctx context.Context, n int, steady, by, start *table) (err error) {
+	c := newCluster(n, 0)
+	if n >= manyMachines {
+		c.rate = manyRate
+	}
+	w, ctx, err := b.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if err := w.populate(ctx, c); err != nil {
+		return err
+	}
+	if b.wants("steady") {
+		if err := b.steady(ctx, w, n, steady, by); err != nil {
+			return err
+		}
+	}
+	if b.wants("startup") {
+		return b.startup(ctx, w, c, start)
+	}
+	return nil
+}
+
+// populate creates a Machine for each VM and starts the provider, which adopts them.
+func (w *world) populate(ctx context.Context, c cluster) error {
+	begin := time.Now()
+	if _, err := w.fleet.apply(ctx, adopted(c)); err != nil {
+		return fmt.Errorf("cannot create Machines: %w", err)
+	}
+	w.Console.Stepf("%d Machines: written in %s", c.machines, round(time.Since(begin)))
+	begin = time.Now()
+	if err := w.startProvider(ctx); err != nil {
+		return err
+	}
+	if err := w.until(ctx, "adopting", func() int { return w.fleet.incomplete(c.machines) }); err != nil {
+		return err
+	}
+	calls, err := w.own.counted(ctx, w.own.token.id)
+	w.Console.Stepf("%d Machines: adopted in %s with %d calls", c.machines, round(time.Since(begin)), calls.total())
+	return err
+}
+
+// steady watches while nothing happens.
+func (b *bench) steady(ctx context.Context, w *world, n int, steady, by *table) error {
+	if err := w.wait(ctx, settle); err != nil {
+		return err
+	}
+	w.Console.Stepf("%d Machines: watching for %s", n, b.Window)
+	calls, before, after, err := w.watch(ctx, b.Window, b.profiler(w, n))
+	if err != nil {
+		return err
+	}
+	minutes := b.Window.Minutes()
+	perMinute := float64(calls.total()) / minutes
+	cpu := float64(after.cpu-before.cpu) / float64(b.Window) * 1000
+	row := []string{
+		itoa(n), number(perMinute), callBounds[n], number(perMinute / float64(n)), number(perMinute / 60),
+		fmt.Sprintf("%.0f m", cpu), "", megabytes(after.resident), megabytes(after.peak), "",
+	}
+	if n == manyMachines {
+		row[6], row[9] = "≤ 200 m", "≤ 256 MiB"
+	}
+	steady.rows = append(steady.rows, row)
+	for _, k := range slices.SortedFunc(maps.Keys(calls), func(x, y string) int { return calls[y] - calls[x] }) {
+		by.rows = append(by.rows, []string{itoa(n), "`" + k + "`", number(float64(calls[k]) / minutes)})
+	}
+	b.show(*steady)
+	return nil
+}
+
+// watch counts the provider's calls, and what it uses, while time passes.
+func (w *world) watch(ctx context.Context, d time.Duration, meanwhile func(context.Context)) (calls counts, before, after usage, err error) {
+	if before, err = usageOf(w.provider.Pid()); err != nil {
+		return nil, before, after, err
+	}
+	first, err := w.own.counted(ctx, w.own.token.id)
+	if err != nil {
+		return nil, before, after, err
+	}
+	go meanwhile(ctx)
+	if err := w.wait(ctx, d); err != nil {
+		return nil, before, after, err
+	}
+	last, err := w.own.counted(ctx, w.own.token.id)
+	if err != nil {
+		return nil, before, after, err
+	}
+	after, err = usageOf(w.provider.Pid())
+	return last.minus(first), before, after, err
+}

@@ -1,0 +1,208 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+	"github.com/vitistack/provider-proxmox/cluster/local/provider"
+	"github.com/vitistack/provider-proxmox/cluster/local/session"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+)
+
+// interval is how often the provider compares a Machine with Proxmox VE.
+const interval = time.Minute
+
+// A world is a control plane with Machines, a simulated cluster, and the provider between them.
+type world struct {
+	*session.Session
+
+	simulator  *simulator.Simulator
+	connection provider.Connection
+	// operator is somebody else who changes VMs.
+	operator *pve
+	// own is the provider's user.
+	own      *pve
+	spec     process.Spec
+	provider *process.Process
+	metrics  string
+	pprof    string
+	fleet    *fleet
+	rate     int
+}
+
+// open starts everything but the provider.
+func (b *bench) open(ctx context.Context, c cluster) (*world, context.Context, error) {
+	dir, err := b.folder()
+	if err != nil {
+		return nil, ctx, err
+	}
+	w := &world{rate: c.rate}
+	w.Session, ctx = session.New(ctx, b.repo, dir, os.Stdout)
+	w.Console = b.console
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return w.startSimulator(ctx, c) },
+		w.StartControlPlane, w.InstallCRDs, w.connect, w.prepare,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, ctx, errors.Join(err, w.Close())
+		}
+	}
+	return w, ctx, nil
+}
+
+func (w *world) startSimulator(ctx context.Context, c cluster) error {
+	path, err := w.Repo.Binary("pve-simulator")
+	if err != nil {
+		return err
+	}
+	if w.simulator, err = simulator.New(w.Dir); err != nil {
+		return err
+	}
+	w.simulator.Speed = "1"
+	scenario := filepath.Join(w.Dir, "scenario.yaml")
+	if err := os.WriteFile(scenario, c.scenario(), 0o600); err != nil {
+		return err
+	}
+	if _, err := w.Run(ctx, w.simulator.Spec(path, scenario)); err != nil {
+		return err
+	}
+	if w.connection, err = w.simulator.Connection(); err != nil {
+		return err
+	}
+	if w.operator, err = newPVE(w.simulator, c.operator()); err != nil {
+		return err
+	}
+	credentials := w.connection.Credentials
+	w.own, err = newPVE(w.simulator, token{id: credentials.Username + "!" + credentials.TokenID, secret: credentials.TokenSecret})
+	w.Console.Stepf("simulator: %d guests, at the speed of a real server, at %s", c.guests(), w.simulator.URL())
+	return err
+}
+
+// connect creates the configurations, with the limit of requests that the world asks for.
+func (w *world) connect(ctx context.Context) error {
+	objs, err := w.connection.Objects()
+	if err != nil {
+		return err
+	}
+	for _, o := range objs {
+		if _, ok := o.Object["spec"]; !ok || w.rate == 0 {
+			continue
+		}
+		if err := unstructured.SetNestedField(o.Object, int64(w.rate), "spec", "limits", "requestsPerSecond"); err != nil {
+			return err
+		}
+	}
+	return w.Kube.ApplyAll(ctx, objs)
+}
+
+// prepare says how the provider is started, and follows Machines.
+func (w *world) prepare(ctx context.Context) error {
+	path, err := w.Repo.Binary("provider")
+	if err != nil {
+		return err
+	}
+	if w.pprof, err = process.FreeAddress(); err != nil {
+		return err
+	}
+	env := append(os.Environ(), "RECONCILE_INTERVAL="+interval.String(), "PPROF_BIND_ADDRESS="+w.pprof)
+	if w.spec, err = provider.Spec(path, w.Kubeconfig, env); err != nil {
+		return err
+	}
+	w.spec.Log = filepath.Join(w.Dir, w.spec.Name+".log")
+	for _, v := range w.spec.Env {
+		if address, ok := strings.CutPrefix(v, "METRICS_BIND_ADDRESS="); ok {
+			w.metrics = address
+		}
+	}
+	w.OnClose(w.spec.Name, w.stopProvider)
+	w.fleet, err = follow(ctx, w.Kube.Config())
+	return err
+}
+
+func (w *world) startProvider(ctx context.Context) error {
+	var err error
+	w.provider, err = process.Start(ctx, w.spec)
+	return err
+}
+
+func (w *world) stopProvider() error {
+	if w.provider == nil {
+		return nil
+	}
+	return w.provider.Stop()
+}
+
+// until waits until nothing is left, for as long as something becomes less; left says what there is.
+func (w *world) until(ctx context.Context, what string, left func() int) error {
+	const patience = 3 * time.Minute
+	before, progress, shown := left(), time.Now(), time.Now()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		n := left()
+		if n == 0 {
+			return nil
+		}
+		if n < before {
+			before, progress = n, time.Now()
+		}
+		if time.Since(shown) > 10*time.Second {
+			shown = time.Now()
+			w.Console.Stepf("  %s: %d to go", what, n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-w.exited():
+			return fmt.Errorf("the provider ended (%w), its last lines:\n%s", w.provider.Err(), process.LogTail(w.spec.Log, 30))
+		}
+		if time.Since(progress) > patience {
+			return fmt.Errorf("%s: still %d to go after %s without progress%s\nthe provider's last lines:\n%s",
+				what, n, patience, w.fleet.example(), process.LogTail(w.spec.Log, 20))
+		}
+	}
+}
+
+func (w *world) exited() <-chan struct{} {
+	if w.provider == nil {
+		return nil
+	}
+	return w.provider.Exited()
+}
+
+// wait lets time pass.
+func (w *world) wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-w.exited():
+		return fmt.Errorf("the provider ended (%w), its last lines:\n%s", w.provider.Err(), process.LogTail(w.spec.Log, 30))
+	}
+}

@@ -1,0 +1,139 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// A Share is the part of all resources that a provider is in charge of, beside
+// other providers. The zero Share is all of them.
+//
+// Others are left alone, but known: whether a VMID is claimed, what is planned
+// for a node, and who is to be kept apart, are questions about all resources of
+// a PVE cluster.
+type Share struct {
+	// Selector matches the labels of the resources. Nil matches all. Provider
+	// configurations need no labels.
+	Selector labels.Selector
+
+	// Configurations are the names of the provider configurations, of any kind and
+	// namespace, that are checked and whose resources these are. None means any.
+	Configurations []string
+}
+
+// defaultConfiguration is the name of the one that resources use that name none.
+const defaultConfiguration = "default"
+
+// Whole says whether there is nothing that is not shared.
+func (s Share) Whole() bool { return s.Selector == nil && len(s.Configurations) == 0 }
+
+// Has says whether the resource is part of it.
+func (s Share) Has(o client.Object) bool {
+	if s.Selector != nil && !s.Selector.Matches(labels.Set(o.GetLabels())) {
+		return false
+	}
+	return s.HasConfiguration(configurationOf(o))
+}
+
+// HasConfiguration says whether provider configurations of this name are part of
+// it.
+func (s Share) HasConfiguration(name string) bool {
+	return len(s.Configurations) == 0 || slices.Contains(s.Configurations, name)
+}
+
+func configurationOf(o client.Object) string {
+	switch mg := o.(type) {
+	case resource.ModernManaged:
+		if ref := mg.GetProviderConfigReference(); ref != nil {
+			return ref.Name
+		}
+	case resource.LegacyManaged:
+		if ref := mg.GetProviderConfigReference(); ref != nil {
+			return ref.Name
+		}
+	}
+	return defaultConfiguration
+}
+
+// Predicate of events of resources that are part of it.
+func (s Share) Predicate() predicate.Predicate { return predicate.NewPredicateFuncs(s.Has) }
+
+// ConfigurationPredicate is that of events of provider configurations.
+func (s Share) ConfigurationPredicate() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.HasConfiguration(o.GetName()) })
+}
+
+// Reconciler of the resources that are part of it. What was queued may be part of
+// another one by now.
+func (s Share) Reconciler(kube client.Reader, empty client.Object, next reconcile.Reconciler) reconcile.Reconciler {
+	if s.Whole() {
+		return next
+	}
+	return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		o, ok := empty.DeepCopyObject().(client.Object)
+		if !ok {
+			return reconcile.Result{}, errors.Errorf("cannot copy a %T", empty)
+		}
+		if err := kube.Get(ctx, r.NamespacedName, o); err != nil {
+			return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot find out whose the resource is")
+		}
+		if !s.Has(o) {
+			return reconcile.Result{}, nil
+		}
+		return next.Reconcile(ctx, r)
+	})
+}
+
+// Client whose lists of the managed resources have those that are part of it.
+func (s Share) Client(kube client.Client) client.Client {
+	if s.Whole() {
+		return kube
+	}
+	return sharing{Client: kube, share: s}
+}
+
+type sharing struct {
+	client.Client
+
+	share Share
+}
+
+// List what is part of the share.
+func (c sharing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.Client.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	all, err := meta.ExtractList(list)
+	if err != nil {
+		return errors.Wrap(err, "cannot tell whose resources are listed")
+	}
+	return meta.SetList(list, slices.DeleteFunc(all, func(o runtime.Object) bool {
+		mg, ok := o.(client.Object)
+		return ok && !c.share.Has(mg)
+	}))
+}
