@@ -42,11 +42,11 @@ type cluster struct {
 	// rate is the limit of requests per second; 0 is the provider's default.
 	rate   int
 	secret string
+	// settings are environment variables of the provider.
+	settings []string
 }
 
-func newCluster(machines, rate int) cluster {
-	return cluster{machines: machines, rate: rate, secret: rand.Text()}
-}
+func newCluster(machines int) cluster { return cluster{machines: machines, secret: rand.Text()} }
 
 func (c cluster) stopped() int { return c.machines / stoppedShare }
 
@@ -60,7 +60,7 @@ func (c cluster) operator() token { return token{id: "operator@pve!bench", secre
 // scenario describes the cluster for the simulator.
 func (c cluster) scenario() []byte {
 	var b bytes.Buffer
-	err := clusterTemplate.Execute(&b, map[string]any{
+	err := template.Must(template.New("").Parse(clusterTemplate)).Execute(&b, map[string]any{
 		"Running": c.running(), "Stopped": c.stopped(), "First": firstID, "FirstStopped": firstID + c.running(), "Secret": c.secret,
 		"Nodes": []string{firstNode, "pve2", "pve3", "pve4"}, "TemplateID": templateID, "Template": templateName,
 	})
@@ -70,7 +70,7 @@ func (c cluster) scenario() []byte {
 	return b.Bytes()
 }
 
-var clusterTemplate = template.Must(template.New("").Parse(`version: "9.2"
+const clusterTemplate = `version: "9.2"
 cluster: bench
 nodes:
 {{- range .Nodes }}
@@ -132,4 +132,4 @@ acl:
   - {path: /, user: operator@pve, roles: [Administrator]}
 roles:
   - {id: LogReader, privileges: [Sys.Syslog]}
-`))
+`

@@ -26,7 +26,7 @@ import (
 
 // create measures how fast Machines are created, and how fast a client with perfect knowledge makes the same VMs.
 func (b *bench) create(ctx context.Context) (err error) {
-	c := newCluster(0, 0)
+	c := newCluster(0)
 	w, ctx, err := b.open(ctx, c)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -59,13 +60,13 @@ func changes() []change {
 // writes says whether a request changes a VM at a path below it.
 func writes(path string) func(request, string) bool {
 	return func(r request, vmid string) bool {
-		return r.Method != "GET" && strings.HasSuffix(r.Path, "/qemu/"+vmid+path)
+		return r.Method != http.MethodGet && strings.HasSuffix(r.Path, "/qemu/"+vmid+path)
 	}
 }
 
 // clones says whether a request clones the template; to which VMID is not logged.
 func clones(r request, _ string) bool {
-	return r.Method == "POST" && strings.HasSuffix(r.Path, "/clone")
+	return r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/clone")
 }
 
 // An incident is a change that was made to a VM.
@@ -82,7 +83,7 @@ type incident struct {
 
 // drift measures how long it takes until what somebody changes by hand is corrected.
 func (b *bench) drift(ctx context.Context) (err error) {
-	c := newCluster(b.Drift, 0)
+	c := newCluster(b.Drift)
 	w, ctx, err := b.open(ctx, c)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -83,7 +84,7 @@ func (b *bench) run(ctx context.Context) error {
 		}
 		errs = append(errs, p(ctx))
 	}
-	return errors.Join(append(errs, b.report())...)
+	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...)
 }
 
 // plan lists the measurements, each in a world of its own.
@@ -105,12 +106,7 @@ func (b *bench) plan() []func(context.Context) error {
 }
 
 func (b *bench) wants(scenario string) bool {
-	for _, s := range b.Scenarios {
-		if s == scenario {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.Scenarios, scenario)
 }
 
 // folder makes a folder for the files of the next world.

@@ -87,7 +87,7 @@ func (w *world) lap(ctx context.Context, phase func(context.Context) error) (lap
 
 // compareOwn is the provider's turn. Its look at what has not changed is what it does in a minute.
 func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
-	w, ctx, err := b.open(ctx, newCluster(0, 0))
+	w, ctx, err := b.open(ctx, newCluster(0))
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
 
 // comparePeer runs the command of another client once for each phase, in a folder of its own.
 func (b *bench) comparePeer(ctx context.Context, name, command string, t *table) (err error) {
-	w, ctx, err := b.open(ctx, newCluster(0, 0))
+	w, ctx, err := b.open(ctx, newCluster(0))
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (b *bench) peerVariables(phase string) []string {
 // peer runs the command with what it needs to reach the simulated cluster in its environment.
 func (w *world) peer(ctx context.Context, command, dir string, variables []string) error {
 	c := w.connection.Credentials
-	cmd := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // Whoever measures names the command.
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), append(variables,
 		"PROXMOX_ENDPOINT="+w.simulator.URL(), "PROXMOX_CA_FILE="+w.simulator.CAFile(),

@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,7 +49,7 @@ func (b *bench) show(t table) {
 }
 
 // report writes the tables into the document, each in its place.
-func (b *bench) report() error {
+func (b *bench) report(ctx context.Context) error {
 	if len(b.tables) == 0 {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (b *bench) report() error {
 	if err != nil {
 		return fmt.Errorf("cannot read where the tables go: %w", err)
 	}
-	where := b.provenance()
+	where := b.provenance(ctx)
 	for _, t := range b.tables {
 		if text, err = replace(text, t, where); err != nil {
 			return fmt.Errorf("cannot write %q: %w", path, err)
@@ -71,10 +72,10 @@ func (b *bench) report() error {
 }
 
 // provenance says on what was measured.
-func (b *bench) provenance() string {
+func (b *bench) provenance(ctx context.Context) string {
 	version := "unknown"
 	if path, err := b.repo.Binary("provider"); err == nil {
-		if out, err := exec.Command(path, "--version").Output(); err == nil {
+		if out, err := exec.CommandContext(ctx, path, "--version").Output(); err == nil {
 			version = strings.TrimSpace(string(out))
 		}
 	}

@@ -52,6 +52,8 @@ type world struct {
 	pprof    string
 	fleet    *fleet
 	rate     int
+	// settings are environment variables of the provider.
+	settings []string
 }
 
 // open starts everything but the provider.
@@ -60,7 +62,7 @@ func (b *bench) open(ctx context.Context, c cluster) (*world, context.Context, e
 	if err != nil {
 		return nil, ctx, err
 	}
-	w := &world{rate: c.rate}
+	w := &world{rate: c.rate, settings: c.settings}
 	w.Session, ctx = session.New(ctx, b.repo, dir, os.Stdout)
 	w.Console = b.console
 	for _, step := range []func(context.Context) error{
@@ -128,7 +130,7 @@ func (w *world) prepare(ctx context.Context) error {
 	if w.pprof, err = process.FreeAddress(); err != nil {
 		return err
 	}
-	env := append(os.Environ(), "RECONCILE_INTERVAL="+interval.String(), "PPROF_BIND_ADDRESS="+w.pprof)
+	env := append(os.Environ(), append(w.settings, "RECONCILE_INTERVAL="+interval.String(), "PPROF_BIND_ADDRESS="+w.pprof)...)
 	if w.spec, err = provider.Spec(path, w.Kubeconfig, env); err != nil {
 		return err
 	}

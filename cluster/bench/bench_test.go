@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestParseUsage(t *testing.T) {
+	stat := "4711 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 9 0 100 200 300"
+	status := "Name:\ta\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n"
+	got, err := parseUsage(stat, status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (usage{cpu: 2 * time.Second, resident: 1 << 20, peak: 2 << 20}); got != want {
+		t.Errorf("want %+v, got %+v", want, got)
+	}
+	for _, broken := range []string{"", "1 (a) S 1", "1 (a) S 1 2 3 4 5 6 7 8 9 10 x 50"} {
+		if _, err := parseUsage(broken, status); err == nil {
+			t.Errorf("%q: want an error", broken)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	hundred := []time.Duration{}
+	for i := range 100 {
+		hundred = append(hundred, time.Duration(100-i))
+	}
+	cases := map[string]struct {
+		reason  string
+		all     []time.Duration
+		percent int
+		want    time.Duration
+	}{
+		"None":   {reason: "Nothing took no time.", percent: 99},
+		"One":    {reason: "Of one it is that.", all: []time.Duration{7}, percent: 50, want: 7},
+		"Median": {reason: "Half of them are not longer.", all: hundred, percent: 50, want: 50},
+		"High":   {reason: "All but one in a hundred are not longer.", all: hundred, percent: 99, want: 99},
+		"Few":    {reason: "Of a few it is the longest.", all: []time.Duration{3, 1, 2}, percent: 99, want: 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := percentile(tc.all, tc.percent); got != tc.want {
+				t.Errorf("\n%s\npercentile(): want %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestReplace(t *testing.T) {
+	document := "before\n<!-- bench:a -->\nold\n<!-- /bench:a -->\nafter\n<!-- bench:b -->\n<!-- /bench:b -->\n"
+	results := table{name: "a", rows: [][]string{{"N", "bound"}, {"1,000", "≤ 80"}}}
+	got, err := replace([]byte(document), results, "Here.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "before\n<!-- bench:a -->\n| N     | bound |\n|-------|-------|\n| 1,000 | ≤ 80  |\n\nHere.\n<!-- /bench:a -->\nafter\n" +
+		"<!-- bench:b -->\n<!-- /bench:b -->\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	again, err := replace(got, results, "Here.")
+	if err != nil || string(again) != want {
+		t.Errorf("the second time nothing changes, got %v:\n%s", err, again)
+	}
+	if _, err := replace([]byte(document), table{name: "c"}, ""); err == nil {
+		t.Error("want an error where there is no place for the table")
+	}
+}
+
+func TestLooks(t *testing.T) {
+	name := "proxmox_operator_reconciliation_duration_seconds"
+	for line, want := range map[string]float64{
+		name + `_count{controller="managed/machine.proxmox.m.vitistack.io"} 42`:    42,
+		name + `_count{controller="managed/proxmoxnode.proxmox.vitistack.io"} 42`:  0,
+		name + `_sum{controller="managed/machine.proxmox.m.vitistack.io"} 42`:      0,
+		`other_count{controller="managed/machine.proxmox.m.vitistack.io"} 42`:      0,
+		name + `_count{controller="managed/machine.proxmox.vitistack.io"} 1.2e+03`: 1200,
+	} {
+		if got := looks(line); got != want {
+			t.Errorf("%s: want %v, got %v", line, want, got)
+		}
+	}
+}
+
+func TestScenario(t *testing.T) {
+	var got struct {
+		Guests []struct {
+			VMID, Count int
+			Running     bool
+		}
+	}
+	if err := yaml.Unmarshal(newCluster(100).scenario(), &got); err != nil {
+		t.Fatal(err)
+	}
+	type guests = struct {
+		VMID, Count int
+		Running     bool
+	}
+	want := []guests{{VMID: 9000}, {VMID: 10_000, Count: 90, Running: true}, {VMID: 10_090, Count: 10}}
+	if diff := cmp.Diff(want, got.Guests); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if err := yaml.Unmarshal(newCluster(0).scenario(), &got); err != nil || len(got.Guests) != 1 {
+		t.Errorf("without Machines there is the template alone, got %v, %v", got.Guests, err)
+	}
+}
+
+// TestPlan sees that each change is made to a VM of its own, which runs or not as the change wants it.
+func TestPlan(t *testing.T) {
+	incidents := plan(newCluster(40), 5)
+	seen, sorts := map[string]bool{}, map[string]int{}
+	for _, i := range incidents {
+		if seen[i.vmid] || (i.stopped != (i.vmid >= "10036")) {
+			t.Errorf("%s of VM %s: want one that no other change is made to, and that runs or not as it must", i.name, i.vmid)
+		}
+		seen[i.vmid] = true
+		sorts[i.name]++
+	}
+	want := map[string]int{"options, PUT config": 5, "options, POST config": 5, "stop": 5, "deletion": 4, "migration": 5}
+	if diff := cmp.Diff(want, sorts); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestFind(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	log := []request{
+		{Number: 1, Time: at(1), Method: "PUT", Path: "/nodes/n/qemu/100/config"},
+		{Number: 2, Time: at(20), Method: "GET", Path: "/nodes/n/qemu/100/config"},
+		{Number: 3, Time: at(21), Method: "PUT", Path: "/nodes/n/qemu/101/config"},
+		{Number: 4, Time: at(25), Method: "PUT", Path: "/nodes/n/qemu/100/config"},
+	}
+	taken := map[int]bool{}
+	first := &incident{change: change{answer: writes("/config")}, vmid: "100", done: at(10)}
+	first.find(nil, log, taken)
+	if first.took() != 15*time.Second {
+		t.Errorf("want the first write to the VM after the change, got %s", first.took())
+	}
+	second := &incident{change: change{answer: writes("/config")}, vmid: "100", done: at(10)}
+	second.find(nil, log, taken)
+	if !second.noticed.IsZero() {
+		t.Error("one request answers one change")
+	}
+}
