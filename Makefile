@@ -41,7 +41,7 @@ GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz bench e2e generate check-generate lint build image xpkg publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz bench e2e generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -135,8 +135,11 @@ build: ## Build bin/provider and bin/pve-simulator. VERSION=v1.2.3 sets what the
 image: xpkg-program ## Build the provider's container image for amd64 and arm64 in _output/image. Needs no Docker.
 	@$(PACK) image $(PACK_FLAGS)
 
-xpkg: xpkg-program ## Build the image and the Crossplane package around it in _output/: OCI layouts and .xpkg files.
+xpkg: xpkg-program configuration ## Build the image and the Crossplane packages in _output/: OCI layouts and .xpkg files.
 	@$(PACK) package $(PACK_FLAGS)
+
+configuration: xpkg-program ## Build the Crossplane package of examples/composition in _output/, which takes a second.
+	@$(PACK) configuration $(PACK_FLAGS)
 
 publish: xpkg-program ## Push what make xpkg built. REGISTRY=host/org and TAG=v1.2.3 say where.
 	@$(if $(REGISTRY),,echo 'REGISTRY=host/org is missing' >&2; exit 1;) $(if $(TAG),,echo 'TAG=v1.2.3 is missing' >&2; exit 1;) \

@@ -48,6 +48,7 @@ type folder struct {
 
 func (f folder) image() string           { return filepath.Join(f.Output, "image") }
 func (f folder) bundle() string          { return filepath.Join(f.Output, "package") }
+func (f folder) configuration() string   { return filepath.Join(f.Output, "configuration") }
 func (f folder) sbom(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".cdx.json") }
 
 // build is what both the image and the package are made of.

@@ -28,9 +28,10 @@ import (
 )
 
 type cli struct {
-	Image   imageCommand   `cmd:"" help:"Build the provider's image for all architectures."`
-	Package packageCommand `cmd:"" help:"Build the provider's package, which embeds the image."`
-	Publish publishCommand `cmd:"" help:"Push the image and the package that were built to a registry."`
+	Image         imageCommand         `cmd:"" help:"Build the provider's image for all architectures."`
+	Package       packageCommand       `cmd:"" help:"Build the provider's package, which embeds the image."`
+	Configuration configurationCommand `cmd:"" help:"Build the package of definitions and Compositions."`
+	Publish       publishCommand       `cmd:"" help:"Push the image and the packages that were built to a registry."`
 }
 
 func main() {

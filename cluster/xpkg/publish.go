@@ -42,16 +42,23 @@ func (c publishCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	for repository, dir := range map[string]string{packageName: c.bundle(), packageName + "-controller": c.image()} {
-		index, err := store.Open(dir)
-		if err != nil {
-			return fmt.Errorf("cannot publish what is not built: %w", err)
-		}
-		pushed, err := store.Push(ctx, strings.TrimSuffix(c.Registry, "/")+"/"+repository+":"+c.Tag, index, attachments)
-		if err != nil {
+		if err := c.push(ctx, out, repository, dir, attachments); err != nil {
 			return err
 		}
-		fmt.Fprintln(out, pushed)
 	}
+	return c.push(ctx, out, configurationName, c.configuration(), nil)
+}
+
+func (c publishCommand) push(ctx context.Context, out output, repository, dir string, attachments []store.Attachment) error {
+	index, err := store.Open(dir)
+	if err != nil {
+		return fmt.Errorf("cannot publish what is not built: %w", err)
+	}
+	pushed, err := store.Push(ctx, strings.TrimSuffix(c.Registry, "/")+"/"+repository+":"+c.Tag, index, attachments)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, pushed)
 	return nil
 }
 

@@ -163,9 +163,9 @@ func label(img v1.Image, labels map[string]string) (v1.Image, error) {
 }
 
 // Empty is the image under a package that runs nothing, like a Configuration.
-func Empty(built time.Time) (v1.Image, error) {
+func Empty(arch string, built time.Time) (v1.Image, error) {
 	img := mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1)
-	return mutate.ConfigFile(img, &v1.ConfigFile{OS: "linux", Architecture: "amd64", Created: v1.Time{Time: built}, RootFS: v1.RootFS{Type: "layers"}})
+	return mutate.ConfigFile(img, &v1.ConfigFile{OS: "linux", Architecture: arch, Created: v1.Time{Time: built}, RootFS: v1.RootFS{Type: "layers"}})
 }
 
 // Sorted returns the architectures in the order in which an index lists them.

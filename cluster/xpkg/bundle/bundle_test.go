@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestOntoMarksItsLayersTwice(t *testing.T) {
-	base, err := Empty(built())
+	base, err := Empty("amd64", built())
 	if err != nil {
 		t.Fatal(err)
 	}
