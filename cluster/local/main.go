@@ -30,6 +30,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/vitistack/provider-proxmox/cluster/local/assets"
 	"github.com/vitistack/provider-proxmox/cluster/local/demo"
 	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
@@ -45,9 +46,11 @@ type cli struct {
 }
 
 type (
-	assetsCommand struct{}
-	upCommand     struct{}
-	demoCommand   struct {
+	assetsCommand struct {
+		Crossplane bool `help:"Build the programs of Crossplane too, and print their folders as well."`
+	}
+	upCommand   struct{}
+	demoCommand struct {
 		Once bool `help:"Check the result, delete what was created, check that it is gone, and end."`
 	}
 	runCommand struct {
@@ -70,15 +73,25 @@ func main() {
 	command.FatalIfErrorf(command.Run(repo))
 }
 
-func (assetsCommand) Run(repo repository.Repository) error {
+func (c assetsCommand) Run(repo repository.Repository) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	dir, err := session.Assets(repo).Dir(ctx)
-	if err != nil {
-		return err
+	build := []func() (string, error){func() (string, error) { return session.Assets(repo).Dir(ctx) }}
+	if c.Crossplane {
+		build = append(build,
+			func() (string, error) { return session.CrossplaneAssets(repo).Build(ctx, assets.CrossplaneCore()) },
+			func() (string, error) { return session.FunctionAssets(repo).Build(ctx, assets.PatchAndTransform()) })
 	}
-	_, err = fmt.Fprintln(os.Stdout, dir)
-	return err
+	for _, dir := range build {
+		path, err := dir()
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(os.Stdout, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (upCommand) Run(repo repository.Repository) error {

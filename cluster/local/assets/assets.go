@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package assets provides the control plane's programs: built once from the pinned Go modules and kept,
-// or taken from KUBEBUILDER_ASSETS.
+// Package assets provides the programs of the control plane and of Crossplane: built once from the pinned Go
+// modules and kept, or those of Kubernetes taken from KUBEBUILDER_ASSETS.
 package assets
 
 import (
@@ -27,12 +27,20 @@ import (
 	"path/filepath"
 )
 
-// The programs of the control plane.
+// The programs.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
 	ControllerManager = "kube-controller-manager"
 	Kubectl           = "kubectl"
+	Crossplane        = "crossplane"
+	Function          = "function-patch-and-transform"
+)
+
+// Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
+const (
+	CrossplaneModule = "github.com/crossplane/crossplane/v2"
+	FunctionModule   = "github.com/crossplane-contrib/" + Function
 )
 
 // Paths holds the file of each program.
@@ -59,7 +67,7 @@ func (p Provider) Dir(ctx context.Context) (string, error) {
 	if p.Given != "" {
 		return p.Given, p.checkGiven()
 	}
-	return p.build(ctx, programs())
+	return p.Build(ctx, ControlPlane())
 }
 
 // Paths returns the file of every program. With a given folder, kube-controller-manager, which
@@ -78,7 +86,9 @@ func (p Provider) Paths(ctx context.Context) (Paths, error) {
 		return paths, nil
 	}
 	p.Report.Linef("using etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS=%s, and our own kube-controller-manager", p.Given)
-	own, err := p.build(ctx, []program{controllerManager()})
+	manager := ControlPlane()
+	manager.programs = []program{controllerManager()}
+	own, err := p.Build(ctx, manager)
 	if err != nil {
 		return Paths{}, err
 	}

@@ -74,19 +74,19 @@ func TestReadPins(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := readPins(module(t, tc.goMod))
+			got, err := readPins(module(t, tc.goMod), ControlPlane())
 			if (err != nil) != tc.fails {
 				t.Fatalf("%s: readPins fails with %v", tc.reason, err)
 			}
-			if got.kubernetes != tc.want {
-				t.Errorf("%s: the version is %q, want %q", tc.reason, got.kubernetes, tc.want)
+			if said := strings.Contains(strings.Join(got.stamps, " "), "gitVersion="+tc.want+" "); said == tc.fails {
+				t.Errorf("%s: the stamps are %q, want the version %q", tc.reason, got.stamps, tc.want)
 			}
 		})
 	}
 }
 
 func TestStamps(t *testing.T) {
-	got := strings.Join(pins{kubernetes: "v1.36.3"}.stamps(), "\n")
+	got := strings.Join(ControlPlane().stampsOf("v1.36.3"), "\n")
 	for _, want := range []string{
 		"-X k8s.io/component-base/version.gitVersion=v1.36.3",
 		"-X k8s.io/component-base/version.gitMajor=1",
@@ -100,7 +100,7 @@ func TestStamps(t *testing.T) {
 }
 
 func TestKey(t *testing.T) {
-	base := pins{module: module(t, goMod), goVersion: "go1.26.8", kubernetes: "v1.36.3"}
+	base := pins{module: module(t, goMod), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}
 	want, err := base.key()
 	if err != nil {
 		t.Fatal(err)
@@ -110,10 +110,10 @@ func TestKey(t *testing.T) {
 		pins   pins
 		same   bool
 	}{
-		"Same":       {reason: "the same pins elsewhere have the same key", pins: pins{module: module(t, goMod), goVersion: "go1.26.8", kubernetes: "v1.36.3"}, same: true},
-		"Go":         {reason: "another Go gives other programs", pins: pins{module: base.module, goVersion: "go1.26.9", kubernetes: "v1.36.3"}},
-		"Kubernetes": {reason: "another version is stamped differently", pins: pins{module: base.module, goVersion: "go1.26.8", kubernetes: "v1.36.4"}},
-		"Modules":    {reason: "any change of go.mod counts", pins: pins{module: module(t, goMod+"\n"), goVersion: "go1.26.8", kubernetes: "v1.36.3"}},
+		"Same":       {reason: "the same pins elsewhere have the same key", pins: pins{module: module(t, goMod), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}, same: true},
+		"Go":         {reason: "another Go gives other programs", pins: pins{module: base.module, goVersion: "go1.26.9", stamps: kubernetesStamps("v1.36.3")}},
+		"Kubernetes": {reason: "another version is stamped differently", pins: pins{module: base.module, goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.4")}},
+		"Modules":    {reason: "any change of go.mod counts", pins: pins{module: module(t, goMod+"\n"), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestPathsWithGivenFolder(t *testing.T) {
 // cachedDir is the folder in which a provider looks for what it built.
 func cachedDir(t *testing.T, p Provider) string {
 	t.Helper()
-	pins, err := readPins(p.Module)
+	pins, err := readPins(p.Module, ControlPlane())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestCompile(t *testing.T) {
 			out := t.TempDir()
 			var said bytes.Buffer
 			p := Provider{Module: dir, Report: Reporter{Out: &said}}
-			err := p.compile(t.Context(), out, pins{kubernetes: "v1.36.3"}, w, "(1/1)")
+			err := p.compile(t.Context(), out, pins{stamps: kubernetesStamps("v1.36.3")}, w, "(1/1)")
 			if (err != nil) != (tc.fails != "") || (err != nil && !strings.Contains(err.Error(), tc.fails)) {
 				t.Fatalf("%s: compile fails with %v", tc.reason, err)
 			}

@@ -32,9 +32,9 @@ import (
 // keep is how long programs built from earlier pins stay in the cache.
 const keep = 7 * 24 * time.Hour
 
-// build returns the folder of the current pins' programs, after building those of wanted that it lacks.
-func (p Provider) build(ctx context.Context, wanted []program) (string, error) {
-	pins, err := readPins(p.Module)
+// Build returns the folder of a set's programs as the module pins them, after building those that it lacks.
+func (p Provider) Build(ctx context.Context, set Set) (string, error) {
+	pins, err := readPins(p.Module, set)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the pinned versions: %w", err)
 	}
@@ -43,10 +43,10 @@ func (p Provider) build(ctx context.Context, wanted []program) (string, error) {
 		return "", fmt.Errorf("cannot read the pinned versions: %w", err)
 	}
 	dir := filepath.Join(p.Cache, key)
-	if len(missing(dir, wanted)) == 0 {
+	if len(missing(dir, set.programs)) == 0 {
 		return dir, nil
 	}
-	return dir, p.fill(ctx, dir, pins, wanted)
+	return dir, p.fill(ctx, dir, pins, set)
 }
 
 func missing(dir string, wanted []program) []program {
@@ -59,7 +59,7 @@ func missing(dir string, wanted []program) []program {
 	return out
 }
 
-func (p Provider) fill(ctx context.Context, dir string, pins pins, wanted []program) error {
+func (p Provider) fill(ctx context.Context, dir string, pins pins, set Set) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("cannot create the folder of the control plane: %w", err)
 	}
@@ -70,8 +70,8 @@ func (p Provider) fill(ctx context.Context, dir string, pins pins, wanted []prog
 	defer unlock()
 
 	// Another launcher may have built them while this one waited for the lock.
-	todo := missing(dir, wanted)
-	p.announce(todo)
+	todo := missing(dir, set.programs)
+	p.announce(set.name, todo)
 	for i, w := range todo {
 		if err := p.compile(ctx, dir, pins, w, fmt.Sprintf("(%d/%d)", i+1, len(todo))); err != nil {
 			return err
@@ -81,14 +81,14 @@ func (p Provider) fill(ctx context.Context, dir string, pins pins, wanted []prog
 	return nil
 }
 
-func (p Provider) announce(todo []program) {
+func (p Provider) announce(what string, todo []program) {
 	var cold time.Duration
 	for _, w := range todo {
 		cold += w.cold
 	}
 	if cold > time.Minute {
-		p.Report.Linef("building the control plane from its Go modules: about %.0f minutes on two cores the first time, "+
-			"seconds with a warm Go cache, and never again for these versions", cold.Minutes())
+		p.Report.Linef("building %s from Go modules: about %.0f minutes on two cores the first time, "+
+			"seconds with a warm Go cache, and never again for these versions", what, cold.Minutes())
 	}
 }
 
@@ -123,6 +123,18 @@ func (p Provider) goBuild(ctx context.Context, tmp string, args []string) *exec.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
+}
+
+// Source returns the folder that holds the source of a module that ours requires. It is read-only and may not exist
+// before something of that module has been built.
+func (p Provider) Source(ctx context.Context, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	cmd.Dir, cmd.Env = p.Module, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	output, err := run(cmd)
+	if err != nil || output == "" {
+		return "", fmt.Errorf("cannot find the source of %s: %w\n%s", module, err, output)
+	}
+	return output, nil
 }
 
 func run(cmd *exec.Cmd) (string, error) {

@@ -30,20 +30,44 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// program is one program of the control plane and how long its first build takes on two cores.
+// program is one program of a set and how long its first build takes on two cores.
 type program struct {
 	name string
 	pkg  string
 	cold time.Duration
 }
 
-func programs() []program {
-	return []program{
+// A Set is programs that one module pins and that are of one version.
+type Set struct {
+	name     string
+	programs []program
+	// pin is the module whose required version the programs say they are, by the stamps of the linker.
+	pin    string
+	stamps func(version string) []string
+}
+
+// ControlPlane is Kubernetes, as far as the launcher runs it.
+func ControlPlane() Set {
+	return Set{name: "the control plane", pin: "k8s.io/kubernetes", stamps: kubernetesStamps, programs: []program{
 		{name: Etcd, pkg: "go.etcd.io/etcd/server/v3", cold: 80 * time.Second},
 		{name: APIServer, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", cold: 260 * time.Second},
 		controllerManager(),
 		{name: Kubectl, pkg: "k8s.io/kubernetes/cmd/kubectl", cold: 30 * time.Second},
-	}
+	}}
+}
+
+// CrossplaneCore is Crossplane without any package. It says its version because packages demand one.
+func CrossplaneCore() Set {
+	return Set{name: "Crossplane", pin: CrossplaneModule, stamps: crossplaneStamps, programs: []program{
+		{name: Crossplane, pkg: CrossplaneModule + "/cmd/crossplane", cold: 60 * time.Second},
+	}}
+}
+
+// PatchAndTransform is the function that most Compositions are made of.
+func PatchAndTransform() Set {
+	return Set{name: Function, pin: FunctionModule, programs: []program{
+		{name: Function, pkg: FunctionModule, cold: 110 * time.Second},
+	}}
 }
 
 func controllerManager() program {
@@ -52,12 +76,12 @@ func controllerManager() program {
 
 // pins is what decides the content of the programs.
 type pins struct {
-	module     string
-	goVersion  string
-	kubernetes string
+	module    string
+	goVersion string
+	stamps    []string
 }
 
-func readPins(module string) (pins, error) {
+func readPins(module string, set Set) (pins, error) {
 	path := filepath.Join(module, "go.mod")
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -68,26 +92,37 @@ func readPins(module string) (pins, error) {
 		return pins{}, err
 	}
 	for _, r := range f.Require {
-		if r.Mod.Path == "k8s.io/kubernetes" {
-			return pins{module: module, goVersion: runtime.Version(), kubernetes: r.Mod.Version}, nil
+		if r.Mod.Path == set.pin {
+			return pins{module: module, goVersion: runtime.Version(), stamps: set.stampsOf(r.Mod.Version)}, nil
 		}
 	}
-	return pins{}, fmt.Errorf("cannot find k8s.io/kubernetes among the requirements of %q", path)
+	return pins{}, fmt.Errorf("cannot find %s among the requirements of %q", set.pin, path)
 }
 
 // flags are the arguments of go build, the same for every program, so that they share the build cache.
 func (p pins) flags() []string {
-	return []string{"-buildvcs=false", "-trimpath", "-ldflags=-s -w " + strings.Join(p.stamps(), " ")}
+	return []string{"-buildvcs=false", "-trimpath", "-ldflags=-s -w " + strings.Join(p.stamps, " ")}
 }
 
-// stamps make the programs say their version, which Kubernetes' own release sets in the same way.
-func (p pins) stamps() []string {
-	major, rest, _ := strings.Cut(strings.TrimPrefix(p.kubernetes, "v"), ".")
+// stampsOf make the programs say their version, which their own releases set in the same way.
+func (s Set) stampsOf(version string) []string {
+	if s.stamps == nil {
+		return nil
+	}
+	return s.stamps(version)
+}
+
+func crossplaneStamps(version string) []string {
+	return []string{"-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=" + version}
+}
+
+func kubernetesStamps(version string) []string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	var out []string
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		out = append(out,
-			"-X "+pkg+".gitVersion="+p.kubernetes,
+			"-X "+pkg+".gitVersion="+version,
 			"-X "+pkg+".gitMajor="+major,
 			"-X "+pkg+".gitMinor="+minor,
 			"-X "+pkg+".gitTreeState=clean",

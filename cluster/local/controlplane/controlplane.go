@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package controlplane runs a Kubernetes API on loopback: etcd, kube-apiserver, and of
-// kube-controller-manager the controllers without which namespaces would not terminate and owned objects
-// would not be collected.
+// kube-controller-manager the controllers without which namespaces would not terminate, owned objects would
+// not be collected, and roles would not gather those of others.
 package controlplane
 
 import (
@@ -51,12 +51,13 @@ type ControlPlane struct {
 	manager    *process.Process
 	logs       []io.Closer
 	kubeconfig string
+	options    []Option
 }
 
 // Start starts a control plane that listens on free ports of 127.0.0.1 and is administered by the
 // kubeconfig that it writes. Everything it writes, logs included, goes into the folder dir.
-func Start(ctx context.Context, paths assets.Paths, dir string) (*ControlPlane, error) {
-	c := &ControlPlane{kubeconfig: filepath.Join(dir, "kubeconfig")}
+func Start(ctx context.Context, paths assets.Paths, dir string, options ...Option) (*ControlPlane, error) {
+	c := &ControlPlane{kubeconfig: filepath.Join(dir, "kubeconfig"), options: options}
 	if err := c.start(ctx, paths, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot start the control plane: %w", err), c.Stop())
 	}
@@ -109,6 +110,13 @@ func (c *ControlPlane) environment(paths assets.Paths, dir string) (*envtest.Env
 
 	api := &envtest.APIServer{Path: paths.APIServer, CertDir: apiDir, Out: apiLog, Err: apiLog}
 	api.Configure().Set("service-cluster-ip-range", ServiceRange)
+	// Without a default route the server would not find an address by itself. Nobody is told of this one.
+	api.Configure().Set("advertise-address", "127.0.0.1").Set("endpoint-reconciler-type", "none")
+	for _, option := range c.options {
+		if err := option(api, dir); err != nil {
+			return nil, err
+		}
+	}
 	return &envtest.Environment{
 		ControlPlane: envtest.ControlPlane{
 			APIServer:   api,

@@ -27,7 +27,7 @@ import (
 )
 
 // controllers are the ones that run. The others act on workloads, which nothing here runs.
-const controllers = "garbage-collector-controller,namespace-controller"
+const controllers = "clusterrole-aggregation-controller,garbage-collector-controller,namespace-controller"
 
 func startManager(ctx context.Context, path, kubeconfig, dir string) (*process.Process, error) {
 	port, err := process.FreePort()

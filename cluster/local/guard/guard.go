@@ -50,11 +50,31 @@ type Task func(ctx context.Context, dir string) error
 // 130 when it was interrupted, 1 when it failed. The run folder is created inside runs and its name
 // starts with name; when the task fails or panics, its *.log files stay until the next launch.
 func Run(runs, name string, task Task) int {
+	return guarded(runs, name, task, workerAttributes())
+}
+
+// RunIsolated is Run for a task that shall see no network interface but a loopback of its own, which nobody else
+// sees. It needs Linux and the rights of root.
+func RunIsolated(runs, name string, task Task) int {
+	attributes := workerAttributes()
+	if err := isolate(attributes); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	return guarded(runs, name, func(ctx context.Context, dir string) error {
+		if err := startLoopback(); err != nil {
+			return fmt.Errorf("cannot start the loopback interface: %w", err)
+		}
+		return task(ctx, dir)
+	}, attributes)
+}
+
+func guarded(runs, name string, task Task, attributes *syscall.SysProcAttr) int {
 	if dir := os.Getenv(dirVariable); dir != "" {
 		_ = os.Unsetenv(dirVariable)
 		return work(dir, task)
 	}
-	code, err := stand(runs, name)
+	code, err := stand(runs, name, attributes)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
@@ -100,7 +120,7 @@ func watchSignals(interrupt context.CancelCauseFunc) {
 }
 
 // stand starts the worker, waits for it and cleans up.
-func stand(runs, name string) (int, error) {
+func stand(runs, name string, attributes *syscall.SysProcAttr) (int, error) {
 	// The worker is told when the thread that started it dies: it must be one that lives on.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -113,7 +133,7 @@ func stand(runs, name string) (int, error) {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
 	adopt()
 
-	code, err := supervise(dir.path, signals)
+	code, err := supervise(dir.path, attributes, signals)
 	sweep()
 	if code != 0 && code != codeInterrupted {
 		dir.keepLogs()
@@ -125,8 +145,8 @@ func stand(runs, name string) (int, error) {
 }
 
 // supervise runs the worker and hands the signals of this process on to it.
-func supervise(dir string, signals <-chan os.Signal) (int, error) {
-	worker, err := startWorker(dir)
+func supervise(dir string, attributes *syscall.SysProcAttr, signals <-chan os.Signal) (int, error) {
+	worker, err := startWorker(dir, attributes)
 	if err != nil {
 		return 1, fmt.Errorf("cannot start the launcher: %w", err)
 	}
@@ -143,7 +163,7 @@ func supervise(dir string, signals <-chan os.Signal) (int, error) {
 	}
 }
 
-func startWorker(dir string) (*exec.Cmd, error) {
+func startWorker(dir string, attributes *syscall.SysProcAttr) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -151,7 +171,7 @@ func startWorker(dir string) (*exec.Cmd, error) {
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Env = append(os.Environ(), dirVariable+"="+dir)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = workerAttributes()
+	cmd.SysProcAttr = attributes
 	return cmd, cmd.Start()
 }
 

@@ -42,6 +42,30 @@ func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
+// isolate has the worker start in a network namespace of its own.
+func isolate(attributes *syscall.SysProcAttr) error {
+	attributes.Cloneflags |= syscall.CLONE_NEWNET
+	return nil
+}
+
+// startLoopback switches the loopback interface on, which is off in a new network namespace.
+func startLoopback() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(socket) //nolint:errcheck // Only asked.
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(socket, unix.SIOCGIFFLAGS, lo); err != nil {
+		return err
+	}
+	lo.SetUint16(lo.Uint16() | unix.IFF_UP)
+	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, lo)
+}
+
 // sweep ends every descendant that is left and returns when there is none.
 func sweep() {
 	deadline := time.Now().Add(patience)

@@ -18,7 +18,10 @@ limitations under the License.
 
 package guard
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // adopt does nothing: only Linux lets a process adopt the descendants of its children.
 func adopt() {}
@@ -28,6 +31,12 @@ func adopt() {}
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
+
+// isolate fails: only Linux has network namespaces.
+func isolate(*syscall.SysProcAttr) error { return errors.New("cannot isolate a task: it needs Linux") }
+
+// startLoopback does nothing: no task is isolated here.
+func startLoopback() error { return nil }
 
 // sweep does nothing: here the worker alone stops what it started.
 func sweep() {}

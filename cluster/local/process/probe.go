@@ -54,6 +54,18 @@ func HTTP(url string) Probe {
 	}
 }
 
+// TCP returns a probe that is satisfied when something listens at an address.
+func TCP(address string) Probe {
+	return func(ctx context.Context) error {
+		dialer := net.Dialer{Timeout: 2 * time.Second}
+		connection, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}
+}
+
 // Ports are taken from this range. It lies below those that systems give to outgoing connections, one of
 // which could otherwise take a port between its choice and its use.
 const (

@@ -47,6 +47,11 @@ type Spec struct {
 	Args []string
 	// Env is its whole environment, as KEY=value.
 	Env []string
+	// Root is the folder that is the program's root directory, in which Path lies too. Empty means the machine's; any
+	// other needs the rights of root.
+	Root string
+	// User is the number of the user and of the group that the program runs as. 0 means those of this process.
+	User uint32
 	// Log is the file that receives its standard output and standard error.
 	Log string
 	// Ready says when it serves. A nil Ready means at once.
@@ -90,6 +95,7 @@ func launch(spec Spec) (*Process, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = spec.Env, log, log
 	// A group of its own: Ctrl-C in the terminal must reach the launcher alone, which stops the rest in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	confine(cmd, spec)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -100,6 +106,16 @@ func launch(spec Spec) (*Process, error) {
 		close(p.exited)
 	}()
 	return p, nil
+}
+
+// confine has a program see nothing but its root directory, and be nobody but its user.
+func confine(cmd *exec.Cmd, spec Spec) {
+	if spec.Root != "" {
+		cmd.SysProcAttr.Chroot, cmd.Dir = spec.Root, "/"
+	}
+	if spec.User != 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: spec.User, Gid: spec.User}
+	}
 }
 
 func (p *Process) waitReady(ctx context.Context) error {
@@ -137,6 +153,16 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Exited is closed when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Failure says how the program failed: nil if it runs, or ended with exit status 0.
+func (p *Process) Failure() error {
+	select {
+	case <-p.exited:
+		return p.err
+	default:
+		return nil
+	}
+}
 
 // Err says how the program ended. It is nil as long as the program runs.
 func (p *Process) Err() error {

@@ -63,6 +63,18 @@ func (r Repository) Cache() string { return filepath.Join(r.root, ".cache") }
 // ControlPlaneCache is the folder of the control plane's binaries, one folder per set of pins.
 func (r Repository) ControlPlaneCache() string { return filepath.Join(r.Cache(), "controlplane") }
 
+// CrossplaneModule is the folder of the Go module that pins Crossplane.
+func (r Repository) CrossplaneModule() string { return filepath.Join(r.Module(), "crossplane") }
+
+// FunctionModule is the folder of the Go module that pins the function of Compositions.
+func (r Repository) FunctionModule() string { return filepath.Join(r.CrossplaneModule(), "function") }
+
+// CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
+func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }
+
+// FunctionCache is the folder of the function's program, one folder per set of pins.
+func (r Repository) FunctionCache() string { return filepath.Join(r.Cache(), "function") }
+
 // Runs is the folder that holds one folder for each running launcher.
 func (r Repository) Runs() string { return filepath.Join(r.Cache(), "run") }
 

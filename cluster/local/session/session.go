@@ -81,14 +81,24 @@ func Assets(repo repository.Repository) assets.Provider {
 	}
 }
 
+// CrossplaneAssets returns the provider of the programs of Crossplane, which reports on standard error.
+func CrossplaneAssets(repo repository.Repository) assets.Provider {
+	return assets.Provider{Module: repo.CrossplaneModule(), Cache: repo.CrossplaneCache(), Report: Assets(repo).Report}
+}
+
+// FunctionAssets returns the provider of the program of the function of Compositions.
+func FunctionAssets(repo repository.Repository) assets.Provider {
+	return assets.Provider{Module: repo.FunctionModule(), Cache: repo.FunctionCache(), Report: Assets(repo).Report}
+}
+
 // StartControlPlane builds the control plane if need be, starts it and connects the session to it.
-func (s *Session) StartControlPlane(ctx context.Context) error {
+func (s *Session) StartControlPlane(ctx context.Context, options ...controlplane.Option) error {
 	s.Console.Stepf("control plane: starting etcd, kube-apiserver and kube-controller-manager on 127.0.0.1")
 	paths, err := s.assets.Paths(ctx)
 	if err != nil {
 		return err
 	}
-	plane, err := controlplane.Start(ctx, paths, s.Dir)
+	plane, err := controlplane.Start(ctx, paths, s.Dir, options...)
 	if err != nil {
 		return err
 	}
