@@ -41,7 +41,7 @@ GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz bench e2e generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -85,6 +85,17 @@ ifneq ($(wildcard cluster/e2e),)
 	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./e2e/...
 endif
 
+e2e-crossplane: build launcher e2e-packages $(HELM) ## Install, use, upgrade and uninstall the package with the real Crossplane. Needs Linux and root.
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets --crossplane | head -1)" && export KUBEBUILDER_ASSETS && \
+	set -x && cd cluster/crossplane && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./...
+
+# Two versions of the package, for this machine alone.
+e2e-packages: xpkg-program
+	@for version in v0.0.1 v0.0.2; do \
+		$(MAKE) --no-print-directory xpkg VERSION=$$version \
+			PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/.cache/packages/$$version" >/dev/null || exit 1; \
+	done
+
 test-ui: build ## Test the simulator's page in a Chromium; without one, Debian's is fetched into .cache/.
 	@CHROMIUM="$$(hack/chromium)" && export CHROMIUM && \
 	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 $(ARGS) ./ui/...
@@ -105,7 +116,7 @@ test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings: 
 	for target in FuzzNIC FuzzDisk FuzzSize; do fuzz $$target $(or $(FUZZTIME),10s); done
 
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
-	@status=0; for module in . cluster cluster/xpkg; do \
+	@status=0; for module in . cluster cluster/crossplane cluster/xpkg; do \
 		echo "linting the module in $$module" >&2; \
 		(cd $$module && GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
@@ -136,10 +147,10 @@ image: xpkg-program ## Build the provider's container image for amd64 and arm64 
 	@$(PACK) image $(PACK_FLAGS)
 
 xpkg: xpkg-program configuration ## Build the image and the Crossplane packages in _output/: OCI layouts and .xpkg files.
-	@$(PACK) package $(PACK_FLAGS)
+	@$(PACK) package $(PACK_FLAGS) $(PACK_ARGS)
 
 configuration: xpkg-program ## Build the Crossplane package of examples/composition in _output/, which takes a second.
-	@$(PACK) configuration $(PACK_FLAGS)
+	@$(PACK) configuration $(PACK_FLAGS) $(PACK_ARGS)
 
 publish: xpkg-program ## Push what make xpkg built. REGISTRY=host/org and TAG=v1.2.3 say where.
 	@$(if $(REGISTRY),,echo 'REGISTRY=host/org is missing' >&2; exit 1;) $(if $(TAG),,echo 'TAG=v1.2.3 is missing' >&2; exit 1;) \

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package crossplane tests the provider's package as a platform team meets it: installed, used, upgraded and uninstalled
+// by the real Crossplane, with the program of the package's image doing the work.
+package crossplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/guard"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+)
+
+// What TestMain hands to the tests: a context that ends when the run is interrupted, the folder that the run
+// writes into, and the checkout.
+var (
+	runContext context.Context       //nolint:gochecknoglobals // Nothing else reaches tests from TestMain.
+	runDir     string                //nolint:gochecknoglobals // See above.
+	checkout   repository.Repository //nolint:gochecknoglobals // See above.
+)
+
+// TestMain runs the tests under a guard, in a network of their own: some programs listen on every address and on fixed
+// ports. Without the rights that it takes, the tests are skipped.
+func TestMain(m *testing.M) {
+	// What the Kubernetes libraries log is of no use; errors are returned.
+	klog.SetLogger(logr.Discard())
+	ctrllog.SetLogger(logr.Discard())
+	if os.Geteuid() != 0 {
+		os.Exit(m.Run())
+	}
+	var err error
+	if checkout, err = repository.Find("."); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+	os.Exit(guard.RunIsolated(checkout.Runs(), "crossplane", func(ctx context.Context, dir string) error {
+		runContext, runDir = ctx, dir //nolint:fatcontext // It is set once.
+		if m.Run() != 0 {
+			return errors.New("a test with Crossplane failed")
+		}
+		return nil
+	}))
+}
+
+// TestCrossplane goes through the steps in their order, since all share one stack.
+func TestCrossplane(t *testing.T) {
+	s := start(t)
+	t.Run("Install", s.testInstall)
+	t.Run("Activation", s.testActivation)
+	t.Run("Machines", s.testMachines)
+	t.Run("Composition", s.testComposition)
+	t.Run("Rights", s.testRights)
+}

@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/cluster/crossplane/stack"
+	"github.com/vitistack/provider-proxmox/cluster/local/controlplane"
+)
+
+const (
+	packageName = "vitistack/provider-proxmox"
+	release     = "provider-proxmox"
+	// The versions of the package that make e2e-crossplane builds.
+	older, newer = "v0.0.1", "v0.0.2"
+)
+
+// kinds are the managed kinds of a group, as the names of their definitions begin.
+func kinds() []string { return []string{"machines", "proxmoxclusters", "proxmoxnodes"} }
+
+// testInstall installs the package by the chart and sees that Crossplane runs it, that no managed kind is served before
+// it is activated, and that the provider waits for them.
+func (s *suite) testInstall(t *testing.T) {
+	for _, version := range []string{older, newer} {
+		dir := filepath.Join(checkout.Cache(), "packages", version, "package")
+		if err := s.PushLayout(s.ctx, packageName, version, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.install(t, older)
+	for _, name := range definitions() {
+		s.until(t, func() string { return s.isInactive(name) })
+		if err := s.Kube.Get(s.ctx, client.ObjectKey{Name: name}, object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)); client.IgnoreNotFound(err) != nil || err == nil {
+			t.Errorf("%s is served before it is activated (%v)", name, err)
+		}
+	}
+	if log := s.providerLog(t); !strings.Contains(log, `"version":"`+older+`"`) {
+		t.Errorf("the program of the package does not say that it is %s:\n%s", older, log)
+	}
+}
+
+// install installs a version of the package, or replaces the installed one, and waits until Crossplane calls it healthy.
+func (s *suite) install(t *testing.T, version string) {
+	t.Helper()
+	manifests, err := s.Template(s.ctx, release, checkout.Resolve("cluster/charts/provider-proxmox"),
+		"crossplane.enabled=true", "crossplane.package.tag="+version, "provider.logLevel=debug", "provider.reconcileInterval=10s",
+		// The RBAC manager has the usual one, and all Pods share one network here.
+		"provider.extraEnv[0].name=METRICS_BIND_ADDRESS", "provider.extraEnv[0].value=:8090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ApplyText(s.ctx, manifests); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, func() string {
+		if got := s.deployed(); !strings.HasSuffix(got, version) {
+			return fmt.Sprintf("the Deployment of %s is not there, that of %q is", version, got)
+		}
+		return ""
+	})
+	s.untilTrue(t, []*unstructured.Unstructured{s.theProvider()}, "Installed", "Healthy")
+}
+
+func (s *suite) theProvider() *unstructured.Unstructured {
+	return object("pkg.crossplane.io/v1", "Provider", release)
+}
+
+// deployed is the package of the active revision of the provider.
+func (s *suite) deployed() string {
+	for _, r := range s.revisions() {
+		if state, _, _ := unstructured.NestedString(r.Object, "spec", "desiredState"); state == "Active" {
+			image, _, _ := unstructured.NestedString(r.Object, "spec", "image")
+			return image
+		}
+	}
+	return ""
+}
+
+func (s *suite) revisions() []unstructured.Unstructured {
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("pkg.crossplane.io/v1")
+	list.SetKind("ProviderRevisionList")
+	if err := s.Kube.List(s.ctx, list, client.MatchingLabels{"pkg.crossplane.io/package": release}); err != nil {
+		return nil
+	}
+	return list.Items
+}
+
+// activeRevision is the name of the active revision, of its Deployment and of its ServiceAccount.
+func (s *suite) activeRevision(t *testing.T) string {
+	t.Helper()
+	for _, r := range s.revisions() {
+		if state, _, _ := unstructured.NestedString(r.Object, "spec", "desiredState"); state == "Active" {
+			return r.GetName()
+		}
+	}
+	t.Fatal("no revision of the provider is active")
+	return ""
+}
+
+// providerLog is what the provider has logged since its revision was first active.
+func (s *suite) providerLog(t *testing.T) string {
+	t.Helper()
+	return s.podLog(t, s.activeRevision(t)+"-package-runtime")
+}
+
+func definitions() []string {
+	var names []string
+	for _, group := range []string{"proxmox.vitistack.io", "proxmox.m.vitistack.io"} {
+		for _, kind := range kinds() {
+			names = append(names, kind+"."+group)
+		}
+	}
+	return names
+}
+
+func (s *suite) isInactive(name string) string {
+	definition := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceDefinition", name)
+	if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(definition), definition); err != nil {
+		return err.Error()
+	}
+	if state, _, _ := unstructured.NestedString(definition.Object, "spec", "state"); state != "Inactive" {
+		return fmt.Sprintf("%s is %q, want it inactive", name, state)
+	}
+	return ""
+}
+
+// activate activates managed kinds by their names, in which * stands for anything, and waits until they are served.
+func (s *suite) activate(t *testing.T, policy string, wanted []string, names ...any) {
+	t.Helper()
+	p := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceActivationPolicy", policy)
+	p.Object["spec"] = map[string]any{"activate": names}
+	if err := s.Kube.Apply(s.ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	var definitions []*unstructured.Unstructured
+	for _, name := range wanted {
+		definitions = append(definitions, object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name))
+	}
+	s.untilTrue(t, definitions, "Established")
+}
+
+// testActivation activates one kind, which the running provider then serves, and later the others.
+func (s *suite) testActivation(t *testing.T) {
+	const machines = "machines.proxmox.m.vitistack.io"
+	revision := s.activeRevision(t)
+	if err := s.connect(); err != nil {
+		t.Fatal(err)
+	}
+	s.activate(t, "machines", []string{machines}, machines)
+	objs := read(t, "examples/quickstart/01-web.yaml")
+	s.kubectl(t, "apply", "-f", "examples/quickstart/01-web.yaml")
+	s.untilTrue(t, objs, "Ready", "Synced")
+	for _, name := range definitions() {
+		if name == machines {
+			continue
+		}
+		if missing := s.isInactive(name); missing != "" {
+			t.Error(missing)
+		}
+	}
+	s.activate(t, "proxmox", definitions(), "*.proxmox.vitistack.io", "*.proxmox.m.vitistack.io")
+	if got := s.activeRevision(t); got != revision {
+		t.Errorf("revision %q has become %q", revision, got)
+	}
+}
+
+// connect creates the provider's configurations.
+func (s *suite) connect() error {
+	objs, err := s.Connection.Objects()
+	if err != nil {
+		return err
+	}
+	return s.Kube.ApplyAll(s.ctx, objs)
+}
+
+// testRights sees that what Crossplane permits the provider is all that it asks for.
+func (s *suite) testRights(t *testing.T) {
+	denials, err := controlplane.Denials(s.Dir, stack.Namespace, s.activeRevision(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(denials) > 0 {
+		t.Errorf("the API server denies the provider:\n%s", strings.Join(denials, "\n"))
+	}
+	account := &corev1.ServiceAccount{}
+	if err := s.Kube.Get(s.ctx, client.ObjectKey{Namespace: stack.Namespace, Name: s.activeRevision(t)}, account); err != nil {
+		t.Errorf("the provider does not run as the account of its revision: %v", err)
+	}
+	if i := slices.IndexFunc(strings.Split(s.providerLog(t), "\n"), func(line string) bool { return strings.Contains(line, "forbidden") }); i >= 0 {
+		t.Errorf("the provider logs a denial:\n%s", strings.Split(s.providerLog(t), "\n")[i])
+	}
+}

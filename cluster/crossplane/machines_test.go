@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// testMachines has the provider make VMs of both scopes.
+func (s *suite) testMachines(t *testing.T) {
+	s.untilTrue(t, s.apply(t, "examples/quickstart"), "Ready", "Synced")
+}
+
+// vms are the simulated cluster's VMs, with their whole configuration.
+func (s *suite) vms(t *testing.T) map[string]string {
+	t.Helper()
+	vms, err := s.Simulator.VMs(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]string{}
+	for id, vm := range vms {
+		var answer struct{ Data json.RawMessage }
+		if err := s.Simulator.Get(s.ctx, fmt.Sprintf("/nodes/%s/qemu/%d/config", vm.Node, id), &answer); err != nil {
+			t.Fatal(err)
+		}
+		held[fmt.Sprintf("VM %d on %s", id, vm.Node)] = string(answer.Data)
+	}
+	return held
+}
+
+// vmNames are the simulated cluster's VMs.
+func (s *suite) vmNames(t *testing.T) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(s.vms(t)))
+}
+
+// untilVMs waits until there are the VMs that there were before, and no others.
+func (s *suite) untilVMs(t *testing.T, before []string) {
+	t.Helper()
+	s.until(t, func() string { return cmp.Diff(before, s.vmNames(t)) })
+}

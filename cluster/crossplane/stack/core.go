@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package stack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/kube"
+	"github.com/vitistack/provider-proxmox/cluster/local/session"
+)
+
+// The ports of Crossplane. All Pods share one network here, and a function cannot be told to listen elsewhere than where
+// Crossplane's webhooks would, nor the RBAC manager to leave port 8080.
+const (
+	webhookPort = 9444
+	healthPort  = 8082
+	metricsPort = 8083
+)
+
+// installCore installs Crossplane by its chart. Nothing is activated by default: tests say which kinds are wanted.
+func (s *Stack) installCore(ctx context.Context) error {
+	source, err := session.CrossplaneAssets(s.Repo).Source(ctx, assets.CrossplaneModule)
+	if err != nil {
+		return err
+	}
+	manifests, err := s.Template(ctx, "crossplane", filepath.Join(source, "cluster", "charts", "crossplane"),
+		"image.repository="+s.Registry+"/"+coreImage, "image.tag="+coreTag,
+		"leaderElection=false", "rbacManager.leaderElection=false",
+		fmt.Sprintf("webhooks.port=%d", webhookPort), fmt.Sprintf("readiness.port=%d", healthPort),
+		"metrics.enabled=true", fmt.Sprintf("metrics.port=%d", metricsPort),
+		"provider.defaultActivations=null")
+	if err != nil {
+		return err
+	}
+	// A Service's port is that of its Pod here, since nothing translates.
+	manifests = strings.ReplaceAll(manifests, "port: 9443\n", fmt.Sprintf("port: %d\n", webhookPort))
+	manifests = strings.ReplaceAll(manifests, `value: "9443"`, fmt.Sprintf("value: %q", fmt.Sprint(webhookPort)))
+	namespace := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": Namespace},
+	}}
+	if err := s.Kube.Apply(ctx, namespace); err != nil {
+		return err
+	}
+	if err := s.ApplyText(ctx, manifests); err != nil {
+		return err
+	}
+	if _, err := s.RunKubectl(ctx, "wait", "--namespace", Namespace, "--for=condition=Available", "--timeout=90s", "deployments", "--all"); err != nil {
+		return err
+	}
+	return s.rewriteImages(ctx)
+}
+
+// rewriteImages has Crossplane pull from the registry here what is to come from others.
+func (s *Stack) rewriteImages(ctx context.Context) error {
+	prefix := func(prefix string) map[string]any { return map[string]any{"type": "Prefix", "prefix": prefix} }
+	for name, from := range map[string]string{"crossplane": "xpkg.crossplane.io/", "github": "ghcr.io/"} {
+		config := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "ImageConfig", "metadata": map[string]any{"name": name},
+			"spec": map[string]any{
+				"matchImages":  []any{prefix(from)},
+				"rewriteImage": map[string]any{"prefix": s.Registry + "/"},
+			},
+		}}
+		if err := s.Kube.Apply(ctx, config); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ApplyText applies the objects of a manifest.
+func (s *Stack) ApplyText(ctx context.Context, manifest string) error {
+	file := filepath.Join(s.Dir, "manifest.yaml")
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		return err
+	}
+	objs, err := kube.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return s.Kube.ApplyAll(ctx, objs)
+}
+
+func run(ctx context.Context, program string, args ...string) (string, error) {
+	var out, problems bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, problems.String())
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package stack runs all that a platform team runs: a Kubernetes API, the real Crossplane with its RBAC manager, a
+// registry, and a simulated Proxmox VE; on loopback, without containers.
+package stack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/vitistack/provider-proxmox/cluster/crossplane/pods"
+	"github.com/vitistack/provider-proxmox/cluster/local/controlplane"
+	"github.com/vitistack/provider-proxmox/cluster/local/provider"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/session"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+)
+
+// Namespace is where Crossplane and its packages run.
+const Namespace = provider.SystemNamespace
+
+// Stack is everything that runs. What it starts ends in Close.
+type Stack struct {
+	*session.Session
+
+	// Registry is the address of the registry, HOST:PORT. What has been pushed to it is what Crossplane finds under the
+	// real names of the registries that this machine cannot reach.
+	Registry string
+	// Simulator is the simulated Proxmox VE.
+	Simulator *simulator.Simulator
+	// Connection says how the provider reaches the simulator.
+	Connection provider.Connection
+
+	helm  string
+	names []string
+}
+
+// Options say what a stack is made of.
+type Options struct {
+	// Checkout is where the project lies.
+	Checkout repository.Repository
+	// Dir is the folder for everything that is written. The logs of Pods are DEPLOYMENT-CONTAINER.log.
+	Dir string
+	// Helm is the path of the program that makes objects of charts.
+	Helm string
+	// Scenario is the file that says what the simulated Proxmox VE holds.
+	Scenario string
+	// Names are further names by which Pods reach what listens on this machine.
+	Names []string
+}
+
+// Start starts a stack, and returns a context that ends when ctx does or when one of its programs ends by itself. The
+// stack is to be closed also when Start fails.
+func Start(ctx context.Context, o Options) (*Stack, context.Context, error) {
+	s := &Stack{helm: o.Helm, names: o.Names}
+	s.Session, ctx = session.New(ctx, o.Checkout, o.Dir, os.Stdout)
+	steps := []func(context.Context) error{
+		func(ctx context.Context) error { return s.StartControlPlane(ctx, controlplane.Audited()) },
+		s.startRegistry,
+		func(ctx context.Context) error { return s.startSimulator(ctx, o.Scenario) },
+		s.pushCore,
+		s.pushFunction,
+		s.startPods,
+		s.installCore,
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return s, ctx, err
+		}
+	}
+	s.Console.Stepf("crossplane: ready")
+	return s, ctx, nil
+}
+
+func (s *Stack) startSimulator(ctx context.Context, scenario string) error {
+	var err error
+	if s.Simulator, err = simulator.New(s.Dir); err != nil {
+		return err
+	}
+	path, err := s.Repo.Binary("pve-simulator")
+	if err != nil {
+		return err
+	}
+	if _, err := s.Run(ctx, s.Simulator.Spec(path, scenario)); err != nil {
+		return err
+	}
+	s.Connection, err = s.Simulator.Connection()
+	return err
+}
+
+func (s *Stack) startPods(ctx context.Context) error {
+	runner, err := pods.Start(ctx, pods.Options{
+		Config: s.Kube.Config(), Namespace: Namespace, Dir: filepath.Join(s.Dir, "pods"), Logs: s.Dir, Names: s.names,
+	})
+	if err != nil {
+		return err
+	}
+	s.OnClose("pods", runner.Stop)
+	return nil
+}
+
+// Template returns the manifests that Helm makes of a chart in Crossplane's namespace, each value as NAME=VALUE.
+func (s *Stack) Template(ctx context.Context, release, chart string, values ...string) (string, error) {
+	args := []string{"template", release, chart, "--namespace", Namespace, "--include-crds"}
+	for _, v := range values {
+		args = append(args, "--set", v)
+	}
+	output, err := run(ctx, s.helm, args...)
+	if err != nil {
+		return "", fmt.Errorf("cannot make manifests of chart %q: %w", chart, err)
+	}
+	return output, nil
+}
