@@ -279,22 +279,42 @@ func (w *worker) copyDrives(cl *cloning, p *plan, made *[]string) error {
 				return err
 			}
 		}
-		err := w.do(func(st *State) error {
-			value, err := w.op(st).copyDrive(cl, key, d, p.full[key])
-			if err != nil {
-				return err
-			}
-			*made = append(*made, value.file())
-			p.config[key] = w.s.print(key, value)
-			st.Guests[cl.newID].Config = maps.Clone(p.config)
-			st.Guests[cl.newID].Config["lock"] = "clone"
-			return nil
-		})
+		copied := func() error { return w.copyOne(cl, p, key, made) }
+		var err error
+		if p.full[key] {
+			err = copied()
+		} else {
+			err = w.link(d, copied)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// link makes a linked copy of a drive, for which its storage is locked.
+func (w *worker) link(d drive, fn func() error) error {
+	return w.withStorage(storageOf(d.file()), func() error {
+		if err := w.pauseFor("link"); err != nil {
+			return err
+		}
+		return fn()
+	})
+}
+
+func (w *worker) copyOne(cl *cloning, p *plan, key string, made *[]string) error {
+	return w.do(func(st *State) error {
+		value, err := w.op(st).copyDrive(cl, key, p.drives[key], p.full[key])
+		if err != nil {
+			return err
+		}
+		*made = append(*made, value.file())
+		p.config[key] = w.s.print(key, value)
+		st.Guests[cl.newID].Config = maps.Clone(p.config)
+		st.Guests[cl.newID].Config["lock"] = "clone"
+		return nil
+	})
 }
 
 // copyDrive makes the new VM's copy of a drive.

@@ -18,23 +18,24 @@ package simulator
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
 
-// lockTable holds the locks of guests' configuration files, as flock holds them on a real node.
-type lockTable struct {
+// lockTable holds locks: those of guests' configuration files, as flock holds them on a real node, or those of storages.
+type lockTable[K comparable] struct {
 	mu    sync.Mutex
-	locks map[int]*guestLock
+	locks map[K]*heldLock
 }
 
-type guestLock struct {
+type heldLock struct {
 	exclusive bool
 	shared    int
 	changed   chan struct{}
 }
 
-func newLockTable() *lockTable { return &lockTable{locks: map[int]*guestLock{}} }
+func newLockTable[K comparable]() *lockTable[K] { return &lockTable[K]{locks: map[K]*heldLock{}} }
 
 // lockMode is how a lock is held.
 type lockMode bool
@@ -44,7 +45,7 @@ const (
 	exclusive lockMode = true
 )
 
-func (l *guestLock) take(mode lockMode) bool {
+func (l *heldLock) take(mode lockMode) bool {
 	if l.exclusive || (mode == exclusive && l.shared > 0) {
 		return false
 	}
@@ -57,21 +58,21 @@ func (l *guestLock) take(mode lockMode) bool {
 }
 
 // try takes the lock or returns a channel that closes when somebody releases it.
-func (t *lockTable) try(vmid int, mode lockMode) (bool, <-chan struct{}) {
+func (t *lockTable[K]) try(key K, mode lockMode) (bool, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.locks[vmid]
+	l := t.locks[key]
 	if l == nil {
-		l = &guestLock{changed: make(chan struct{})}
-		t.locks[vmid] = l
+		l = &heldLock{changed: make(chan struct{})}
+		t.locks[key] = l
 	}
 	return l.take(mode), l.changed
 }
 
 // acquire waits for the lock until the deadline or the end of ctx and reports whether it has it.
-func (t *lockTable) acquire(ctx context.Context, vmid int, mode lockMode, deadline <-chan time.Time) bool {
+func (t *lockTable[K]) acquire(ctx context.Context, key K, mode lockMode, deadline <-chan time.Time) bool {
 	for {
-		ok, changed := t.try(vmid, mode)
+		ok, changed := t.try(key, mode)
 		if ok {
 			return true
 		}
@@ -85,10 +86,10 @@ func (t *lockTable) acquire(ctx context.Context, vmid int, mode lockMode, deadli
 	}
 }
 
-func (t *lockTable) release(vmid int, mode lockMode) {
+func (t *lockTable[K]) release(key K, mode lockMode) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.locks[vmid]
+	l := t.locks[key]
 	if mode == exclusive {
 		l.exclusive = false
 	} else {
@@ -97,7 +98,7 @@ func (t *lockTable) release(vmid int, mode lockMode) {
 	close(l.changed)
 	l.changed = make(chan struct{})
 	if !l.exclusive && l.shared == 0 {
-		delete(t.locks, vmid)
+		delete(t.locks, key)
 	}
 }
 
@@ -105,6 +106,8 @@ func (t *lockTable) release(vmid int, mode lockMode) {
 const (
 	configLockWait = 10 * time.Second
 	briefLockWait  = time.Second
+	// storageLockWait is that of pve-storage, for a storage of one node as for a shared one.
+	storageLockWait = 10 * time.Second
 )
 
 // lockTimeout is what a call or task says when it did not get a lock.
@@ -119,4 +122,31 @@ func (s *Server) withLock(ctx context.Context, vmid int, mode lockMode, wait tim
 	}
 	defer s.locks.release(vmid, mode)
 	return fn()
+}
+
+// withStorage runs fn while the storage's lock is held, as PVE::Storage does where it makes a volume from another one: on one node
+// for a storage of its own, in the cluster for a shared one.
+func (w *worker) withStorage(id string, fn func() error) error {
+	key, line := "storage-"+id, fmt.Sprintf("trying to acquire cfs lock 'storage-%s' ...", id)
+	late := die("cfs-lock 'storage-%s' error: got lock request timeout", id)
+	if !w.sharedStorage(id) {
+		key, line = w.task.Node+"/"+key, "trying to acquire lock..."
+		late = die("can't lock file '/var/lock/pve-manager/pve-storage-%s' - got timeout", id)
+	}
+	if ok, _ := w.s.storageLocks.try(key, exclusive); !ok {
+		w.logf("%s", line)
+		if !w.s.storageLocks.acquire(w.ctx, key, exclusive, w.s.clock.After(w.s.lockWait(storageLockWait))) {
+			return late
+		}
+	}
+	defer w.s.storageLocks.release(key, exclusive)
+	return fn()
+}
+
+func (w *worker) sharedStorage(id string) (shared bool) {
+	w.s.update(func(st *State) {
+		s := st.Storages[id]
+		shared = s != nil && s.Shared
+	})
+	return shared
 }

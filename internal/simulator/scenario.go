@@ -41,7 +41,8 @@ type Scenario struct {
 	// StockQEMU means that it lacks Proxmox' patches.
 	StockQEMU bool `json:"stockQEMU,omitempty"`
 	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
-	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "offline" how long a request
+	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "link" that of one which stands on its
+	// template's, for which the storage is locked (no time by default), "offline" how long a request
 	// for a node that is off takes, "ha" how long HA takes to act, "fence" until it is sure that a node is down.
 	Durations map[string]string `json:"durations,omitempty"`
 	Nodes     []ScenarioNode    `json:"nodes"`

@@ -82,10 +82,12 @@ type Server struct {
 	// privileges are what changing a VM's options needs.
 	privileges []optionPrivilege
 	certs      *Certificates
-	locks      *lockTable
-	faults     *faults
-	requests   *requestLog
-	controls   *http.ServeMux
+	locks      *lockTable[int]
+	// storageLocks are the locks of storages: of shared ones by their name, of others by node and name.
+	storageLocks *lockTable[string]
+	faults       *faults
+	requests     *requestLog
+	controls     *http.ServeMux
 	// changes counts what may have changed the state.
 	changes atomic.Uint64
 	// gate is held by requests while they are served, and alone by a reset.
@@ -120,7 +122,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		pace: pace{clock: o.Clock, speed: o.Speed}, facts: facts, options: o, durations: durations(),
-		locks: newLockTable(), faults: newFaults(o.Clock), requests: &requestLog{}, secret: randomBytes(32),
+		locks: newLockTable[int](), storageLocks: newLockTable[string](), faults: newFaults(o.Clock), requests: &requestLog{}, secret: randomBytes(32),
 		privileges: optionPrivileges(), certs: o.Certificates, address: map[string]string{}, tokens: map[string]string{},
 	}
 	s.routes, s.controls = s.table(), s.controlRoutes()

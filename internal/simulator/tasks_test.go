@@ -18,6 +18,7 @@ package simulator
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +184,40 @@ func TestLocks(t *testing.T) {
 	}
 	if exit := clock.ended(t, s, shutdown); exit != "VM quit/powerdown failed - got timeout" {
 		t.Errorf("shutdown of a system that does not listen: %q", exit)
+	}
+}
+
+// TestStorageLocks has linked clones wait for each other's volume.
+func TestStorageLocks(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		storage string
+		want    string
+	}{
+		"Shared": {reason: "Who waits for ten seconds gives up.", storage: "ceph", want: "clone failed: cfs-lock 'storage-ceph' error: got lock request timeout"},
+		"Local": {
+			reason: "So it is with a storage of one node.", storage: "local-lvm",
+			want: "clone failed: can't lock file '/var/lock/pve-manager/pve-storage-local-lvm' - got timeout",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := newHandClock()
+			s := NewTest(t, Options{Speed: 1, Clock: clock})
+			c := connect(t, s)
+			clock.ended(t, s, c.start("POST /nodes/pve1/qemu", "vmid=950", "scsi0="+tc.storage+":1"))
+			clock.ended(t, s, c.start("POST /nodes/pve1/qemu/950/template"))
+			s.Edit(func(*State) { s.durations["link"] = storageLockWait + time.Second })
+			a, b := c.start("POST /nodes/pve1/qemu/950/clone", "newid=3000"), c.start("POST /nodes/pve1/qemu/950/clone", "newid=3001")
+			clock.await(t, 2)
+			clock.advance(s.duration("qmclone"))
+			clock.await(t, 2) // One makes its volume, the other waits for the lock.
+			clock.advance(storageLockWait)
+			got := []string{clock.ended(t, s, a), clock.ended(t, s, b)}
+			slices.Sort(got)
+			if diff := cmp.Diff([]string{"OK", tc.want}, got); diff != "" {
+				t.Errorf("%s -want +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 
