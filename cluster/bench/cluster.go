@@ -21,6 +21,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"text/template"
+	"time"
 )
 
 // The template of clones, and the first VMID of the VMs that are there from the beginning.
@@ -29,6 +30,10 @@ const (
 	templateName = "linux"
 	firstID      = 10_000
 )
+
+// link is how long the storage is locked for the volume of a linked clone. With it ten VMs are cloned, changed and started within
+// about the eight seconds that a real server needs for that.
+const link = 300 * time.Millisecond
 
 // firstNode holds the template.
 const firstNode = "pve1"
@@ -62,7 +67,7 @@ func (c cluster) scenario() []byte {
 	var b bytes.Buffer
 	err := template.Must(template.New("").Parse(clusterTemplate)).Execute(&b, map[string]any{
 		"Running": c.running(), "Stopped": c.stopped(), "First": firstID, "FirstStopped": firstID + c.running(), "Secret": c.secret,
-		"Nodes": []string{firstNode, "pve2", "pve3", "pve4"}, "TemplateID": templateID, "Template": templateName,
+		"Nodes": []string{firstNode, "pve2", "pve3", "pve4"}, "TemplateID": templateID, "Link": link, "Template": templateName,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("cannot execute a constant template: %s", err))
@@ -72,6 +77,8 @@ func (c cluster) scenario() []byte {
 
 const clusterTemplate = `version: "9.2"
 cluster: bench
+durations:
+  link: {{ .Link }}
 nodes:
 {{- range .Nodes }}
   - {name: {{ . }}, cpus: 128, memory: 8T, disk: 1T}

@@ -33,6 +33,10 @@ const floorID = 50_000
 // sharedPoll is how often the plain client looks at the tasks.
 const sharedPoll = 500 * time.Millisecond
 
+// inFlight is how many VMs the plain client makes at once: enough for the storage to be busy with clones all the time, and few enough for
+// none to wait for its lock as long as Proxmox VE lets it, ten seconds.
+const inFlight = 24
+
 // floor makes VMs like the Machines with as few calls as there can be: a clone, the options, the start. The VMIDs are known, no VM
 // is looked at, and one look at the cluster's tasks serves all. It keeps the limit of requests that the provider has.
 func (w *world) floor(ctx context.Context, n int) (birth, error) {
@@ -52,7 +56,7 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 
 	begin := time.Now()
 	each := make([]time.Duration, n)
-	err := parallel(ctx, n, n, func(ctx context.Context, i int) error {
+	err := parallel(ctx, inFlight, n, func(ctx context.Context, i int) error {
 		err := f.make(ctx, floorID+i)
 		each[i] = time.Since(begin)
 		return err

@@ -29,11 +29,12 @@ import (
 // look at all of them once would take many minutes otherwise.
 const manyMachines = 5000
 
-// manyRate is how many that are, and manyReconciles how many reconciles per second the provider may do then: 10,000 Machines that
-// are looked at once a minute are more than its default of 100.
+// manyRate is how many that are. The provider may do more reconciles then, per second and at once: 10,000 Machines that are looked at
+// once a minute are more than its default of 100.
 const (
 	manyRate       = 500
 	manyReconciles = 250
+	manyAtOnce     = 20
 )
 
 // Bounds of a steady state.
@@ -65,7 +66,7 @@ func (b *bench) scale(ctx context.Context) error {
 func (b *bench) at(ctx context.Context, n int, steady, by, start *table) (err error) {
 	c := newCluster(n)
 	if n >= manyMachines {
-		c.rate, c.settings = manyRate, []string{"MAX_RECONCILE_RATE=" + itoa(manyReconciles)}
+		c.rate, c.settings = manyRate, []string{"MAX_RECONCILE_RATE=" + itoa(manyReconciles), "MAX_CONCURRENT_RECONCILES=" + itoa(manyAtOnce)}
 	}
 	w, ctx, err := b.open(ctx, c)
 	if err != nil {

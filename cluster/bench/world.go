@@ -158,9 +158,11 @@ func (w *world) stopProvider() error {
 	return w.provider.Stop()
 }
 
+// patience is how long something may take without any progress: whole rounds of many Machines end at once.
+const patience = 6 * time.Minute
+
 // until waits until nothing is left, for as long as something becomes less; left says what there is.
 func (w *world) until(ctx context.Context, what string, left func() int) error {
-	const patience = 3 * time.Minute
 	before, progress, shown := left(), time.Now(), time.Now()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
