@@ -67,7 +67,7 @@ func (b *bench) open(ctx context.Context, c cluster) (*world, context.Context, e
 	w.Console = b.console
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return w.startSimulator(ctx, c) },
-		w.StartControlPlane, w.InstallCRDs, w.connect, w.prepare,
+		func(ctx context.Context) error { return w.StartControlPlane(ctx) }, w.InstallCRDs, w.connect, w.prepare,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, ctx, errors.Join(err, w.Close())
