@@ -252,8 +252,9 @@ type ProviderLimits struct {
 	ConcurrentTasksPerNode *int32 `json:"concurrentTasksPerNode,omitempty"`
 
 	// ConcurrentClonesPerSource is how many clones of one template or VM this
-	// provider keeps running, 1 to 100. Default: no limit. Proxmox VE clones a
-	// template as often as one likes at a time, and a running VM once.
+	// provider keeps running, 1 to 100. Default: 12. Proxmox VE clones a template
+	// as often as one likes at a time, but makes one volume after the other on a
+	// storage, and who waits ten seconds for that fails; it clones a running VM once.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100

@@ -33,6 +33,7 @@ import (
 const (
 	defaultTimeoutSeconds    = 30
 	defaultRequestsPerSecond = 50
+	defaultClonesPerSource   = 12
 )
 
 // settings of the client that the configuration describes.
@@ -67,7 +68,7 @@ func limits(l *v1alpha1.ProviderLimits) proxmox.Limits {
 		PerSecond:       float64(ptr.Deref(l.RequestsPerSecond, defaultRequestsPerSecond)),
 		Tasks:           int(ptr.Deref(l.ConcurrentTasks, 0)),
 		TasksPerNode:    int(ptr.Deref(l.ConcurrentTasksPerNode, 0)),
-		ClonesPerSource: int(ptr.Deref(l.ConcurrentClonesPerSource, 0)),
+		ClonesPerSource: int(ptr.Deref(l.ConcurrentClonesPerSource, defaultClonesPerSource)),
 	}
 }
 
