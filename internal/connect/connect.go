@@ -186,6 +186,17 @@ func (c *Connector) ConnectTo(ctx context.Context, k Key, spec *v1alpha1.Provide
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: r.path()}, nil
 }
 
+// Open connects to the cluster of a provider configuration by its name.
+func (c *Connector) Open(ctx context.Context, k Key) (*Connection, error) {
+	r := k.reference()
+	spec, err := r.get(ctx, c.kube)
+	if err != nil {
+		return nil, asConfiguration(r.explain(err))
+	}
+	conn, err := c.ConnectTo(ctx, k, spec)
+	return conn, errors.Wrapf(err, "cannot use %s", r)
+}
+
 // share what belongs to the configuration.
 func (c *Connector) share(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	cfg, err := c.settings(ctx, r, spec)

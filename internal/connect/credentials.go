@@ -84,7 +84,13 @@ func (in reader) document(ctx context.Context, o object, key string) (proxmox.Cr
 	if err != nil {
 		return proxmox.Credentials{}, err
 	}
-	where := "key \"" + key + "\" of " + o.String()
+	return ParseCredentials(b, "key \""+key+"\" of "+o.String())
+}
+
+// ParseCredentials reads credentials in any form that a key of a Secret may have
+// them in: a token as PVE writes it, or JSON. Errors name where they are from, and
+// quote nothing of them.
+func ParseCredentials(b []byte, where string) (proxmox.Credentials, error) {
 	b = bytes.TrimSpace(b)
 	if id, secret, ok := splitToken(string(b)); ok {
 		return form{tokenID: id, tokenSecret: secret}.credentials(where)
@@ -93,6 +99,13 @@ func (in reader) document(ctx context.Context, o object, key string) (proxmox.Cr
 	if err != nil {
 		return proxmox.Credentials{}, errors.Errorf("%s %s", where, err)
 	}
+	return formOf(values, where)
+}
+
+// SortCredentials finds credentials among named values, in any form that the keys
+// of a Secret may have them in. Errors name where they are from, and quote nothing
+// of them.
+func SortCredentials(values map[string]string, where string) (proxmox.Credentials, error) {
 	return formOf(values, where)
 }
 

@@ -18,6 +18,10 @@ package machine
 
 import (
 	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -127,4 +131,54 @@ func (w *writer) conformNetwork(n *v1alpha1.MachineNetwork) {
 			w.omit(ipConfigName(n.Name), key, "it needs a static address")
 		}
 	}
+}
+
+// agrees says whether parameters ask for nothing but what the VM is.
+func (w *writer) agrees(p *v1alpha1.MachineParameters) bool {
+	var err error
+	d := desired{MachineParameters: p, identity: identity{UUID: smbiosUUID(w.config)}}
+	if d.devices, err = d.devices.assign(p, w.config); err != nil {
+		return false
+	}
+	return d.difference(w.config).empty() && len(d.refusals(w.config))+len(d.moves(w.config))+len(d.resizes(w.config)) == 0
+}
+
+// accept leaves out what is refused: the field alone if the VM can do without it,
+// otherwise the entry or the list that it is in.
+func (w *writer) accept(refuses func(v1alpha1.MachineParameters) []string) {
+	for {
+		paths := refuses(*w.p)
+		if len(paths) == 0 || !w.leaveOut(paths[0]) {
+			return
+		}
+	}
+}
+
+func (w *writer) leaveOut(path string) bool {
+	for at := path; at != ""; at = parentOf(at) {
+		if p, err := withoutField(w.p, at); err == nil && w.agrees(p) {
+			w.p = p
+			w.omit("forProvider."+at, "", noValue)
+			return true
+		}
+	}
+	return false
+}
+
+// parentOf the path of a field: disks[0].size is in disks[0], and that in disks.
+func parentOf(path string) string {
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}
+
+// withoutField is a copy of parameters that has no value at a path.
+func withoutField(p *v1alpha1.MachineParameters, path string) (*v1alpha1.MachineParameters, error) {
+	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := fieldpath.Pave(tree).DeleteField(path); err != nil {
+		return nil, err
+	}
+	out := &v1alpha1.MachineParameters{}
+	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(tree, out)
 }

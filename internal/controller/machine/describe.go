@@ -62,9 +62,10 @@ type Omission struct {
 	Reason string `json:"reason"`
 }
 
-// Describe a VM. It is an error if no Machine could adopt the VM: if it is a
-// template, is not complete, or has no SMBIOS UUID.
-func Describe(s Subject) (Description, error) {
+// Describe a VM. What refuses says of parameters is left out: paths of fields that
+// admission does not take, such as disks[0].size. It is an error if no Machine could
+// adopt the VM: if it is a template, is not complete, or has no SMBIOS UUID.
+func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Description, error) {
 	v := &vm{Pool: s.Pool, HA: s.HA}
 	v.read(s.Options)
 	switch {
@@ -82,6 +83,10 @@ func Describe(s Subject) (Description, error) {
 	w.write(v)
 	w.conform()
 	prune(reflect.ValueOf(w.p).Elem())
+	w.accept(refuses)
+	if !w.agrees(w.p) {
+		return Description{}, errors.New("it cannot be described so that nothing of it would change")
+	}
 	slices.SortFunc(w.omissions, func(a, b Omission) int { return strings.Compare(a.Option, b.Option) })
 	return Description{Parameters: *w.p, Omissions: w.omissions}, nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -36,12 +37,15 @@ func described(t *testing.T, config map[string]string) Description {
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		values = append(values, proxmox.PendingValue{Key: key, Value: new(config[key])})
 	}
-	got, err := Describe(Subject{Options: values})
+	got, err := Describe(Subject{Options: values}, everything)
 	if err != nil {
 		t.Fatalf("cannot describe %v: %v", config, err)
 	}
 	return got
 }
+
+// everything is accepted.
+func everything(v1alpha1.MachineParameters) []string { return nil }
 
 // checkDescription fails if a VM's description asks for something else than the VM
 // is, or is silent about something.
@@ -200,8 +204,54 @@ func TestDescribeRefuses(t *testing.T) {
 			for key, now := range tc.config {
 				values = append(values, proxmox.PendingValue{Key: key, Value: &now})
 			}
-			if got, err := Describe(Subject{Options: values}); err == nil {
+			if got, err := Describe(Subject{Options: values}, everything); err == nil {
 				t.Errorf("\n%s\nDescribe: want an error, got %+v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// What admission refuses is left out, with what cannot be without it.
+func TestDescribeAccepted(t *testing.T) {
+	config := our(map[string]string{
+		"name": "a", "tags": "a;b", "usb0": "spice,usb3=1", "numa0": "cpus=0,memory=512", "scsi0": "s:vm-100-disk-0,size=1G", "cores": "2",
+	})
+	cases := map[string]struct {
+		reason string
+		path   string
+		want   string
+		has    func(p v1alpha1.MachineParameters) bool
+	}{
+		"Field": {reason: "A field goes alone.", path: "disks[0].size", want: "forProvider.disks[0].size", has: func(p v1alpha1.MachineParameters) bool {
+			return p.Disks[0].Size != nil
+		}},
+		"List": {reason: "A list that says all goes whole.", path: "tags[1]", want: "forProvider.tags", has: func(p v1alpha1.MachineParameters) bool {
+			return p.Tags != nil
+		}},
+		"Entry": {reason: "An entry goes that would be of no meaning.", path: "usbDevices[0].host", want: "forProvider.usbDevices[0]", has: func(p v1alpha1.MachineParameters) bool {
+			return len(p.USBDevices) > 0
+		}},
+		"Whole": {reason: "A list goes whose entries say all.", path: "cpu.numaNodes[0].memory", want: "forProvider.cpu.numaNodes", has: func(p v1alpha1.MachineParameters) bool {
+			return p.CPU.NUMANodes != nil
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var values []proxmox.PendingValue
+			for key, now := range config {
+				values = append(values, proxmox.PendingValue{Key: key, Value: &now})
+			}
+			got, err := Describe(Subject{Options: values}, func(p v1alpha1.MachineParameters) []string {
+				if tc.has(p) {
+					return []string{tc.path}
+				}
+				return nil
+			})
+			if err != nil || tc.has(got.Parameters) {
+				t.Errorf("\n%s\nDescribe: %v, %+v still has %s", tc.reason, err, got, tc.path)
+			}
+			if diff := cmp.Diff([]Omission{{Option: tc.want, Reason: noValue}}, got.Omissions); diff != "" {
+				t.Errorf("\n%s\nomissions: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
