@@ -31,11 +31,18 @@ import (
 )
 
 func main() {
-	o := parse(os.Args[1:])
-	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
+	if err := start(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+}
+
+// start what the arguments ask for.
+func start(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == importCommand {
+		return importVMs(ctx, args[1:])
+	}
+	return run(ctx, parse(args))
 }
 
 // run the provider until the context ends.

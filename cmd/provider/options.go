@@ -112,7 +112,7 @@ func parse(args []string) options {
 func parser(o *options, opts ...kong.Option) *kong.Kong {
 	return kong.Must(o, append([]kong.Option{
 		kong.Name("provider"),
-		kong.Description("Manages Proxmox VE as Kubernetes resources."),
+		kong.Description("Manages Proxmox VE as Kubernetes resources. \"provider import --help\" tells how manifests are written for VMs that exist."),
 		kong.Vars{"version": version.String()},
 		kong.Writers(os.Stdout, os.Stderr),
 		kong.ShortUsageOnError(),

@@ -1,0 +1,269 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/importer"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/version"
+	definitions "github.com/vitistack/provider-proxmox/package"
+)
+
+// importCommand is the first argument of a run that imports.
+const importCommand = "import"
+
+// importOptions are the flags of a run that imports.
+type importOptions struct {
+	List  listCommand  `cmd:"" help:"List the guests of a Proxmox VE cluster."`
+	Write writeCommand `cmd:"" help:"Write manifests of Machines for the VMs of a Proxmox VE cluster. Nothing is changed there."`
+}
+
+// guestOptions say which guests of which cluster.
+type guestOptions struct {
+	Endpoint        []string `env:"PROXMOX_ENDPOINT" group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
+	CredentialsFile string   `group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE" type:"path"`
+	CAFile          string   `env:"PROXMOX_CA_FILE" group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE" type:"path"`
+	Insecure        bool     `env:"PROXMOX_INSECURE" group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
+
+	Kubeconfig         string `group:"Connect as a provider configuration says" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+	Namespace          string `group:"Connect as a provider configuration says" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
+	ProviderConfig     string `default:"default" group:"Connect as a provider configuration says" help:"Name of the provider configuration, which the manifests name too." placeholder:"NAME"`
+	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"Connect as a provider configuration says" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
+
+	Node []string `group:"Choose guests; those that fit all flags that are given" help:"Only guests on this node. May be repeated." placeholder:"NAME"`
+	Pool []string `group:"Choose guests; those that fit all flags that are given" help:"Only members of this pool. May be repeated." placeholder:"NAME"`
+	Tag  []string `group:"Choose guests; those that fit all flags that are given" help:"Only guests with this tag. May be repeated." placeholder:"TAG"`
+	Name []string `group:"Choose guests; those that fit all flags that are given" help:"Only guests with this name, in which * and ? stand for others. May be repeated." placeholder:"PATTERN"`
+	VMID []int    `group:"Choose guests; those that fit all flags that are given" help:"Only the guest with this VMID. May be repeated." name:"vmid" placeholder:"ID"`
+}
+
+type listCommand struct {
+	guestOptions
+
+	Output string `default:"table" enum:"table,json,yaml" help:"Form of the list: table, json or yaml." short:"o"`
+}
+
+type writeCommand struct {
+	guestOptions
+
+	Output string `help:"Folder to write a file for each VM into. Default: all to the standard output." placeholder:"FOLDER" short:"o" type:"path"`
+	Force  bool   `help:"Overwrite files in the folder that have something else."`
+	Manage bool   `help:"Let the Machines manage their VMs, instead of looking at them only. Deleting such a Machine deletes its VM."`
+	Report string `help:"File to write the report to, too: what the manifests do not say, as JSON if its name ends so, otherwise as YAML." placeholder:"FILE" type:"path"`
+}
+
+// importVMs runs the command of the arguments.
+func importVMs(ctx context.Context, args []string) error {
+	ctrl.SetLogger(logr.Discard())
+	var o importOptions
+	k := kong.Must(&o, kong.Name("provider "+importCommand), kong.Description("Writes manifests for VMs that exist."),
+		kong.Writers(os.Stdout, os.Stderr), kong.ShortUsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+	parsed, err := k.Parse(args)
+	k.FatalIfErrorf(err)
+	return parsed.Run()
+}
+
+// Run lists guests.
+func (o *listCommand) Run(ctx context.Context) error {
+	_, finds, err := o.guests(ctx)
+	if err != nil {
+		return err
+	}
+	write := map[string]func(io.Writer, []importer.Find) error{
+		"table": importer.WriteTable, "json": importer.WriteJSON, "yaml": importer.WriteYAML,
+	}[o.Output]
+	return write(os.Stdout, finds)
+}
+
+// Run writes manifests.
+func (o *writeCommand) Run(ctx context.Context) error {
+	c, finds, err := o.guests(ctx)
+	if err != nil {
+		return err
+	}
+	schema, err := importer.NewSchema(definitions.Files, o.definition())
+	if err != nil {
+		return err
+	}
+	if err := importer.Describe(ctx, c, finds, schema.Refuses, importer.Progress(os.Stderr, len(finds))); err != nil {
+		return err
+	}
+	if err := o.write(finds); err != nil {
+		return err
+	}
+	return importer.Unread(finds)
+}
+
+func (o *writeCommand) write(finds []importer.Find) error {
+	form := o.form()
+	err := form.WriteStream
+	if o.Output != "" {
+		err = func(_ io.Writer, finds []importer.Find) error { return form.WriteFiles(o.Output, finds, o.Force) }
+	}
+	return errors.Join(err(os.Stdout, finds), importer.WriteReport(os.Stderr, finds), o.report(finds))
+}
+
+// report is written to a file, if there is one.
+func (o *writeCommand) report(finds []importer.Find) error {
+	if o.Report == "" {
+		return nil
+	}
+	f, err := os.Create(o.Report)
+	if err != nil {
+		return errors.Wrap(err, "cannot write the report")
+	}
+	write := importer.WriteYAML
+	if strings.HasSuffix(o.Report, ".json") {
+		write = importer.WriteJSON
+	}
+	return errors.Wrap(errors.Join(write(f, finds), f.Close()), "cannot write the report")
+}
+
+// form of the manifests.
+func (o *writeCommand) form() importer.Form {
+	f := importer.Form{APIVersion: cluster.SchemeGroupVersion.String(), Kind: cluster.MachineKind, Policies: []string{"Observe"}}
+	if o.Manage {
+		f.Policies = []string{"*"}
+	}
+	if o.Namespace != "" {
+		f.APIVersion, f.Namespace = namespaced.SchemeGroupVersion.String(), o.Namespace
+	}
+	key := o.key()
+	if key.Name == connect.DefaultName && key.Kind.Kind != namespaced.ProviderConfigKind {
+		return f
+	}
+	f.ProviderConfig = &importer.ProviderConfig{Name: key.Name}
+	if o.Namespace != "" {
+		f.ProviderConfig.Kind = key.Kind.Kind
+	}
+	return f
+}
+
+// definition is the file with the definition of Machines.
+func (o *guestOptions) definition() string {
+	group := cluster.SchemeGroupVersion.Group
+	if o.Namespace != "" {
+		group = namespaced.SchemeGroupVersion.Group
+	}
+	return "crds/" + group + "_machines.yaml"
+}
+
+// guests that are chosen, and the cluster that has them.
+func (o *guestOptions) guests(ctx context.Context) (*proxmox.Client, []importer.Find, error) {
+	filter := importer.Filter{Nodes: o.Node, Pools: o.Pool, Tags: o.Tag, Names: o.Name, VMIDs: o.VMID}
+	if err := filter.Validate(); err != nil {
+		return nil, nil, err
+	}
+	c, err := o.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	finds, err := importer.Guests(ctx, c, filter)
+	return c, finds, err
+}
+
+func (o *guestOptions) connect(ctx context.Context) (*proxmox.Client, error) {
+	if len(o.Endpoint) > 0 {
+		return o.direct()
+	}
+	cfg, err := restConfig(o.Kubeconfig)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot use a provider configuration, and there is no --endpoint")
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	kube, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a client of the Kubernetes API")
+	}
+	conn, err := connect.New(kube, connect.WithUserAgent(userAgent())).Open(ctx, o.key())
+	if err != nil {
+		return nil, err
+	}
+	return conn.Client, nil
+}
+
+func userAgent() string { return "provider-proxmox/" + version.String() }
+
+// key of the provider configuration.
+func (o *guestOptions) key() connect.Key {
+	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.ProviderConfig}, Kind: cluster.ProviderConfigGroupVersionKind.GroupKind()}
+	if o.Namespace == "" {
+		return k
+	}
+	k.Kind = namespaced.SchemeGroupVersion.WithKind(o.ProviderConfigKind).GroupKind()
+	if o.ProviderConfigKind == namespaced.ProviderConfigKind {
+		k.Namespace = o.Namespace
+	}
+	return k
+}
+
+// requestsPerSecond leave Proxmox VE time for others.
+const requestsPerSecond = 20
+
+// direct connects without a provider configuration.
+func (o *guestOptions) direct() (*proxmox.Client, error) {
+	credentials, err := o.credentials()
+	if err != nil {
+		return nil, err
+	}
+	cfg := proxmox.Config{
+		Endpoints: o.Endpoint, Credentials: credentials, TLS: proxmox.TLS{InsecureSkipVerify: o.Insecure},
+		Limits: proxmox.Limits{PerSecond: requestsPerSecond}, UserAgent: userAgent(),
+	}
+	if o.CAFile != "" {
+		if cfg.TLS.CA, err = os.ReadFile(filepath.Clean(o.CAFile)); err != nil {
+			return nil, errors.Wrap(err, "cannot read the certificates to trust")
+		}
+	}
+	return proxmox.New(cfg)
+}
+
+// credentials of a file, or of the environment.
+func (o *guestOptions) credentials() (proxmox.Credentials, error) {
+	if o.CredentialsFile != "" {
+		b, err := os.ReadFile(o.CredentialsFile)
+		if err != nil {
+			return proxmox.Credentials{}, errors.Wrap(err, "cannot read credentials")
+		}
+		return connect.ParseCredentials(b, o.CredentialsFile)
+	}
+	values := map[string]string{}
+	for _, pair := range os.Environ() {
+		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, "PROXMOX_") {
+			values[name] = value
+		}
+	}
+	return connect.SortCredentials(values, "the environment")
+}

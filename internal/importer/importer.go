@@ -1,0 +1,151 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package importer writes manifests for the VMs that a Proxmox VE cluster has. It
+// reads only.
+package importer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Cluster tells of its guests.
+type Cluster interface {
+	Guests(ctx context.Context) ([]proxmox.Guest, error)
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+	HAResource(ctx context.Context, vmid int) (proxmox.HASettings, error)
+}
+
+// atOnce is how many VMs are read at once: few, so that Proxmox VE has time for
+// others.
+const atOnce = 4
+
+// A Find is a guest that was chosen, and what was found out about it.
+type Find struct {
+	proxmox.Guest
+
+	// Resource is the name of its Machine.
+	Resource string
+
+	// Description of the VM; nil without one.
+	Description *machine.Description
+
+	// Skipped says why a guest is no Machine; empty for one that is.
+	Skipped string
+
+	// Err is why a VM could not be read.
+	Err error
+}
+
+// Guests of a cluster that the filter keeps, by VMID, with the names that their
+// Machines get. These do not depend on the filter.
+func Guests(ctx context.Context, c Cluster, f Filter) ([]Find, error) {
+	guests, err := c.Guests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(guests, func(a, b proxmox.Guest) int { return a.VMID - b.VMID })
+	names := resourceNames(guests)
+	var finds []Find
+	for _, g := range guests {
+		if f.keeps(g) {
+			finds = append(finds, Find{Guest: g, Resource: names[g.VMID], Skipped: skipped(g)})
+		}
+	}
+	return finds, nil
+}
+
+// skipped says why a guest is no Machine.
+func skipped(g proxmox.Guest) string {
+	switch {
+	case g.Type != "qemu":
+		return "it is a container"
+	case g.Template:
+		return "it is a template, which Machines are cloned from"
+	}
+	return ""
+}
+
+// Describe the guests that can be Machines. refuses says which fields admission does
+// not take; each is called for every guest that is done. The error is that of the
+// context: what went wrong with a guest is noted with it.
+func Describe(ctx context.Context, c Cluster, finds []Find, refuses func(v1alpha1.MachineParameters) []string, each func()) error {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i := range finds {
+		group.Go(func() error {
+			defer each()
+			finds[i].describe(ctx, c, nodes, refuses)
+			return nil
+		})
+	}
+	_ = group.Wait() // It has no errors.
+	return ctx.Err()
+}
+
+func (f *Find) describe(ctx context.Context, c Cluster, nodes []proxmox.Node, refuses func(v1alpha1.MachineParameters) []string) {
+	if f.Skipped != "" || ctx.Err() != nil {
+		return
+	}
+	if slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == f.Node && !n.Online() }) {
+		f.Err = errors.Errorf("node %q is offline", f.Node)
+		return
+	}
+	s := machine.Subject{Pool: f.Pool}
+	if s.Options, f.Err = c.Pending(ctx, f.Ref()); f.Err != nil {
+		return
+	}
+	var noHA error
+	if f.HAState != "" {
+		s.HA, noHA = c.HAResource(ctx, f.VMID)
+	}
+	d, err := machine.Describe(s, refuses)
+	if err != nil {
+		f.Skipped = err.Error()
+		return
+	}
+	if noHA != nil {
+		d.Omissions = append(d.Omissions, machine.Omission{Option: "ha", Reason: noHA.Error()})
+	}
+	f.Description = &d
+}
+
+// Unread is an error if guests could not be read.
+func Unread(finds []Find) error {
+	n := 0
+	for _, f := range finds {
+		if f.Err != nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return errors.Errorf("cannot read %d of %d guests: the report says why", n, len(finds))
+}

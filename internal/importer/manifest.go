@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// A Form is what all manifests of a run have in common.
+type Form struct {
+	// APIVersion and Kind of the manifests.
+	APIVersion, Kind string
+
+	// Namespace of the resources; empty for those that have none.
+	Namespace string
+
+	// ProviderConfig that they name; nil for the default one.
+	ProviderConfig *ProviderConfig
+
+	// Policies of management, such as Observe, or * for all.
+	Policies []string
+}
+
+// A ProviderConfig is the reference to one.
+type ProviderConfig struct {
+	// Kind of it, where there are several.
+	Kind string `json:"kind,omitempty"`
+
+	// Name of it.
+	Name string `json:"name"`
+}
+
+// A manifest has its fields in the order in which one writes them.
+type manifest struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Metadata   metadata `json:"metadata"`
+	Spec       spec     `json:"spec"`
+}
+
+type metadata struct {
+	Namespace   string            `json:"namespace,omitempty"`
+	Name        string            `json:"name"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+type spec struct {
+	ManagementPolicies []string                   `json:"managementPolicies"`
+	ProviderConfigRef  *ProviderConfig            `json:"providerConfigRef,omitempty"`
+	ForProvider        v1alpha1.MachineParameters `json:"forProvider"`
+}
+
+// externalName is the annotation that says which VM a Machine is.
+const externalName = "crossplane.io/external-name"
+
+// Manifest of a VM that was described, as YAML, with a comment that says what is not
+// in it.
+func (f Form) Manifest(find Find) ([]byte, error) {
+	text, err := json.Marshal(manifest{
+		APIVersion: f.APIVersion,
+		Kind:       f.Kind,
+		Metadata: metadata{
+			Namespace: f.Namespace, Name: find.Resource,
+			Annotations: map[string]string{externalName: strconv.Itoa(find.VMID)},
+		},
+		Spec: spec{ManagementPolicies: f.Policies, ProviderConfigRef: f.ProviderConfig, ForProvider: find.Description.Parameters},
+	})
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot write VM %d", find.VMID)
+	}
+	b, err := plainYAML(text)
+	return append([]byte(heading(find)), b...), errors.Wrapf(err, "cannot write VM %d", find.VMID)
+}
+
+func heading(find Find) string {
+	var b strings.Builder
+	b.WriteString("# " + find.String() + "\n")
+	if len(find.Description.Omissions) > 0 {
+		b.WriteString("# Not in here, and left alone:\n")
+	}
+	for _, o := range find.Description.Omissions {
+		b.WriteString("#   " + o.Option + ": " + o.Reason + "\n")
+	}
+	return b.String()
+}
+
+// plainYAML is JSON as YAML, its members in the same order.
+func plainYAML(text []byte) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	plain(&doc)
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(&doc)
+	return b.Bytes(), errors.Join(err, e.Close())
+}
+
+// plain has nothing in JSON's style, and decimals as one writes them.
+func plain(n *yaml.Node) {
+	n.Style &^= yaml.FlowStyle | yaml.DoubleQuotedStyle
+	for i, child := range n.Content {
+		plain(child)
+		if n.Kind == yaml.MappingNode && i%2 == 1 && isDecimal(n.Content[i-1].Value) {
+			child.Value = decimal(child.Value)
+		}
+	}
+}
+
+// isDecimal says whether a field has a number with decimals, which Kubernetes writes
+// in thousandths: cpu.limit, and limits in MBps.
+func isDecimal(field string) bool { return field == "limit" || strings.HasSuffix(field, "MBps") }
+
+func decimal(s string) string {
+	q, err := resource.ParseQuantity(s)
+	if err != nil {
+		return s
+	}
+	return strconv.FormatFloat(q.AsApproximateFloat64(), 'f', -1, 64)
+}
