@@ -192,10 +192,17 @@ func emptyWorld(t *testing.T, s scope, name string, durations map[string]string,
 	if err != nil {
 		t.Fatal(err)
 	}
+	return worldOf(t, s, name, scenario, durations, version)
+}
+
+// worldOf a scenario has no provider yet.
+func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, durations map[string]string, version string) *world {
+	t.Helper()
 	scenario.Version = cmp.Or(version, scenario.Version)
 	scenario.Durations = map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
 	maps.Copy(scenario.Durations, durations)
 	w := &world{T: t, scope: s, name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}
+	var err error
 	if w.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func Describe(ctx context.Context, c Cluster, finds []Find, refuses func(v1alpha
 	for i := range finds {
 		group.Go(func() error {
 			defer each()
-			finds[i].describe(ctx, c, nodes, refuses)
+			finds[i] = finds[i].described(ctx, c, nodes, refuses)
 			return nil
 		})
 	}
@@ -109,17 +109,18 @@ func Describe(ctx context.Context, c Cluster, finds []Find, refuses func(v1alpha
 	return ctx.Err()
 }
 
-func (f *Find) describe(ctx context.Context, c Cluster, nodes []proxmox.Node, refuses func(v1alpha1.MachineParameters) []string) {
+// described is a guest with what was found out about it.
+func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, refuses func(v1alpha1.MachineParameters) []string) Find {
 	if f.Skipped != "" || ctx.Err() != nil {
-		return
+		return f
 	}
 	if slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == f.Node && !n.Online() }) {
 		f.Err = errors.Errorf("node %q is offline", f.Node)
-		return
+		return f
 	}
 	s := machine.Subject{Pool: f.Pool}
 	if s.Options, f.Err = c.Pending(ctx, f.Ref()); f.Err != nil {
-		return
+		return f
 	}
 	var noHA error
 	if f.HAState != "" {
@@ -128,12 +129,13 @@ func (f *Find) describe(ctx context.Context, c Cluster, nodes []proxmox.Node, re
 	d, err := machine.Describe(s, refuses)
 	if err != nil {
 		f.Skipped = err.Error()
-		return
+		return f
 	}
 	if noHA != nil {
 		d.Omissions = append(d.Omissions, machine.Omission{Option: "ha", Reason: noHA.Error()})
 	}
 	f.Description = &d
+	return f
 }
 
 // Unread is an error if guests could not be read.

@@ -127,7 +127,7 @@ func plain(n *yaml.Node) {
 	for i, child := range n.Content {
 		plain(child)
 		if n.Kind == yaml.MappingNode && i%2 == 1 && isDecimal(n.Content[i-1].Value) {
-			child.Value = decimal(child.Value)
+			child.Value, child.Tag = decimal(child.Value)
 		}
 	}
 }
@@ -136,10 +136,14 @@ func plain(n *yaml.Node) {
 // in thousandths: cpu.limit, and limits in MBps.
 func isDecimal(field string) bool { return field == "limit" || strings.HasSuffix(field, "MBps") }
 
-func decimal(s string) string {
+// decimal is the number, and its type in YAML.
+func decimal(s string) (value, tag string) {
 	q, err := resource.ParseQuantity(s)
 	if err != nil {
-		return s
+		return s, "!!str"
 	}
-	return strconv.FormatFloat(q.AsApproximateFloat64(), 'f', -1, 64)
+	if v, whole := q.AsInt64(); whole {
+		return strconv.FormatInt(v, 10), "!!int"
+	}
+	return strconv.FormatFloat(q.AsApproximateFloat64(), 'f', -1, 64), "!!str"
 }

@@ -26,7 +26,7 @@ import (
 // Progress shows at a terminal how many of a number of VMs are done: each is to be
 // called for every one. Elsewhere it shows nothing.
 func Progress(f *os.File, total int) (each func()) {
-	if total == 0 || !term.IsTerminal(int(f.Fd())) { //nolint:gosec // A file has few descriptors.
+	if total == 0 || !term.IsTerminal(int(f.Fd())) {
 		return func() {}
 	}
 	bar := progressbar.NewOptions(total,

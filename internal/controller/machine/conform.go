@@ -133,14 +133,21 @@ func (w *writer) conformNetwork(n *v1alpha1.MachineNetwork) {
 	}
 }
 
-// agrees says whether parameters ask for nothing but what the VM is.
-func (w *writer) agrees(p *v1alpha1.MachineParameters) bool {
+// disagreement is what parameters ask for that the VM is not.
+func (w *writer) disagreement(p *v1alpha1.MachineParameters) []string {
 	var err error
 	d := desired{MachineParameters: p, identity: identity{UUID: smbiosUUID(w.config)}}
 	if d.devices, err = d.devices.assign(p, w.config); err != nil {
-		return false
+		return []string{err.Error()}
 	}
-	return d.difference(w.config).empty() && len(d.refusals(w.config))+len(d.moves(w.config))+len(d.resizes(w.config)) == 0
+	why := append(d.difference(w.config).options(), d.refusals(w.config)...)
+	for _, m := range d.moves(w.config) {
+		why = append(why, m.device)
+	}
+	for _, r := range d.resizes(w.config) {
+		why = append(why, r.Device)
+	}
+	return why
 }
 
 // accept leaves out what is refused: the field alone if the VM can do without it,
@@ -156,7 +163,7 @@ func (w *writer) accept(refuses func(v1alpha1.MachineParameters) []string) {
 
 func (w *writer) leaveOut(path string) bool {
 	for at := path; at != ""; at = parentOf(at) {
-		if p, err := withoutField(w.p, at); err == nil && w.agrees(p) {
+		if p, err := withoutField(w.p, at); err == nil && len(w.disagreement(p)) == 0 {
 			w.p = p
 			w.omit("forProvider."+at, "", noValue)
 			return true

@@ -84,8 +84,8 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 	w.conform()
 	prune(reflect.ValueOf(w.p).Elem())
 	w.accept(refuses)
-	if !w.agrees(w.p) {
-		return Description{}, errors.New("it cannot be described so that nothing of it would change")
+	if why := w.disagreement(w.p); len(why) > 0 {
+		return Description{}, errors.Errorf("it cannot be described so that nothing of it would change: %s", strings.Join(why, ", "))
 	}
 	slices.SortFunc(w.omissions, func(a, b Omission) int { return strings.Compare(a.Option, b.Option) })
 	return Description{Parameters: *w.p, Omissions: w.omissions}, nil
@@ -467,8 +467,8 @@ func leftAlone(option string) string {
 
 func (w *writer) extra(name string) {
 	now := w.config[name]
-	if extras[name].generated {
-		now = "1"
+	if extras[name].generated && len(now) > 1 {
+		return // Proxmox VE made it up, and makes another up when it restores the VM.
 	}
 	if strings.Contains(now, "\n") || now == "" {
 		w.omit(name, "", "extraConfig has values of one line")
