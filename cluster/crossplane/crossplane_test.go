@@ -72,4 +72,8 @@ func TestCrossplane(t *testing.T) {
 	t.Run("Machines", s.testMachines)
 	t.Run("Composition", s.testComposition)
 	t.Run("Rights", s.testRights)
+	t.Run("Upgrade", s.testUpgrade)
+	t.Run("Protection", s.testProtection)
+	t.Run("Accident", s.testAccident)
+	t.Run("Uninstall", s.testUninstall)
 }

@@ -124,7 +124,7 @@ func (s *suite) activeRevision(t *testing.T) string {
 // providerLog is what the provider has logged since its revision was first active.
 func (s *suite) providerLog(t *testing.T) string {
 	t.Helper()
-	return s.podLog(t, s.activeRevision(t)+"-package-runtime")
+	return s.podLog(s.activeRevision(t) + "-package-runtime")
 }
 
 func definitions() []string {
@@ -199,6 +199,7 @@ func (s *suite) connect() error {
 
 // testRights sees that what Crossplane permits the provider is all that it asks for.
 func (s *suite) testRights(t *testing.T) {
+	t.Helper()
 	denials, err := controlplane.Denials(s.Dir, stack.Namespace, s.activeRevision(t))
 	if err != nil {
 		t.Fatal(err)

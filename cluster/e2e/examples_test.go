@@ -158,7 +158,7 @@ func exampleFolders(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !slices.Contains(append(machines, "provider", "scenarios", "composition"), e.Name()) {
+		if !slices.Contains(append(machines, "provider", "scenarios", "composition", "crossplane"), e.Name()) {
 			t.Errorf("examples/%s is applied by no test", e.Name())
 		}
 	}

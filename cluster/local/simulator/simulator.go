@@ -28,6 +28,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
@@ -144,12 +145,44 @@ func (s *Simulator) VMs(ctx context.Context) (map[int64]VM, error) {
 // Get asks the API, as the token's user, for the resource at path, such as /cluster/resources, and decodes the
 // whole answer, whose content is in the field data. Any status but 200 is an error.
 func (s *Simulator) Get(ctx context.Context, path string, into any) error {
+	return s.get(ctx, "/api2/json"+path, into)
+}
+
+// Request is one that a client has made.
+type Request struct {
+	// Number counts all requests, from 1.
+	Number int `json:"number"`
+	// Method is GET for requests that change nothing.
+	Method string `json:"method"`
+	// Path is below /api2/json.
+	Path string `json:"path"`
+}
+
+// Requests lists the requests that clients have made after the one with a number, 0 for all that are remembered.
+func (s *Simulator) Requests(ctx context.Context, after int) ([]Request, error) {
+	var requests []Request
+	for {
+		var page struct {
+			Rows []Request `json:"rows"`
+		}
+		if err := s.get(ctx, "/_simulator/requests?after="+strconv.Itoa(after), &page); err != nil {
+			return nil, fmt.Errorf("cannot list the simulator's requests: %w", err)
+		}
+		if len(page.Rows) == 0 {
+			return requests, nil
+		}
+		requests = append(requests, page.Rows...)
+		after = page.Rows[len(page.Rows)-1].Number
+	}
+}
+
+func (s *Simulator) get(ctx context.Context, path string, into any) error {
 	client, err := s.client()
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/api2/json"+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,154 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const externalName = "crossplane.io/external-name"
+
+// testProtection protects a Machine and the package by Usages: Kubernetes refuses to delete them, with the reason.
+func (s *suite) testProtection(t *testing.T) {
+	before, last := s.vms(t), s.lastRequest(t)
+	for file, target := range map[string][]string{
+		"examples/crossplane/usage-machine.yaml":  {"machines.proxmox.m.vitistack.io/database", "--namespace=default"},
+		"examples/crossplane/usage-provider.yaml": {"providers.pkg.crossplane.io/" + release},
+	} {
+		usages := s.apply(t, file)
+		s.untilTrue(t, usages, "Ready")
+		reason, _, _ := unstructured.NestedString(usages[0].Object, "spec", "reason")
+		output, err := s.RunKubectl(s.ctx, append([]string{"delete", "--timeout=30s"}, target...)...)
+		if err == nil || !strings.Contains(output, reason) {
+			t.Errorf("%s is deleted although %s protects it (%v): %s", target[0], file, err, output)
+		}
+		s.kubectl(t, "delete", "--timeout=30s", "-f", file)
+	}
+	s.untilTrue(t, []*unstructured.Unstructured{s.theProvider()}, "Installed", "Healthy")
+	s.untouched(t, before, last)
+}
+
+// testAccident uninstalls the package while there are Machines. Crossplane takes the definitions along and so marks all
+// Machines as deleted: their VMs stay as they are, and the Machines stay too, as a record of them. Then it goes the way that
+// docs/uninstalling.md tells, after which the package is back and manages the same VMs.
+func (s *suite) testAccident(t *testing.T) {
+	machines := read(t, "examples/quickstart")
+	before, last := s.vms(t), s.lastRequest(t)
+	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
+	for _, m := range machines {
+		s.until(t, func() string { return s.isRecord(m) })
+	}
+	s.untouched(t, before, last)
+
+	for _, kind := range []string{
+		"machines.proxmox.m.vitistack.io", "machines.proxmox.vitistack.io", "providerconfigs.proxmox.vitistack.io",
+		"providerconfigs.proxmox.m.vitistack.io", "clusterproviderconfigs.proxmox.m.vitistack.io",
+	} {
+		s.letGo(t, kind)
+	}
+	s.until(t, s.isForgotten)
+
+	s.install(t, older)
+	s.activate(t, "proxmox", definitions(), "*.proxmox.vitistack.io", "*.proxmox.m.vitistack.io")
+	if err := s.connect(); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range machines {
+		again := read(t, "examples/quickstart")[indexOf(machines, m)]
+		again.SetAnnotations(map[string]string{externalName: m.GetAnnotations()[externalName]})
+		if err := s.Kube.Apply(s.ctx, again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.untilTrue(t, machines, "Ready", "Synced")
+	s.untouched(t, before, last)
+}
+
+func indexOf(objs []*unstructured.Unstructured, obj *unstructured.Unstructured) int {
+	for i := range objs {
+		if objs[i] == obj {
+			return i
+		}
+	}
+	return -1
+}
+
+// isRecord says what a Machine lacks that waits for its deletion and tells its VM.
+func (s *suite) isRecord(m *unstructured.Unstructured) string {
+	if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(m), m); err != nil {
+		return err.Error()
+	}
+	if m.GetDeletionTimestamp() == nil || m.GetAnnotations()[externalName] == "" {
+		return fmt.Sprintf("Machine %q does not wait for its deletion, or does not tell its VM", m.GetName())
+	}
+	return ""
+}
+
+// letGo takes the finalizers away from all objects of a kind.
+func (s *suite) letGo(t *testing.T, kind string) {
+	t.Helper()
+	var list unstructured.UnstructuredList
+	if err := json.Unmarshal([]byte(s.kubectl(t, "get", kind, "--all-namespaces", "--output=json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range list.Items {
+		args := []string{"patch", kind, obj.GetName(), "--type=merge", `--patch={"metadata":{"finalizers":null}}`}
+		if obj.GetNamespace() != "" {
+			args = append(args, "--namespace="+obj.GetNamespace())
+		}
+		s.kubectl(t, args...)
+	}
+}
+
+// isForgotten says what is left of the package.
+func (s *suite) isForgotten() string {
+	output, err := s.RunKubectl(s.ctx, "get", "--ignore-not-found", "--output=name",
+		"customresourcedefinitions,managedresourcedefinitions,providerrevisions,deployments,serviceaccounts,clusterroles,clusterrolebindings", "--all-namespaces")
+	if err != nil {
+		return err.Error()
+	}
+	var left []string
+	for line := range strings.Lines(output) {
+		if strings.Contains(line, "proxmox") {
+			left = append(left, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(left, "\n")
+}
+
+// testUninstall goes the usual way: the Machines first, whose VMs go, then the package. Nothing is left.
+func (s *suite) testUninstall(t *testing.T) {
+	s.kubectl(t, "delete", "--timeout=1m", "-f", "examples/quickstart")
+	s.untilVMs(t, s.initial)
+	objs, err := s.Connection.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range objs {
+		if strings.HasSuffix(obj.GetKind(), "ProviderConfig") {
+			s.kubectl(t, "delete", "--timeout=1m", strings.ToLower(obj.GetKind())+"."+obj.GroupVersionKind().Group+"/"+obj.GetName(), "--namespace=default")
+		}
+	}
+	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
+	s.until(t, s.isForgotten)
+}

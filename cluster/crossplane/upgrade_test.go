@@ -1,0 +1,98 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// testUpgrade replaces the package by a newer one, and goes back. Each time the program of that package takes over all
+// Machines, and changes nothing in the cluster.
+func (s *suite) testUpgrade(t *testing.T) {
+	machines := read(t, "examples/quickstart")
+	before, last := s.vms(t), s.lastRequest(t)
+	for _, version := range []string{newer, older} {
+		known := len(s.log(version))
+		s.install(t, version)
+		for _, m := range machines {
+			s.until(t, func() string { return lookedAt(s.log(version)[known:], version, m.GetName()) })
+		}
+		s.untilTrue(t, machines, "Ready", "Synced")
+		s.testRights(t)
+	}
+	s.untouched(t, before, last)
+}
+
+// log is what the provider of a version has logged, nothing if it was never active.
+func (s *suite) log(version string) string {
+	for _, r := range s.revisions() {
+		image, _, _ := unstructured.NestedString(r.Object, "spec", "image")
+		if strings.HasSuffix(image, ":"+version) {
+			return s.podLog(r.GetName() + "-package-runtime")
+		}
+	}
+	return ""
+}
+
+// lookedAt says what is missing in a log of the provider that has started as a version and found a Machine as it should be.
+func lookedAt(log, version, name string) string {
+	if !strings.Contains(log, fmt.Sprintf("%q:%q", "version", version)) {
+		return fmt.Sprintf("version %s has not started", version)
+	}
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "External resource is up to date") && strings.Contains(line, fmt.Sprintf("%q:%q", "Name", name)) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("version %s has not looked at Machine %q", version, name)
+}
+
+// lastRequest is the number of the last request that the simulated cluster has got.
+func (s *suite) lastRequest(t *testing.T) int {
+	t.Helper()
+	requests, err := s.Simulator.Requests(s.ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(requests) == 0 {
+		t.Fatal("the simulated cluster remembers no request")
+	}
+	return requests[len(requests)-1].Number
+}
+
+// untouched fails if the cluster's VMs are not what they were before, or if anything was written since a request.
+func (s *suite) untouched(t *testing.T, before map[string]string, last int) {
+	t.Helper()
+	if diff := cmp.Diff(before, s.vms(t)); diff != "" {
+		t.Errorf("the VMs have changed: -want, +got:\n%s", diff)
+	}
+	requests, err := s.Simulator.Requests(s.ctx, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range requests {
+		if r.Method != http.MethodGet {
+			t.Errorf("the provider has written: %s %s", r.Method, r.Path)
+		}
+	}
+}
