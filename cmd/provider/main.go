@@ -31,6 +31,7 @@ import (
 )
 
 func main() {
+	limitMemory(os.DirFS("/sys/fs/cgroup"))
 	if err := start(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
