@@ -54,6 +54,7 @@ type Simulator struct {
 	Speed string
 
 	address string
+	hosts   []string
 	tlsDir  string
 	tokens  string
 	secret  string
@@ -65,9 +66,15 @@ func New(dir string) (*Simulator, error) {
 	if err != nil {
 		return nil, err
 	}
+	return NewAt(dir, address)
+}
+
+// NewAt prepares a simulator that listens at an address, HOST:PORT, and whose certificate is for other hosts too.
+func NewAt(dir, address string, hosts ...string) (*Simulator, error) {
 	s := &Simulator{
 		Speed:   Speed,
 		address: address,
+		hosts:   hosts,
 		tlsDir:  filepath.Join(dir, "simulator-tls"),
 		tokens:  filepath.Join(dir, "simulator-tokens"),
 		secret:  rand.Text(),
@@ -82,17 +89,21 @@ func New(dir string) (*Simulator, error) {
 // Spec describes the simulator's process: the program at path, which starts with the content of a
 // scenario file.
 func (s *Simulator) Spec(path, scenario string) process.Spec {
+	args := []string{
+		"--address", s.address,
+		"--scenario", scenario,
+		"--version", Version,
+		"--speed", s.Speed,
+		"--tls-dir", s.tlsDir,
+		"--token-file", s.tokens,
+	}
+	for _, host := range s.hosts {
+		args = append(args, "--tls-host", host)
+	}
 	return process.Spec{
-		Name: "pve-simulator",
-		Path: path,
-		Args: []string{
-			"--address", s.address,
-			"--scenario", scenario,
-			"--version", Version,
-			"--speed", s.Speed,
-			"--tls-dir", s.tlsDir,
-			"--token-file", s.tokens,
-		},
+		Name:  "pve-simulator",
+		Path:  path,
+		Args:  args,
 		Env:   os.Environ(),
 		Ready: process.HTTP(s.URL() + "/healthz"),
 	}
