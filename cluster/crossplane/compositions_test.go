@@ -17,41 +17,313 @@ limitations under the License.
 package crossplane
 
 import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/cluster/crossplane/stack"
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
-// testComposition has a composite resource make a VM by the function, which Crossplane reaches as it does in a cluster.
-func (s *suite) testComposition(t *testing.T) {
-	s.installFunction(t)
-	before := s.vmNames(t)
-	apis := s.apply(t, "cluster/crossplane/testdata/composition")
-	s.untilTrue(t, apis[:1], "Established")
-	servers := s.apply(t, "cluster/crossplane/testdata/server.yaml")
-	s.untilTrue(t, servers, "Ready", "Synced")
-	if id, _, _ := unstructured.NestedInt64(servers[0].Object, "status", "vmid"); id == 0 {
-		t.Errorf("the status does not tell the VM: %v", servers[0].Object["status"])
-	}
-	s.kubectl(t, "delete", "--timeout=1m", "-f", "cluster/crossplane/testdata/server.yaml")
-	// Not before the kind of the VM's owner goes: Kubernetes could not tell any more that the owner is gone.
-	s.untilVMs(t, before)
-	s.kubectl(t, "delete", "--timeout=1m", "-f", "cluster/crossplane/testdata/composition")
+const (
+	configuration     = "configuration-proxmox"
+	configurationName = "vitistack/" + configuration
+	compositions      = "examples/composition"
+	// functionObject is the name that Crossplane gives the function when a Configuration depends on it.
+	functionObject = "crossplane-contrib-" + assets.Function
+)
+
+// hostsOfManifests are the servers that the manifests of other operators name.
+func hostsOfManifests() []string {
+	return []string{"pve1.example.com", "pve.example.com", "pve-cluster.example.com", "ml110-01.sankofa.nexus", "r630-01.sankofa.nexus"}
 }
 
-// functionObject is the name that Crossplane gives the function when a Configuration depends on it.
-const functionObject = "crossplane-contrib-" + assets.Function
+// testConfiguration installs the Configuration, and has each of its examples, and each manifest that was written for
+// another operator, become ready as it stands; then all of them go again, and the Configuration.
+func (s *suite) testConfiguration(t *testing.T) {
+	s.installConfiguration(t)
+	migration := s.startMigration(t)
+	before, beforeMigration := s.vmNames(t), vmsOf(t, s, migration)
+	s.apply(t, compositions+"/migration/before/connections.yaml")
+	s.setCredentials(t, migration)
 
-// installFunction installs the function of Compositions from its package.
-func (s *suite) installFunction(t *testing.T) {
+	objs := append(s.applyAll(t, compositions+"/examples"), s.applyAll(t, compositions+"/migration")...)
+	composites := slices.DeleteFunc(objs, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "Secret" || o.GetKind() == "ClusterProviderConfig"
+	})
+	s.untilTrue(t, composites, "Ready", "Synced")
+	t.Run("Examples", s.checkExamples)
+	t.Run("Migration", func(t *testing.T) { s.checkMigration(t, migration) })
+
+	// VirtualMachines first: a configuration that is in use stays.
+	for _, obj := range composites {
+		s.kubectl(t, "delete", "--wait=false", "--ignore-not-found", argument(obj), "--namespace", namespaceOf(obj))
+	}
+	s.untilVMs(t, before)
+	s.until(t, func() string { return cmp.Diff(beforeMigration, vmsOf(t, s, migration)) })
+	s.untilGone(t, composites)
+	s.kubectl(t, "delete", "clusterproviderconfigs.proxmox.m.vitistack.io", "my-proxmox-cluster", "--timeout=1m")
+	s.uninstallConfiguration(t)
+}
+
+// installConfiguration installs the package, whose dependencies Crossplane finds.
+func (s *suite) installConfiguration(t *testing.T) {
 	t.Helper()
-	f := object("pkg.crossplane.io/v1", "Function", functionObject)
-	f.Object["spec"] = map[string]any{"package": "xpkg.crossplane.io/" + stack.FunctionName + ":" + stack.FunctionTag}
-	if err := s.Kube.Apply(s.ctx, f); err != nil {
+	dir := filepath.Join(checkout.Cache(), "packages", older, "configuration")
+	if err := s.PushLayout(s.ctx, configurationName, older, dir); err != nil {
 		t.Fatal(err)
 	}
-	s.untilTrue(t, []*unstructured.Unstructured{f}, "Installed", "Healthy")
+	c := object("pkg.crossplane.io/v1", "Configuration", configuration)
+	c.Object["spec"] = map[string]any{"package": "ghcr.io/" + configurationName + ":" + older}
+	if err := s.Kube.Apply(s.ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	s.untilTrue(t, []*unstructured.Unstructured{c}, "Installed", "Healthy")
+	s.untilTrue(t, []*unstructured.Unstructured{object("pkg.crossplane.io/v1", "Function", functionObject)}, "Installed", "Healthy")
+	s.untilTrue(t, s.composites(t), "Established")
+}
+
+// composites are the definitions of the Configuration.
+func (s *suite) composites(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	var out []*unstructured.Unstructured
+	for _, path := range manifests(t, compositions+"/apis") {
+		for _, obj := range read(t, path) {
+			if obj.GetKind() == "CompositeResourceDefinition" {
+				out = append(out, object("apiextensions.crossplane.io/v1", obj.GetKind(), obj.GetName()))
+			}
+		}
+	}
+	return out
+}
+
+// uninstallConfiguration removes the package, and what it brought with it.
+func (s *suite) uninstallConfiguration(t *testing.T) {
+	t.Helper()
+	definitions := s.composites(t)
+	s.kubectl(t, "delete", "configurations.pkg.crossplane.io", configuration, "--timeout=1m")
+	s.untilGone(t, definitions)
+	s.kubectl(t, "delete", "functions.pkg.crossplane.io", functionObject, "--timeout=1m")
+}
+
+// startMigration runs another simulated Proxmox VE, which has what the manifests of other operators name, and which the
+// provider reaches and trusts by the names that they have for it.
+func (s *suite) startMigration(t *testing.T) *simulator.Simulator {
+	t.Helper()
+	dir := filepath.Join(s.Dir, "migration")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sim, err := simulator.NewAt(dir, "127.0.0.1:8006", hostsOfManifests()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := s.Repo.Binary("pve-simulator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := sim.Spec(path, checkout.Resolve("examples/scenarios/migration.yaml"))
+	spec.Name = "pve-simulator-migration"
+	if _, err := s.Run(s.ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	connection, err := sim.Connection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.trust(t, connection.CA)
+	return sim
+}
+
+// trust has the provider trust another certificate authority, as one that an organisation has of its own.
+func (s *suite) trust(t *testing.T, ca string) {
+	t.Helper()
+	secret := object("v1", "Secret", "authorities")
+	secret.SetNamespace(stack.Namespace)
+	secret.Object["stringData"] = map[string]any{"ca.crt": ca}
+	if err := s.Kube.Apply(s.ctx, secret); err != nil {
+		t.Fatal(err)
+	}
+	const pod = "/spec/deploymentTemplate/spec/template/spec"
+	s.kubectl(t, "patch", "deploymentruntimeconfigs.pkg.crossplane.io", release, "--type=json", "--patch", `[
+		{"op": "add", "path": "`+pod+`/volumes", "value": [{"name": "authorities", "secret": {"secretName": "authorities"}}]},
+		{"op": "add", "path": "`+pod+`/containers/0/volumeMounts", "value": [{"name": "authorities", "mountPath": "/authorities"}]},
+		{"op": "add", "path": "`+pod+`/containers/0/env/-", "value": {"name": "SSL_CERT_DIR", "value": "/authorities"}}
+	]`)
+}
+
+// setCredentials puts the token that the simulator knows into the Secret that the manifests name.
+func (s *suite) setCredentials(t *testing.T, sim *simulator.Simulator) {
+	t.Helper()
+	connection, err := sim.Connection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := connection.Credentials
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: stack.Namespace, Name: "proxmox-credentials"}
+	if err := s.Kube.Get(s.ctx, key, secret); err != nil {
+		t.Fatal(err)
+	}
+	secret.Data["credentials.json"] = fmt.Appendf(nil, `{"username": %q, "tokenID": %q, "tokenSecret": %q}`, c.Username, c.TokenID, c.TokenSecret)
+	if err := s.Kube.Update(s.ctx, secret); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkExamples sees what a team sees: an address in the status, and connection details in a Secret.
+func (s *suite) checkExamples(t *testing.T) {
+	portal := s.get(t, "virtualmachines.platform.vitistack.io", "portal")
+	status, _, _ := unstructured.NestedMap(portal.Object, "status")
+	if status["address"] == nil || status["vmid"] == nil || status["node"] == nil || status["phase"] != "Running" {
+		t.Errorf("the status of a VirtualMachine is %v", status)
+	}
+	for _, name := range []string{"portal-connection", "shop-connection"} {
+		s.until(t, func() string { return s.lacksDetails(name) })
+	}
+	nodes, _, _ := unstructured.NestedMap(s.get(t, "kubernetesnodes.platform.vitistack.io", "k8s").Object, "status", "nodes")
+	on := map[any]bool{}
+	for _, n := range nodes {
+		on[n.(map[string]any)["node"]] = true
+		if n.(map[string]any)["address"] == nil {
+			t.Errorf("a node has no address: %v", n)
+		}
+	}
+	if len(on) != 3 {
+		t.Errorf("three VMs are not on three nodes: %v", nodes)
+	}
+}
+
+// lacksDetails says what a connection Secret lacks. Details may come a moment after the VM is ready.
+func (s *suite) lacksDetails(name string) string {
+	secret := &corev1.Secret{}
+	if err := s.Kube.Get(s.ctx, client.ObjectKey{Namespace: "default", Name: name}, secret); err != nil {
+		return err.Error()
+	}
+	if len(secret.Data["endpoint"]) == 0 || string(secret.Data["username"]) != "admin" {
+		return fmt.Sprintf("Secret %q has the keys %v", name, slices.Sorted(maps.Keys(secret.Data)))
+	}
+	return ""
+}
+
+// checkMigration sees that the VMs are what the manifests say.
+func (s *suite) checkMigration(t *testing.T, sim *simulator.Simulator) {
+	got := strings.Join(vmsOf(t, s, sim), "\n")
+	for _, want := range []string{"100 my-vm", "1100 test-vm", "web-server", "multi-nic-vm", "web-server-01"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q among\n%s", want, got)
+		}
+	}
+}
+
+// vmsOf are the VMs that a simulated Proxmox VE holds.
+func vmsOf(t *testing.T, s *suite, sim *simulator.Simulator) []string {
+	t.Helper()
+	vms, err := sim.VMs(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for id, vm := range vms {
+		out = append(out, fmt.Sprintf("%d %s", id, vm.Name))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// applyAll applies the manifests in a folder and the folders in it, and returns their objects.
+func (s *suite) applyAll(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	var objs []*unstructured.Unstructured
+	args := []string{"apply"}
+	for _, path := range manifests(t, folder) {
+		if filepath.Base(path) == "connections.yaml" {
+			continue // It is there already.
+		}
+		objs = append(objs, read(t, path)...)
+		args = append(args, "--filename", path)
+	}
+	s.kubectl(t, args...)
+	for _, obj := range objs {
+		if obj.GetNamespace() == "" && s.namespaced(t, obj) {
+			obj.SetNamespace("default")
+		}
+	}
+	return objs
+}
+
+// manifests are the files in a folder of the checkout and the folders in it.
+func manifests(t *testing.T, folder string) []string {
+	t.Helper()
+	var out []string
+	err := fs.WalkDir(os.DirFS(checkout.Root()), folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ".yaml" {
+			out = append(out, path)
+		}
+		return err
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("cannot find manifests in %q: %v", folder, err)
+	}
+	return out
+}
+
+func (s *suite) namespaced(t *testing.T, obj *unstructured.Unstructured) bool {
+	t.Helper()
+	is, err := s.Kube.IsObjectNamespaced(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// get returns an object of the namespace default by the name of its kind's definition.
+func (s *suite) get(t *testing.T, definition, name string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON([]byte(s.kubectl(t, "get", definition, name, "--namespace=default", "--output=json"))); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// untilGone waits until there is none of some objects.
+func (s *suite) untilGone(t *testing.T, objs []*unstructured.Unstructured) {
+	t.Helper()
+	for _, obj := range objs {
+		s.until(t, func() string {
+			err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(obj), obj)
+			if client.IgnoreNotFound(err) != nil {
+				return err.Error()
+			}
+			if err == nil {
+				return fmt.Sprintf("%s %q is still there: %v", obj.GetKind(), obj.GetName(), obj.Object["status"])
+			}
+			return ""
+		})
+	}
+}
+
+// argument names an object for kubectl.
+func argument(obj *unstructured.Unstructured) string {
+	gvk := obj.GroupVersionKind()
+	return strings.ToLower(gvk.Kind) + "." + gvk.Version + "." + gvk.Group + "/" + obj.GetName()
+}
+
+func namespaceOf(obj *unstructured.Unstructured) string {
+	if obj.GetNamespace() == "" {
+		return "default"
+	}
+	return obj.GetNamespace()
 }

@@ -70,7 +70,7 @@ func TestCrossplane(t *testing.T) {
 	t.Run("Install", s.testInstall)
 	t.Run("Activation", s.testActivation)
 	t.Run("Machines", s.testMachines)
-	t.Run("Composition", s.testComposition)
+	t.Run("Configuration", s.testConfiguration)
 	t.Run("Rights", s.testRights)
 	t.Run("Upgrade", s.testUpgrade)
 	t.Run("Protection", s.testProtection)

@@ -54,7 +54,9 @@ func start(t *testing.T) *suite {
 	if helm == "" {
 		t.Fatal("HELM is not set: run \"make e2e-crossplane\"")
 	}
-	s, ctx, err := stack.Start(runContext, stack.Options{Checkout: checkout, Dir: runDir, Helm: helm, Scenario: checkout.Scenario()})
+	s, ctx, err := stack.Start(runContext, stack.Options{
+		Checkout: checkout, Dir: runDir, Helm: helm, Scenario: checkout.Scenario(), Names: hostsOfManifests(),
+	})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

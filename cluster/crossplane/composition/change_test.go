@@ -1,0 +1,296 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package composition
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// parse returns an object that is written in YAML.
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// set sets a field of an object that the API server has.
+func (w *world) set(obj *unstructured.Unstructured, value any, path ...string) error {
+	w.t.Helper()
+	next := obj.DeepCopy()
+	if value == nil {
+		unstructured.RemoveNestedField(next.Object, path...)
+	} else if err := unstructured.SetNestedField(next.Object, value, path...); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := kube.Update(w.t.Context(), next); err != nil {
+		return err
+	}
+	next.DeepCopyInto(obj)
+	return nil
+}
+
+// machine is what a composite resource's Machine asks for, or nil.
+func (w *world) machine(xr *unstructured.Unstructured) map[string]any {
+	obj := w.made[string(xr.GetUID())]["machine"]
+	if obj == nil {
+		return nil
+	}
+	spec, _, _ := unstructured.NestedMap(obj.Object, "spec", "forProvider")
+	return spec
+}
+
+func TestRefusedAtAdmission(t *testing.T) {
+	vm := func(spec string) string {
+		return "{apiVersion: platform.vitistack.io/v1alpha1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " + spec + "}"
+	}
+	cases := map[string]struct {
+		reason, object, want string
+	}{
+		"Class":    {"classes are those of the table", vm("{class: huge}"), `spec.class: Unsupported value: "huge"`},
+		"Size":     {"sizes have a unit", vm("{size: 20}"), "spec.size"},
+		"Endless":  {"Proxmox VE has no larger disks", vm("{size: 101Ti}"), "size 101Ti is more than 100Ti"},
+		"TwoWays":  {"either the node is said or it is chosen", vm("{node: pve1, placement: {nodes: [pve2]}}"), "leave one of them out"},
+		"Gateway":  {"DHCP brings the gateway", vm("{network: {address: dhcp, gateway: 192.0.2.1}}"), "gateway needs a static address"},
+		"Address":  {"an address has a prefix length", vm("{network: {address: 192.0.2.10}}"), "neither dhcp nor an IPv4 address with prefix length"},
+		"Password": {"Proxmox VE's own drive gives way to user-data", vm("{cloudInit: {userData: x, generatePassword: true}}"), "does not go with userData"},
+		"Spread":   {"a group is what is spread", vm("{placement: {spread: Required}}"), "placement.spread needs placement.group"},
+		"SankofaUnit": {
+			"the unit is one of the reference's", "{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: refused}, spec: " +
+				"{providerConfigRef: {name: x}, forProvider: {node: a, name: a, cpu: 1, memory: 8Xi, disk: 8Gi, image: a, site: a}}}",
+			"memory 8Xi is not a number with Ki, Mi or Gi",
+		},
+		"VirtRigaudNetwork": {
+			"only some names stand for a bridge", "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " +
+				"{providerRef: {name: x}, classRef: {name: x}, imageRef: {name: x}, networks: [{name: backup}]}}",
+			"network backup needs bridge",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := newWorld(t).create(parse(t, tc.object))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: want an error with %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestRefusedChanges(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		value  any
+		path   []string
+		want   string
+	}{
+		"Image":    {"a VM cannot be made anew", "debian-13", []string{"spec", "image"}, "image cannot change: the VM was made from ubuntu-24.04"},
+		"Shrink":   {"disks never shrink", "10Gi", []string{"spec", "size"}, "it has 20Gi"},
+		"NoSize":   {"the disk keeps what it has", nil, []string{"spec", "size"}, "size cannot be taken away"},
+		"Grow":     {"disks grow", "1Ti", []string{"spec", "size"}, ""},
+		"Class":    {"classes change", "large", []string{"spec", "class"}, ""},
+		"PowerOff": {"so does the power state", "Stopped", []string{"spec", "powerState"}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := load(t, "examples/virtualmachine.yaml")[0]
+			if err := w.create(xr); err != nil {
+				t.Fatal(err)
+			}
+			w.settle(xr)
+			err := w.set(xr, tc.value, tc.path...)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%s: want an error with %q, got %v", tc.reason, tc.want, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			before := text(t, w.machine(xr))
+			if !w.settle(xr) || text(t, w.machine(xr)) == before {
+				t.Errorf("%s: the Machine does not follow: %s", tc.reason, before)
+			}
+		})
+	}
+}
+
+// TestImagesOfProxmoxVM sees what the three forms of an image, and numbers with and without units, become.
+func TestImagesOfProxmoxVM(t *testing.T) {
+	disk := func(size string) []any {
+		return []any{map[string]any{"name": "system", "size": size, "storage": "local-lvm"}}
+	}
+	clone := map[string]any{"full": true, "storage": "local-lvm"}
+	cases := map[string]struct {
+		reason, image, memory, disk string
+		want                        map[string]any
+	}{
+		"Name": {
+			"the name of a template", "ubuntu-22.04-cloud", "8Gi", "50Gi",
+			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "8Gi", "disks": disk("50Gi")},
+		},
+		"VMID": {
+			"the VMID of a template; no units", `"9000"`, "4096", "100",
+			map[string]any{"template": "9000", "clone": clone, "memory": "4096Mi", "disks": disk("100Gi")},
+		},
+		"ISO": {
+			"an ISO image; units in any case", "local:iso/ubuntu-22.04.iso", "4gi", "50GI",
+			map[string]any{"iso": "local:iso/ubuntu-22.04.iso", "memory": "4Gi", "disks": disk("50Gi")},
+		},
+		"CloudImage": {
+			"a cloud image; units of one letter", "local:import/ubuntu-22.04.qcow2", "8192m", "1t",
+			map[string]any{
+				"image":  map[string]any{"volume": "local:import/ubuntu-22.04.qcow2", "disk": "system"},
+				"memory": "8192Mi", "disks": disk("1Ti"),
+			},
+		},
+		"Huge": {
+			"numbers of many digits stay numbers", "ubuntu-22.04-cloud", "2097152", "50Gi",
+			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "2097152Mi", "disks": disk("50Gi")},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := parse(t, fmt.Sprintf("{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: %s}, spec: {providerConfigRef: {name: x}, "+
+				"forProvider: {node: a, name: my vm_1, cpu: 1, memory: %s, disk: %s, image: %s, site: b}}}", strings.ToLower(name), tc.memory, tc.disk, tc.image))
+			if err := w.create(xr); err != nil {
+				t.Fatal(err)
+			}
+			if !w.settle(xr) {
+				t.Errorf("%s: not ready: %v", tc.reason, w.warnings)
+			}
+			got := w.machine(xr)
+			if got["name"] != "my-vm-1" {
+				t.Errorf("the VM is called %q", got["name"])
+			}
+			maps.DeleteFunc(got, func(key string, _ any) bool {
+				return !slices.Contains([]string{"template", "clone", "iso", "image", "memory", "disks"}, key)
+			})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSites sees that a ProviderConfig is ready with as many sites as it has, and that a site keeps its place.
+func TestSites(t *testing.T) {
+	w := newWorld(t)
+	xr := load(t, "migration/sankofa/providerconfig.yaml")[0]
+	xr.SetName("sites")
+	sites, _, _ := unstructured.NestedSlice(xr.Object, "spec", "sites")
+	third := map[string]any{"name": "third", "endpoint": "https://pve3.example.com:8006"}
+	if err := unstructured.SetNestedSlice(xr.Object, sites[:1], "spec", "sites"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.create(xr); err != nil {
+		t.Fatal(err)
+	}
+	for n, list := range [][]any{sites[:1], sites, {sites[0], sites[1], third}} {
+		if err := w.set(xr, list, "spec", "sites"); err != nil {
+			t.Fatal(err)
+		}
+		if !w.settle(xr) || len(w.made[string(xr.GetUID())]) != n+1 {
+			t.Errorf("with %d sites there are %d ProviderConfigs: %v", n+1, len(w.made[string(xr.GetUID())]), w.warnings)
+		}
+	}
+	if err := w.set(xr, []any{sites[0], third}, "spec", "sites"); err == nil || !strings.Contains(err.Error(), "keeps its place") {
+		t.Errorf("a site took the place of another: %v", err)
+	}
+}
+
+// TestClassesAndImages sees that a VirtualMachine waits for what it names, follows its class, and stays what it was made from.
+func TestClassesAndImages(t *testing.T) {
+	w := newWorld(t)
+	vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
+	vm.SetName("waits")
+	if err := w.create(vm); err != nil {
+		t.Fatal(err)
+	}
+	if w.settle(vm) || w.machine(vm) != nil {
+		t.Error("a Machine was made before the class and the image were there")
+	}
+	objs := load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/class-large.yaml", "migration/virtrigaud/image-ubuntu-22.yaml")
+	for _, obj := range objs {
+		if err := w.create(obj); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(obj)
+	}
+	w.want(vm, "what was waited for is there", "4Gi", "ubuntu-22-template")
+	if err := w.set(vm, "large", "spec", "classRef", "name"); err != nil {
+		t.Fatal(err)
+	}
+	w.want(vm, "it has another class", "16Gi", "ubuntu-22-template")
+	if err := w.set(objs[1], "32Gi", "spec", "memory"); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(objs[1])
+	w.want(vm, "its class says something else", "32Gi", "ubuntu-22-template")
+	if err := w.set(objs[2], "ubuntu-24-template", "spec", "source"); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(objs[2])
+	w.want(vm, "its image is another one now, which counts for others", "32Gi", "ubuntu-22-template")
+}
+
+func (w *world) want(vm *unstructured.Unstructured, reason, memory, template string) {
+	w.t.Helper()
+	ready := w.settle(vm)
+	got := w.machine(vm)
+	if !ready || got["memory"] != memory || got["template"] != template {
+		w.t.Errorf("%s: ready is %t, memory %v, template %v", reason, ready, got["memory"], got["template"])
+	}
+}
+
+// TestClaimsAreTheSame sees that claims have the fields of VirtualMachines, and become the same.
+func TestClaimsAreTheSame(t *testing.T) {
+	part := func(file string, path ...string) any {
+		obj := load(t, file)[0]
+		value, _, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	version := func(kind string) any { return part("apis/"+kind+"/definition.yaml", "spec", "versions") }
+	if diff := cmp.Diff(version("virtualmachine"), version("claim")); diff != "" {
+		t.Errorf("the definitions differ: -VirtualMachine, +claim:\n%s", diff)
+	}
+	patches := func(kind string) []any {
+		step := part("apis/"+kind+"/composition.yaml", "spec", "pipeline").([]any)[0].(map[string]any)
+		resources, _, _ := unstructured.NestedSlice(step, "input", "resources")
+		return slices.DeleteFunc(resources[0].(map[string]any)["patches"].([]any), func(p any) bool {
+			return p.(map[string]any)["fromFieldPath"] == "metadata.labels[crossplane.io/claim-name]"
+		})
+	}
+	if diff := cmp.Diff(patches("virtualmachine"), patches("claim")); diff != "" {
+		t.Errorf("the patches differ: -VirtualMachine, +claim:\n%s", diff)
+	}
+}

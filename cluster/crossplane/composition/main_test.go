@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package composition tests the Configuration of examples/composition: what its Compositions make, with the real
+// function, of each example, as a real API server accepts it.
+package composition
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/crossplane/v2/proto/fn/v1"
+	"github.com/go-logr/logr"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/session"
+)
+
+// What all tests of this package share: starting it takes seconds.
+var (
+	checkout repository.Repository            //nolint:gochecknoglobals // Set once by TestMain.
+	kube     client.Client                    //nolint:gochecknoglobals // Set once by TestMain.
+	function fnv1.FunctionRunnerServiceClient //nolint:gochecknoglobals // Set once by TestMain.
+)
+
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		return 1, fmt.Errorf("cannot start an API server: KUBEBUILDER_ASSETS is not set; run \"make e2e-crossplane\", which builds one and sets it")
+	}
+	if checkout, err = repository.Find("."); err != nil {
+		return 1, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stop, err := startFunction(ctx)
+	if err != nil {
+		return 1, err
+	}
+	defer stop()
+	server := &envtest.Environment{}
+	cfg, err := server.Start()
+	if err != nil {
+		return 1, fmt.Errorf("cannot start an API server: %w", err)
+	}
+	defer func() {
+		if stop := server.Stop(); err == nil && stop != nil {
+			code, err = 1, stop
+		}
+	}()
+	cfg.QPS, cfg.Burst = -1, -1
+	if err := install(cfg); err != nil {
+		return 1, err
+	}
+	c, err := client.New(cfg, client.Options{})
+	if err != nil {
+		return 1, fmt.Errorf("cannot make a client: %w", err)
+	}
+	kube = client.WithFieldValidation(c, metav1.FieldValidationStrict)
+	return m.Run(), nil
+}
+
+// startFunction runs the function of the Compositions without certificates.
+func startFunction(ctx context.Context) (func(), error) {
+	dir, err := session.FunctionAssets(checkout).Build(ctx, assets.PatchAndTransform())
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, assets.Function), "--insecure", "--address", address)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start the function: %w", err)
+	}
+	stop := func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("cannot reach the function: %w", err)
+	}
+	function = fnv1.NewFunctionRunnerServiceClient(conn)
+	return stop, nil
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("cannot find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// callTimeout is how long the function may take, its start included.
+const callTimeout = 30 * time.Second

@@ -1,0 +1,383 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package composition
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
+	xpextv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
+	fnv1 "github.com/crossplane/crossplane/v2/proto/fn/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/structpb"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	localkube "github.com/vitistack/provider-proxmox/cluster/local/kube"
+)
+
+// rounds are how often a composite resource may be reconciled before it has to stand still.
+const rounds = 8
+
+// manager is who applies what is composed, as Crossplane does.
+const manager = client.FieldOwner("composition-test")
+
+// install gives the API server the provider's definitions, Crossplane's own, and those of the XRDs.
+func install(cfg *rest.Config) error {
+	core, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/crossplane/crossplane/v2").Output()
+	if err != nil {
+		return fmt.Errorf("cannot find Crossplane's definitions: %w", err)
+	}
+	objs, err := below("apis")
+	if err != nil {
+		return err
+	}
+	var crds []*extv1.CustomResourceDefinition
+	for _, obj := range objs {
+		if obj.GetKind() != "CompositeResourceDefinition" {
+			continue
+		}
+		found, err := definitions(obj)
+		if err != nil {
+			return fmt.Errorf("%s: %w", obj.GetName(), err)
+		}
+		crds = append(crds, found...)
+	}
+	_, err = envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{
+		Paths: []string{checkout.Resolve("package/crds"), filepath.Join(strings.TrimSpace(string(core)), "cluster", "crds")},
+		CRDs:  crds,
+	})
+	return err
+}
+
+// below are the objects in all files of a folder of examples/composition.
+func below(folder string) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	err := filepath.WalkDir(checkout.Resolve("examples/composition/"+folder), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		objs, err := localkube.ReadFile(path)
+		out = append(out, objs...)
+		return err
+	})
+	return out, err
+}
+
+// definitions are what Crossplane makes of an XRD: one for the composite resource, and one for its claim.
+func definitions(obj *unstructured.Unstructured) ([]*extv1.CustomResourceDefinition, error) {
+	xrd := &xpextv1.CompositeResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, xrd); err != nil {
+		return nil, err
+	}
+	xrd.SetUID("00000000-0000-4000-8000-000000000000") // It owns what is made of it.
+	xr, err := xcrd.ForCompositeResource(xrd)
+	if err != nil || xrd.Spec.ClaimNames == nil {
+		return []*extv1.CustomResourceDefinition{xr}, err
+	}
+	claim, err := xcrd.ForCompositeResourceClaim(xrd)
+	return []*extv1.CustomResourceDefinition{xr, claim}, err
+}
+
+// A world is Crossplane in small: it reconciles composite resources until nothing changes any more.
+type world struct {
+	t         *testing.T
+	namespace string
+	// observe says what a provider would see of a composed resource.
+	observe func(obj *unstructured.Unstructured)
+	// kinds are the Compositions of each kind, by apiVersion and kind, and names those that are asked for by name.
+	kinds map[string]*unstructured.Unstructured
+	names map[string]*unstructured.Unstructured
+	// made are the composed resources by the composite's UID and the name in its Composition.
+	made map[string]map[string]*unstructured.Unstructured
+	// connections are the connection details of composed resources.
+	connections map[string][]byte
+	warnings    []string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ns := &unstructured.Unstructured{}
+	ns.SetAPIVersion("v1")
+	ns.SetKind("Namespace")
+	ns.SetGenerateName("world-")
+	if err := kube.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, namespace: ns.GetName(), observe: running, kinds: map[string]*unstructured.Unstructured{},
+		names: map[string]*unstructured.Unstructured{}, made: map[string]map[string]*unstructured.Unstructured{},
+		connections: map[string][]byte{"endpoint": []byte("192.0.2.7"), "port": []byte("22"), "vmid": []byte("10000")},
+	}
+	objs, err := below("apis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range objs {
+		if obj.GetKind() == "Composition" {
+			w.learn(obj)
+		}
+	}
+	return w
+}
+
+func (w *world) learn(composition *unstructured.Unstructured) {
+	ref, _, _ := unstructured.NestedStringMap(composition.Object, "spec", "compositeTypeRef")
+	w.kinds[ref["apiVersion"]+" "+ref["kind"]] = composition
+	w.names[composition.GetName()] = composition
+}
+
+// compositionOf is the one that is asked for by name, or else that of the kind.
+func (w *world) compositionOf(xr *unstructured.Unstructured) *unstructured.Unstructured {
+	if name, ok, _ := unstructured.NestedString(xr.Object, "spec", "crossplane", "compositionRef", "name"); ok {
+		return w.names[name]
+	}
+	return w.kinds[xr.GetAPIVersion()+" "+xr.GetKind()]
+}
+
+// create makes a composite resource in the world's namespace, if its kind has one.
+func (w *world) create(xr *unstructured.Unstructured) error {
+	if xr.GetNamespace() != "" || w.namespaced(xr) {
+		xr.SetNamespace(w.namespace)
+	}
+	if err := kube.Create(w.t.Context(), xr); err != nil {
+		return err
+	}
+	w.t.Cleanup(func() { _ = kube.Delete(context.Background(), xr) })
+	return nil
+}
+
+func (w *world) namespaced(obj *unstructured.Unstructured) bool {
+	is, err := kube.IsObjectNamespaced(obj)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return is
+}
+
+// settle reconciles a composite resource, and those that it is composed of, until it stands still; it says whether the
+// composite resource is then ready.
+func (w *world) settle(xr *unstructured.Unstructured) bool {
+	w.t.Helper()
+	before := ""
+	for range rounds {
+		ready := w.reconcile(xr)
+		now := text(w.t, w.tree(xr))
+		if now == before {
+			return ready
+		}
+		before = now
+	}
+	w.t.Fatalf("%s %q does not stand still after %d rounds", xr.GetKind(), xr.GetName(), rounds)
+	return false
+}
+
+func (w *world) reconcile(xr *unstructured.Unstructured) bool {
+	w.t.Helper()
+	composition := w.compositionOf(xr)
+	if composition == nil {
+		return false // It may come: an API server takes objects in any order.
+	}
+	made := w.made[string(xr.GetUID())]
+	if made == nil {
+		made = map[string]*unstructured.Unstructured{}
+		w.made[string(xr.GetUID())] = made
+	}
+	desired := w.pipeline(xr, composition, made)
+	ready := desired.GetComposite().GetReady() != fnv1.Ready_READY_FALSE
+	for _, name := range slices.Sorted(maps.Keys(desired.GetResources())) {
+		resource := desired.GetResources()[name]
+		made[name] = w.apply(xr, name, made[name], resource.GetResource().AsMap())
+		ready = ready && resource.GetReady() == fnv1.Ready_READY_TRUE
+	}
+	w.setStatus(xr, desired.GetComposite().GetResource().AsMap()["status"])
+	return ready
+}
+
+// pipeline runs the steps of a Composition.
+func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[string]*unstructured.Unstructured) *fnv1.State {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), callTimeout)
+	defer cancel()
+	observed := &fnv1.State{Composite: &fnv1.Resource{Resource: w.message(asSeen(xr, composition))}, Resources: map[string]*fnv1.Resource{}}
+	for name, obj := range made {
+		observed.Resources[name] = &fnv1.Resource{Resource: w.message(obj.Object), ConnectionDetails: w.connections}
+	}
+	desired, known := &fnv1.State{}, &structpb.Struct{}
+	w.warnings = nil
+	steps, _, _ := unstructured.NestedSlice(composition.Object, "spec", "pipeline")
+	for _, step := range steps {
+		input, _, _ := unstructured.NestedMap(step.(map[string]any), "input")
+		rsp, err := function.RunFunction(ctx, &fnv1.RunFunctionRequest{
+			Input: w.message(input), Observed: observed, Desired: desired, Context: known,
+		}, grpc.WaitForReady(true))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, r := range rsp.GetResults() {
+			if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+				w.t.Fatalf("%s %q: %s", xr.GetKind(), xr.GetName(), r.GetMessage())
+			}
+			w.warnings = append(w.warnings, r.GetMessage())
+		}
+		desired, known = rsp.GetDesired(), rsp.GetContext()
+	}
+	return desired
+}
+
+// asSeen is a composite resource with the name of its Composition, which Crossplane notes. What is made by claims is as it
+// was in Crossplane 1, and has it elsewhere.
+func asSeen(xr, composition *unstructured.Unstructured) map[string]any {
+	seen := xr.DeepCopy().Object
+	if xr.GetKind() != "XVirtualMachine" {
+		_ = unstructured.SetNestedField(seen, composition.GetName(), "spec", "crossplane", "compositionRef", "name")
+	}
+	return seen
+}
+
+// apply gives the API server what is composed, as Crossplane does, and lets the world see it.
+func (w *world) apply(xr *unstructured.Unstructured, name string, now *unstructured.Unstructured, desired map[string]any) *unstructured.Unstructured {
+	w.t.Helper()
+	obj := &unstructured.Unstructured{Object: integers(w.t, desired)}
+	switch {
+	case now != nil:
+		obj.SetName(now.GetName())
+	case obj.GetName() == "":
+		obj.SetName(xr.GetName() + "-" + name)
+	}
+	if xr.GetNamespace() != "" && !w.namespaced(obj) {
+		w.t.Fatalf("%s %q has a namespace and composes %s %q, which has none", xr.GetKind(), xr.GetName(), obj.GetKind(), obj.GetName())
+	}
+	if xr.GetNamespace() != "" {
+		obj.SetNamespace(xr.GetNamespace())
+	}
+	obj.SetManagedFields(nil)
+	if err := kube.Patch(w.t.Context(), obj, client.Apply, client.ForceOwnership, manager); err != nil { //nolint:staticcheck // As Crossplane does.
+		w.t.Fatalf("%s %q composes what is refused: %v\n%s", xr.GetKind(), xr.GetName(), err, text(w.t, desired))
+	}
+	w.t.Cleanup(func() { _ = kube.Delete(context.Background(), obj) })
+	switch {
+	case obj.GetKind() == "Composition":
+		w.learn(obj)
+	case w.compositionOf(obj) != nil:
+		if ready := w.reconcile(obj); ready {
+			obj.Object["status"] = withReady(obj.Object["status"])
+		}
+	default:
+		w.observe(obj)
+	}
+	return obj
+}
+
+// setStatus writes the status as Crossplane does, so that the schema has a say.
+func (w *world) setStatus(xr *unstructured.Unstructured, status any) {
+	w.t.Helper()
+	next := xr.DeepCopy()
+	delete(next.Object, "status")
+	if status != nil {
+		next.Object["status"] = integers(w.t, status.(map[string]any))
+	}
+	want := text(w.t, next.Object["status"])
+	if err := kube.Status().Update(w.t.Context(), next); err != nil {
+		w.t.Fatalf("%s %q: its status is refused: %v", xr.GetKind(), xr.GetName(), err)
+	}
+	if got := text(w.t, next.Object["status"]); got != want {
+		w.t.Errorf("%s %q: of its status %s the schema keeps %s", xr.GetKind(), xr.GetName(), want, got)
+	}
+	next.DeepCopyInto(xr)
+}
+
+// running is a VM that runs, as the provider shows it, and anything else that is ready.
+func running(obj *unstructured.Unstructured) {
+	status := map[string]any{}
+	if obj.GetKind() == "Machine" {
+		status["atProvider"] = map[string]any{
+			"phase": "Running", "powerState": "running", "vmid": int64(10000), "node": "pve1",
+			"ipAddresses": []any{"192.0.2.7", "2001:db8::7"}, "lastUpdated": "2026-01-02T03:04:05Z",
+		}
+	}
+	if obj.GetKind() == "ProviderConfig" {
+		status["version"] = "9.2"
+	}
+	obj.Object["status"] = withReady(status)
+}
+
+func withReady(status any) map[string]any {
+	out := map[string]any{}
+	if s, ok := status.(map[string]any); ok {
+		maps.Copy(out, s)
+	}
+	out["conditions"] = []any{map[string]any{
+		"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-02T03:04:05Z",
+	}}
+	return out
+}
+
+// asAsked is an object as its Composition asks for it.
+func asAsked(obj *unstructured.Unstructured) map[string]any {
+	out := map[string]any{"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind()}
+	for _, part := range []string{"spec", "data", "type"} {
+		if value, ok := obj.Object[part]; ok {
+			out[part] = value
+		}
+	}
+	if labels := obj.GetLabels(); len(labels) > 0 {
+		out["labels"] = labels
+	}
+	return out
+}
+
+func (w *world) message(object map[string]any) *structpb.Struct {
+	w.t.Helper()
+	out := &structpb.Struct{}
+	if err := out.UnmarshalJSON([]byte(text(w.t, object))); err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// integers has whole numbers as such: a message of protobuf knows floating point only.
+func integers(t *testing.T, object map[string]any) map[string]any {
+	t.Helper()
+	out := &unstructured.Unstructured{}
+	if err := out.UnmarshalJSON([]byte(text(t, map[string]any{"apiVersion": "v1", "kind": "Any", "object": object}))); err != nil {
+		t.Fatal(err)
+	}
+	return out.Object["object"].(map[string]any)
+}
+
+func text(t *testing.T, value any) string {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
