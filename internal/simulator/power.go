@@ -68,10 +68,10 @@ func (w *worker) requestHA(node string, vmid int, state string) error {
 		return nil
 	})
 	if state == "started" {
-		w.spawn(node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
+		w.spawnAs(root, node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
 		return err
 	}
-	w.spawn(node, "qmshutdown", vmid, func(w *worker) error {
+	w.spawnAs(root, node, "qmshutdown", vmid, func(w *worker) error {
 		return w.end(&ending{node: node, vmid: vmid, shutdown: true, force: true, timeout: shutdownTimeout})
 	})
 	return err

@@ -237,10 +237,12 @@ func (w *worker) locked(vmid int, mode lockMode, wait time.Duration, fn func() e
 
 // spawn starts another task from within a task.
 func (w *worker) spawn(node, kind string, vmid int, body work) {
+	w.spawnAs(identity(w.task.User), node, kind, vmid, body)
+}
+
+func (w *worker) spawnAs(who identity, node, kind string, vmid int, body work) {
 	var t *Task
-	w.s.update(func(st *State) {
-		t = st.newTask(node, kind, strconv.Itoa(vmid), identity(w.task.User), w.s.clock.Now())
-	})
+	w.s.update(func(st *State) { t = st.newTask(node, kind, strconv.Itoa(vmid), who, w.s.clock.Now()) })
 	w.s.run(&spawned{task: t, work: body})
 }
 
