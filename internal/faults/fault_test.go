@@ -17,7 +17,6 @@ limitations under the License.
 package faults
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -65,7 +64,7 @@ func classes() map[string]class {
 		"CutBefore":    {fault: simulator.Fault{CutBefore: true}},
 		"CutAfter":     {fault: simulator.Fault{CutAfter: true}},
 		"Slow":         {fault: simulator.Fault{Delay: 20 * time.Second}},
-		"Late":         {fault: simulator.Fault{Delay: 10 * time.Minute}, writes: true},
+		"Late":         {fault: simulator.Fault{Delay: 10 * time.Minute}},
 	}
 }
 
@@ -106,8 +105,8 @@ func (c class) at(k call, times int) simulator.Fault {
 	return f
 }
 
-// TestFaults lets each call of a Machine's life fail in each way, once and several
-// times.
+// TestFaults lets each call and each task of a Machine's life fail in each way,
+// once and several times.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, s := range scenarios() {
@@ -115,40 +114,47 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, s, 0)
 			live(t, w, s)
-			runs := s.faults(w.calls())
-			t.Logf("%d calls, %d runs", len(w.calls()), len(runs))
-			for name, f := range runs {
-				t.Run(name, func(t *testing.T) {
+			all := append(callFaults(w.calls()), taskFaults(w.pve.Tasks())...)
+			runs := sampled(all)
+			t.Logf("%d faults, %d of them happen", len(all), len(runs))
+			for _, f := range runs {
+				t.Run(f.String(), func(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t, s, 0)
 					w.pve.Inject(f)
 					live(t, w, s)
-					if w.pve.Faults()[0].Hit == 0 {
-						t.Log("the call was not made this time")
-					}
+					w.toldOf(t, f)
 				})
 			}
 		})
 	}
 }
 
-// faults of all runs of a scenario, or of a part of them.
-func (s scenario) faults(calls []call) map[string]simulator.Fault {
-	runs := map[string]simulator.Fault{}
-	n := 0
+// callFaults are the faults of calls.
+func callFaults(calls []call) []simulator.Fault {
+	var out []simulator.Fault
 	for _, name := range slices.Sorted(maps.Keys(classes())) {
 		c := classes()[name]
-		for _, k := range slices.DeleteFunc(slices.Clone(calls), func(k call) bool { return !c.hits(k) }) {
-			if n++; n%sample() != 0 {
+		for _, k := range calls {
+			if !c.hits(k) {
 				continue
 			}
-			runs[fmt.Sprintf("%s/%s %s %d", name, k.method, k.path, k.skip)] = c.at(k, 1)
+			out = append(out, c.at(k, 1))
 			if all && k.method != http.MethodGet {
-				runs[fmt.Sprintf("%s/%s %s %d more", name, k.method, k.path, k.skip)] = c.at(k, 4)
+				out = append(out, c.at(k, 4))
 			}
 		}
 	}
-	return runs
+	return out
+}
+
+// sampled is the part of all faults that is let happen.
+func sampled(all []simulator.Fault) []simulator.Fault {
+	var out []simulator.Fault
+	for i := sample() - 1; i < len(all); i += sample() {
+		out = append(out, all[i])
+	}
+	return out
 }
 
 // sample is which part of all faults is let happen: each of so many.

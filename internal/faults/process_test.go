@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -54,6 +55,9 @@ import (
 // server, or has been.
 type deed string
 
+// call says whether it is a call of PVE's API.
+func (d deed) call() bool { return strings.Contains(string(d), " /") }
+
 // A process is one life of a provider. What it remembers ends with it.
 type process struct {
 	ctx    context.Context //nolint:containedctx // It is the life of the process.
@@ -68,6 +72,8 @@ type process struct {
 	spare bool // Deeds do not count.
 	dead  chan struct{}
 
+	outage *outage
+
 	// posthumous are writes to PVE after the death. There must not be any.
 	posthumous []deed
 }
@@ -75,7 +81,7 @@ type process struct {
 // start a process that dies of a deed.
 func (w *world) start(t *testing.T, fatal int) *process {
 	t.Helper()
-	p := &process{fatal: fatal, dead: make(chan struct{})}
+	p := &process{fatal: fatal, dead: make(chan struct{}), outage: w.outage}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	mgr := &fakeManager{Manager: xpfake.Manager{Client: p.mortal(w.kube), Scheme: w.kube.Scheme(), RESTMapper: w.kube.RESTMapper(), Logger: logr.Discard()}}
 	features := &feature.Flags{}
@@ -154,6 +160,9 @@ func (p *process) called(c proxmox.Call) {
 		return
 	}
 	p.did(d)
+	if p.outage != nil && c.Status < 590 {
+		p.outage.called()
+	}
 }
 
 // mortal is the client of the process: it does nothing for a dead one.

@@ -35,8 +35,10 @@ import (
 type scenario struct {
 	reason string
 
-	// guests that are there before, beside those of the quickstart cluster.
+	// guests that are there before, beside those of the quickstart cluster, and
+	// what the provider may do beside the least that it needs.
 	guests []simulator.ScenarioGuest
+	grants []simulator.ScenarioGrant
 	spec   v1alpha1.MachineParameters
 
 	// adopts is the VMID of a VM that is there before.
@@ -148,6 +150,33 @@ func scenarios() map[string]scenario {
 			},
 			holds: on("pve2"),
 		},
+		"LocalMigration": {
+			reason: "A VM goes to another node with its disks, one of them unused, and its image of cloud-init data.",
+			spec: v1alpha1.MachineParameters{
+				Node: new("pve1"), Memory: new(resource.MustParse("1Gi")),
+				Disks:     []v1alpha1.MachineDisk{{Name: "root", Size: new("3G")}, {Name: "data", Size: new("1G")}},
+				Networks:  []v1alpha1.MachineNetwork{{Name: "lan"}},
+				CloudInit: &v1alpha1.MachineCloudInit{Storage: new("local"), UserData: &v1alpha1.CloudInitData{Inline: new("#cloud-config\n")}},
+			},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.Disks = p.Disks[:1] },
+				func(p *v1alpha1.MachineParameters) { p.Node = new("pve3") },
+			},
+			holds: both(on("pve3"), has(map[string]string{"ide2": "local:iso/cidata-", "unused0": "local-lvm:"})),
+		},
+		"HA": {
+			reason: "The HA manager is given a VM with a disk that its list has lost, and loses both.",
+			grants: []simulator.ScenarioGrant{{Path: "/", User: "crossplane@pve", Roles: []string{"PVESysAdmin"}}},
+			spec: v1alpha1.MachineParameters{
+				Template: new(intstr.FromString("ubuntu-24.04")), HighAvailability: &v1alpha1.MachineHighAvailability{},
+				Disks: []v1alpha1.MachineDisk{{Name: "root"}, {Name: "keep", Type: new("scsi"), Size: new("1G"), Storage: new("ceph"), RemovalPolicy: new("Retain")}},
+			},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.Disks = p.Disks[:1] },
+				func(p *v1alpha1.MachineParameters) { p.HighAvailability.MaxRestart = new(int32(2)) },
+			},
+			holds: has(map[string]string{"scsi1": "ceph:"}),
+		},
 		"Adoption": {
 			reason:      "A VM of somebody's is adopted and changed.",
 			adopts:      100,
@@ -178,6 +207,14 @@ func has(options map[string]string) func(*testing.T, simulator.Guest) {
 				t.Errorf("%s is %q, want %q in it", name, got, want)
 			}
 		}
+	}
+}
+
+func both(first, second func(*testing.T, simulator.Guest)) func(*testing.T, simulator.Guest) {
+	return func(t *testing.T, g simulator.Guest) {
+		t.Helper()
+		first(t, g)
+		second(t, g)
 	}
 }
 

@@ -57,9 +57,11 @@ type world struct {
 	m     *namespaced.Machine
 
 	process *process
+	outage  *outage // None if nil.
 	fatal   int
 	deaths  int
 	last    error
+	told    []string // What the Machine has said of failures.
 
 	// before are the guests and volumes that were there first: all somebody
 	// else's, until one is adopted.
@@ -102,6 +104,7 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 	}
 	quickstart.Durations = durations()
 	quickstart.Guests = append(quickstart.Guests, s.guests...)
+	quickstart.ACL = append(quickstart.ACL, s.grants...)
 	w := &world{clock: newClock(), fatal: fatal}
 	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
@@ -155,6 +158,19 @@ func (w *world) settings() v1alpha1.ProviderConfigSpec {
 	}
 }
 
+// redirect the provider to the door of the outage.
+func (w *world) redirect(t *testing.T) {
+	t.Helper()
+	pc := &namespaced.ProviderConfig{}
+	if err := w.kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "pve"}, pc); err != nil {
+		t.Fatal(err)
+	}
+	pc.Spec.Endpoints = []string{"https://" + w.outage.door.at}
+	if err := w.kube.Update(t.Context(), pc); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // alive is the provider: a new one if the last has died.
 func (w *world) alive(t *testing.T) *process {
 	t.Helper()
@@ -195,15 +211,21 @@ func (w *world) until(t *testing.T, what string, holds func() bool) {
 		if !errors.Is(err, errDied) {
 			w.last = err
 		}
-		if w.exists(t); holds() {
+		w.exists(t)
+		w.listen()
+		if holds() {
 			return
 		}
+		w.heed()
 		w.age(t)
 		failures++
 		if err == nil {
 			failures = 0
 		}
 		w.clock.advance(w.pause(result, failures))
+		if w.outage != nil {
+			w.outage.pass(t)
+		}
 		if w.clock.Now().After(end) {
 			break
 		}
@@ -263,6 +285,12 @@ func (w *world) settled() bool {
 		o.VMID != nil && len(o.Difference) == 0 && len(w.running()) == 0
 }
 
+// tidy says whether the Machine is settled, and nothing is left of images that it
+// has had.
+func (w *world) tidy() bool {
+	return w.settled() && len(strings.Fields(w.m.GetAnnotations()[machine.AnnotationSeeds])) <= 1
+}
+
 // change the spec as a user does.
 func (w *world) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
 	t.Helper()
@@ -284,6 +312,7 @@ func (w *world) delete(t *testing.T) {
 // quiet checks that an unchanged Machine costs no write.
 func (w *world) quiet(t *testing.T) {
 	t.Helper()
+	w.until(t, "the Machine is tidy", w.tidy)
 	n := len(w.writes())
 	p := w.alive(t)
 	p.immortal(true)
@@ -299,9 +328,12 @@ func (w *world) quiet(t *testing.T) {
 	}
 }
 
-// writes to the cluster so far.
+// writes to the cluster so far, but for those that arrived long after the provider
+// gave them up.
 func (w *world) writes() []simulator.Request {
-	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool { return r.Method == http.MethodGet })
+	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool {
+		return r.Method == http.MethodGet || r.Duration > time.Minute
+	})
 }
 
 func (w *world) holdings() holdings {

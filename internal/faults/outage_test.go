@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A door is what stands between the provider and PVE: while it is shut, connections
+// are refused and those there are have ended.
+type door struct {
+	to, at string
+
+	mu    sync.Mutex
+	wall  net.Listener
+	lines map[net.Conn]bool
+}
+
+// doors are the ports of doors, below those that the kernel gives to who asks for
+// any: one that is shut is nobody else's meanwhile.
+var doors atomic.Int64 //nolint:gochecknoglobals // Tests must not share ports.
+
+const (
+	firstDoor = 15000
+	lastDoor  = 30000
+)
+
+// newDoor is an open one.
+func newDoor(t *testing.T, to string) *door {
+	t.Helper()
+	d := &door{to: to, lines: map[net.Conn]bool{}}
+	for range lastDoor - firstDoor {
+		d.at = fmt.Sprintf("127.0.0.1:%d", firstDoor+doors.Add(1)%(lastDoor-firstDoor))
+		if d.open() == nil {
+			t.Cleanup(d.shut)
+			return d
+		}
+	}
+	t.Fatal("there is no port")
+	return nil
+}
+
+// open the door, unless it is.
+func (d *door) open() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.wall != nil {
+		return nil
+	}
+	wall, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", d.at)
+	if err != nil {
+		return err
+	}
+	d.wall = wall
+	go d.serve(wall)
+	return nil
+}
+
+func (d *door) shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.wall == nil {
+		return
+	}
+	_ = d.wall.Close()
+	d.wall = nil
+	for c := range d.lines {
+		_ = c.Close()
+	}
+	clear(d.lines)
+}
+
+func (d *door) serve(wall net.Listener) {
+	for {
+		in, err := wall.Accept()
+		if err != nil {
+			return
+		}
+		go d.join(wall, in)
+	}
+}
+
+// join a connection to one of PVE, until either ends.
+func (d *door) join(wall net.Listener, in net.Conn) {
+	out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", d.to)
+	if err != nil {
+		_ = in.Close()
+		return
+	}
+	if !d.keep(wall, in, out) {
+		return
+	}
+	go func() {
+		defer out.Close() //nolint:errcheck // It may be closed.
+		_, _ = io.Copy(out, in)
+	}()
+	defer in.Close() //nolint:errcheck // It may be closed.
+	_, _ = io.Copy(in, out)
+}
+
+// keep connections to end them with the door, unless that was shut meanwhile.
+func (d *door) keep(wall net.Listener, ends ...net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range ends {
+		if d.wall != wall {
+			_ = c.Close()
+			continue
+		}
+		d.lines[c] = true
+	}
+	return d.wall == wall
+}
+
+// downFor is how long an outage lasts, by the clock of the world.
+const downFor = 90 * time.Second
+
+// An outage begins when the answer to a call has come: the next is refused.
+type outage struct {
+	door  *door
+	clock *clock
+	after int
+
+	mu    sync.Mutex
+	calls int
+	since time.Time
+}
+
+// called is told of each call that was answered.
+func (o *outage) called() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.calls++; o.calls == o.after {
+		o.since = o.clock.Now()
+		o.door.shut()
+	}
+}
+
+// pass ends the outage when its time has come.
+func (o *outage) pass(t *testing.T) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() || o.clock.Now().Sub(o.since) < downFor {
+		return
+	}
+	if err := o.door.open(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOutages lets PVE refuse connections for a while, from each call of a
+// Machine's life on.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	for name, s := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calls := 0
+			for _, d := range live(t, newWorld(t, s, 0), s) {
+				if d.call() {
+					calls++
+				}
+			}
+			for k := sample(); k <= calls; k += sample() {
+				t.Run(fmt.Sprint(k), func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, s, 0)
+					w.outage = &outage{door: newDoor(t, strings.TrimPrefix(w.pve.URL(), "https://")), clock: w.clock, after: k}
+					w.redirect(t)
+					live(t, w, s)
+					if w.outage.calls < k {
+						t.Errorf("there were %d calls only", w.outage.calls)
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// ends are what PVE says of a task of a type that fails, and of any that is killed.
+func ends(kind string) []string {
+	const (
+		locked   = "can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout"
+		modified = "checksum mismatch (file change by other user?)"
+		off      = "VM quit/powerdown failed - got timeout"
+	)
+	return append(map[string][]string{
+		"qmcreate": {
+			"unable to create VM 10000 - storage 'local-lvm' is disabled",
+			"unable to create VM 10000 - unable to create image: qemu-img: /mnt/pve/nfs/images/10000/vm-10000-disk-0.raw: No space left on device",
+		},
+		"qmclone":    {locked, "clone failed: unable to create image: got lock timeout - aborting command"},
+		"qmconfig":   {locked, modified},
+		"resize":     {locked, modified},
+		"qmstart":    {locked, "start failed: QEMU exited with code 1"},
+		"qmshutdown": {off},
+		"qmstop":     {locked, off},
+		"qmdestroy":  {locked, "VM is locked (backup)"},
+		"qmmove":     {locked, "storage migration failed: block job (mirror) error: drive-scsi0: 'mirror' has been cancelled"},
+		"qmmigrate":  {locked, "migration aborted"},
+		"hastart":    {"service 'vm:10000' in error state, must be disabled and fixed first"},
+	}[kind], "unexpected status", "interrupted by signal")
+}
+
+// mostTasks is how many tasks of a type fail, one after the other: the provider
+// waits longer each time.
+const mostTasks = 3
+
+// taskFaults are the faults of tasks: each of a type fails, or cannot be started.
+func taskFaults(tasks []simulator.Task) []simulator.Fault {
+	count := map[string]int{}
+	var out []simulator.Fault
+	for _, t := range slices.DeleteFunc(slices.Clone(tasks), notOurs) {
+		n := count[t.Type]
+		count[t.Type]++
+		for _, text := range ends(t.Type) {
+			out = append(out, simulator.Fault{Task: t.Type, TaskExit: text, Skip: n, Count: 1})
+			if n == 0 {
+				out = append(out, simulator.Fault{Task: t.Type, TaskExit: text, Count: mostTasks})
+			}
+		}
+		out = append(out, simulator.Fault{Task: t.Type, Refuse: true, Skip: n, Count: 1})
+	}
+	return out
+}
+
+// notOurs are tasks that PVE starts by itself, and what it does about them is its
+// own: those of the HA manager.
+func notOurs(t simulator.Task) bool { return t.User == "root@pam" }
+
+// listen to what the Machine says of failures.
+func (w *world) listen() {
+	c := w.m.GetCondition(xpv2.TypeSynced)
+	if c.Status == corev1.ConditionFalse && !slices.Contains(w.told, c.Message) {
+		w.told = append(w.told, c.Message)
+	}
+	if t := w.m.Observation().LastTask; t != nil && !slices.Contains(w.told, t.Result) {
+		w.told = append(w.told, t.Result)
+	}
+}
+
+// toldOf checks that the Machine told of a task of ours that failed.
+func (w *world) toldOf(t *testing.T, f simulator.Fault) {
+	t.Helper()
+	if f.TaskExit == "" || !slices.ContainsFunc(w.pve.Tasks(), func(t simulator.Task) bool { return t.Exit == f.TaskExit && !notOurs(t) }) {
+		return
+	}
+	if !slices.ContainsFunc(w.told, func(s string) bool { return strings.Contains(s, f.TaskExit) }) {
+		t.Errorf("nobody was told that %s failed; told: %q\n%s", f.Task, w.told, w)
+	}
+}
+
+// heed does what the Machine says that somebody has to do on the node: what is left
+// of a VM whose creation could not be started is locked, for all but root.
+func (w *world) heed() {
+	vmid := int(value(w.m.Observation().VMID))
+	if !strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
+		return
+	}
+	w.pve.Edit(func(s *simulator.State) { delete(s.Guests, vmid) })
+}
+
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
