@@ -22,8 +22,7 @@ package v1alpha1
 // userData, vendorData or networkConfig the drive gives way to an ISO image of
 // the provider's own (NoCloud), which has the fields below in it too.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !(has(self.userData) || has(self.vendorData) || has(self.networkConfig))",message="cloudInit.passwordSecretRef does not go with userData, vendorData or networkConfig: put the hash of the password into userData"
-// +kubebuilder:validation:XValidation:rule="!(has(self.generatePassword) && self.generatePassword) || !(has(self.passwordSecretRef) || has(self.userData) || has(self.vendorData) || has(self.networkConfig))",message="cloudInit.generatePassword does not go with passwordSecretRef, userData, vendorData or networkConfig"
+// +kubebuilder:validation:XValidation:rule="!(has(self.generatePassword) && self.generatePassword && has(self.passwordSecretRef))",message="cloudInit.generatePassword does not go with passwordSecretRef"
 type MachineCloudInit struct {
 	// Storage for a cloud-init drive, made when the VM has none. Default: the
 	// drive of the template; for a VM that is made from an image or from nothing
@@ -46,17 +45,17 @@ type MachineCloudInit struct {
 
 	// PasswordSecretRef is the key of a Secret with the user's password, plain or
 	// hashed. PVE shows it to nobody, so that a password that was changed there is
-	// not noticed; a changed Secret is, and its password is sent. Not with
-	// userData, vendorData or networkConfig: put a hash into userData instead.
-	// PVE: cipassword.
+	// not noticed; a changed Secret is, and its password is sent. With userData,
+	// vendorData or networkConfig its hash is in the provider's ISO image: that of
+	// SHA-512, or of what the Secret has it hashed with. PVE: cipassword.
 	// +optional
 	PasswordSecretRef *SecretKeyReference `json:"passwordSecretRef,omitempty"`
 
 	// GeneratePassword has the provider generate the user's password, once, and
 	// keep it in the connection Secret alone, which writeConnectionSecretToRef has
 	// to name. It is made anew when it is taken out of that Secret. Not with
-	// passwordSecretRef, userData, vendorData or networkConfig. PVE: cipassword.
-	// Default: false.
+	// passwordSecretRef. With userData, vendorData or networkConfig its hash is in
+	// the provider's ISO image. PVE: cipassword. Default: false.
 	// +optional
 	GeneratePassword *bool `json:"generatePassword,omitempty"`
 

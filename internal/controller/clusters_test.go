@@ -143,7 +143,7 @@ func (w *world) show(mg resource.Managed) bool {
 func (w *world) becomes(mg resource.Managed, what string, holds func() bool) {
 	w.Helper()
 	late := time.After(patience)
-	for again := time.NewTicker(20 * time.Millisecond); ; {
+	for again := time.NewTicker(50 * time.Millisecond); ; {
 		if w.show(mg) && holds() {
 			return
 		}

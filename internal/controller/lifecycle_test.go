@@ -297,7 +297,7 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 // eventually waits for a condition, and shows the Machine if that never holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	again, late := time.NewTicker(20*time.Millisecond), time.After(patience)
+	again, late := time.NewTicker(50*time.Millisecond), time.After(patience)
 	defer again.Stop()
 	for !holds() {
 		select {

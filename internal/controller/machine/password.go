@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -35,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
@@ -85,7 +87,7 @@ func (e *external) generatedPassword(ctx context.Context, m Machine) (*password,
 	}
 	text := string(s.Data[xpv2.CredentialsSecretPasswordKey])
 	if !generated.MatchString(text) || !metav1.IsControlledBy(s, m) {
-		text = generatePassword()
+		text = cmp.Or(e.generated, generatePassword())
 	}
 	e.generated = text
 	sum := sha256.Sum256([]byte(m.GetAnnotations()[AnnotationUUID] + text))
@@ -135,8 +137,8 @@ func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]st
 	if r := (refusal{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
-	if p == nil || err != nil || d.settled {
-		return nil, err
+	if p == nil || err != nil || d.settled || custom(c) {
+		return nil, err // Custom data have the hash of it, and PVE's drive is not there.
 	}
 	sent := m.GetAnnotations()[AnnotationPassword]
 	switch {
@@ -172,8 +174,17 @@ func (e *external) keepPassword(ctx context.Context, m Machine) error {
 // made from nothing has it from the start.
 func (e *external) preparePassword(ctx context.Context, m Machine, c *creation) error {
 	p, err := e.passwordOf(ctx, m, c.CloudInit)
-	if err == nil && c.source == nil {
+	if err == nil && c.source == nil && !custom(c.CloudInit) {
 		c.password = p
 	}
 	return err
+}
+
+// passwordHash is what custom data tell of the password, empty if there is none.
+func (e *external) passwordHash(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit, id identity) (string, error) {
+	p, err := e.passwordOf(ctx, m, c)
+	if p == nil || err != nil {
+		return "", err
+	}
+	return cloudinit.PasswordHash(p.text, strings.ToLower(id.UUID))
 }

@@ -230,11 +230,14 @@ func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudin
 		User: value(c.User), SSHKeys: c.SSHKeys, Upgrade: c.Upgrade,
 		Nameservers: c.Nameservers, SearchDomains: c.SearchDomains,
 	}
+	var err error
+	if data.PasswordHash, err = e.passwordHash(ctx, m, c, d.identity); err != nil {
+		return nil, err
+	}
 	for _, from := range []struct {
 		data *v1alpha1.CloudInitData
 		to   **string
 	}{{c.UserData, &data.UserData}, {c.VendorData, &data.VendorData}, {c.NetworkConfig, &data.NetworkConfig}} {
-		var err error
 		if *from.to, err = e.dataOf(ctx, m, from.data); err != nil {
 			return nil, err
 		}
@@ -246,7 +249,7 @@ func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudin
 	if value(c.ChangePolicy) != changeRerun {
 		return &data, nil
 	}
-	data, err := data.WithInstance(data.InstanceID)
+	data, err = data.WithInstance(data.InstanceID)
 	return &data, err
 }
 

@@ -130,7 +130,6 @@ func (t *tasks) refused(m Machine, err error) {
 	r := t.attempt(m)
 	r.running = false
 	t.failed(r, err)
-	r.told = true // By who was refused.
 }
 
 func (t *tasks) failed(r *taskRecord, err error) {

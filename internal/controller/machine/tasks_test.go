@@ -121,8 +121,9 @@ func TestTasksTell(t *testing.T) {
 			told: true,
 		},
 		"Refused": {
-			reason: "Who was refused a task has told of it already.",
+			reason: "Conditions that tell of a refusal are set by the next look.",
 			happen: func(t *tasks, m Machine) { t.refused(m, boom) },
+			told:   true,
 		},
 		"Succeeded": {
 			reason: "There is nothing to tell of a task that went well.",

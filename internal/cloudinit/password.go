@@ -1,0 +1,51 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cloudinit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/go-crypt/crypt/algorithm/shacrypt"
+)
+
+// hashed is a password that crypt(3) has hashed: what Proxmox VE, too, takes as it
+// is.
+var hashed = regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`)
+
+// PasswordHash is the hash of a password as a guest keeps it, by SHA-512 of
+// crypt(3) in its usual 5000 rounds. A password that is hashed already is left as
+// it is. The salt follows from the seed, which is the guest's own, so that the same
+// password has the same hash, and two guests with it have different ones. The
+// error names no password.
+func PasswordHash(password, seed string) (string, error) {
+	if hashed.MatchString(password) {
+		return password, nil
+	}
+	h, err := shacrypt.New(shacrypt.WithSHA512(), shacrypt.WithIterations(shacrypt.IterationsDefaultOmitted))
+	if err != nil {
+		return "", errors.New("cannot hash the password")
+	}
+	sum := sha256.Sum256([]byte(seed))
+	digest, err := h.HashWithSalt(password, []byte(hex.EncodeToString(sum[:])[:shacrypt.SaltLengthMax]))
+	if err != nil {
+		return "", errors.New("cannot hash the password")
+	}
+	return digest.Encode(), nil
+}

@@ -1,0 +1,237 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const (
+	ourImage   = "files:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
+	theirImage = "files:iso/cidata-10001-11111111-2222-4333-8444-555555555555-0123456789abcdef.iso"
+)
+
+func TestSeedDrive(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		config map[string]string
+		iso    string
+		want   string
+	}{
+		"Ours":    {reason: "The drive that has an image of ours keeps it.", config: map[string]string{"ide0": "none,media=cdrom", "ide1": ourImage + ",media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide1"},
+		"Source":  {reason: "A clone has the image of its source in the drive for its own.", config: map[string]string{"ide0": "none,media=cdrom", "sata1": theirImage + ",media=cdrom"}, want: "sata1"},
+		"Empty":   {reason: "A drive that was emptied for it is taken.", config: map[string]string{"ide0": "none,media=cdrom"}, want: "ide0"},
+		"ISO":     {reason: "But not the one that the spec has for another medium.", config: map[string]string{"ide0": "none,media=cdrom"}, iso: "ide0", want: "ide2"},
+		"PVE":     {reason: "PVE's own drive gives way.", config: map[string]string{"ide0": "none,media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide2"},
+		"None":    {reason: "Without any there is a new one.", config: map[string]string{}, want: "ide2"},
+		"Foreign": {reason: "Somebody's own medium stays where it is.", config: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom"}, want: "ide0"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := desired{identity: identity{UUID: ourUUID, VMID: 10000}, devices: devices{ISO: tc.iso}}
+			if got := d.seedDrive(tc.config); got != tc.want {
+				t.Errorf("%s Want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestSeedStorage(t *testing.T) {
+	nfs := proxmox.Storage{Name: "nfs", Node: "pve1", Content: []string{"iso"}, Shared: true}
+	cases := map[string]struct {
+		reason  string
+		node    string
+		wanted  *string
+		present string
+		more    []proxmox.Storage
+		want    string
+		refused string
+	}{
+		"First":     {reason: "Any storage for ISO images will do.", node: "pve1", want: "files"},
+		"Shared":    {reason: "Rather one that all nodes have.", node: "pve1", more: []proxmox.Storage{nfs}, want: "nfs"},
+		"Present":   {reason: "The one that has the present image stays.", node: "pve1", more: []proxmox.Storage{nfs}, present: ourImage, want: "files"},
+		"Moved":     {reason: "Unless the spec says another.", node: "pve1", present: ourImage, wanted: new("iso"), want: "iso"},
+		"Source":    {reason: "What a clone's source has says nothing.", node: "pve1", more: []proxmox.Storage{nfs}, present: theirImage, want: "nfs"},
+		"Elsewhere": {reason: "It has to be on the node.", node: "pve2", wanted: new("iso"), refused: "storage 'iso' does not hold ISO images on node pve2"},
+		"Disks":     {reason: "And to hold ISO images.", node: "pve1", wanted: new("ceph"), refused: "storage 'ceph' does not hold ISO images on node pve1"},
+		"None":      {reason: "A node may have none.", node: "pve3", refused: "no storage of node pve3 holds ISO images"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.storages = append(b.storages, tc.more...)
+			spec := &v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Storage: tc.wanted}}
+			d := desired{MachineParameters: spec, identity: identity{UUID: ourUUID, VMID: 10000}}
+			got, err := b.external().seedStorage(t.Context(), d, tc.node, tc.present)
+			if got != tc.want || (err != nil) != (tc.refused != "") || err != nil && !strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("%s Want %q or refusal %q, got %q, %v", tc.reason, tc.want, tc.refused, got, err)
+			}
+		})
+	}
+}
+
+// TestSeedPassword has the data tell the guest of a password by its hash.
+func TestSeedPassword(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{
+			UserData: &v1alpha1.CloudInitData{Inline: new("#cloud-config\n")}, PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "password"},
+		}
+	})
+	b.vms[10000] = ourVM("running")
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "data"}, Data: map[string][]byte{"password": []byte("hush-hush")}}
+	if err := b.kube.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	// sown is the image that is uploaded next. It is put into its drive by hand.
+	sown := func() string {
+		b.writes = nil
+		if got := b.reconcile(t.Context()); got.err != nil {
+			t.Fatal(got.err)
+		}
+		if diff := cmp.Diff([]string{"UploadISO pve1/files"}, b.writes); diff != "" {
+			t.Errorf("An image is uploaded, and no password sent to PVE: -want, +got:\n%s", diff)
+		}
+		for u := range b.ends {
+			b.end(t, u, "OK")
+			delete(b.ends, u)
+		}
+		uploaded := b.volumes["pve1"][len(b.volumes["pve1"])-1]
+		b.vms[10000].config["ide2"] = uploaded + ",media=cdrom"
+		return string(b.images[uploaded])
+	}
+	first := sown()
+	if !strings.Contains(first, "password: $6$") || strings.Contains(first, "hush-hush") {
+		t.Error("The image does not have the hash of the password, and nothing else of it")
+	}
+	b.writes = nil
+	if got := b.reconcile(t.Context()); got.err != nil || !got.upToDate || len(b.writes) > 0 {
+		t.Errorf("The image does not stay: %+v, %q", got, b.writes)
+	}
+	s.Data["password"] = []byte("other")
+	if err := b.kube.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if other := sown(); other == first || !strings.Contains(other, "password: $6$") {
+		t.Error("Another password makes no other image")
+	}
+}
+
+func TestSow(t *testing.T) {
+	image := []byte("image")
+	there := func(b *bench) {
+		b.volumes, b.images = map[string][]string{"pve1": {ourImage}}, map[string][]byte{ourImage: image}
+	}
+	name := strings.TrimPrefix(ourImage, "files:iso/")
+	s := seed{node: "pve1", storage: "files", name: name, device: "ide2", image: image}
+	later, eject := s, s
+	later.later, eject.eject = true, true
+	cases := map[string]struct {
+		reason string
+		seed   *seed
+		medium string
+		pve    func(*bench)
+		asked  bool // It was uploaded a moment ago.
+		writes []string
+		plots  string
+		err    string
+	}{
+		"None":     {reason: "Who has no custom data needs no image."},
+		"Later":    {reason: "An image that cannot be made yet is not uploaded.", seed: &later},
+		"Eject":    {reason: "Nor one whose drive has to be emptied first.", seed: &eject},
+		"InDrive":  {reason: "Nor one that is in its drive.", seed: &s, medium: ourImage},
+		"There":    {reason: "Nor one that its storage has.", seed: &s, pve: there},
+		"Upload":   {reason: "It is noted before it is uploaded.", seed: &s, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
+		"Cut":      {reason: "One that was cut short is uploaded again.", seed: &s, pve: func(b *bench) { there(b); b.images[ourImage] = image[:2] }, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
+		"Asked":    {reason: "It is not uploaded again at once.", seed: &s, asked: true, plots: "pve1=" + ourImage, err: "was uploaded, but storage 'files' of node pve1 does not list it"},
+		"Unlisted": {reason: "What is there has to be known.", seed: &s, pve: func(b *bench) { b.errs["Volumes"] = refused(http.StatusForbidden, "Permission check failed") }, err: "Permission check failed"},
+		"Refused":  {reason: "A refusal is shown.", seed: &s, pve: func(b *bench) { b.errs["UploadISO"] = refused(http.StatusInternalServerError, "no space left") }, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage, err: "no space left"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.vms[10000] = ourVM("stopped")
+			if tc.pve != nil {
+				tc.pve(b)
+			}
+			e := b.external()
+			e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, Config: map[string]string{"ide2": tc.medium + ",media=cdrom"}}
+			e.plan.seed = tc.seed
+			if tc.asked {
+				e.tasks.asked(b.m, "upload "+s.volume(), uploadAgain)
+			}
+			_, err := e.sow(t.Context(), b.m)
+			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s Want error %q, got %v", tc.reason, tc.err, err)
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("%s Calls: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := b.m.GetAnnotations()[AnnotationSeeds]; got != tc.plots {
+				t.Errorf("%s Want %q noted, got %q", tc.reason, tc.plots, got)
+			}
+		})
+	}
+}
+
+func TestWeeds(t *testing.T) {
+	at := func(node string) plot { return plot{node: node, volume: ourImage} }
+	cases := map[string]struct {
+		reason string
+		noted  string
+		medium string
+		pve    func(*bench)
+		gone   bool // The VM is.
+		want   []plot
+	}{
+		"None":    {reason: "Who never had an image leaves none."},
+		"Used":    {reason: "The image in the drive stays.", noted: "pve1=" + ourImage, medium: ourImage},
+		"Left":    {reason: "That of the node that the VM has left does not.", noted: "pve1=" + ourImage + " pve2=" + ourImage, medium: ourImage, want: []plot{at("pve2")}},
+		"Shared":  {reason: "On shared storage it is the same one.", noted: "pve2=" + ourImage, medium: ourImage, pve: func(b *bench) { b.storages = append(b.storages, proxmox.Storage{Name: "files", Shared: true}) }},
+		"Offline": {reason: "That of a node that is offline waits.", noted: "pve2=" + ourImage, pve: func(b *bench) { b.nodes[1].Status = "offline" }},
+		"Gone":    {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []plot{at("pve1")}},
+		"Foreign": {reason: "What was not made for the VM is not its own, whatever the annotation says.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = tc.noted })
+			if tc.pve != nil {
+				tc.pve(b)
+			}
+			e := b.external()
+			if !tc.gone {
+				e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, Config: map[string]string{"ide2": tc.medium + ",media=cdrom"}}
+			}
+			got, err := e.weeds(t.Context(), b.m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plot{})); diff != "" {
+				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
