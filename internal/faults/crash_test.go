@@ -39,7 +39,7 @@ var (
 	scheme       *runtime.Scheme
 )
 
-// Which part is run: everything, all deaths and many faults, or a few of each.
+// Which part is run: everything, every other death and many faults, or a few of each.
 //
 //nolint:gochecknoglobals // Constants.
 var (
@@ -73,10 +73,7 @@ func TestCrashes(t *testing.T) {
 			t.Parallel()
 			t.Log(s.reason)
 			deeds := live(t, newWorld(t, s, 0), s)
-			step := 1
-			if !many {
-				step = max(1, len(deeds)/4)
-			}
+			step := paces(len(deeds))
 			for k := 1; k <= len(deeds); k += step {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					t.Parallel()
@@ -87,6 +84,17 @@ func TestCrashes(t *testing.T) {
 			t.Logf("%d steps, a death at each %d.", len(deeds), step)
 		})
 	}
+}
+
+// paces is how far apart the deaths are that are tried, of so many.
+func paces(deeds int) int {
+	switch {
+	case all:
+		return 1
+	case many:
+		return 2
+	}
+	return max(1, deeds/4)
 }
 
 // live a Machine's life. It returns what the provider did that lived last.

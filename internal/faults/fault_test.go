@@ -163,7 +163,7 @@ func sample() int {
 	case all:
 		return 1
 	case many:
-		return 20
+		return 25
 	}
 	return 120
 }
