@@ -205,7 +205,7 @@ func (w *worker) create(cr *creation) error {
 	}
 	if cr.start {
 		w.logf("Execute autostart")
-		w.spawn(cr.node, "qmstart", cr.vmid, func(w *worker) error { return w.start(cr.node, cr.vmid, false) })
+		w.spawnStart(cr.node, cr.vmid)
 	}
 	return nil
 }

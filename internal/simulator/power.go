@@ -350,7 +350,7 @@ func (c *call) rebootGuest() (any, error) {
 			return err
 		}
 		// The VM comes back after the task's end.
-		w.spawn(e.node, "qmstart", e.vmid, func(w *worker) error { return w.start(e.node, e.vmid, false) })
+		w.spawnStart(e.node, e.vmid)
 		return nil
 	})
 }

@@ -113,7 +113,7 @@ func (w *worker) restore(r *restoration, fresh bool) error {
 	}
 	if r.start {
 		w.logf("Execute autostart")
-		w.spawn(r.node, "qmstart", r.vmid, func(w *worker) error { return w.start(r.node, r.vmid, false) })
+		w.spawnStart(r.node, r.vmid)
 	}
 	return nil
 }

@@ -277,7 +277,7 @@ func (c *call) rollbackSnapshot() (any, error) {
 			return nil
 		})
 		if err == nil && again {
-			w.spawn(node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
+			w.spawnStart(node, vmid)
 		}
 		return err
 	})

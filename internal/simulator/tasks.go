@@ -235,11 +235,12 @@ func (w *worker) locked(vmid int, mode lockMode, wait time.Duration, fn func() e
 	return fn()
 }
 
-// spawn starts another task from within a task.
-func (w *worker) spawn(node, kind string, vmid int, body work) {
-	w.spawnAs(identity(w.task.User), node, kind, vmid, body)
+// spawnStart starts a task from within a task, that starts a VM.
+func (w *worker) spawnStart(node string, vmid int) {
+	w.spawnAs(identity(w.task.User), node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
 }
 
+// spawnAs starts another task from within a task.
 func (w *worker) spawnAs(who identity, node, kind string, vmid int, body work) {
 	var t *Task
 	w.s.update(func(st *State) { t = st.newTask(node, kind, strconv.Itoa(vmid), who, w.s.clock.Now()) })
