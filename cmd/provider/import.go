@@ -20,11 +20,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +34,7 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/importer"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/version"
@@ -47,23 +50,36 @@ type importOptions struct {
 	Write writeCommand `cmd:"" help:"Write manifests of Machines for the VMs of a Proxmox VE cluster. Nothing is changed there."`
 }
 
+// importGroups are the groups of its flags.
+func importGroups() []kong.Group {
+	return []kong.Group{
+		{Key: "config", Title: "Connect as a provider configuration says"},
+		{
+			Key: "direct", Title: "Connect directly",
+			Description: "With the credentials of a file, or those of the environment: PROXMOX_TOKEN (user@realm!id=secret), " +
+				"PROXMOX_TOKEN_ID and PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD.",
+		},
+		{Key: "guests", Title: "Choose guests, which are those that fit all of these flags"},
+	}
+}
+
 // guestOptions say which guests of which cluster.
 type guestOptions struct {
-	Endpoint        []string `env:"PROXMOX_ENDPOINT" group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
-	CredentialsFile string   `group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE" type:"path"`
-	CAFile          string   `env:"PROXMOX_CA_FILE" group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE" type:"path"`
-	Insecure        bool     `env:"PROXMOX_INSECURE" group:"Connect directly, with credentials from a file or from PROXMOX_TOKEN, PROXMOX_TOKEN_ID and _SECRET, or PROXMOX_USERNAME and _PASSWORD" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
+	Endpoint        []string `env:"PROXMOX_ENDPOINT" group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
+	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE" type:"path"`
+	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE" type:"path"`
+	Insecure        bool     `env:"PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
 
-	Kubeconfig         string `group:"Connect as a provider configuration says" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
-	Namespace          string `group:"Connect as a provider configuration says" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
-	ProviderConfig     string `default:"default" group:"Connect as a provider configuration says" help:"Name of the provider configuration, which the manifests name too." placeholder:"NAME"`
-	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"Connect as a provider configuration says" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
+	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+	Namespace          string `group:"config" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
+	ProviderConfig     string `default:"default" group:"config" help:"Name of the provider configuration, which the manifests name too." placeholder:"NAME"`
+	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
 
-	Node []string `group:"Choose guests; those that fit all flags that are given" help:"Only guests on this node. May be repeated." placeholder:"NAME"`
-	Pool []string `group:"Choose guests; those that fit all flags that are given" help:"Only members of this pool. May be repeated." placeholder:"NAME"`
-	Tag  []string `group:"Choose guests; those that fit all flags that are given" help:"Only guests with this tag. May be repeated." placeholder:"TAG"`
-	Name []string `group:"Choose guests; those that fit all flags that are given" help:"Only guests with this name, in which * and ? stand for others. May be repeated." placeholder:"PATTERN"`
-	VMID []int    `group:"Choose guests; those that fit all flags that are given" help:"Only the guest with this VMID. May be repeated." name:"vmid" placeholder:"ID"`
+	Node []string `group:"guests" help:"Only guests on this node. May be repeated." placeholder:"NAME"`
+	Pool []string `group:"guests" help:"Only members of this pool. May be repeated." placeholder:"NAME"`
+	Tag  []string `group:"guests" help:"Only guests with this tag. May be repeated." placeholder:"TAG"`
+	Name []string `group:"guests" help:"Only guests with this name, in which * and ? stand for others. May be repeated." placeholder:"PATTERN"`
+	VMID []int    `group:"guests" help:"Only the guest with this VMID. May be repeated." name:"vmid" placeholder:"ID"`
 }
 
 type listCommand struct {
@@ -86,7 +102,7 @@ func importVMs(ctx context.Context, args []string) error {
 	ctrl.SetLogger(logr.Discard())
 	var o importOptions
 	k := kong.Must(&o, kong.Name("provider "+importCommand), kong.Description("Writes manifests for VMs that exist."),
-		kong.Writers(os.Stdout, os.Stderr), kong.ShortUsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+		kong.Writers(os.Stdout, os.Stderr), kong.ShortUsageOnError(), kong.ExplicitGroups(importGroups()), kong.BindTo(ctx, (*context.Context)(nil)))
 	parsed, err := k.Parse(args)
 	k.FatalIfErrorf(err)
 	return parsed.Run()
@@ -106,7 +122,11 @@ func (o *listCommand) Run(ctx context.Context) error {
 
 // Run writes manifests.
 func (o *writeCommand) Run(ctx context.Context) error {
-	c, finds, err := o.guests(ctx)
+	source, finds, err := o.guests(ctx)
+	if err != nil {
+		return err
+	}
+	managed, err := source.managed(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,7 +134,8 @@ func (o *writeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := importer.Describe(ctx, c, finds, schema.Refuses, importer.Progress(os.Stderr, len(finds))); err != nil {
+	rules := importer.Rules{Refuses: schema.Refuses, Managed: managed, Each: importer.Progress(os.Stderr, len(finds))}
+	if err := importer.Describe(ctx, source, finds, rules); err != nil {
 		return err
 	}
 	if err := o.write(finds); err != nil {
@@ -157,13 +178,12 @@ func (o *writeCommand) form() importer.Form {
 	if o.Namespace != "" {
 		f.APIVersion, f.Namespace = namespaced.SchemeGroupVersion.String(), o.Namespace
 	}
-	key := o.key()
-	if key.Name == connect.DefaultName && key.Kind.Kind != namespaced.ProviderConfigKind {
+	if o.ProviderConfig == connect.DefaultName && (o.Namespace == "" || o.ProviderConfigKind == namespaced.ClusterProviderConfigKind) {
 		return f
 	}
-	f.ProviderConfig = &importer.ProviderConfig{Name: key.Name}
+	f.ProviderConfig = &importer.ProviderConfig{Name: o.ProviderConfig}
 	if o.Namespace != "" {
-		f.ProviderConfig.Kind = key.Kind.Kind
+		f.ProviderConfig.Kind = o.ProviderConfigKind
 	}
 	return f
 }
@@ -177,41 +197,68 @@ func (o *guestOptions) definition() string {
 	return "crds/" + group + "_machines.yaml"
 }
 
-// guests that are chosen, and the cluster that has them.
-func (o *guestOptions) guests(ctx context.Context) (*proxmox.Client, []importer.Find, error) {
-	filter := importer.Filter{Nodes: o.Node, Pools: o.Pool, Tags: o.Tag, Names: o.Name, VMIDs: o.VMID}
-	if err := filter.Validate(); err != nil {
-		return nil, nil, err
-	}
-	c, err := o.connect(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	finds, err := importer.Guests(ctx, c, filter)
-	return c, finds, err
+// A source is the cluster that is imported from.
+type source struct {
+	*proxmox.Client
+
+	// kube is where Machines are; nil if that is not known.
+	kube client.Client
 }
 
-func (o *guestOptions) connect(ctx context.Context) (*proxmox.Client, error) {
+// guests that are chosen, and the cluster that has them.
+func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, error) {
+	filter := importer.Filter{Nodes: o.Node, Pools: o.Pool, Tags: o.Tag, Names: o.Name, VMIDs: o.VMID}
+	if err := filter.Validate(); err != nil {
+		return source{}, nil, err
+	}
+	s, err := o.connect(ctx)
+	if err != nil {
+		return source{}, nil, err
+	}
+	finds, err := importer.Guests(ctx, s, filter)
+	return s, finds, err
+}
+
+func (o *guestOptions) connect(ctx context.Context) (source, error) {
 	if len(o.Endpoint) > 0 {
-		return o.direct()
+		c, err := o.direct()
+		return source{Client: c}, err
 	}
 	cfg, err := restConfig(o.Kubeconfig)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot use a provider configuration, and there is no --endpoint")
+		return source{}, errors.Wrap(err, "cannot use a provider configuration, and there is no --endpoint")
 	}
 	scheme, err := newScheme()
 	if err != nil {
-		return nil, err
+		return source{}, err
 	}
 	kube, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client of the Kubernetes API")
+		return source{}, errors.Wrap(err, "cannot make a client of the Kubernetes API")
 	}
 	conn, err := connect.New(kube, connect.WithUserAgent(userAgent())).Open(ctx, o.key())
 	if err != nil {
-		return nil, err
+		return source{}, err
 	}
-	return conn.Client, nil
+	return source{Client: conn.Client, kube: kube}, nil
+}
+
+// managed are the Machines of both scopes by the UUID of their VM.
+func (s source) managed(ctx context.Context) (map[string]string, error) {
+	machines := map[string]string{}
+	if s.kube == nil {
+		return machines, nil
+	}
+	for _, list := range []resource.ManagedList{&cluster.MachineList{}, &namespaced.MachineList{}} {
+		if err := s.kube.List(ctx, list); err != nil {
+			return nil, errors.Wrap(err, "cannot see which VMs have Machines")
+		}
+		for _, m := range list.GetItems() {
+			machines[strings.ToLower(m.GetAnnotations()[machine.AnnotationUUID])] = "Machine " + path.Join(m.GetNamespace(), m.GetName())
+		}
+	}
+	delete(machines, "")
+	return machines, nil
 }
 
 func userAgent() string { return "provider-proxmox/" + version.String() }

@@ -129,7 +129,7 @@ func (c *imported) described() []importer.Find {
 	if err != nil {
 		c.Fatal(err)
 	}
-	if err := importer.Describe(c.Context(), pve, finds, admission.Refuses, func() {}); err != nil {
+	if err := importer.Describe(c.Context(), pve, finds, importer.Rules{Refuses: admission.Refuses, Each: func() {}}); err != nil {
 		c.Fatal(err)
 	}
 	var all []importer.Find

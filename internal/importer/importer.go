@@ -88,10 +88,23 @@ func skipped(g proxmox.Guest) string {
 	return ""
 }
 
-// Describe the guests that can be Machines. refuses says which fields admission does
-// not take; each is called for every guest that is done. The error is that of the
-// context: what went wrong with a guest is noted with it.
-func Describe(ctx context.Context, c Cluster, finds []Find, refuses func(v1alpha1.MachineParameters) []string, each func()) error {
+// Rules of a run, besides what the cluster tells.
+type Rules struct {
+	// Refuses says which fields of parameters admission does not take, by their
+	// paths.
+	Refuses func(v1alpha1.MachineParameters) []string
+
+	// Managed are the Machines that there are, by the UUID of their VM in lower
+	// case.
+	Managed map[string]string
+
+	// Each is called for every guest that is done.
+	Each func()
+}
+
+// Describe the guests that can be Machines and are none yet. The error is that of
+// the list of nodes or of the context: what goes wrong with a guest is noted with it.
+func Describe(ctx context.Context, c Cluster, finds []Find, r Rules) error {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
 		return err
@@ -100,8 +113,8 @@ func Describe(ctx context.Context, c Cluster, finds []Find, refuses func(v1alpha
 	group.SetLimit(atOnce)
 	for i := range finds {
 		group.Go(func() error {
-			defer each()
-			finds[i] = finds[i].described(ctx, c, nodes, refuses)
+			defer r.Each()
+			finds[i] = finds[i].described(ctx, c, nodes, r)
 			return nil
 		})
 	}
@@ -110,7 +123,7 @@ func Describe(ctx context.Context, c Cluster, finds []Find, refuses func(v1alpha
 }
 
 // described is a guest with what was found out about it.
-func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, refuses func(v1alpha1.MachineParameters) []string) Find {
+func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r Rules) Find {
 	if f.Skipped != "" || ctx.Err() != nil {
 		return f
 	}
@@ -126,9 +139,13 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, re
 	if f.HAState != "" {
 		s.HA, noHA = c.HAResource(ctx, f.VMID)
 	}
-	d, err := machine.Describe(s, refuses)
+	d, err := machine.Describe(s, r.Refuses)
 	if err != nil {
 		f.Skipped = err.Error()
+		return f
+	}
+	if m := r.Managed[d.UUID]; m != "" {
+		f.Skipped = "it is " + m + " already"
 		return f
 	}
 	if noHA != nil {

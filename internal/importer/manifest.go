@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
+	kubeyaml "sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -123,13 +124,24 @@ func plainYAML(text []byte) ([]byte, error) {
 
 // plain has nothing in JSON's style, and decimals as one writes them.
 func plain(n *yaml.Node) {
-	n.Style &^= yaml.FlowStyle | yaml.DoubleQuotedStyle
+	if n.Kind != yaml.ScalarNode || !ambiguous(n.Value) {
+		n.Style &^= yaml.FlowStyle | yaml.DoubleQuotedStyle
+	}
 	for i, child := range n.Content {
 		plain(child)
 		if n.Kind == yaml.MappingNode && i%2 == 1 && isDecimal(n.Content[i-1].Value) {
 			child.Value, child.Tag = decimal(child.Value)
+			child.Style = 0 // The encoder quotes text that is like a number.
 		}
 	}
+}
+
+// ambiguous says whether a text without quotes would be something else to Kubernetes,
+// whose YAML takes yes for true. A text of several lines needs no quotes.
+func ambiguous(s string) bool {
+	var v any
+	err := kubeyaml.Unmarshal([]byte(s), &v)
+	return !strings.Contains(s, "\n") && (err != nil || v != any(s))
 }
 
 // isDecimal says whether a field has a number with decimals, which Kubernetes writes

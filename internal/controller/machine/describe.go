@@ -45,6 +45,9 @@ type Subject struct {
 // node and its power state are left out: the one follows from where the VM is, the
 // other is left alone unless it is asked for.
 type Description struct {
+	// UUID of the VM, which proves it to be the same one later.
+	UUID string
+
 	// Parameters that ask for it.
 	Parameters v1alpha1.MachineParameters
 
@@ -88,7 +91,7 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 		return Description{}, errors.Errorf("it cannot be described so that nothing of it would change: %s", strings.Join(why, ", "))
 	}
 	slices.SortFunc(w.omissions, func(a, b Omission) int { return strings.Compare(a.Option, b.Option) })
-	return Description{Parameters: *w.p, Omissions: w.omissions}, nil
+	return Description{UUID: strings.ToLower(smbiosUUID(v.Config)), Parameters: *w.p, Omissions: w.omissions}, nil
 }
 
 // blank are parameters whose every struct is there to be written to.

@@ -178,6 +178,7 @@ func TestDescribeFullest(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := Description{
+				UUID:       smbiosUUID(configs[i]),
 				Parameters: parameters(t, strings.ReplaceAll(fullDescription, "MAC,", nic.MAC+",")),
 				Omissions:  []Omission{{Option: "cipassword", Reason: leftAlone("cipassword")}},
 			}
