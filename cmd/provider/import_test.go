@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,7 @@ func imported(t *testing.T, args ...string) (files map[string]string, report str
 // written are the requests to a simulator that are no reads and no logins.
 func written(pve *simulator.Server) (all []string) {
 	for _, r := range pve.Requests() {
-		if r.Method != "GET" && !strings.HasSuffix(r.Path, "/access/ticket") {
+		if r.Method != http.MethodGet && !strings.HasSuffix(r.Path, "/access/ticket") {
 			all = append(all, r.Method+" "+r.Path)
 		}
 	}

@@ -208,6 +208,7 @@ func (c *imported) update(change func(machine.Machine)) {
 // An estate is imported, looked at, managed, and managed by a provider that was
 // started again, and nothing is ever written to its VMs.
 func TestImportEstate(t *testing.T) {
+	t.Parallel()
 	for scopeName, version := range map[string]string{"Cluster": "8.4", "Namespaced": "9.2"} {
 		t.Run(scopeName+"/"+version, func(t *testing.T) {
 			t.Parallel()
