@@ -23,19 +23,19 @@ import (
 	"time"
 )
 
-// lockTable holds locks: those of guests' configuration files, as flock holds them on a real node, or those of storages.
-type lockTable[K comparable] struct {
+// lockTable holds the locks of guests' configuration files, as flock holds them on a real node.
+type lockTable struct {
 	mu    sync.Mutex
-	locks map[K]*heldLock
+	locks map[int]*guestLock
 }
 
-type heldLock struct {
+type guestLock struct {
 	exclusive bool
 	shared    int
 	changed   chan struct{}
 }
 
-func newLockTable[K comparable]() *lockTable[K] { return &lockTable[K]{locks: map[K]*heldLock{}} }
+func newLockTable() *lockTable { return &lockTable{locks: map[int]*guestLock{}} }
 
 // lockMode is how a lock is held.
 type lockMode bool
@@ -45,7 +45,7 @@ const (
 	exclusive lockMode = true
 )
 
-func (l *heldLock) take(mode lockMode) bool {
+func (l *guestLock) take(mode lockMode) bool {
 	if l.exclusive || (mode == exclusive && l.shared > 0) {
 		return false
 	}
@@ -58,21 +58,21 @@ func (l *heldLock) take(mode lockMode) bool {
 }
 
 // try takes the lock or returns a channel that closes when somebody releases it.
-func (t *lockTable[K]) try(key K, mode lockMode) (bool, <-chan struct{}) {
+func (t *lockTable) try(vmid int, mode lockMode) (bool, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.locks[key]
+	l := t.locks[vmid]
 	if l == nil {
-		l = &heldLock{changed: make(chan struct{})}
-		t.locks[key] = l
+		l = &guestLock{changed: make(chan struct{})}
+		t.locks[vmid] = l
 	}
 	return l.take(mode), l.changed
 }
 
 // acquire waits for the lock until the deadline or the end of ctx and reports whether it has it.
-func (t *lockTable[K]) acquire(ctx context.Context, key K, mode lockMode, deadline <-chan time.Time) bool {
+func (t *lockTable) acquire(ctx context.Context, vmid int, mode lockMode, deadline <-chan time.Time) bool {
 	for {
-		ok, changed := t.try(key, mode)
+		ok, changed := t.try(vmid, mode)
 		if ok {
 			return true
 		}
@@ -86,10 +86,10 @@ func (t *lockTable[K]) acquire(ctx context.Context, key K, mode lockMode, deadli
 	}
 }
 
-func (t *lockTable[K]) release(key K, mode lockMode) {
+func (t *lockTable) release(vmid int, mode lockMode) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.locks[key]
+	l := t.locks[vmid]
 	if mode == exclusive {
 		l.exclusive = false
 	} else {
@@ -98,7 +98,7 @@ func (t *lockTable[K]) release(key K, mode lockMode) {
 	close(l.changed)
 	l.changed = make(chan struct{})
 	if !l.exclusive && l.shared == 0 {
-		delete(t.locks, key)
+		delete(t.locks, vmid)
 	}
 }
 
@@ -133,14 +133,36 @@ func (w *worker) withStorage(id string, fn func() error) error {
 		key, line = w.task.Node+"/"+key, "trying to acquire lock..."
 		late = die("can't lock file '/var/lock/pve-manager/pve-storage-%s' - got timeout", id)
 	}
-	if ok, _ := w.s.storageLocks.try(key, exclusive); !ok {
+	lock := w.s.storageLocks.of(key)
+	select {
+	case lock <- struct{}{}:
+	default:
 		w.logf("%s", line)
-		if !w.s.storageLocks.acquire(w.ctx, key, exclusive, w.s.clock.After(w.s.lockWait(storageLockWait))) {
+		select {
+		case lock <- struct{}{}:
+		case <-w.s.clock.After(w.s.lockWait(storageLockWait)):
 			return late
+		case <-w.ctx.Done():
+			return errInterrupted
 		}
 	}
-	defer w.s.storageLocks.release(key, exclusive)
+	defer func() { <-lock }()
 	return fn()
+}
+
+// queues are locks that are given in the order of coming: who has put something into a lock's channel has the lock.
+type queues struct {
+	mu    sync.Mutex
+	locks map[string]chan struct{}
+}
+
+func (q *queues) of(key string) chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.locks[key] == nil {
+		q.locks[key] = make(chan struct{}, 1)
+	}
+	return q.locks[key]
 }
 
 func (w *worker) sharedStorage(id string) (shared bool) {

@@ -82,9 +82,9 @@ type Server struct {
 	// privileges are what changing a VM's options needs.
 	privileges []optionPrivilege
 	certs      *Certificates
-	locks      *lockTable[int]
+	locks      *lockTable
 	// storageLocks are the locks of storages: of shared ones by their name, of others by node and name.
-	storageLocks *lockTable[string]
+	storageLocks *queues
 	faults       *faults
 	requests     *requestLog
 	controls     *http.ServeMux
@@ -122,7 +122,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		pace: pace{clock: o.Clock, speed: o.Speed}, facts: facts, options: o, durations: durations(),
-		locks: newLockTable[int](), storageLocks: newLockTable[string](), faults: newFaults(o.Clock), requests: &requestLog{}, secret: randomBytes(32),
+		locks: newLockTable(), storageLocks: &queues{locks: map[string]chan struct{}{}}, faults: newFaults(o.Clock), requests: &requestLog{}, secret: randomBytes(32),
 		privileges: optionPrivileges(), certs: o.Certificates, address: map[string]string{}, tokens: map[string]string{},
 	}
 	s.routes, s.controls = s.table(), s.controlRoutes()
