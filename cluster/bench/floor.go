@@ -33,9 +33,9 @@ const floorID = 50_000
 // sharedPoll is how often the plain client looks at the tasks.
 const sharedPoll = 500 * time.Millisecond
 
-// inFlight is how many VMs the plain client makes at once: enough for the storage to be busy with clones all the time, and few enough for
-// none to wait for its lock as long as Proxmox VE lets it, ten seconds.
-const inFlight = 24
+// clonesAtOnce is how many clones the plain client keeps running: enough for the storage to be busy all the time, and few enough for none
+// to wait for its lock as long as Proxmox VE lets it, ten seconds.
+const clonesAtOnce = 12
 
 // floor makes VMs like the Machines with as few calls as there can be: a clone, the options, the start. The VMIDs are known, no VM
 // is looked at, and one look at the cluster's tasks serves all. It keeps the limit of requests that the provider has.
@@ -49,14 +49,14 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 	if err := p.forget(ctx); err != nil {
 		return birth{}, err
 	}
-	f := &follower{pve: &p, waiting: map[string]chan string{}}
+	f := &follower{pve: &p, waiting: map[string]chan string{}, clones: make(chan struct{}, clonesAtOnce)}
 	polling, stop := context.WithCancel(ctx)
 	defer stop()
 	go f.poll(polling)
 
 	begin := time.Now()
 	each := make([]time.Duration, n)
-	err := parallel(ctx, inFlight, n, func(ctx context.Context, i int) error {
+	err := parallel(ctx, n, n, func(ctx context.Context, i int) error {
 		err := f.make(ctx, floorID+i)
 		each[i] = time.Since(begin)
 		return err
@@ -73,14 +73,15 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 type follower struct {
 	*pve
 
+	clones chan struct{}
+
 	mu      sync.Mutex
 	waiting map[string]chan string
 	ended   map[string]string
 }
 
 func (f *follower) make(ctx context.Context, vmid int) error {
-	clone := url.Values{"newid": {itoa(vmid)}, "name": {"floor-" + itoa(vmid)}}
-	if err := f.task(ctx, "POST /nodes/"+firstNode+"/qemu/"+itoa(templateID)+"/clone", clone); err != nil {
+	if err := f.clone(ctx, vmid); err != nil {
 		return err
 	}
 	vm := "/nodes/" + firstNode + "/qemu/" + itoa(vmid)
@@ -88,6 +89,13 @@ func (f *follower) make(ctx context.Context, vmid int) error {
 		return err
 	}
 	return f.task(ctx, "POST "+vm+"/status/start", nil)
+}
+
+func (f *follower) clone(ctx context.Context, vmid int) error {
+	f.clones <- struct{}{}
+	defer func() { <-f.clones }()
+	params := url.Values{"newid": {itoa(vmid)}, "name": {"floor-" + itoa(vmid)}}
+	return f.task(ctx, "POST /nodes/"+firstNode+"/qemu/"+itoa(templateID)+"/clone", params)
 }
 
 // task starts a task and waits for its end.
