@@ -137,6 +137,14 @@ func TestMachineAccepted(t *testing.T) {
 			reason: "Addresses may come from the network.",
 			spec:   `{networks: [{name: lan, ipConfig: {address: dhcp, address6: auto}}]}`,
 		},
+		"PasswordBesideUserData": {
+			reason: "The provider's image has the hash of the password.",
+			spec:   `{cloudInit: {userData: {inline: "#cloud-config"}, passwordSecretRef: {namespace: team, name: web, key: password}}}`,
+		},
+		"GeneratedPasswordBesideVendorData": {
+			reason: "Of one that is generated, too.",
+			spec:   `{cloudInit: {vendorData: {inline: "#cloud-config"}, generatePassword: true}}`,
+		},
 		"SSHKeys": {
 			reason: "The types of public keys that OpenSSH writes.",
 			spec: `{cloudInit: {sshKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== a@example.com", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB",

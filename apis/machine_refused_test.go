@@ -635,6 +635,11 @@ func cloudInitRefusals() map[string]refusal {
 			spec:   `{cloudInit: {searchDomains: ["a.example b.example"]}}`,
 			want:   []string{"spec.forProvider.cloudInit.searchDomains[0]", `"a.example b.example"`, "should match"},
 		},
+		"TwoPasswords": {
+			reason: "A user has one password.",
+			spec:   `{cloudInit: {generatePassword: true, passwordSecretRef: {namespace: team, name: web, key: password}}}`,
+			want:   []string{"spec.forProvider.cloudInit", "cloudInit.generatePassword does not go with passwordSecretRef"},
+		},
 	}
 }
 
