@@ -176,6 +176,11 @@ func recordState(mgr ctrl.Manager, o Options, id Identity) error {
 	if m == nil || m.MRStateMetrics == nil {
 		return nil
 	}
-	r := statemetrics.NewMRStateRecorder(o.Share.Client(mgr.GetClient()), o.Logger, m.MRStateMetrics, id.List, m.PollStateMetricInterval)
+	// The recorder fills its list, which must be none that others take to be empty.
+	list, ok := id.List.DeepCopyObject().(resource.ManagedList)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", id.List)
+	}
+	r := statemetrics.NewMRStateRecorder(o.Share.Client(mgr.GetClient()), o.Logger, m.MRStateMetrics, list, m.PollStateMetricInterval)
 	return errors.Wrapf(mgr.Add(r), "cannot record the state of %s", id.GroupVersionKind.Kind)
 }

@@ -109,13 +109,9 @@ func (s Share) Reconciler(kube client.Reader, empty client.Object, next reconcil
 	})
 }
 
-// Client whose lists of the managed resources have those that are part of it.
-func (s Share) Client(kube client.Client) client.Client {
-	if s.Whole() {
-		return kube
-	}
-	return sharing{Client: kube, share: s}
-}
+// Client whose lists of the managed resources have those that are part of it. They
+// are those of the cache, not copies: they must only be read.
+func (s Share) Client(kube client.Client) client.Client { return sharing{Client: kube, share: s} }
 
 type sharing struct {
 	client.Client
@@ -125,8 +121,11 @@ type sharing struct {
 
 // List what is part of the share.
 func (c sharing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	if err := c.Client.List(ctx, list, opts...); err != nil {
+	if err := c.Client.List(ctx, list, append(slices.Clip(opts), client.UnsafeDisableDeepCopy)...); err != nil {
 		return err
+	}
+	if c.share.Whole() {
+		return nil
 	}
 	all, err := meta.ExtractList(list)
 	if err != nil {

@@ -141,9 +141,10 @@ func TestSetupShare(t *testing.T) {
 	mgr, informers := newManager(t, c)
 	o := options()
 	o.Share = selecting(t, "shard=a")
+	identity := machineIdentity()
 	o.MetricOptions = &controller.MetricOptions{PollStateMetricInterval: time.Millisecond, MRStateMetrics: statemetrics.NewMRStateMetrics()}
 	seen, wake := make(chan string, 10), make(chan event.GenericEvent)
-	err := Setup(mgr, o, Kind[*cluster.Machine]{Identity: machineIdentity(), External: connecting(observer{seen: seen}, nil), Wake: wake})
+	err := Setup(mgr, o, Kind[*cluster.Machine]{Identity: identity, External: connecting(observer{seen: seen}, nil), Wake: wake})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,4 +168,7 @@ func TestSetupShare(t *testing.T) {
 		gauge := o.MetricOptions.MRStateMetrics.Exists.WithLabelValues(cluster.MachineGroupVersionKind.String())
 		return testutil.ToFloat64(gauge) == 1
 	})
+	if n := len(identity.List.GetItems()); n != 0 {
+		t.Errorf("the list of the kind, which others copy, has %d items: want none", n)
+	}
 }
