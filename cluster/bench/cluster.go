@@ -124,7 +124,7 @@ guests:
     count: {{ .Stopped }}
     node: {{ index .Nodes 1 }}
     config:
-      name: off
+      name: "off"
       {{- template "guest" }}
 {{- end }}
 users:
