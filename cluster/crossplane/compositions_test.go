@@ -49,10 +49,9 @@ func hostsOfManifests() []string {
 	return []string{"pve1.example.com", "pve.example.com", "pve-cluster.example.com", "ml110-01.sankofa.nexus", "r630-01.sankofa.nexus"}
 }
 
-// testConfiguration installs the Configuration, and has each of its examples, and each manifest that was written for
-// another operator, become ready as it stands; then all of them go again, and the Configuration.
+// testConfiguration has each example of the Configuration, and each manifest that was written for another operator, become
+// ready as it stands; then all of them go again, and the Configuration.
 func (s *suite) testConfiguration(t *testing.T) {
-	s.installConfiguration(t)
 	migration := s.startMigration(t)
 	before, beforeMigration := s.vmNames(t), vmsOf(t, s, migration)
 	s.apply(t, compositions+"/migration/before/connections.yaml")
@@ -66,20 +65,21 @@ func (s *suite) testConfiguration(t *testing.T) {
 	t.Run("Examples", s.checkExamples)
 	t.Run("Migration", func(t *testing.T) { s.checkMigration(t, migration) })
 
-	// VirtualMachines first: a configuration that is in use stays.
+	kept := s.disown(t, "virtualmachines.infra.virtrigaud.io", "multi-nic-vm")
 	for _, obj := range composites {
 		s.kubectl(t, "delete", "--wait=false", "--ignore-not-found", argument(obj), "--namespace", namespaceOf(obj))
 	}
+	s.untilGone(t, composites)
+	s.checkKept(t, kept, migration)
 	s.untilVMs(t, before)
 	s.until(t, func() string { return cmp.Diff(beforeMigration, vmsOf(t, s, migration)) })
-	s.untilGone(t, composites)
 	s.kubectl(t, "delete", "clusterproviderconfigs.proxmox.m.vitistack.io", "my-proxmox-cluster", "--timeout=1m")
 	s.uninstallConfiguration(t)
 }
 
-// installConfiguration installs the package, whose dependencies Crossplane finds.
-func (s *suite) installConfiguration(t *testing.T) {
-	t.Helper()
+// testDependencies installs the Configuration, whose dependencies Crossplane finds. That is long before its kinds are used:
+// Kubernetes' garbage collector learns of new kinds every half minute.
+func (s *suite) testDependencies(t *testing.T) {
 	dir := filepath.Join(checkout.Cache(), "packages", older, "configuration")
 	if err := s.PushLayout(s.ctx, configurationName, older, dir); err != nil {
 		t.Fatal(err)
@@ -182,27 +182,61 @@ func (s *suite) setCredentials(t *testing.T, sim *simulator.Simulator) {
 	}
 }
 
-// checkExamples sees what a team sees: an address in the status, and connection details in a Secret.
+// checkExamples sees what a team sees: addresses in the status, and connection details in a Secret. Both may come a moment
+// after a VM is ready, since its guest tells them.
 func (s *suite) checkExamples(t *testing.T) {
-	portal := s.get(t, "virtualmachines.platform.vitistack.io", "portal")
-	status, _, _ := unstructured.NestedMap(portal.Object, "status")
-	if status["address"] == nil || status["vmid"] == nil || status["node"] == nil || status["phase"] != "Running" {
-		t.Errorf("the status of a VirtualMachine is %v", status)
-	}
+	s.until(t, func() string { return lacksStatus(s.get(t, "virtualmachines.platform.vitistack.io", "portal")) })
 	for _, name := range []string{"portal-connection", "shop-connection"} {
 		s.until(t, func() string { return s.lacksDetails(name) })
 	}
-	nodes, _, _ := unstructured.NestedMap(s.get(t, "kubernetesnodes.platform.vitistack.io", "k8s").Object, "status", "nodes")
-	on := map[any]bool{}
+	s.until(t, func() string { return lacksNodes(s.get(t, "kubernetesnodes.platform.vitistack.io", "k8s")) })
+}
+
+// lacksStatus says what the status of a VirtualMachine lacks.
+func lacksStatus(vm *unstructured.Unstructured) string {
+	status, _, _ := unstructured.NestedMap(vm.Object, "status")
+	if status["address"] == nil || status["vmid"] == nil || status["node"] == nil || status["phase"] != "Running" {
+		return fmt.Sprintf("the status of a VirtualMachine is %v", status)
+	}
+	return ""
+}
+
+// lacksNodes says what the status of KubernetesNodes lacks: an address for each of three VMs, on three nodes.
+func lacksNodes(kubernetes *unstructured.Unstructured) string {
+	nodes, _, _ := unstructured.NestedMap(kubernetes.Object, "status", "nodes")
+	addressed := map[any]bool{}
 	for _, n := range nodes {
-		on[n.(map[string]any)["node"]] = true
-		if n.(map[string]any)["address"] == nil {
-			t.Errorf("a node has no address: %v", n)
+		if n, ok := n.(map[string]any); ok && n["address"] != nil {
+			addressed[n["node"]] = true
 		}
 	}
-	if len(on) != 3 {
-		t.Errorf("three VMs are not on three nodes: %v", nodes)
+	if len(addressed) != 3 {
+		return fmt.Sprintf("three VMs have no addresses on three nodes: %v", nodes)
 	}
+	return ""
+}
+
+// disown deletes a composite resource and keeps what it is composed of; it returns the name of its Machine.
+func (s *suite) disown(t *testing.T, definition, name string) string {
+	t.Helper()
+	const reference = `jsonpath={.spec.crossplane.resourceRefs[?(@.kind=="Machine")].name}`
+	made := s.kubectl(t, "get", definition, name, "--namespace=default", "--output="+reference)
+	s.kubectl(t, "delete", "--wait=false", "--cascade=orphan", definition, name, "--namespace=default")
+	return made
+}
+
+// checkKept sees that a Machine is nobody's and still has its VM, and deletes it.
+func (s *suite) checkKept(t *testing.T, name string, sim *simulator.Simulator) {
+	t.Helper()
+	made := s.get(t, "machines.proxmox.m.vitistack.io", name)
+	if owners := made.GetOwnerReferences(); len(owners) > 0 || made.GetDeletionTimestamp() != nil {
+		t.Errorf("the Machine that was to be kept is owned by %v, and deleted %v", owners, made.GetDeletionTimestamp())
+	}
+	if vms := strings.Join(vmsOf(t, s, sim), "\n"); !strings.Contains(vms, "multi-nic-vm") {
+		t.Errorf("there is no VM of the Machine that was to be kept among\n%s", vms)
+	}
+	s.kubectl(t, "delete", "--timeout=1m", "machines.proxmox.m.vitistack.io", name, "--namespace=default")
+	s.kubectl(t, "delete", "--timeout=1m", "--all", "vmclassuses.infra.virtrigaud.io,vmimageuses.infra.virtrigaud.io", "--namespace=default")
 }
 
 // lacksDetails says what a connection Secret lacks. Details may come a moment after the VM is ready.

@@ -68,6 +68,7 @@ func TestMain(m *testing.M) {
 func TestCrossplane(t *testing.T) {
 	s := start(t)
 	t.Run("Install", s.testInstall)
+	t.Run("Dependencies", s.testDependencies)
 	t.Run("Activation", s.testActivation)
 	t.Run("Machines", s.testMachines)
 	t.Run("Configuration", s.testConfiguration)
