@@ -40,6 +40,9 @@ const (
 // Bounds of a steady state.
 var callBounds = map[int]string{1000: "≤ 80", 10_000: "≤ 400"} //nolint:gochecknoglobals // A table.
 
+// chartMemory is what the provider makes of the chart's limit of memory, 256 MiB, in a container.
+const chartMemory = "230MiB"
+
 // settle is how long after the last Machine was ready the watch of the steady state begins.
 const settle = 20 * time.Second
 
@@ -67,6 +70,9 @@ func (b *bench) at(ctx context.Context, n int, steady, by, start *table) (err er
 	c := newCluster(n)
 	if n >= manyMachines {
 		c.rate, c.settings = manyRate, []string{"MAX_RECONCILE_RATE=" + itoa(manyReconciles), "MAX_CONCURRENT_RECONCILES=" + itoa(manyAtOnce)}
+	}
+	if n <= manyMachines {
+		c.settings = append(c.settings, "GOMEMLIMIT="+chartMemory)
 	}
 	w, ctx, err := b.open(ctx, c)
 	if err != nil {
