@@ -253,6 +253,7 @@ func (s *suite) lacksDetails(name string) string {
 
 // checkMigration sees that the VMs are what the manifests say.
 func (s *suite) checkMigration(t *testing.T, sim *simulator.Simulator) {
+	t.Helper()
 	got := strings.Join(vmsOf(t, s, sim), "\n")
 	for _, want := range []string{"100 my-vm", "1100 test-vm", "web-server", "multi-nic-vm", "web-server-01"} {
 		if !strings.Contains(got, want) {
