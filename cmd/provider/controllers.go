@@ -61,6 +61,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o o
 	if err := customresourcesgate.Setup(mgr, ko.Options); err != nil {
 		return errors.Wrap(err, "cannot watch for kinds")
 	}
+	ko.Definitions = mgr.GetAPIReader()
 	return controller.SetupGated(mgr, ko)
 }
 

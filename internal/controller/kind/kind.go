@@ -65,6 +65,10 @@ type Options struct {
 	// Share of the resources that this provider is in charge of. Defaults to all.
 	Share Share
 
+	// Definitions reads CustomResourceDefinitions from the API server. With it,
+	// nothing in PVE is destroyed just because a kind is being deleted. May be nil.
+	Definitions client.Reader
+
 	// Now tells the time. Defaults to the system's clock.
 	Now func() time.Time
 }
@@ -148,8 +152,11 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	name := k.ControllerName()
 	c := counter{metrics: o.Metrics, controller: name}
 	events := mgr.GetEventRecorderFor(name)
+	keeping := keepingConnector[T]{next: k.External, definition: definition{
+		reader: o.Definitions, mapper: mgr.GetRESTMapper(), kind: k.GroupVersionKind,
+	}}
 	opts := []managed.ReconcilerOption{
-		managed.WithTypedExternalConnector(countingConnector[T]{next: k.External, counter: c}),
+		managed.WithTypedExternalConnector(countingConnector[T]{next: keeping, counter: c}),
 		managed.WithInitializers(counting(k.Initializers, c)...),
 		managed.WithDeterministicExternalName(true),
 		managed.WithPollInterval(o.PollInterval),
