@@ -65,6 +65,7 @@ ifndef PACKAGES
 	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)
 	cd cluster/xpkg && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./...
+	cd cluster/crossplane && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./pods
 endif
 
 test-scale: launcher ## Let two providers create hundreds of Machines at once, and change all of a connection meanwhile.
@@ -78,16 +79,16 @@ bench: build ## Measure cost and speed and write docs/performance.md, about a qu
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
 	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') exec $(BENCH_PROGRAM)
 
-e2e: build launcher ## Run the quick start and the end-to-end tests with the real programs.
+e2e: build launcher $(HELM) ## Run the quick start and the end-to-end tests with the real programs, with the rights that the chart gives them.
 	@cd cluster && exec $(LAUNCHER) demo --once
 ifneq ($(wildcard cluster/e2e),)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./e2e/...
+	set -x && cd cluster && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./e2e/...
 endif
 
 e2e-crossplane: build launcher e2e-packages $(HELM) ## Install, use, upgrade and uninstall the package with the real Crossplane. Needs Linux and root.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets --crossplane | head -1)" && export KUBEBUILDER_ASSETS && \
-	set -x && cd cluster/crossplane && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./...
+	set -x && cd cluster/crossplane && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -v $(ARGS) .
 
 # Two versions of the package, for this machine alone.
 e2e-packages: xpkg-program

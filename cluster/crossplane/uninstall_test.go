@@ -54,6 +54,7 @@ func (s *suite) testProtection(t *testing.T) {
 func (s *suite) testAccident(t *testing.T) {
 	machines := read(t, "examples/quickstart")
 	before, last := s.vms(t), s.lastRequest(t)
+	s.loseDefinition(t, machines[0])
 	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
 	for _, m := range machines {
 		s.until(t, func() string { return s.isRecord(m) })
@@ -82,6 +83,23 @@ func (s *suite) testAccident(t *testing.T) {
 	}
 	s.untilTrue(t, machines, "Ready", "Synced")
 	s.untouched(t, before, last)
+}
+
+// loseDefinition deletes the definition of a Machine while the provider runs, as it does for some seconds when a package is
+// uninstalled in a busy cluster, and waits until the provider has said that it keeps the VM.
+func (s *suite) loseDefinition(t *testing.T, m *unstructured.Unstructured) {
+	t.Helper()
+	s.kubectl(t, "delete", "--wait=false", "customresourcedefinition/machines."+m.GroupVersionKind().Group)
+	s.until(t, func() string {
+		if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(m), m); err != nil {
+			return err.Error()
+		}
+		conditions, _, _ := unstructured.NestedSlice(m.Object, "status", "conditions")
+		if !strings.Contains(fmt.Sprint(conditions), "does not ask to destroy") {
+			return fmt.Sprintf("Machine %q does not tell that its VM is kept: %v", m.GetName(), conditions)
+		}
+		return ""
+	})
 }
 
 func indexOf(objs []*unstructured.Unstructured, obj *unstructured.Unstructured) int {

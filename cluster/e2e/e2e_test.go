@@ -65,4 +65,5 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Outage", s.testOutage)
 	t.Run("Endpoints", s.testEndpoints)
 	t.Run("Secrets", s.testSecrets)
+	t.Run("Rights", s.testRights)
 }

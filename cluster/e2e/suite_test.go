@@ -29,6 +29,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/cluster/local/controlplane"
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
@@ -78,10 +79,10 @@ func start(t *testing.T) *suite {
 }
 
 func (s *suite) startPlane() error {
-	if err := s.StartControlPlane(s.ctx); err != nil {
+	if err := s.StartControlPlane(s.ctx, controlplane.Audited()); err != nil {
 		return err
 	}
-	return s.InstallCRDs(s.ctx)
+	return s.installChart()
 }
 
 func (s *suite) startSimulator() error {
@@ -100,15 +101,21 @@ func (s *suite) startSimulator() error {
 	return err
 }
 
-// startFirstProvider starts the provider beside the session, which would end with it: the tests kill it.
+// startFirstProvider starts the provider with the arguments and the rights that the chart gives it, and beside the session,
+// which would end with it: the tests kill it.
 func (s *suite) startFirstProvider() error {
 	path, err := checkout.Binary("provider")
 	if err != nil {
 		return err
 	}
-	if s.spec, err = provider.Spec(path, s.Kubeconfig, append(os.Environ(), "LOG_LEVEL=debug")); err != nil {
+	args, kubeconfig, err := s.deployed()
+	if err != nil {
 		return err
 	}
+	if s.spec, err = provider.Spec(path, kubeconfig, os.Environ()); err != nil {
+		return err
+	}
+	s.spec.Args = args
 	s.spec.Log = filepath.Join(s.Dir, s.spec.Name+".log")
 	s.OnClose(s.spec.Name, func() error {
 		if s.provider == nil {
