@@ -94,7 +94,7 @@ e2e-crossplane: build launcher e2e-packages $(HELM) ## Install, use, upgrade and
 e2e-packages: xpkg-program
 	@for version in v0.0.1 v0.0.2; do \
 		$(MAKE) --no-print-directory xpkg VERSION=$$version \
-			PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/.cache/packages/$$version" >/dev/null || exit 1; \
+			PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/_output/e2e/$$version" >/dev/null || exit 1; \
 	done
 
 test-ui: build ## Test the simulator's page in a Chromium; without one, Debian's is fetched into .cache/.

@@ -80,7 +80,7 @@ func (s *suite) testConfiguration(t *testing.T) {
 // testDependencies installs the Configuration, whose dependencies Crossplane finds. That is long before its kinds are used:
 // Kubernetes' garbage collector learns of new kinds every half minute.
 func (s *suite) testDependencies(t *testing.T) {
-	dir := filepath.Join(checkout.Cache(), "packages", older, "configuration")
+	dir := built(older, "configuration")
 	if err := s.PushLayout(s.ctx, configurationName, older, dir); err != nil {
 		t.Fatal(err)
 	}

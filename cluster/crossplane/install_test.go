@@ -45,8 +45,7 @@ func kinds() []string { return []string{"machines", "proxmoxclusters", "proxmoxn
 // it is activated, and that the provider waits for them.
 func (s *suite) testInstall(t *testing.T) {
 	for _, version := range []string{older, newer} {
-		dir := filepath.Join(checkout.Cache(), "packages", version, "package")
-		if err := s.PushLayout(s.ctx, packageName, version, dir); err != nil {
+		if err := s.PushLayout(s.ctx, packageName, version, built(version, "package")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,6 +59,11 @@ func (s *suite) testInstall(t *testing.T) {
 	if log := s.providerLog(t); !strings.Contains(log, `"version":"`+older+`"`) {
 		t.Errorf("the program of the package does not say that it is %s:\n%s", older, log)
 	}
+}
+
+// built is the folder in which make e2e-crossplane has left the package or the configuration of a version.
+func built(version, what string) string {
+	return checkout.Resolve(filepath.Join("_output", "e2e", version, what))
 }
 
 // install installs a version of the package, or replaces the installed one, and waits until Crossplane calls it healthy.
