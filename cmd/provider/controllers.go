@@ -39,6 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
@@ -83,7 +84,10 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 		connect.WithWatcher(watcher),
 		connect.WithDefault(o.DefaultCluster),
 		connect.WithUserAgent("provider-proxmox/"+version.String()),
-		connect.WithObserver(m.Request))
+		connect.WithObserver(m.Request),
+		connect.WithInventory(
+			inventory.WithMaxAge(o.InventoryInterval),
+			inventory.WithFeedInterval(o.FeedInterval)))
 	if err := mgr.Add(connections); err != nil {
 		return kind.Options{}, errors.Wrap(err, "cannot add connections")
 	}

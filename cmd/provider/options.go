@@ -41,6 +41,9 @@ type options struct {
 
 	Sync              time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, come what may." short:"s"`
 	ReconcileInterval time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with PVE."`
+	InventoryInterval time.Duration `default:"10s" env:"INVENTORY_INTERVAL" help:"How often the list of resources of a PVE cluster is read while there are Machines."`
+	FeedInterval      time.Duration `default:"5s" env:"FEED_INTERVAL" help:"How often tasks and the log of a PVE cluster are read for signs of change."`
+	SafetyInterval    time.Duration `default:"30m" env:"SAFETY_INTERVAL" help:"How often a VM is read without a sign that it has changed."`
 	PollStateMetric   time.Duration `default:"30s" env:"POLL_STATE_METRIC" help:"How often the state of all resources is counted for metrics."`
 
 	MaxConcurrentReconciles int `default:"5" env:"MAX_CONCURRENT_RECONCILES" help:"Resources of one kind that are reconciled at once."`
@@ -89,6 +92,12 @@ func (o *options) Validate() error {
 		return errors.Errorf("--sync is %s: it must be at least 1s", o.Sync)
 	case o.ReconcileInterval < time.Second:
 		return errors.Errorf("--reconcile-interval is %s: it must be at least 1s", o.ReconcileInterval)
+	case o.InventoryInterval < time.Second:
+		return errors.Errorf("--inventory-interval is %s: it must be at least 1s", o.InventoryInterval)
+	case o.FeedInterval < time.Second:
+		return errors.Errorf("--feed-interval is %s: it must be at least 1s", o.FeedInterval)
+	case o.SafetyInterval < time.Minute:
+		return errors.Errorf("--safety-interval is %s: it must be at least 1m", o.SafetyInterval)
 	case o.PollStateMetric < time.Second:
 		return errors.Errorf("--poll-state-metric is %s: it must be at least 1s", o.PollStateMetric)
 	case o.MaxConcurrentReconciles < 1:

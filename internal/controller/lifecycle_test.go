@@ -221,9 +221,14 @@ func (w *world) meta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: w.name, Labels: map[string]string{label: w.name}}
 }
 
-// configure the provider to use the cluster with a token of few privileges.
+// configure the provider to use the cluster with a token of few privileges, which may
+// read the log.
 func (w *world) configure() {
 	w.Helper()
+	w.pve.Edit(func(s *simulator.State) {
+		s.Roles["LogReader"] = &simulator.Role{Privileges: map[string]bool{"Sys.Syslog": true}}
+	})
+	w.grant("/", "LogReader")
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.name},
 		StringData: map[string]string{"tokenID": simulator.TestToken, "tokenSecret": simulator.TestSecret},
@@ -290,7 +295,8 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 			PollInterval: time.Second, MaxConcurrentReconciles: 2, Features: features,
 		},
 		Connections: connect.New(mgr.GetClient(), connect.WithInventory(
-			inventory.WithPollInterval(50*time.Millisecond), inventory.WithMaxAge(50*time.Millisecond))),
+			inventory.WithPollInterval(50*time.Millisecond), inventory.WithFeedInterval(100*time.Millisecond),
+			inventory.WithMaxAge(200*time.Millisecond), inventory.WithLag(500*time.Millisecond))),
 	}
 }
 

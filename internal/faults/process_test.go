@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -92,7 +93,7 @@ func (w *world) start(t *testing.T, fatal int) *process {
 			PollInterval: time.Minute, MaxConcurrentReconciles: 1, Features: features,
 		},
 		Connections: connect.New(mgr.GetClient(), connect.WithObserver(p.called), connect.WithClock(w.clock.Now), connect.WithInventory(
-			inventory.WithPollInterval(pollInterval), inventory.WithMaxAge(pollInterval), inventory.WithClock(w.clock.Now))),
+			inventory.WithPollInterval(pollInterval), inventory.WithFeedInterval(pollInterval), inventory.WithMaxAge(pollInterval), inventory.WithClock(w.clock.Now))),
 		Metrics: metrics.New(),
 		Now:     w.clock.Now,
 	}
@@ -147,8 +148,8 @@ func (p *process) isDead() bool {
 	}
 }
 
-// called is told of each request to PVE when its answer has come. The shared poll
-// of tasks goes by the wall clock and counts for nothing.
+// called is told of each request to PVE when its answer has come. What is read for
+// all Machines together goes by the wall clock and counts for nothing.
 func (p *process) called(c proxmox.Call) {
 	d := deed(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
 	if p.isDead() && c.Method != http.MethodGet {
@@ -156,7 +157,7 @@ func (p *process) called(c proxmox.Call) {
 		p.posthumous = append(p.posthumous, d)
 		p.mu.Unlock()
 	}
-	if c.Path == "/cluster/tasks" {
+	if slices.Contains([]string{"/cluster/tasks", "/cluster/resources", "/cluster/log", "/access/permissions"}, c.Path) {
 		return
 	}
 	p.did(d)

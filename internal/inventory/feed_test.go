@@ -244,6 +244,9 @@ func TestWatch(t *testing.T) {
 		want("A list that says something else", "stopped")
 		pass(time.Minute)
 		want("It is told once")
+		w.look()
+		pass(time.Minute)
+		want("The first list that shows how the guest was left is told", "stopped")
 		if !c.Watch(t.Context(), "a", 100, w) {
 			t.Error("It was watched all the time.")
 		}
@@ -317,5 +320,35 @@ func TestInheritWatches(t *testing.T) {
 		if from.Watch(t.Context(), "a", 100, w) {
 			t.Error("Here it is no longer watched.")
 		}
+	})
+}
+
+func TestKnownConfig(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{privileges: proxmox.Privileges{syslog: true}}
+		c := New(p)
+		defer c.Close()
+		reads := func(why string, want int64) {
+			t.Helper()
+			before := p.calls.Load()
+			if _, err := c.KnownConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 9000}); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.calls.Load() - before; got != want {
+				t.Errorf("%s: want %d reads, got %d", why, want, got)
+			}
+		}
+		reads("For the first time", 1)
+		reads("At once", 0)
+		pass(DefaultMaxAge + time.Second)
+		reads("While nobody looks for signs", 1)
+		c.Watch(t.Context(), "a", 100, &witness{})
+		pass(time.Minute + time.Second)
+		reads("While signs would be seen", 0)
+		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 9000: -cores 2")} })
+		pass(DefaultFeedInterval)
+		reads("After a sign", 1)
+		pass(slowestAge + time.Second)
+		reads("Later", 1)
 	})
 }

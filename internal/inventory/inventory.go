@@ -55,6 +55,7 @@ type Client interface {
 	Log(ctx context.Context, most int) ([]proxmox.LogLine, error)
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)

@@ -102,6 +102,10 @@ func (p *pve) Version(ctx context.Context) (proxmox.Version, error) {
 	return proxmox.Version{Version: "9.2"}, p.wait(ctx)
 }
 
+func (p *pve) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
+	return proxmox.VMConfig{Values: map[string]string{"name": ref.Node}}, p.wait(ctx)
+}
+
 func (p *pve) Volumes(ctx context.Context, _, _, _ string) ([]proxmox.Volume, error) {
 	return []proxmox.Volume{{ID: "local:iso/a.iso"}}, p.wait(ctx)
 }

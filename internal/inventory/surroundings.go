@@ -18,6 +18,7 @@ package inventory
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type surroundings struct {
 	version      reading[proxmox.Version]
 	bridges      *readings[string, []proxmox.Bridge]
 	volumes      *readings[place, []proxmox.Volume]
+	configs      *readings[proxmox.Ref, proxmox.VMConfig]
 }
 
 // A place is where volumes are.
@@ -56,6 +58,7 @@ func newSurroundings(client Client) *surroundings {
 		rules:        reading[proxmox.HARules]{read: client.HARules},
 		version:      reading[proxmox.Version]{read: client.Version},
 		bridges:      newReadings(client.Bridges),
+		configs:      newReadings(client.Config),
 		volumes: newReadings(func(ctx context.Context, p place) ([]proxmox.Volume, error) {
 			return client.Volumes(ctx, p.node, p.storage, p.content)
 		}),
@@ -83,6 +86,24 @@ func (r *readings[K, T]) of(k K) *reading[T] {
 		r.all[k] = one
 	}
 	return one
+}
+
+// forget those that a function picks.
+func (r *readings[K, T]) forget(pick func(K) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.all, func(k K, _ *reading[T]) bool { return pick(k) })
+}
+
+// KnownConfig is the configuration of a VM that many are made from. It is at most
+// five minutes old while signs of its change would be seen, and otherwise at most as
+// old as resources. It must not be changed.
+func (c *Cluster) KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
+	age := c.maxAge
+	if c.watching() && c.mayReadLog(ctx) {
+		age = c.slow(slowestAge)
+	}
+	return c.around.configs.of(ref).get(ctx, c.life, c.now, age)
 }
 
 // Bridges of a node, those of SDN included, at most 20 seconds old. Ask for those

@@ -29,15 +29,16 @@ type Watcher interface {
 	// Touched tells that something was done to the guest, not by us.
 	Touched(what Touch)
 
-	// Listed tells that the cluster's list says something else of the guest than
-	// before; nil if the guest is in the list no more.
+	// Listed tells what the cluster's list says of the guest: something else than
+	// before, or for the first time since it was looked at or changed; nil if the
+	// guest is not in the list.
 	Listed(g *proxmox.Guest)
 
 	// Doubted tells that changes may have been missed.
 	Doubted()
 
-	// Since is when the guest was looked at or changed last. The cluster's list is
-	// of no use before it is newer than that.
+	// Since is when the guest was looked at or changed last, or until when lists are
+	// of no use.
 	Since() time.Time
 }
 
@@ -45,9 +46,10 @@ type Watcher interface {
 type watch struct {
 	Watcher
 
-	vmid   int
-	told   summary
-	listed bool // whether told says something
+	vmid    int
+	told    summary
+	listed  bool      // whether told says something
+	checked time.Time // when it was told
 }
 
 // Watch a guest from now on, until Unwatch. It returns true if the key has watched
@@ -101,8 +103,16 @@ func (c *Cluster) forget(key string) {
 	}
 }
 
+// watching says whether anybody watches.
+func (c *Cluster) watching() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.watches) > 0
+}
+
 // tell the watchers of guests that these were touched.
 func (c *Cluster) tell(all touches) {
+	c.around.configs.forget(func(ref proxmox.Ref) bool { _, ok := all[ref.VMID]; return ok })
 	type told struct {
 		Watcher
 
@@ -149,7 +159,7 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 	var tell []func()
 	for _, w := range c.watches {
 		g := listed[w.vmid]
-		if w.news(g, begun.Add(-c.lag)) {
+		if w.news(g, begun, c.lag) {
 			tell = append(tell, func() { w.Watcher.Listed(g) })
 		}
 	}
@@ -159,21 +169,16 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 	}
 }
 
-// news says whether a list that is not older than a time says something new of the
-// guest. The first list is none.
-func (w *watch) news(g *proxmox.Guest, notBefore time.Time) bool {
+// news says whether a list is to be told: it says something new of the guest, or is
+// the first that shows how the guest was left. One that may be older than that says
+// nothing.
+func (w *watch) news(g *proxmox.Guest, begun time.Time, lag time.Duration) bool {
+	since := w.Since()
+	if since.After(begun.Add(-lag)) {
+		return false
+	}
 	s := summaryOf(g)
-	if !w.listed {
-		w.told, w.listed = s, true
-		return false
-	}
-	if !s.differs(w.told) {
-		w.told = s.merge(w.told)
-		return false
-	}
-	if w.Since().After(notBefore) {
-		return false // The list may be older than what is known: it is compared again.
-	}
-	w.told = s.merge(w.told)
-	return true
+	news := since.After(w.checked) || w.listed && s.differs(w.told)
+	w.told, w.checked, w.listed = s.merge(w.told), begun, true
+	return news
 }

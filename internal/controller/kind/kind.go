@@ -69,6 +69,10 @@ type Options struct {
 	// nothing in PVE is destroyed just because a kind is being deleted. May be nil.
 	Definitions client.Reader
 
+	// SafetyInterval is how often a VM is read although there is no sign that it has
+	// changed, with a fifth added to it at random. Defaults to 30 minutes.
+	SafetyInterval time.Duration
+
 	// Now tells the time. Defaults to the system's clock.
 	Now func() time.Time
 }

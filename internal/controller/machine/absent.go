@@ -70,6 +70,8 @@ func (e *external) afterwards(ctx context.Context, m Machine) (managed.ExternalO
 func (e *external) forget(m Machine) {
 	e.tasks.forget(m)
 	e.hostKeys.forget(m)
+	e.talks.forget(m)
+	e.sights.forget(m)
 }
 
 // mayBeCreated decides how the VM is created and shows why it cannot be.

@@ -53,6 +53,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	}
 	err := e.destroy(ctx, m)
 	e.note(m, err)
+	e.settleSight(m, err)
 	return managed.ExternalDelete{}, err
 }
 
@@ -73,6 +74,7 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
 	}
 	if flagged {
+		e.unsure |= blurConfig
 		if err := e.unprotect(ctx); err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func newCluster(t *testing.T, version string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.inventory = inventory.New(c.client, inventory.WithMaxAge(0), inventory.WithPollInterval(time.Millisecond))
+	c.inventory = inventory.New(c.client, inventory.WithMaxAge(10*time.Millisecond), inventory.WithFeedInterval(10*time.Millisecond), inventory.WithPollInterval(time.Millisecond))
 	t.Cleanup(func() { c.inventory.Close(); c.client.Close() })
 	return c
 }
@@ -125,7 +125,7 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 			r.t.Fatalf("cannot reconcile: %v", s.err)
 		}
 		if r.writes.Load() > wrote {
-			<-r.woken
+			r.await()
 			continue
 		}
 		if s.exists && s.upToDate && len(r.m.Status.AtProvider.Difference) == 0 { // Else a task that has ended is still listed as running.
@@ -134,6 +134,13 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 	}
 	r.t.Fatalf("not up to date after a hundred reconciles: %+v", r.m.Status.AtProvider.Difference)
 	return 0
+}
+
+// await the end of what was begun: other signs wake the Machine too.
+func (r *rig) await() {
+	for <-r.woken; r.bench.tasks.running(r.m, nil); {
+		<-r.woken
+	}
 }
 
 // An optionCase takes one option of PVE through its life. The specs are YAML. In

@@ -44,6 +44,8 @@ type external struct {
 	kube      client.Client
 	tasks     *tasks
 	hostKeys  *hostKeys
+	talks     *guestTalks
+	sights    *sights
 	wake      func(Machine)
 	fleet     *Fleet
 	queue     *queue
@@ -63,6 +65,9 @@ type external struct {
 
 	// generated is the password of the connection Secret, if one is asked for.
 	generated string
+
+	// unsure is what has to be read of the VM after what was done to it.
+	unsure blur
 
 	// What Observe found, for the call that follows it.
 	vm       *vm
@@ -86,7 +91,26 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	if err := e.contest(ctx, m, id); err != nil {
 		return e.yield(m, err)
 	}
-	if e.vm, err = e.find(ctx, id.VMID, m.GetAnnotations()[AnnotationNode]); err != nil {
+	if e.remember(ctx, m, id) {
+		if err := e.consider(ctx, m, id); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+		if !e.hasToLook(m) {
+			return e.observe(ctx, m, id)
+		}
+	}
+	return e.seek(ctx, m, id)
+}
+
+// seek the VM and look at it as it is now.
+func (e *external) seek(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
+	e.vm, e.plan = nil, plan{}
+	if e.beingBorn(m) {
+		return e.waiting(m, id)
+	}
+	g := e.glance(ctx, m, id)
+	var err error
+	if e.vm, err = e.found(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, unseen(m, err)
 	}
 	if e.vm == nil {
@@ -99,17 +123,24 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 		return e.waiting(m, id)
 	case ours:
 	}
+	if err := e.enrich(ctx, m, g); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	e.sights.keep(m, e.vm, g)
+	if err := e.consider(ctx, m, id); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	return e.observe(ctx, m, id)
 }
 
-// observe a VM that is ours.
+// consider what is to be done to a VM that is ours.
+func (e *external) consider(ctx context.Context, m Machine, id identity) error {
+	e.listen(m)
+	return e.makePlan(ctx, m, id)
+}
+
+// observe a VM that is ours, and what is planned for it.
 func (e *external) observe(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
-	if err := e.enrich(ctx, e.vm); err != nil {
-		return managed.ExternalObservation{}, err
-	}
-	if err := e.makePlan(ctx, m, id); err != nil {
-		return managed.ExternalObservation{}, err
-	}
 	o := m.Observation()
 	o.Placement = placementOf(m)
 	before := o.DeepCopy()
@@ -130,7 +161,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),
-		ConnectionDetails: e.withHostKeys(ctx, m, e.withGenerated(e.vm.connectionDetails(o, e.endpoints))),
+		ConnectionDetails: e.withHostKeys(m, e.withGenerated(e.vm.connectionDetails(o, e.endpoints))),
 	}
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
 		return seen, nil

@@ -903,6 +903,7 @@ func TestUnreadable(t *testing.T) {
 			b := newBench(t, nil)
 			if call == "Status" || call == "Pending" {
 				b.vms[10000] = ourVM("stopped")
+				b.pve.tasks = []proxmox.Task{{ID: "10000", UPID: upid("pve1", "qmstop", 10000)}} // The list of VMs may be older.
 			}
 			b.errs[call] = refused(595, "No route to host")
 			if s := b.reconcile(t.Context()); !proxmox.IsUnavailable(s.err) || len(b.writes) != 0 {

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -40,6 +41,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -81,8 +83,9 @@ type pve struct {
 	// created are the parameters of the VM that was created last.
 	created proxmox.Params
 
-	next int
-	ends map[proxmox.UPID]func(proxmox.Task)
+	next     int
+	watchers map[string]inventory.Watcher
+	ends     map[proxmox.UPID]func(proxmox.Task)
 }
 
 // A guest of the fake. Its type is qemu.
@@ -108,7 +111,7 @@ func newPVE() *pve {
 		storages: []proxmox.Storage{{Name: "local-lvm", Node: "pve1", Content: []string{"images"}}, {Name: "local-lvm", Node: "pve2", Content: []string{"images"}}, {Name: "iso", Node: "pve1", Content: []string{"iso"}}, {Name: "files", Node: "pve1", Content: []string{"iso", "import"}}, {Name: "files", Node: "pve2", Content: []string{"iso", "import"}}, {Name: "ceph", Node: "pve1", Content: []string{"images"}, Shared: true}, {Name: "ceph", Node: "pve2", Content: []string{"images"}, Shared: true}},
 		bridges:  []proxmox.Bridge{{Name: "vmbr0"}},
 		hidden:   map[int]bool{}, errs: map[string]error{}, on: map[string]func(){},
-		ends: map[proxmox.UPID]func(proxmox.Task){}, next: 10000,
+		ends: map[proxmox.UPID]func(proxmox.Task){}, next: 10000, watchers: map[string]inventory.Watcher{},
 	}
 }
 
@@ -246,6 +249,26 @@ func (p *pve) ReadFile(_ context.Context, ref proxmox.Ref, path string) (string,
 func (p *pve) Bridges(context.Context, string) ([]proxmox.Bridge, error) {
 	return p.bridges, p.call("Bridges")
 }
+
+func (p *pve) KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
+	return p.Bridges(ctx, node)
+}
+
+func (p *pve) KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
+	return p.Volumes(ctx, node, storage, content)
+}
+
+func (p *pve) KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
+	return p.Config(ctx, ref)
+}
+
+func (p *pve) Watch(_ context.Context, key string, _ int, w inventory.Watcher) bool {
+	_, unbroken := p.watchers[key]
+	p.watchers[key] = w
+	return unbroken
+}
+
+func (p *pve) Unwatch(key string) { delete(p.watchers, key) }
 
 func (p *pve) PCIMappings(context.Context) ([]proxmox.PCIMapping, error) {
 	return nil, p.call("PCIMappings")
@@ -389,7 +412,7 @@ func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
 	var all []proxmox.Guest
 	for id, g := range p.vms {
 		if !p.hidden[id] {
-			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool, HAState: g.now.HAState})
+			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool, HAState: g.now.HAState, Status: cmp.Or(g.now.QMPStatus, g.status), Lock: g.config["lock"], Uptime: g.now.Uptime})
 		}
 	}
 	return all, p.call("Guests")
@@ -449,6 +472,8 @@ type bench struct {
 	kube     client.Client
 	tasks    *tasks
 	hostKeys *hostKeys
+	talks    *guestTalks
+	sights   *sights
 	fleet    *Fleet
 	queue    *queue
 	// shares says whether another resource is for the same cluster.
@@ -473,7 +498,8 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), talks: newGuestTalks(c.now), sights: newSights(c.now, DefaultSafetyInterval), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
+	b.talks.background = func(ask func()) { ask() }
 	b.shares = func(resource.Managed) bool { return true }
 	b.queue = newQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
@@ -488,7 +514,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, fleet: b.fleet, queue: b.queue,
+		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, talks: b.talks, sights: b.sights, fleet: b.fleet, queue: b.queue,
 		shares: func(context.Context) func(resource.Managed) bool { return b.shares },
 		wake:   func(m Machine) { b.woken <- m },
 		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
@@ -526,6 +552,15 @@ func (b *bench) reconcileWith(ctx context.Context, e *external) step {
 		_, s.err = e.Update(ctx, b.m)
 	}
 	return s
+}
+
+// touch the VMs as others do, which PVE has a sign of, and wait until their Machines
+// are woken.
+func (b *bench) touch() {
+	for _, w := range b.watchers {
+		w.Touched(inventory.TouchAll)
+		<-b.woken
+	}
 }
 
 // end a task as PVE does, and wait until the Machine is woken.

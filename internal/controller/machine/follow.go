@@ -51,6 +51,7 @@ const lastLines = 3
 func (e *external) follow(m Machine, u proxmox.UPID, node string) {
 	m, _ = m.DeepCopyObject().(Machine)
 	e.tasks.started(m, u)
+	e.sights.act(m)
 	e.inventory.Follow(u, func(t proxmox.Task) {
 		go e.settle(m, t, node) // It reads the log of a task that failed.
 	})
@@ -61,6 +62,7 @@ func (e *external) settle(m Machine, t proxmox.Task, node string) {
 	vmid := meta.GetExternalName(m)
 	if t.OK() {
 		e.tasks.ended(m, t, nil)
+		e.sights.ended(m, t)
 		if t.Type == "qmcreate" || t.Type == "qmclone" {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
@@ -75,6 +77,7 @@ func (e *external) settle(m Machine, t proxmox.Task, node string) {
 	}
 	failure := t.Err(lines...)
 	e.tasks.ended(m, t, failure)
+	e.sights.ended(m, t)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
 	e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
 }

@@ -41,6 +41,10 @@ func hostKeyFiles() []string {
 const (
 	hostKeyTries = 4
 	hostKeyRetry = 30 * time.Second
+
+	// hostKeysPace is how far apart guests of one cluster are asked that were started
+	// long ago.
+	hostKeysPace = time.Minute
 )
 
 // hostKeys remembers what guests have told of their keys. It is a memory only:
@@ -68,6 +72,28 @@ func newHostKeys(now func() time.Time) *hostKeys {
 func (h *hostKeys) due(mg resource.Managed, boot time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	r := h.at(mg, boot)
+	if !h.open(r) {
+		return false
+	}
+	r.tries++
+	r.next = h.now().Add(hostKeyRetry << r.tries)
+	return true
+}
+
+// wait says whether due would be true.
+func (h *hostKeys) wait(mg resource.Managed, boot time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.open(h.at(mg, boot))
+}
+
+func (h *hostKeys) open(r *hostKeyRecord) bool {
+	return r.tries != hostKeyTries && !h.now().Before(r.next)
+}
+
+// at is what is known of a guest that started at boot.
+func (h *hostKeys) at(mg resource.Managed, boot time.Time) *hostKeyRecord {
 	r := h.all[mg.GetUID()]
 	if r == nil {
 		r = &hostKeyRecord{}
@@ -76,12 +102,7 @@ func (h *hostKeys) due(mg resource.Managed, boot time.Time) bool {
 	if boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
 		r.boot, r.tries, r.next = boot, 0, time.Time{}
 	}
-	if r.tries == hostKeyTries || h.now().Before(r.next) {
-		return false
-	}
-	r.tries++
-	r.next = h.now().Add(hostKeyRetry << r.tries)
-	return true
+	return r
 }
 
 // keep what a guest told. One that tells nothing keeps what it told before.
@@ -117,14 +138,24 @@ func (h *hostKeys) forget(mg resource.Managed) {
 	delete(h.all, mg.GetUID())
 }
 
+// wantsHostKeys says whether somebody wants host keys that the guest may have.
+func (e *external) wantsHostKeys(m Machine) bool {
+	return connectionSecret(m).Name != "" && !strings.HasPrefix(e.vm.Config["ostype"], "w")
+}
+
+// hostKeysWanted says whether a guest whose agent answers is to be asked for its keys,
+// which it is once for each start. Those that were started long ago are asked one
+// after another: after a restart of this provider all would be at once.
+func (e *external) hostKeysWanted(m Machine, boot time.Time) bool {
+	return e.wantsHostKeys(m) && e.hostKeys.wait(m, boot) &&
+		(e.vm.Status.Uptime < addressesWithin || e.talks.turn(e.inventory, hostKeysPace))
+}
+
 // withHostKeys adds the guest's host keys to connection details that somebody
-// wants. An agent that answers is asked for them once for each start of the VM.
-func (e *external) withHostKeys(ctx context.Context, m Machine, d managed.ConnectionDetails) managed.ConnectionDetails {
-	if connectionSecret(m).Name == "" || strings.HasPrefix(e.vm.Config["ostype"], "w") {
+// wants.
+func (e *external) withHostKeys(m Machine, d managed.ConnectionDetails) managed.ConnectionDetails {
+	if !e.wantsHostKeys(m) {
 		return d
-	}
-	if e.vm.Interfaces != nil && e.hostKeys.due(m, e.now().Add(-e.vm.Status.Uptime)) {
-		e.askHostKeys(ctx, m)
 	}
 	if keys := e.hostKeys.of(m); keys != "" {
 		d[detailHostKeys] = []byte(keys)
@@ -132,15 +163,14 @@ func (e *external) withHostKeys(ctx context.Context, m Machine, d managed.Connec
 	return d
 }
 
-// askHostKeys reads those of the keys that can be read: a guest need not have each
-// kind, and the token need not be allowed to read files.
-func (e *external) askHostKeys(ctx context.Context, m Machine) {
-	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
-	defer cancel()
+// askHostKeys reads those of the keys that can be read, and says whether they are
+// others than before: a guest need not have each kind, and the token need not be
+// allowed to read files.
+func (e *external) askHostKeys(ctx context.Context, m Machine) bool {
 	if may, err := e.mayReadFiles(ctx); err != nil || !may {
 		e.log.Debug("Cannot read host keys of guest", "vmid", e.vm.VMID, "allowed", may, "error", err)
 		e.hostKeys.giveUp(m)
-		return
+		return false
 	}
 	var keys []string
 	for _, file := range hostKeyFiles() {
@@ -153,7 +183,9 @@ func (e *external) askHostKeys(ctx context.Context, m Machine) {
 			keys = append(keys, key)
 		}
 	}
+	before := e.hostKeys.of(m)
 	e.hostKeys.keep(m, strings.Join(keys, "\n"))
+	return e.hostKeys.of(m) != before
 }
 
 // mayReadFiles says whether the token may have the agent read files: reading is

@@ -120,8 +120,12 @@ func (e *external) keepVMIDs(ctx context.Context) error {
 	return nil
 }
 
-// exchange chooses another VMID for a VM that was not created yet.
+// exchange chooses another VMID for a VM that was not created yet. The list of those
+// that are taken has turned out to be old.
 func (e *external) exchange(ctx context.Context, m Machine, c *creation) error {
+	if _, err := e.inventory.FreshGuests(ctx); err != nil {
+		return errors.Wrap(err, "cannot choose another VMID")
+	}
 	a, err := e.allocate(ctx, m)
 	if err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")

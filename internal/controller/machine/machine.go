@@ -18,6 +18,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -56,7 +57,6 @@ type Client interface {
 	Births
 	Agent
 
-	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
@@ -85,11 +85,18 @@ type Births interface {
 
 // An Inventory answers what all Machines of a cluster ask.
 type Inventory interface {
+	Watching
+
 	Guests(ctx context.Context) ([]proxmox.Guest, error)
 	FreshGuests(ctx context.Context) ([]proxmox.Guest, error)
+	Version(ctx context.Context) (proxmox.Version, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+	KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
 	HARules(ctx context.Context) (proxmox.HARules, error)
@@ -115,6 +122,8 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 		sharing: o.Connections.Sharing,
 		tasks:   newTasks(o.Clock()),
 		keys:    newHostKeys(o.Clock()),
+		talks:   newGuestTalks(o.Clock()),
+		sights:  newSights(o.Clock(), cmp.Or(o.SafetyInterval, DefaultSafetyInterval)),
 		fleet:   fleet,
 		wake:    func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		options: o.Options,
@@ -147,6 +156,8 @@ type connector struct {
 	sharing func(context.Context, []string) func(resource.Managed) bool
 	tasks   *tasks
 	keys    *hostKeys
+	talks   *guestTalks
+	sights  *sights
 	fleet   *Fleet
 	queue   *queue
 	wake    func(Machine)
@@ -174,6 +185,8 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		kube:      c.kube,
 		tasks:     c.tasks,
 		hostKeys:  c.keys,
+		talks:     c.talks,
+		sights:    c.sights,
 		fleet:     c.fleet,
 		queue:     c.queue,
 		shares:    c.sharesWith(to),

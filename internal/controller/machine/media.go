@@ -116,15 +116,29 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 			return refuse(creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",
 				m.what, m.volume, m.storage(), strings.Join(c, ", "), m.content), nil
 		}
-		there, err := e.client.Volumes(ctx, node, m.storage(), m.content)
+		there, err := e.volumesWith(ctx, m, node)
 		if err != nil && !proxmox.IsAuthorization(err) {
 			return nil, err
 		}
-		if err == nil && !slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == m.volume }) {
+		if err == nil && !m.among(there) {
 			return refuse(creating, "%s '%s' not found on node %s%s", m.what, m.volume, node, instead("volumes there", volumeIDs(there))), nil
 		}
 	}
 	return nil, nil
+}
+
+// volumesWith a medium on a node. A list that may be old is good enough if it has the
+// medium.
+func (e *external) volumesWith(ctx context.Context, m medium, node string) ([]proxmox.Volume, error) {
+	there, err := e.inventory.KnownVolumes(ctx, node, m.storage(), m.content)
+	if err != nil || m.among(there) {
+		return there, err
+	}
+	return e.inventory.Volumes(ctx, node, m.storage(), m.content)
+}
+
+func (m medium) among(there []proxmox.Volume) bool {
+	return slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == m.volume })
 }
 
 // unfilled says which image of a new disk is not on the node of a VM that exists.

@@ -22,7 +22,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -49,6 +48,9 @@ type vm struct {
 	// Pool that the VM is a member of.
 	Pool string
 	pool poolSight
+
+	// values are what PVE says of the options, from which the above is sorted out.
+	values []proxmox.PendingValue
 
 	Digest     string
 	Status     proxmox.Status
@@ -89,10 +91,16 @@ func (v *vm) agentOn() bool {
 	return err == nil && p.Get("enabled") == "1"
 }
 
-// read sorts out what PVE says of a VM's options.
+// read what PVE says of a VM's options.
 func (v *vm) read(values []proxmox.PendingValue) {
-	v.Config, v.Active = make(map[string]string, len(values)), make(map[string]string, len(values))
-	for _, p := range values {
+	v.values = values
+	v.sort()
+}
+
+// sort out what PVE says of the options.
+func (v *vm) sort() {
+	v.Config, v.Active = make(map[string]string, len(v.values)), make(map[string]string, len(v.values))
+	for _, p := range v.values {
 		if p.Key == "digest" {
 			v.Digest = value(p.Value)
 			continue
@@ -198,27 +206,4 @@ func (e *external) online(ctx context.Context, node string) error {
 func (e *external) offline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && !n.Online() }), err
-}
-
-// agentTimeout is how long the guest agent is waited for.
-const agentTimeout = 3 * time.Second
-
-// enrich adds what only a VM that is ours is asked for.
-func (e *external) enrich(ctx context.Context, v *vm) error {
-	s, err := e.client.Status(ctx, v.Ref)
-	if err != nil {
-		return err
-	}
-	v.Status = s
-	if !s.Running() || !v.agentOn() {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
-	defer cancel()
-	if v.Interfaces, err = e.client.Interfaces(ctx, v.Ref); err != nil {
-		// An agent that is not up yet, or ever, is no reason to stop here: the
-		// condition NetworkConfigured tells.
-		e.log.Debug("Cannot ask guest agent", "vmid", v.VMID, "error", err)
-	}
-	return nil
 }

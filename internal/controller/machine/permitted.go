@@ -189,7 +189,7 @@ func (e *external) unknown(ctx context.Context, demands []demand) ([]string, err
 	if len(demands) == 0 {
 		return nil, nil
 	}
-	v, err := e.client.Version(ctx)
+	v, err := e.inventory.Version(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (e *external) choose(ctx context.Context, m Machine, c *creation, decide de
 		if final || err != nil {
 			return d, err
 		}
-		if err := e.inspect(ctx, m, s, d.Node); err != nil {
+		if err := e.inspect(ctx, m, s, d.Node, r.Bridges); err != nil {
 			return d, err
 		}
 	}

@@ -150,7 +150,7 @@ func (e *external) addErrands(ctx context.Context, m Machine) error {
 		return err
 	}
 	groups, rules := e.ruleErrands()
-	e.plan.errands = slices.Concat(e.poolErrands(), groups, e.haErrands(), rules, e.destroyErrands(), moves, e.resizeErrands())
+	e.plan.errands = slices.Concat(e.poolErrands(), groups, e.haErrands(), rules, e.destroyErrands(), moves, e.resizeErrands(m))
 	e.plan.refusals = append(e.plan.refusals, no...)
 	if !goes {
 		return nil
@@ -162,13 +162,14 @@ func (e *external) addErrands(ctx context.Context, m Machine) error {
 }
 
 // resizeErrands make disks larger.
-func (e *external) resizeErrands() []errand {
+func (e *external) resizeErrands(m Machine) []errand {
 	var errands []errand
 	for _, r := range e.plan.resizes(e.vm.Config) {
 		has, _ := sizeOf(e.vm.Config[r.Device])
 		errands = append(errands, errand{
 			shown: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: has.String(), Desired: r.Size.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
+				e.sights.resize(m, r.Device, r.Size.String())
 				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.Size.String(), e.present())
 			},
 		})

@@ -139,6 +139,7 @@ func TestRanIsKept(t *testing.T) {
 		t.Errorf("want it kept once, got %+v and %s", s, b.kept(t, AnnotationRan))
 	}
 	b.vms[10000].status = "stopped"
+	b.touch()
 	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) > 0 {
 		t.Errorf("want a VM that stopped by itself left alone, got %+v and %q", s, b.writes)
 	}

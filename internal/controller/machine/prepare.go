@@ -230,7 +230,7 @@ func (e *external) checkBridges(ctx context.Context, c *creation) error {
 	if len(names) == 0 {
 		return nil
 	}
-	bridges, err := e.inventory.Bridges(ctx, c.node)
+	bridges, err := e.bridgesWith(ctx, names, c.node)
 	if proxmox.IsAuthorization(err) {
 		return nil
 	}
@@ -238,12 +238,24 @@ func (e *external) checkBridges(ctx context.Context, c *creation) error {
 		return err
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(bridges, func(b proxmox.Bridge) bool { return b.Name == name }) {
+		if !slices.Contains(bridgeNames(bridges), name) {
 			e.logBridge(name, c.node)
 			return refuse(networking, "bridge '%s' not found on node %s%s", name, c.node, instead("bridges there", bridgeNames(bridges)))
 		}
 	}
 	return nil
+}
+
+// bridgesWith the names on a node. A list that may be old is good enough if it has
+// them all.
+func (e *external) bridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
+	there, err := e.inventory.KnownBridges(ctx, node)
+	known := bridgeNames(there)
+	missing := func(name string) bool { return !slices.Contains(known, name) }
+	if err != nil || !slices.ContainsFunc(names, missing) {
+		return there, err
+	}
+	return e.inventory.Bridges(ctx, node)
 }
 
 func bridgeNames(bridges []proxmox.Bridge) []string {

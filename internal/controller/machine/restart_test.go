@@ -113,11 +113,13 @@ func TestRestartOnce(t *testing.T) {
 		t.Errorf("want one restart, got %q", b.writes)
 	}
 	b.vms[10000].config["cores"], b.vms[10000].pending = "2", nil // A person restarts it.
+	b.touch()
 	b.reconcile(t.Context())
 	if got := b.kept(t, AnnotationRestart); got != "" {
 		t.Errorf("want forgotten what no longer is pending, got %q", got)
 	}
 	b.vms[10000].config["cores"], b.vms[10000].pending = "1", map[string]string{"cores": "2"}
+	b.touch()
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want the same changes to restart it again later, got %q", b.writes)
 	}

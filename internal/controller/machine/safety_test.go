@@ -79,6 +79,7 @@ func TestChangeInVain(t *testing.T) {
 		t.Errorf("want no error once nothing differs, got %v", s.err)
 	}
 	b.vms[10000].config["machine"] = "pc"
+	b.touch()
 	if b.reconcile(t.Context()); len(b.writes) != 3 {
 		t.Errorf("want the change made at once after it was undone, got %q", b.writes)
 	}

@@ -79,8 +79,8 @@ func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters
 	if err != nil {
 		return nil, err
 	}
-	config, err := e.client.Config(ctx, g.Ref())
-	return &source{Guest: g, Config: config.Values}, err
+	config, err := e.inventory.KnownConfig(ctx, g.Ref())
+	return &source{Guest: g, Config: maps.Clone(config.Values)}, err
 }
 
 // machineSource is the VM of another Machine of the same scope. As for every

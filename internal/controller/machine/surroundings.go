@@ -79,12 +79,17 @@ func (e *external) lostBridges(ctx context.Context) string {
 	if len(wanted) == 0 {
 		return ""
 	}
-	there, err := e.inventory.Bridges(ctx, e.vm.Node)
-	if err != nil {
-		return ""
-	}
-	for _, b := range there {
-		delete(wanted, b.Name)
+	for _, list := range []func(context.Context, string) ([]proxmox.Bridge, error){e.inventory.KnownBridges, e.inventory.Bridges} {
+		there, err := list(ctx, e.vm.Node)
+		if err != nil {
+			return ""
+		}
+		for _, b := range there {
+			delete(wanted, b.Name)
+		}
+		if len(wanted) == 0 {
+			return ""
+		}
 	}
 	return sentences(wanted, "bridge '%s' not found on node "+e.vm.Node+", or the user may not use it")
 }

@@ -125,10 +125,10 @@ func (s *survey) assign(mappings []proxmox.PCIMapping) {
 
 // inspect a node for what takes calls to learn. Where the user may not look,
 // nothing is held against the node.
-func (e *external) inspect(ctx context.Context, m Machine, s *survey, node string) error {
+func (e *external) inspect(ctx context.Context, m Machine, s *survey, node string, wanted []string) error {
 	s.known[node] = true
 	n := &s.nodes[slices.IndexFunc(s.nodes, func(n placement.Node) bool { return n.Name == node })]
-	bridges, err := e.inventory.Bridges(ctx, node)
+	bridges, err := e.bridgesWith(ctx, wanted, node)
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
 	}

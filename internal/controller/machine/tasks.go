@@ -20,6 +20,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"maps"
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
@@ -41,8 +42,9 @@ const (
 type tasks struct {
 	now func() time.Time
 
-	mu  sync.Mutex
-	all map[types.UID]*taskRecord
+	mu   sync.Mutex
+	all  map[types.UID]*taskRecord
+	gone map[types.UID]time.Time // Machines, lately
 
 	// passwords that were sent, by the hashes that seal makes of them.
 	passwords map[types.UID][sha256.Size]byte
@@ -77,7 +79,7 @@ type taskRecord struct {
 }
 
 func newTasks(now func() time.Time) *tasks {
-	return &tasks{now: now, all: map[types.UID]*taskRecord{}, passwords: map[types.UID][sha256.Size]byte{}, key: []byte(rand.Text())}
+	return &tasks{now: now, all: map[types.UID]*taskRecord{}, gone: map[types.UID]time.Time{}, passwords: map[types.UID][sha256.Size]byte{}, key: []byte(rand.Text())}
 }
 
 func (t *tasks) of(m Machine) *taskRecord {
@@ -172,6 +174,22 @@ func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
 	return slices.ContainsFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid && l.Running })
 }
 
+// destroyed says whether the VM of a Machine was destroyed by a task of ours.
+func (t *tasks) destroyed(m Machine) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := t.of(m).last
+	_, gone := t.gone[m.GetUID()]
+	return gone || last.Type == "qmdestroy" && last.OK()
+}
+
+// creates says whether the task that was started last makes a VM.
+func (t *tasks) creates(m Machine) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return births(t.of(m).upid.Type())
+}
+
 // held is why the next attempt has to wait: the last one failed, for the same spec,
 // and not long ago or without anybody having been told.
 func (t *tasks) held(m Machine) error {
@@ -197,6 +215,8 @@ func (t *tasks) last(m Machine) (proxmox.Task, bool) {
 func (t *tasks) forget(m Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	maps.DeleteFunc(t.gone, func(_ types.UID, at time.Time) bool { return t.now().Sub(at) > recently })
+	t.gone[m.GetUID()] = t.now() // It may be looked for once more.
 	delete(t.all, m.GetUID())
 	delete(t.passwords, m.GetUID())
 }

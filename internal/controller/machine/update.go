@@ -34,6 +34,7 @@ import (
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
 	err := e.update(ctx, m)
 	e.note(m, err)
+	e.settleSight(m, err)
 	return managed.ExternalUpdate{}, err
 }
 
@@ -93,6 +94,9 @@ func (e *external) runErrands(ctx context.Context, m Machine) error {
 			continue
 		}
 		u, err := s.call(ctx)
+		if u == "" {
+			e.unsure = blurAll
+		}
 		if err != nil || u != "" {
 			return e.start(m)(u, err)
 		}
@@ -154,6 +158,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 		return err
 	}
 	e.tasks.send(m, e.plan.change)
+	e.inferChange(m)
 	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with this one.
 	go e.wake(later)
 	return nil

@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// TestBudgets counts the calls that each life of a Machine costs, apart from what is
+// read for all Machines together.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	runAll(t, map[string]scenario{
+		"image":    {reason: "Created from an image: create, look, start, look.", run: budgetOfImage},
+		"linked":   {reason: "Cloned with other hardware: clone, look, change, start.", run: budgetOfClone},
+		"resized":  {reason: "And with a larger disk: one more.", run: budgetOfResize},
+		"changed":  {reason: "Changed: look, change, look.", run: budgetOfChanges},
+		"repaired": {reason: "Repaired: look, change, look.", run: budgetOfRepair},
+		"powered":  {reason: "Stopped and started: look and do.", run: budgetOfPower},
+		"deleted":  {reason: "Deleted while it runs: look, shut down, look, destroy.", run: budgetOfDelete},
+		"adopted":  {reason: "Adopted: two looks.", run: budgetOfAdoption},
+		"idle":     {reason: "Nothing happens: nothing.", run: budgetOfNothing},
+	})
+}
+
+// shared are the paths that are read for all Machines together, whatever is about the
+// template, and what is asked of guests in the background.
+func shared(r simulator.Request) bool {
+	return slices.Contains([]string{"/version", "/cluster/tasks", "/cluster/resources", "/cluster/log", "/cluster/status", "/access/permissions", "/access/ticket"}, r.Path) ||
+		strings.HasSuffix(r.Path, "/network") || strings.Contains(r.Path, "/agent/") || strings.HasSuffix(r.Path, "/content") || r.Method == http.MethodGet && strings.Contains(r.Path, "/qemu/9000/")
+}
+
+// calls for the Machine so far.
+func (w *world) calls() []string {
+	var all []string
+	for _, r := range w.pve.Requests() {
+		if !shared(r) && !strings.HasPrefix(r.User, "root@pam") {
+			all = append(all, fmt.Sprintf("%s %s %d", r.Method, r.Path, r.Status))
+		}
+	}
+	return all
+}
+
+// costs of what is done, until the Machine is ready again.
+func (w *world) costs(most int, what string, do func()) {
+	w.Helper()
+	before := len(w.calls())
+	do()
+	if got := w.calls()[before:]; len(got) > most {
+		w.Errorf("%s: want at most %d calls, got %d:\n%s", what, most, len(got), strings.Join(got, "\n"))
+	}
+}
+
+// calm is a Machine whose guest has no agent to be asked.
+func calm() v1alpha1.MachineParameters {
+	p := ubuntu()
+	p.Agent = new(false)
+	return p
+}
+
+func budgetOfImage(w *world) {
+	w.costs(4, "create from an image", func() {
+		w.create(v1alpha1.MachineParameters{
+			Image: &v1alpha1.MachineImage{Volume: cloudImage},
+			Disks: []v1alpha1.MachineDisk{{Name: "root", Storage: new("local-lvm")}},
+		})
+		w.ready()
+	})
+}
+
+func budgetOfClone(w *world) {
+	w.costs(4, "clone with other hardware", func() {
+		p := calm()
+		p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))}
+		w.create(p)
+		w.ready()
+	})
+}
+
+func budgetOfResize(w *world) {
+	w.costs(5, "clone with other hardware and a larger disk", func() {
+		p := calm()
+		p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))}
+		p.Disks = []v1alpha1.MachineDisk{{Name: "root", Device: new("scsi0"), Size: new("20G")}}
+		w.create(p)
+		w.ready()
+	})
+}
+
+func budgetOfChanges(w *world) {
+	w.create(calm())
+	w.ready()
+	w.costs(3, "change of cores", func() {
+		w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
+		w.eventually("the change is shown", func() bool { w.exists(); return len(w.m.Observation().PendingChanges) > 0 })
+		w.ready()
+	})
+}
+
+func budgetOfRepair(w *world) {
+	p := calm()
+	p.Tags = []string{"ours"}
+	w.create(p)
+	w.ready()
+	w.costs(3, "repair", func() {
+		if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Set: proxmox.Params{"tags": "theirs"}}); err != nil {
+			w.Fatal(err)
+		}
+		w.eventually("it is repaired", func() bool { return w.vm().Config["tags"] == "ours" })
+		w.ready()
+	})
+}
+
+func budgetOfPower(w *world) {
+	w.create(calm())
+	w.ready()
+	w.costs(2, "stop", func() {
+		w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
+		w.eventually("the VM is stopped", func() bool { w.exists(); return w.m.Observation().Phase == v1alpha1.MachineStopped })
+		w.ready()
+	})
+	w.costs(2, "start", func() {
+		w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = nil })
+		w.eventually("the VM runs", func() bool { w.exists(); return w.m.Observation().Phase == v1alpha1.MachineRunning })
+		w.ready()
+	})
+}
+
+func budgetOfDelete(w *world) {
+	w.create(calm())
+	w.ready()
+	w.costs(4, "delete", w.finish)
+}
+
+func budgetOfAdoption(w *world) {
+	w.costs(2, "adopt", func() {
+		w.create(v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "wan"}}}, adopting)
+		w.ready()
+	})
+}
+
+func budgetOfNothing(w *world) {
+	w.create(calm())
+	w.ready()
+	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	w.costs(0, "nothing", func() {
+		for i := range 3 {
+			w.annotate("example.org/nothing", fmt.Sprint(i))
+			w.ready()
+		}
+		w.says(xpv2.TypeReady, xpv2.ReasonAvailable, "")
+	})
+}

@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const (
+	// agentTimeout is how long the guest agent is waited for.
+	agentTimeout = 10 * time.Second
+
+	// firstAsk and lastAsk are how soon a guest is asked again that does not say its
+	// addresses: 4, 8, 16 seconds … 5 minutes.
+	firstAsk = 4 * time.Second
+	lastAsk  = 5 * time.Minute
+
+	// asksAtOnce is how many guests of one node are asked at the same time. PVE has
+	// three workers on each node for all such calls.
+	asksAtOnce = 2
+
+	// askedAgain is how soon a guest is asked again at the soonest that has said its
+	// addresses, and askedPace how far apart such calls of one cluster are at least.
+	askedAgain = 30 * time.Minute
+	askedPace  = 10 * time.Second
+)
+
+// guestTalks remembers what guests have told through their agents. It is a memory
+// only. Guests are asked in the background: an agent may take its time to answer.
+type guestTalks struct {
+	now func() time.Time
+	// background runs a function that takes its time.
+	background func(func())
+
+	mu    sync.Mutex
+	all   map[types.UID]*guestTalk
+	slots map[slot]int
+	paced map[Inventory]time.Time
+}
+
+// A slot is a node of a cluster.
+type slot struct {
+	at   Inventory
+	node string
+}
+
+// A guestTalk is what a guest has told since a start.
+type guestTalk struct {
+	boot       time.Time
+	interfaces []proxmox.Interface
+	asking     bool
+	tries      int
+	next       time.Time
+}
+
+func newGuestTalks(now func() time.Time) *guestTalks {
+	return &guestTalks{
+		now: now, background: func(ask func()) { go ask() },
+		all: map[types.UID]*guestTalk{}, slots: map[slot]int{}, paced: map[Inventory]time.Time{},
+	}
+}
+
+// of a guest that was started at boot. What was told before a restart of this
+// provider is in the status.
+func (g *guestTalks) of(m Machine, boot time.Time) *guestTalk {
+	r := g.all[m.GetUID()]
+	if r != nil && boot.Sub(r.boot).Abs() <= time.Minute { // Uptimes are in whole seconds, and some old.
+		return r
+	}
+	r = &guestTalk{boot: boot}
+	o := m.Observation()
+	if at := o.StartedAt; at != nil && boot.Sub(at.Time).Abs() <= time.Minute {
+		if r.interfaces = interfacesOf(o); len(o.IPAddresses) > 0 {
+			r.next = g.now().Add(askedAgain)
+		}
+	}
+	g.all[m.GetUID()] = r
+	return r
+}
+
+// interfacesOf a guest as far as the status tells.
+func interfacesOf(o *v1alpha1.MachineObservation) []proxmox.Interface {
+	var all []proxmox.Interface
+	known := map[string]bool{}
+	for _, n := range o.Networks {
+		if n.Interface == "" {
+			continue
+		}
+		all = append(all, proxmox.Interface{Name: n.Interface, MAC: strings.ToLower(n.MACAddress), Addresses: parseAddresses(n.IPAddresses)})
+		for _, a := range n.IPAddresses {
+			known[a] = true
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(o.IPAddresses), func(a string) bool { return known[a] })
+	if len(rest) > 0 {
+		all = append(all, proxmox.Interface{Addresses: parseAddresses(rest)})
+	}
+	return all
+}
+
+func parseAddresses(all []string) []netip.Addr {
+	var out []netip.Addr
+	for _, s := range all {
+		if a, err := netip.ParseAddr(s); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// told by a guest so far.
+func (g *guestTalks) told(m Machine, boot time.Time) []proxmox.Interface {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.of(m, boot).interfaces
+}
+
+// due says whether a guest is to be asked now, and takes it to be asked.
+func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, now := g.of(m, boot), g.now()
+	knows := len(addressesOf(r.interfaces)) > 0
+	if r.asking || now.Before(r.next) || g.slots[at] >= asksAtOnce || knows && now.Before(g.paced[at.at]) {
+		return false
+	}
+	if knows {
+		g.paced[at.at] = now.Add(askedPace)
+	}
+	r.asking = true
+	g.slots[at]++
+	return true
+}
+
+// turn says whether nobody of a cluster was given a turn for a while, and takes it.
+func (g *guestTalks) turn(at Inventory, pace time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.now().Before(g.paced[at]) {
+		return false
+	}
+	g.paced[at] = g.now().Add(pace)
+	return true
+}
+
+// heard what a guest has told, nil if nothing, and says whether that is news.
+func (g *guestTalks) heard(m Machine, boot time.Time, at slot, told []proxmox.Interface) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.slots[at]--; g.slots[at] <= 0 {
+		delete(g.slots, at)
+	}
+	r := g.all[m.GetUID()]
+	if r == nil || r.boot != boot && boot.Sub(r.boot).Abs() > time.Minute {
+		return false // It was started again meanwhile, or is gone.
+	}
+	r.asking = false
+	news := told != nil && (r.interfaces == nil || !slices.Equal(addressesOf(told), addressesOf(r.interfaces)))
+	if told != nil {
+		r.interfaces = told
+	}
+	if len(addressesOf(told)) > 0 {
+		r.tries, r.next = 0, g.now().Add(askedAgain)
+		return news
+	}
+	r.next = g.now().Add(min(firstAsk<<min(r.tries, 10), lastAsk))
+	r.tries++
+	return news
+}
+
+// addressesOf the guest that others can reach.
+func addressesOf(all []proxmox.Interface) []string {
+	var found []netip.Addr
+	for _, i := range all {
+		found = append(found, i.Addresses...)
+	}
+	return global(found)
+}
+
+func (g *guestTalks) forget(m Machine) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.all, m.GetUID())
+}
+
+// listen adds what the guest has told, and has it asked if it is time to.
+func (e *external) listen(m Machine) {
+	if !e.vm.Status.Running() || !e.vm.agentOn() || e.vm.beingCreated() {
+		return
+	}
+	boot := e.now().Add(-e.vm.Status.Uptime)
+	at := slot{at: e.inventory, node: e.vm.Node}
+	switch {
+	case e.talks.due(m, boot, at):
+		e.ask(m, func(ctx context.Context, asker *external, later Machine) bool {
+			return asker.askAddresses(ctx, later, boot, at)
+		})
+	case e.talks.told(m, boot) != nil && e.hostKeysWanted(m, boot) && e.hostKeys.due(m, boot):
+		e.ask(m, func(ctx context.Context, asker *external, later Machine) bool { return asker.askHostKeys(ctx, later) })
+	}
+	e.vm.Interfaces = e.talks.told(m, boot)
+}
+
+// ask the guest in the background, and wake the Machine if it tells news.
+func (e *external) ask(m Machine, ask func(context.Context, *external, Machine) bool) {
+	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with these.
+	asker, v := *e, *e.vm
+	asker.vm = &v
+	e.talks.background(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), agentTimeout)
+		defer cancel()
+		if ask(ctx, &asker, later) {
+			go asker.wake(later)
+		}
+	})
+}
+
+// askAddresses asks the guest for its addresses, and for its host keys if it answers.
+func (e *external) askAddresses(ctx context.Context, m Machine, boot time.Time, at slot) bool {
+	told, err := e.client.Interfaces(ctx, e.vm.Ref)
+	if err != nil {
+		// An agent that is not up yet, or ever, is no error: the condition
+		// NetworkConfigured tells.
+		e.log.Debug("Cannot ask guest agent", "vmid", e.vm.VMID, "error", err)
+		told = nil
+	}
+	news := e.talks.heard(m, boot, at, told)
+	if told != nil && e.wantsHostKeys(m) && e.hostKeys.due(m, boot) {
+		news = e.askHostKeys(ctx, m) || news
+	}
+	return news
+}

@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// infer what a VM must be like after what we did: its options are these.
+func (s *sights) infer(m Machine, values []proxmox.PendingValue) {
+	packed, err := json.Marshal(values)
+	if err != nil {
+		return
+	}
+	s.at(m, func(r *sight) {
+		r.values, r.inferred, r.acted = packed, true, s.now()
+		r.due = earlier(r.due, s.now().Add(checkWithin))
+	})
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// resize notes the size that a disk will have when a task has ended.
+func (s *sights) resize(m Machine, device, size string) {
+	s.at(m, func(r *sight) { r.resized = map[string]string{device: size} })
+}
+
+// ended infers what a VM is like after a task of ours, or has it read again.
+func (s *sights) ended(m Machine, t proxmox.Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.all[m.GetUID()]
+	if r == nil {
+		return
+	}
+	r.acted = s.now()
+	if r.values == nil || !t.OK() || !r.follows(t.Type) {
+		r.blurred |= blurAll
+		r.signs++
+		return
+	}
+	r.seen, r.inferred, r.due = s.now(), true, earlier(r.due, s.now().Add(checkWithin))
+}
+
+// follows says whether it follows from what is known what a VM is like after a task,
+// and makes it known.
+func (r *sight) follows(task string) bool {
+	v := r.recalled(r.seen)
+	if len(v.Pending) > 0 || v.lock() != "" || r.status.HAManaged {
+		return false // The next start changes more than that it runs.
+	}
+	switch task {
+	case "qmstart":
+		r.status = proxmox.Status{Status: "running", QMPStatus: "running"}
+	case "qmstop", "qmshutdown":
+		r.status = proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
+	case "resize":
+		if len(r.resized) == 0 {
+			return false
+		}
+		values, err := json.Marshal(resized(v.values, r.resized))
+		r.values, r.resized = values, nil
+		return err == nil
+	default:
+		return false
+	}
+	return true
+}
+
+// resized are options of a VM with the new sizes of disks.
+func resized(values []proxmox.PendingValue, sizes map[string]string) []proxmox.PendingValue {
+	out := slices.Clone(values)
+	for i, p := range out {
+		k, err := proxmox.ParseDisk(value(p.Value))
+		if size, ok := sizes[p.Key]; ok && err == nil {
+			k.Options.Set("size", size)
+			out[i].Value = new(k.String())
+		}
+	}
+	return out
+}
+
+// afterChange are the options of a VM that does not run after a change, and whether that
+// is known: what PVE allocates or generates is not.
+func afterChange(values []proxmox.PendingValue, d difference) ([]proxmox.PendingValue, bool) {
+	if d.Allocates {
+		return nil, false
+	}
+	all := map[string]string{}
+	for _, p := range values {
+		if p.Changes() {
+			return nil, false
+		}
+		if p.Key != "digest" {
+			all[p.Key] = value(p.Value)
+		}
+	}
+	for option, v := range d.Set {
+		nic, err := proxmox.ParseNIC(v)
+		switch {
+		case option == "cipassword":
+			v = "**********"
+		case busOf(option) == "net" && (err != nil || nic.MAC == ""), busOf(option) != "" && busOf(option) != "net", madeUp(option):
+			return nil, false
+		}
+		all[option] = v
+	}
+	for _, option := range d.Delete {
+		if busOf(option) != "" && busOf(option) != "net" || madeUp(option) {
+			return nil, false
+		}
+		delete(all, option)
+	}
+	out := make([]proxmox.PendingValue, 0, len(all))
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, proxmox.PendingValue{Key: k, Value: new(all[k])})
+	}
+	return out, true
+}
+
+// madeUp says whether PVE makes of an option what it likes.
+func madeUp(option string) bool {
+	return slices.ContainsFunc([]string{"efidisk", "tpmstate", "unused", "vmgenid", "lock", "template"}, func(s string) bool { return strings.HasPrefix(option, s) })
+}

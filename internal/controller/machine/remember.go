@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Watching is the part of an Inventory that tells of signs of change.
+type Watching interface {
+	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
+	Unwatch(key string)
+}
+
+// remember the VM as it was seen last, unless there is a reason to look at it.
+func (e *external) remember(ctx context.Context, m Machine, id identity) bool {
+	busy := e.before.err == nil && e.before.ours
+	e.vm = e.sights.recall(m, id, e.inventory, busy)
+	if e.vm == nil {
+		return false
+	}
+	off, err := e.offline(ctx, e.vm.Node)
+	return err == nil && !off
+}
+
+// hasToLook says whether what is planned for the VM, as it is remembered, needs a
+// look before. Before anything is done to a VM it is proven ours.
+func (e *external) hasToLook(m Machine) bool {
+	if busy, err := e.before.busy(e.vm.VMID); busy || err != nil {
+		return false
+	}
+	switch {
+	case meta.WasDeleted(m):
+		return e.tasks.held(m) == nil
+	case e.plan.empty(), !kind.Manages(m), e.tasks.resting(m), e.tasks.held(m) != nil, !e.plan.mayPass(e.vm):
+		return false
+	}
+	return !(e.newborn(m) && e.sights.fresh(m)) && !(e.plan.onlyStarts() && e.sights.proven(m))
+}
+
+// onlyStarts says whether the VM is as it is to be, and is to be started.
+func (p plan) onlyStarts() bool {
+	started := p.power == powerOn
+	p.power = keepPower
+	return started && p.empty()
+}
+
+// glance before a look: from now on the VM is watched.
+func (e *external) glance(ctx context.Context, m Machine, id identity) glance {
+	key := string(m.GetUID())
+	later, _ := m.DeepCopyObject().(Machine)
+	unbroken := e.inventory.Watch(ctx, key, id.VMID, spotter{sights: e.sights, uid: m.GetUID(), wake: func() { go e.wake(later) }})
+	return e.sights.glance(m, id, e.inventory, unbroken)
+}
+
+// beingBorn says whether a task of ours creates the VM, which has nothing to show
+// before that ends.
+func (e *external) beingBorn(m Machine) bool {
+	return e.before.err == nil && e.before.ours && e.tasks.creates(m)
+}
+
+// found is the VM, or nil if there is none. Where nothing was begun, the cluster's list
+// is good enough: PVE refuses to make a VM whose VMID is taken.
+func (e *external) found(ctx context.Context, m Machine, id identity) (*vm, error) {
+	if m.GetAnnotations()[AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
+		guests, err := e.inventory.Guests(ctx)
+		if _, listed := guestOf(guests, id.VMID); err != nil || !listed {
+			return nil, err
+		}
+	}
+	node := m.GetAnnotations()[AnnotationNode]
+	switch {
+	case e.tasks.destroyed(m):
+		return e.remains(ctx, id.VMID)
+	case e.newborn(m) && node != "": // The list may have it where it was made from.
+		if v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
+			return v, err
+		}
+	}
+	return e.find(ctx, id.VMID, node)
+}
+
+// remains is the VM that has the VMID of one that we have destroyed, or nil.
+func (e *external) remains(ctx context.Context, vmid int) (*vm, error) {
+	guests, err := e.inventory.FreshGuests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := guestOf(guests, vmid)
+	if !ok {
+		return nil, nil
+	}
+	return e.relook(ctx, g)
+}
+
+// enrich adds the status, if that has to be read. Of a VM that we have just created
+// it is known, and of one that nobody has touched lately the cluster's list has it.
+func (e *external) enrich(ctx context.Context, m Machine, g glance) error {
+	if g.status != nil {
+		e.vm.Status = *g.status
+		return nil
+	}
+	if t, _ := e.tasks.last(m); e.newborn(m) && !e.before.names(e.vm.VMID, t.UPID) {
+		e.vm.Status = proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
+		return nil
+	}
+	if s, ok := e.listedStatus(ctx, m); ok {
+		e.vm.Status = s
+		return nil
+	}
+	var err error
+	e.vm.Status, err = e.client.Status(ctx, e.vm.Ref)
+	return err
+}
+
+// newborn says whether the last that was done to the VM is that we have made it, not
+// long ago.
+func (e *external) newborn(m Machine) bool {
+	t, ok := e.tasks.last(m)
+	return ok && t.OK() && births(t.Type) && e.tasks.active(m)
+}
+
+// births says whether tasks of a type make VMs.
+func births(task string) bool { return slices.Contains([]string{"qmcreate", "qmclone"}, task) }
+
+// names says whether a task, other than the one given, is listed that works on a VM
+// or did not long ago.
+func (v taskView) names(vmid int, but proxmox.UPID) bool {
+	return v.err != nil || slices.ContainsFunc(v.listed, func(t proxmox.Task) bool { return t.ID == strconv.Itoa(vmid) && t.UPID != but })
+}
+
+// listedStatus is the status as the cluster lists it, which is good enough for a VM
+// that is seen for the first time, unless something has happened to it lately.
+func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status, bool) {
+	if !e.sights.first(m) || e.before.names(e.vm.VMID, "") {
+		return proxmox.Status{}, false
+	}
+	guests, err := e.inventory.Guests(ctx)
+	if err != nil {
+		return proxmox.Status{}, false
+	}
+	g, ok := guestOf(guests, e.vm.VMID)
+	if !ok || g.Node != e.vm.Node || g.HAState != "" || g.Lock != e.vm.lock() || g.Status == "unknown" || g.Name != e.vm.Config["name"] {
+		return proxmox.Status{}, false
+	}
+	s := proxmox.Status{Status: "running", QMPStatus: g.Status, Uptime: g.Uptime}
+	if g.Status == "stopped" {
+		s.Status = g.Status
+	}
+	return s, true
+}
+
+// inferChange after a change of options that was made.
+func (e *external) inferChange(m Machine) {
+	values, known := afterChange(e.vm.values, e.plan.change)
+	if !known || e.vm.Status.Running() || e.vm.lock() != "" {
+		e.unsure |= blurConfig
+		return
+	}
+	e.sights.infer(m, values)
+}
+
+// settleSight has the VM read again after something was done to it, unless it is
+// known what it is like now, or a task goes on whose end tells.
+func (e *external) settleSight(m Machine, err error) {
+	e.sights.act(m)
+	_, waits := proxmox.Turn(err)
+	if err != nil && !waits {
+		e.unsure = blurAll
+	}
+	if e.unsure != 0 {
+		e.sights.blur(m, e.unsure)
+	}
+}

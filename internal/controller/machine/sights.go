@@ -1,0 +1,243 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const (
+	// DefaultSafetyInterval is how often a VM is read although there is no sign
+	// that it has changed.
+	DefaultSafetyInterval = 30 * time.Minute
+
+	// checkWithin is how soon a VM is read of which it is only known what it must be
+	// like after what we did.
+	checkWithin = 5 * time.Minute
+
+	// proofHolds is how long the proof holds that a VM is ours while nobody but we
+	// does anything to it.
+	proofHolds = time.Minute
+
+	// freshFor is how long what was read need not be read again before something is
+	// done.
+	freshFor = time.Second
+)
+
+// sights remembers VMs as they were seen last. It is a memory only, and what it
+// forgets in a restart is read again. It is good while the VM is watched and there
+// is no sign that it has changed.
+type sights struct {
+	now    func() time.Time
+	safety time.Duration
+
+	mu  sync.Mutex
+	all map[types.UID]*sight
+}
+
+// A sight is a VM as it was seen.
+type sight struct {
+	id identity
+	at Inventory // where it is watched
+
+	ref    proxmox.Ref
+	values []byte // its options, which take much room otherwise
+	status proxmox.Status
+	seen   time.Time // the status
+
+	read time.Time // when the options were read
+	due  time.Time // when they are read come what may
+	// acted is when something was last done by us, or read.
+	acted time.Time
+
+	// blurred says what has to be read again, and signs counts why.
+	blurred blur
+	signs   int
+
+	// disputes are how often in a row the cluster's list has said something else than
+	// what was read, and pool the one that it has.
+	disputes int
+	pool     *string
+
+	// inferred is true if something of it was not read since we did something.
+	inferred bool
+	// resized are the sizes that disks will have.
+	resized map[string]string
+}
+
+// A blur is what is no longer known of a VM.
+type blur uint8
+
+const (
+	blurConfig blur = 1 << iota
+	blurStatus
+	blurAll = blurConfig | blurStatus
+)
+
+func newSights(now func() time.Time, safety time.Duration) *sights {
+	return &sights{now: now, safety: safety, all: map[types.UID]*sight{}}
+}
+
+// at is the sight of a Machine, for the time of a function.
+func (s *sights) at(m Machine, do func(*sight)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.all[m.GetUID()]; r != nil {
+		do(r)
+	}
+}
+
+// A glance is taken before a VM is read: what happens meanwhile may be missed by
+// what is read.
+type glance struct {
+	signs   int
+	at      time.Time
+	blurred blur
+	status  *proxmox.Status // as it is known, nil if it has to be read
+}
+
+// glance begins to look at the VM of a Machine, which is watched from now on.
+func (s *sights) glance(m Machine, id identity, at Inventory, unbroken bool) glance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.all[m.GetUID()]
+	if r == nil || r.id != id || r.at != at && !unbroken {
+		r = &sight{id: id, at: at, blurred: blurAll}
+		s.all[m.GetUID()] = r
+	}
+	r.at = at
+	if !unbroken {
+		r.blurred = blurAll
+	}
+	g := glance{signs: r.signs, at: s.now(), blurred: r.blurred}
+	if r.values != nil && r.blurred&blurStatus == 0 {
+		status := r.statusNow(s.now())
+		g.status = &status
+	}
+	return g
+}
+
+// keep what was read after a glance.
+func (s *sights) keep(m Machine, v *vm, g glance) {
+	values, err := json.Marshal(v.values)
+	if err != nil {
+		return // Strings can always be written.
+	}
+	s.at(m, func(r *sight) {
+		first := r.values == nil
+		r.ref, r.values, r.read, r.acted = v.Ref, values, g.at, s.now()
+		if g.status == nil {
+			r.status, r.seen = v.Status, s.now()
+		}
+		if r.signs == g.signs {
+			r.blurred, r.inferred, r.resized = 0, false, nil
+		}
+		r.due = s.next(first)
+	})
+}
+
+// next is when a VM is read again come what may. After a restart all are read about
+// at once: the next time they are not.
+func (s *sights) next(first bool) time.Time {
+	if first {
+		return s.now().Add(s.safety/10 + rand.N(s.safety+1)) //nolint:gosec // Jitter needs no secrecy.
+	}
+	return s.now().Add(s.safety + rand.N(s.safety/5+1)) //nolint:gosec // Jitter needs no secrecy.
+}
+
+// recall the VM of a Machine, or nil if it has to be looked at. While a task of ours
+// runs, what was before is good enough.
+func (s *sights) recall(m Machine, id identity, at Inventory, busy bool) *vm {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.all[m.GetUID()]
+	if r == nil || r.values == nil || r.id != id || r.at != at {
+		return nil
+	}
+	if !busy && (r.blurred != 0 || !s.now().Before(r.due)) {
+		return nil
+	}
+	return r.recalled(s.now())
+}
+
+// recalled is the VM as it is known.
+func (r *sight) recalled(now time.Time) *vm {
+	v := &vm{Ref: r.ref, Status: r.statusNow(now)}
+	_ = json.Unmarshal(r.values, &v.values) // We have written it.
+	v.sort()
+	return v
+}
+
+// statusNow is the status with the uptime that it has by now.
+func (r *sight) statusNow(now time.Time) proxmox.Status {
+	st := r.status
+	if st.Running() {
+		st.Uptime += now.Sub(r.seen)
+	}
+	return st
+}
+
+// proven says whether the VM was proven ours lately, and only we have done something
+// to it since.
+func (s *sights) proven(m Machine) (yes bool) {
+	s.at(m, func(r *sight) { yes = r.inferred && r.blurred == 0 && s.now().Sub(r.read) < proofHolds })
+	return yes
+}
+
+// fresh says whether the VM was read just now.
+func (s *sights) fresh(m Machine) (yes bool) {
+	s.at(m, func(r *sight) { yes = !r.inferred && r.blurred == 0 && s.now().Sub(r.read) < freshFor })
+	return yes
+}
+
+// first says whether the VM has not been seen before.
+func (s *sights) first(m Machine) (yes bool) {
+	s.at(m, func(r *sight) { yes = r.values == nil })
+	return yes
+}
+
+// blur what is known of a VM: something was done to it.
+func (s *sights) blur(m Machine, what blur) { s.blurOf(m.GetUID(), what) }
+
+func (s *sights) blurOf(uid types.UID, what blur) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.all[uid]; r != nil {
+		r.blurred |= what
+		r.signs++
+	}
+}
+
+// act notes that we have done something to a VM.
+func (s *sights) act(m Machine) { s.at(m, func(r *sight) { r.acted = s.now() }) }
+
+// forget the VM of a Machine.
+func (s *sights) forget(m Machine) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.all[m.GetUID()]; r != nil && r.at != nil {
+		defer r.at.Unwatch(string(m.GetUID()))
+	}
+	delete(s.all, m.GetUID())
+}

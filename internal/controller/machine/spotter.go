@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A spotter has signs of change blur what is known of a VM, and wakes its Machine.
+type spotter struct {
+	sights *sights
+	uid    types.UID
+	wake   func()
+}
+
+// Touched says that others have done something to the VM.
+func (p spotter) Touched(what inventory.Touch) {
+	blurred := blurAll
+	if what == inventory.TouchConfig {
+		blurred = blurConfig
+	}
+	p.sights.blurOf(p.uid, blurred)
+	p.wake()
+}
+
+// Listed compares what the cluster's list tells of the VM with what is known. If that
+// is the same, it need not be read.
+func (p spotter) Listed(g *proxmox.Guest) {
+	doubts, moved := p.sights.compare(p.uid, g)
+	if doubts != 0 {
+		p.sights.blurOf(p.uid, doubts)
+	}
+	if doubts != 0 || moved {
+		p.wake()
+	}
+}
+
+// Doubted has the VM read some time soon.
+func (p spotter) Doubted() {
+	p.sights.mu.Lock()
+	defer p.sights.mu.Unlock()
+	if r := p.sights.all[p.uid]; r != nil {
+		r.due = earlier(r.due, p.sights.now().Add(rand.N(p.sights.safety/3+1))) //nolint:gosec // Jitter needs no secrecy.
+	}
+}
+
+// firstDispute is how long lists are of no use that say something else than what was
+// read because of them: 10, 30, 70 seconds … half an hour.
+const firstDispute = 10 * time.Second
+
+// Since is when the VM was read or changed last, or until when lists are of no use.
+func (p spotter) Since() time.Time {
+	p.sights.mu.Lock()
+	defer p.sights.mu.Unlock()
+	r := p.sights.all[p.uid]
+	if r == nil {
+		return time.Time{}
+	}
+	return r.acted.Add(firstDispute * time.Duration(1<<max(min(r.disputes-1, 8), 0)-1))
+}
+
+// compare says what the list puts in doubt of a VM as it is known, and whether it has
+// moved to another pool.
+func (s *sights) compare(uid types.UID, g *proxmox.Guest) (doubts blur, moved bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.all[uid]
+	if r == nil || r.values == nil {
+		return 0, false // It is yet to be looked at.
+	}
+	if g == nil {
+		r.disputes++
+		return blurAll, false
+	}
+	if doubts = r.recalled(s.now()).doubts(*g); doubts != 0 {
+		r.disputes++
+		return doubts, false
+	}
+	moved = r.pool != nil && *r.pool != g.Pool
+	r.disputes, r.pool = 0, &g.Pool
+	return 0, moved
+}
+
+// startsApart is how far apart two may see the start of a VM that is the same.
+const startsApart = 30 * time.Second
+
+// doubts are what a list says other than what is known. Where the node does not tell,
+// nothing is in doubt but what all nodes know.
+func (v *vm) doubts(g proxmox.Guest) blur {
+	told := g.Status != "unknown"
+	restarted := told && v.Status.Running() && v.Status.Uptime-g.Uptime > startsApart
+	status := told && g.Status != v.powerState() && v.lock() != "suspended"
+	if g.Node != v.Node || g.HAState != v.Status.HAState || restarted || status {
+		return blurAll
+	}
+	tags := strings.FieldsFunc(v.Config["tags"], isTagSeparator)
+	known := g.Lock == v.lock() && slices.Equal(sortedTags(g.Tags), sortedTags(tags))
+	if !known || told && (g.Template != v.template() || g.Name != v.Config["name"] || !v.sized(g)) {
+		return blurConfig
+	}
+	return 0
+}
+
+// sized says whether the VM has the sizes that a list has.
+func (v *vm) sized(g proxmox.Guest) bool {
+	cpus, memory, disk := false, false, g.MaxDisk == 0
+	for _, config := range []map[string]string{v.Active, v.Config} {
+		n := integer(config["cores"], 1) * integer(config["sockets"], 1)
+		cpus = cpus || g.MaxCPU == int(integer(config["vcpus"], n))
+		m := integer(strings.TrimPrefix(config["memory"], "current="), 512)
+		memory = memory || g.MaxMemory == int64(m)*int64(proxmox.MiB)
+		for _, device := range disksOf(config) {
+			k, err := proxmox.ParseDisk(config[device])
+			size, known := k.Size()
+			disk = disk || err == nil && known && int64(size) == g.MaxDisk
+		}
+	}
+	return cpus && memory && disk
+}
+
+func isTagSeparator(r rune) bool { return strings.ContainsRune(",; ", r) }
+
+func sortedTags(tags []string) []string { return slices.Compact(slices.Sorted(slices.Values(tags))) }
