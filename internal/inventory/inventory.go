@@ -192,6 +192,16 @@ func (c *Cluster) Guests(ctx context.Context) ([]proxmox.Guest, error) {
 	return r.Guests, err
 }
 
+// recent is how old a list may be by which VMIDs are chosen: others may choose at the
+// same time.
+const recent = time.Second
+
+// RecentGuests are the guests of the cluster, at most a second old.
+func (c *Cluster) RecentGuests(ctx context.Context) ([]proxmox.Guest, error) {
+	r, err := c.resources.get(ctx, c.life, c.now, c.slow(recent))
+	return r.Guests, err
+}
+
 // FreshGuests are the guests of the cluster, read after this call began. Whoever
 // calls while a read is under way shares the next one.
 func (c *Cluster) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {

@@ -57,7 +57,7 @@ func (r *reading[T]) get(ctx, life context.Context, now func() time.Time, maxAge
 	f := r.current
 	if f == nil {
 		f = &flight[T]{done: make(chan struct{})}
-		r.begin(f, life, now)
+		r.begin(life, f, now)
 	}
 	r.mu.Unlock()
 	return f.wait(ctx)
@@ -75,14 +75,14 @@ func (r *reading[T]) fresh(ctx, life context.Context, now func() time.Time) (T, 
 		r.next = f
 	default:
 		f = &flight[T]{done: make(chan struct{}), fresh: true}
-		r.begin(f, life, now)
+		r.begin(life, f, now)
 	}
 	r.mu.Unlock()
 	return f.wait(ctx)
 }
 
 // begin must be called with the lock held.
-func (r *reading[T]) begin(f *flight[T], life context.Context, now func() time.Time) {
+func (r *reading[T]) begin(life context.Context, f *flight[T], now func() time.Time) {
 	r.current = f
 	go r.fly(life, f, now)
 }
@@ -113,7 +113,7 @@ func (r *reading[T]) fly(life context.Context, f *flight[T], now func() time.Tim
 		if r.next != nil {
 			next := r.next
 			r.next = nil
-			r.begin(next, life, now)
+			r.begin(life, next, now)
 		}
 	}
 	close(f.done)

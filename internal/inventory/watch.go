@@ -160,7 +160,7 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 	for _, w := range c.watches {
 		g := listed[w.vmid]
 		if w.news(g, begun, c.lag) {
-			tell = append(tell, func() { w.Watcher.Listed(g) })
+			tell = append(tell, func() { w.Listed(g) })
 		}
 	}
 	c.mu.Unlock()

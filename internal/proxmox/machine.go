@@ -116,18 +116,18 @@ func (c *Client) vm(ctx context.Context, ref Ref, r request, data any) error {
 // A PendingValue is an option with what is in force and what is to come.
 type PendingValue struct {
 	// Key is the option's name.
-	Key string
+	Key string `json:"k"`
 
 	// Value in force, or nil if there is none.
-	Value *string
+	Value *string `json:"v,omitempty"`
 
 	// Pending is the value from the next start on, or nil if that does not change
 	// it.
-	Pending *string
+	Pending *string `json:"p,omitempty"`
 
 	// Delete is 1 if the option is removed at the next start, 2 if that is
 	// forced, otherwise 0.
-	Delete int
+	Delete int `json:"d,omitempty"`
 }
 
 // Changes says whether the next start changes the option.

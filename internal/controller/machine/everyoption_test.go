@@ -138,7 +138,7 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 
 // await the end of what was begun: other signs wake the Machine too.
 func (r *rig) await() {
-	for <-r.woken; r.bench.tasks.running(r.m, nil); {
+	for <-r.woken; r.tasks.running(r.m, nil); {
 		<-r.woken
 	}
 }

@@ -418,6 +418,8 @@ func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
 	return all, p.call("Guests")
 }
 
+func (p *pve) RecentGuests(ctx context.Context) ([]proxmox.Guest, error) { return p.Guests(ctx) }
+
 func (p *pve) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {
 	if err := p.call("FreshGuests"); err != nil {
 		return nil, err

@@ -145,5 +145,6 @@ func afterChange(values []proxmox.PendingValue, d difference) ([]proxmox.Pending
 
 // madeUp says whether PVE makes of an option what it likes.
 func madeUp(option string) bool {
-	return slices.ContainsFunc([]string{"efidisk", "tpmstate", "unused", "vmgenid", "lock", "template"}, func(s string) bool { return strings.HasPrefix(option, s) })
+	all := []string{"efidisk", "tpmstate", "unused", "vmgenid", "lock", "template"}
+	return slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(option, s) })
 }

@@ -86,26 +86,33 @@ type Births interface {
 // An Inventory answers what all Machines of a cluster ask.
 type Inventory interface {
 	Watching
+	Surroundings
 
 	Guests(ctx context.Context) ([]proxmox.Guest, error)
+	RecentGuests(ctx context.Context) ([]proxmox.Guest, error)
 	FreshGuests(ctx context.Context) ([]proxmox.Guest, error)
-	Version(ctx context.Context) (proxmox.Version, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
-	KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
-	KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
-	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
-	HARules(ctx context.Context) (proxmox.HARules, error)
-	FreshHARules(ctx context.Context) (proxmox.HARules, error)
 	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
 	KeepVMID(owner string, id int)
 	BurnVMID(id int)
+}
+
+// Surroundings is the part of an Inventory that knows what VMs are made from and
+// attached to, and what they are told by.
+type Surroundings interface {
+	Version(ctx context.Context) (proxmox.Version, error)
+	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+	KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+	KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	HARules(ctx context.Context) (proxmox.HARules, error)
+	FreshHARules(ctx context.Context) (proxmox.HARules, error)
 }
 
 // wakes is how many Machines may be woken before anybody has to wait.

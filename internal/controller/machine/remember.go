@@ -57,7 +57,8 @@ func (e *external) hasToLook(m Machine) bool {
 	case e.plan.empty(), !kind.Manages(m), e.tasks.resting(m), e.tasks.held(m) != nil, !e.plan.mayPass(e.vm):
 		return false
 	}
-	return !(e.newborn(m) && e.sights.fresh(m)) && !(e.plan.onlyStarts() && e.sights.proven(m))
+	known := e.newborn(m) && e.sights.fresh(m) || e.plan.onlyStarts() && e.sights.proven(m)
+	return !known
 }
 
 // onlyStarts says whether the VM is as it is to be, and is to be started.
@@ -85,7 +86,7 @@ func (e *external) beingBorn(m Machine) bool {
 // is good enough: PVE refuses to make a VM whose VMID is taken.
 func (e *external) found(ctx context.Context, m Machine, id identity) (*vm, error) {
 	if m.GetAnnotations()[AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
-		guests, err := e.inventory.Guests(ctx)
+		guests, err := e.inventory.RecentGuests(ctx)
 		if _, listed := guestOf(guests, id.VMID); err != nil || !listed {
 			return nil, err
 		}

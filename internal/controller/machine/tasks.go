@@ -79,7 +79,10 @@ type taskRecord struct {
 }
 
 func newTasks(now func() time.Time) *tasks {
-	return &tasks{now: now, all: map[types.UID]*taskRecord{}, gone: map[types.UID]time.Time{}, passwords: map[types.UID][sha256.Size]byte{}, key: []byte(rand.Text())}
+	return &tasks{
+		now: now, all: map[types.UID]*taskRecord{}, gone: map[types.UID]time.Time{},
+		passwords: map[types.UID][sha256.Size]byte{}, key: []byte(rand.Text()),
+	}
 }
 
 func (t *tasks) of(m Machine) *taskRecord {

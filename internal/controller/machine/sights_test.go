@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func optionsOf(config map[string]string) []proxmox.PendingValue {
+	v, _ := afterChange(nil, difference{Set: config})
+	return v
+}
+
+func TestAfterChange(t *testing.T) {
+	const nic = "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+	cases := map[string]struct {
+		reason string
+		before []proxmox.PendingValue
+		change difference
+		want   map[string]string
+		known  bool
+	}{
+		"Plain":     {reason: "What is set is there, what is removed is not.", before: optionsOf(map[string]string{"cores": "1", "onboot": "1"}), change: difference{Set: proxmox.Params{"cores": "4"}, Delete: []string{"onboot"}}, want: map[string]string{"cores": "4"}, known: true},
+		"Digest":    {reason: "The digest is another.", before: []proxmox.PendingValue{{Key: "digest", Value: new("d1")}}, change: difference{}, want: map[string]string{}, known: true},
+		"Password":  {reason: "A password is not remembered.", change: difference{Set: proxmox.Params{"cipassword": "secret"}}, want: map[string]string{"cipassword": "**********"}, known: true},
+		"MAC":       {reason: "A network with its address stays as it is.", change: difference{Set: proxmox.Params{"net0": nic}}, want: map[string]string{"net0": nic}, known: true},
+		"NoMAC":     {reason: "PVE makes up an address.", change: difference{Set: proxmox.Params{"net0": "virtio,bridge=vmbr0"}}},
+		"Disk":      {reason: "PVE writes disks in its own way.", change: difference{Set: proxmox.Params{"scsi0": "local-lvm:vm-1-disk-0,ssd=1"}}},
+		"Allocates": {reason: "PVE names new disks.", change: difference{Allocates: true}},
+		"Detaches":  {reason: "A disk that is detached is unused.", before: optionsOf(map[string]string{"cores": "1"}), change: difference{Delete: []string{"scsi1"}}},
+		"Generated": {reason: "PVE makes up what is asked for.", change: difference{Set: proxmox.Params{"vmgenid": "1"}}},
+		"Pending":   {reason: "What was pending may be settled.", before: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}}, change: difference{Set: proxmox.Params{"onboot": "1"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			values, known := afterChange(tc.before, tc.change)
+			v := &vm{values: values}
+			v.sort()
+			if known != tc.known || known && !cmp.Equal(tc.want, v.Config) {
+				t.Errorf("%s\nafterChange(): want %v known %t, got %v known %t", tc.reason, tc.want, tc.known, v.Config, known)
+			}
+		})
+	}
+}
+
+func TestDoubts(t *testing.T) {
+	known := func() *vm {
+		v := &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, Status: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Hour}}
+		v.values = optionsOf(map[string]string{"name": "web", "tags": "b;a", "cores": "2", "memory": "1024", "ostype": "l26"})
+		v.sort()
+		return v
+	}
+	listed := proxmox.Guest{VMID: 100, Node: "pve1", Name: "web", Status: "running", Tags: []string{"a", "b"}, MaxCPU: 2, MaxMemory: 1 << 30, Uptime: time.Hour}
+	cases := map[string]struct {
+		reason string
+		change func(*proxmox.Guest)
+		want   blur
+	}{
+		"Same":      {reason: "What is known is listed.", change: func(*proxmox.Guest) {}},
+		"Moved":     {reason: "A VM that moved is read.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: blurAll},
+		"Stopped":   {reason: "So is one that stopped.", change: func(g *proxmox.Guest) { g.Status = "stopped" }, want: blurAll},
+		"Paused":    {reason: "So is one that was paused.", change: func(g *proxmox.Guest) { g.Status = "paused" }, want: blurAll},
+		"Restarted": {reason: "And one that was started again.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: blurAll},
+		"HA":        {reason: "And one that HA manages now.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: blurAll},
+		"Tagged":    {reason: "Tags are options.", change: func(g *proxmox.Guest) { g.Tags = nil }, want: blurConfig},
+		"Locked":    {reason: "A lock is one.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: blurConfig},
+		"Renamed":   {reason: "So is the name.", change: func(g *proxmox.Guest) { g.Name = "db" }, want: blurConfig},
+		"Grown":     {reason: "So are cores.", change: func(g *proxmox.Guest) { g.MaxCPU = 4 }, want: blurConfig},
+		"Disk":      {reason: "A disk that is not known is.", change: func(g *proxmox.Guest) { g.MaxDisk = 1 << 30 }, want: blurConfig},
+		"Unknown":   {reason: "A node that does not tell puts nothing in doubt.", change: func(g *proxmox.Guest) { *g = proxmox.Guest{Node: "pve1", Status: "unknown", Tags: g.Tags} }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := listed
+			tc.change(&g)
+			if got := known().doubts(g); got != tc.want {
+				t.Errorf("%s\ndoubts(): want %b, got %b", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// reads counts how often the VM is read.
+func (b *bench) reads() *int {
+	n := 0
+	b.on["Pending"] = func() { n++ }
+	return &n
+}
+
+func TestRemembered(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	reads := b.reads()
+	want := func(why string, n int) {
+		t.Helper()
+		if s := b.reconcile(t.Context()); s.err != nil || !s.exists {
+			t.Errorf("%s: %+v", why, s)
+		}
+		if *reads != n {
+			t.Errorf("%s: want %d reads in all, got %d", why, n, *reads)
+		}
+	}
+	want("For the first time", 1)
+	b.clock.wait(time.Minute)
+	want("Without a sign", 1)
+	b.touch()
+	want("After a sign", 2)
+	want("Once for each", 2)
+	b.clock.wait(2 * DefaultSafetyInterval)
+	want("In any case, some time", 3)
+	for _, w := range b.watchers {
+		w.Listed(&proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: 2*DefaultSafetyInterval + time.Minute})
+	}
+	want("What is listed as it is known", 3)
+	b.watchers[string(b.m.GetUID())].Listed(nil)
+	<-b.woken
+	want("What is not listed", 4)
+	b.on["Pending"] = func() { *reads++; b.watchers[string(b.m.GetUID())].Touched(inventory.TouchConfig); <-b.woken }
+	b.touch()
+	want("A sign while it is read", 5)
+	b.on["Pending"] = func() { *reads++ }
+	want("Has it read once more", 6)
+	want("And no more", 6)
+}
+
+// A spec that asks for nothing of PVE costs no read, one that does is read for.
+func TestReadBeforeWrite(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	reads := b.reads()
+	b.m.Spec.ForProvider.MachineType = new("q35")
+	b.vms[10000].config["smbios1"] = "uuid=" + otherUUID // Nobody has told.
+	if s := b.reconcile(t.Context()); s.err != nil && len(b.writes) > 0 || *reads != 1 || len(b.writes) > 0 {
+		t.Errorf("A VM that is not ours any more must not be written to: %+v after %d reads: %q", s, *reads, b.writes)
+	}
+}
+
+func TestGuestTalks(t *testing.T) {
+	c := newClock()
+	g := newGuestTalks(c.now)
+	boot, at := c.now(), slot{node: "pve1"}
+	m := &namespaced.Machine{}
+	due := func(why string, want bool) {
+		t.Helper()
+		if got := g.due(m, boot, at); got != want {
+			t.Errorf("%s: want due %t, got %t", why, want, got)
+		}
+	}
+	due("A guest that has told nothing", true)
+	due("One that is being asked", false)
+	if g.heard(m, boot, at, nil) {
+		t.Error("No answer is no news")
+	}
+	due("One that did not answer", false)
+	c.wait(firstAsk)
+	due("Some time later", true)
+	told := []proxmox.Interface{{Name: "eth0", Addresses: addrs("192.0.2.1")}}
+	if !g.heard(m, boot, at, told) || len(g.told(m, boot)) != 1 {
+		t.Error("Addresses are news, and kept")
+	}
+	c.wait(lastAsk)
+	due("One whose addresses are known", false)
+	c.wait(askedAgain)
+	due("Half an hour later", true)
+	if g.heard(m, boot, at, told) {
+		t.Error("The same addresses are no news")
+	}
+	boot = c.now()
+	if g.told(m, boot) != nil {
+		t.Error("What was told before a start may hold no more")
+	}
+	due("After another start", true)
+	other := &namespaced.Machine{}
+	other.UID = "other"
+	third := &namespaced.Machine{}
+	third.UID = "third"
+	if !g.due(other, boot, at) || g.due(third, boot, at) {
+		t.Error("Two guests of a node are asked at once, and no more")
+	}
+}
