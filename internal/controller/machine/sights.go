@@ -178,7 +178,10 @@ func (s *sights) recall(m Machine, id identity, at Inventory, busy bool) *vm {
 	if !busy && (r.blurred != 0 || !s.now().Before(r.due)) {
 		return nil
 	}
-	return r.recalled(s.now())
+	if v := r.recalled(s.now()); !v.beingCreated() {
+		return v
+	}
+	return nil // The task of a clone names its source: its end is no sign for the VM.
 }
 
 // recalled is the VM as it is known.

@@ -17,9 +17,11 @@ limitations under the License.
 package machine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -142,6 +144,25 @@ func TestRemembered(t *testing.T) {
 	b.on["Pending"] = func() { *reads++ }
 	want("Has it read once more", 6)
 	want("And no more", 6)
+}
+
+// The task of a clone names its source, so nothing tells of its end: a VM that is
+// locked for its creation is read each time.
+func TestLockedForCreation(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("stopped")
+	b.vms[10000].config["lock"] = "clone"
+	reads := b.reads()
+	for n := 1; n <= 2; n++ {
+		if b.reconcile(t.Context()); *reads != n {
+			t.Errorf("want %d reads, got %d", n, *reads)
+		}
+	}
+	delete(b.vms[10000].config, "lock")
+	b.reconcile(t.Context())
+	if got := b.m.GetCondition(xpv2.TypeReady).Message; strings.Contains(got, "qm unlock") {
+		t.Errorf("The VM is not locked any more: %q", got)
+	}
 }
 
 // A spec that asks for nothing of PVE costs no read, one that does is read for.
