@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -28,6 +29,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,6 +45,9 @@ import (
 
 // importCommand is the first argument of a run that imports.
 const importCommand = "import"
+
+// errInterrupted ends a run that was told to end.
+var errInterrupted = errors.New("interrupted")
 
 // importOptions are the flags of a run that imports.
 type importOptions struct {
@@ -66,8 +71,8 @@ func importGroups() []kong.Group {
 // guestOptions say which guests of which cluster.
 type guestOptions struct {
 	Endpoint        []string `env:"PROXMOX_ENDPOINT" group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
-	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE" type:"path"`
-	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE" type:"path"`
+	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE"`
+	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE"`
 	Insecure        bool     `env:"PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
 
 	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
@@ -91,10 +96,10 @@ type listCommand struct {
 type writeCommand struct {
 	guestOptions
 
-	Output string `help:"Folder to write a file for each VM into. Default: all to the standard output." placeholder:"FOLDER" short:"o" type:"path"`
+	Output string `help:"Folder to write a file for each VM into. Default: all to the standard output." placeholder:"FOLDER" short:"o"`
 	Force  bool   `help:"Overwrite files in the folder that have something else."`
 	Manage bool   `help:"Let the Machines manage their VMs, instead of looking at them only. Deleting such a Machine deletes its VM."`
-	Report string `help:"File to write the report to, too: what the manifests do not say, as JSON if its name ends so, otherwise as YAML." placeholder:"FILE" type:"path"`
+	Report string `help:"File to write the report to, too: what the manifests do not say, as JSON if its name ends so, otherwise as YAML." placeholder:"FILE"`
 }
 
 // importVMs runs the command of the arguments.
@@ -104,15 +109,25 @@ func importVMs(ctx context.Context, args []string) error {
 	k := kong.Must(&o, kong.Name("provider "+importCommand), kong.Description("Writes manifests for VMs that exist."),
 		kong.Writers(os.Stdout, os.Stderr), kong.ShortUsageOnError(), kong.ExplicitGroups(importGroups()), kong.BindTo(ctx, (*context.Context)(nil)))
 	parsed, err := k.Parse(args)
+	k.Stdout = os.Stderr // What is wrong with the arguments is no manifest.
 	k.FatalIfErrorf(err)
-	return parsed.Run()
+	if err = parsed.Run(); err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
 }
+
+// noGuest says that there is nothing to do.
+const noGuest = "no guest fits: Proxmox VE shows those alone that the credentials have VM.Audit for"
 
 // Run lists guests.
 func (o *listCommand) Run(ctx context.Context) error {
 	_, finds, err := o.guests(ctx)
 	if err != nil {
 		return err
+	}
+	if len(finds) == 0 {
+		fmt.Fprintln(os.Stderr, noGuest)
 	}
 	write := map[string]func(io.Writer, []importer.Find) error{
 		"table": importer.WriteTable, "json": importer.WriteJSON, "yaml": importer.WriteYAML,
@@ -122,6 +137,9 @@ func (o *listCommand) Run(ctx context.Context) error {
 
 // Run writes manifests.
 func (o *writeCommand) Run(ctx context.Context) error {
+	if err := o.prepare(); err != nil {
+		return err
+	}
 	source, finds, err := o.guests(ctx)
 	if err != nil {
 		return err
@@ -134,7 +152,7 @@ func (o *writeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rules := importer.Rules{Refuses: schema.Refuses, Managed: managed, Each: importer.Progress(os.Stderr, len(finds))}
+	rules := importer.Rules{Refuses: schema.Refuses, Namespace: o.Namespace, Managed: managed, Each: importer.Progress(os.Stderr, len(finds))}
 	if err := importer.Describe(ctx, source, finds, rules); err != nil {
 		return err
 	}
@@ -142,6 +160,20 @@ func (o *writeCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return importer.Unread(finds)
+}
+
+// prepare what is written to, before minutes are spent on reading.
+func (o *writeCommand) prepare() error {
+	if o.Output != "" {
+		if err := os.MkdirAll(o.Output, 0o750); err != nil {
+			return errors.Wrap(err, "cannot make the folder for manifests")
+		}
+	}
+	if o.Report == "" {
+		return nil
+	}
+	_, err := os.Stat(filepath.Dir(o.Report))
+	return errors.Wrap(err, "cannot write the report")
 }
 
 func (o *writeCommand) write(finds []importer.Find) error {
@@ -207,6 +239,9 @@ type source struct {
 
 // guests that are chosen, and the cluster that has them.
 func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, error) {
+	if err := o.validate(); err != nil {
+		return source{}, nil, err
+	}
 	filter := importer.Filter{Nodes: o.Node, Pools: o.Pool, Tags: o.Tag, Names: o.Name, VMIDs: o.VMID}
 	if err := filter.Validate(); err != nil {
 		return source{}, nil, err
@@ -219,6 +254,18 @@ func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, err
 	return s, finds, err
 }
 
+// validate the names that the manifests get, which nobody else may see before
+// they are applied.
+func (o *guestOptions) validate() error {
+	if len(validation.IsDNS1123Label(o.Namespace)) > 0 && o.Namespace != "" {
+		return errors.Errorf("%q is not a name of a namespace", o.Namespace)
+	}
+	if len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
+		return errors.Errorf("%q is not a name of a provider configuration", o.ProviderConfig)
+	}
+	return nil
+}
+
 func (o *guestOptions) connect(ctx context.Context) (source, error) {
 	if len(o.Endpoint) > 0 {
 		c, err := o.direct()
@@ -226,7 +273,7 @@ func (o *guestOptions) connect(ctx context.Context) (source, error) {
 	}
 	cfg, err := restConfig(o.Kubeconfig)
 	if err != nil {
-		return source{}, errors.Wrap(err, "cannot use a provider configuration, and there is no --endpoint")
+		return source{}, errors.Wrap(err, "there is no --endpoint to connect to, and no Kubernetes with a provider configuration")
 	}
 	scheme, err := newScheme()
 	if err != nil {
@@ -254,7 +301,7 @@ func (s source) managed(ctx context.Context) (map[string]string, error) {
 			return nil, errors.Wrap(err, "cannot see which VMs have Machines")
 		}
 		for _, m := range list.GetItems() {
-			machines[strings.ToLower(m.GetAnnotations()[machine.AnnotationUUID])] = "Machine " + path.Join(m.GetNamespace(), m.GetName())
+			machines[strings.ToLower(m.GetAnnotations()[machine.AnnotationUUID])] = path.Join(m.GetNamespace(), m.GetName())
 		}
 	}
 	delete(machines, "")
@@ -312,5 +359,6 @@ func (o *guestOptions) credentials() (proxmox.Credentials, error) {
 			values[name] = value
 		}
 	}
-	return connect.SortCredentials(values, "the environment")
+	credentials, err := connect.SortCredentials(values, "the environment")
+	return credentials, errors.Wrap(err, "cannot use PROXMOX_TOKEN, PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
 }

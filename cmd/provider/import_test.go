@@ -17,12 +17,14 @@ limitations under the License.
 package main
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -141,11 +143,15 @@ func TestImportFails(t *testing.T) {
 		want   string
 	}{
 		"Pattern":     {reason: "A pattern has to be one.", args: []string{"list", "--name", "[a"}, want: "pattern"},
-		"Credentials": {reason: "Credentials are needed, and told by name.", env: map[string]string{"PROXMOX_TOKEN": ""}, args: []string{"list"}, want: "the environment has neither"},
+		"Credentials": {reason: "Credentials are needed, and told by name.", env: map[string]string{"PROXMOX_TOKEN": ""}, args: []string{"list"}, want: "PROXMOX_USERNAME with PROXMOX_PASSWORD: the environment has neither"},
 		"Token":       {reason: "A wrong token is said so.", env: map[string]string{"PROXMOX_TOKEN": "crossplane@pve!demo=11111111-1111-4111-8111-111111111111"}, args: []string{"list"}, want: "Authentication failed"},
-		"CA":          {reason: "The certificate counts.", env: map[string]string{"PROXMOX_CA_FILE": ""}, args: []string{"list"}, want: "certificate"},
+		"CA":          {reason: "The certificate counts.", env: map[string]string{"PROXMOX_CA_FILE": ""}, args: []string{"list"}, want: "unknown authority"},
 		"NoFile":      {reason: "A file of certificates has to be there.", env: map[string]string{"PROXMOX_CA_FILE": "/does/not/exist"}, args: []string{"list"}, want: "cannot read the certificates"},
 		"NoSecret":    {reason: "A file of credentials has to be there.", args: []string{"list", "--credentials-file", "/does/not/exist"}, want: "cannot read credentials"},
+		"Endpoint":    {reason: "Something has to be connected to.", env: map[string]string{"PROXMOX_ENDPOINT": "", "KUBECONFIG": "", "HOME": t.TempDir()}, args: []string{"list"}, want: "there is no --endpoint to connect to"},
+		"Namespace":   {reason: "Names of manifests are those that Kubernetes takes.", args: []string{"list", "-n", "Team A"}, want: "is not a name of a namespace"},
+		"Config":      {reason: "That of the provider configuration, too.", args: []string{"list", "--provider-config", "a b"}, want: "is not a name of a provider configuration"},
+		"Folder":      {reason: "Manifests go into a folder.", args: []string{"write", "-o", "/dev/null/x"}, want: "cannot make the folder"},
 		"Report":      {reason: "A report that cannot be written is told.", args: []string{"write", "-o", filepath.Join(t.TempDir(), "x"), "--report", "/does/not/exist"}, want: "cannot write the report"},
 	}
 	for name, tc := range cases {
@@ -161,6 +167,17 @@ func TestImportFails(t *testing.T) {
 				t.Errorf("\n%s\nthe error has the secret: %v", tc.reason, err)
 			}
 		})
+	}
+}
+
+// Whoever interrupts a run is not told of calls that were canceled.
+func TestImportInterrupted(t *testing.T) {
+	environ(t, simulator.NewTest(t, simulator.Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := importVMs(ctx, []string{"list"})
+	if !errors.Is(err, errInterrupted) || exitCode(err) != 130 {
+		t.Errorf("want 130 for an interruption, got %d for %v", exitCode(err), err)
 	}
 }
 

@@ -32,10 +32,22 @@ import (
 
 func main() {
 	limitMemory(os.DirFS("/sys/fs/cgroup"))
-	if err := start(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+	err := start(ctrl.SetupSignalHandler(), os.Args[1:])
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
-		os.Exit(1)
 	}
+	os.Exit(exitCode(err))
+}
+
+// exitCode of a run that ended with an error, or without one.
+func exitCode(err error) int {
+	switch {
+	case errors.Is(err, errInterrupted):
+		return 130 // As shells have it for Ctrl-C.
+	case err != nil:
+		return 1
+	}
+	return 0
 }
 
 // start what the arguments ask for.

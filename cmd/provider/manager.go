@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -91,6 +92,9 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 		}
 	}
 	cfg, err := ctrl.GetConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("cannot find out how to reach the Kubernetes API: this is no pod, and there is no kubeconfig")
+	}
 	return cfg, errors.Wrap(err, "cannot find out how to reach the Kubernetes API")
 }
 

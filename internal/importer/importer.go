@@ -20,6 +20,7 @@ package importer
 
 import (
 	"context"
+	"path"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -94,8 +95,12 @@ type Rules struct {
 	// paths.
 	Refuses func(v1alpha1.MachineParameters) []string
 
-	// Managed are the Machines that there are, by the UUID of their VM in lower
-	// case.
+	// Namespace of the Machines that the manifests are of; empty for those that have
+	// none.
+	Namespace string
+
+	// Managed are the Machines that there are, as namespace/name, by the UUID of their
+	// VM in lower case.
 	Managed map[string]string
 
 	// Each is called for every guest that is done.
@@ -144,8 +149,8 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r 
 		f.Skipped = err.Error()
 		return f
 	}
-	if m := r.Managed[d.UUID]; m != "" {
-		f.Skipped = "it is " + m + " already"
+	if m := r.Managed[d.UUID]; m != "" && m != path.Join(r.Namespace, f.Resource) {
+		f.Skipped = "it is Machine " + m + " already"
 		return f
 	}
 	if noHA != nil {

@@ -137,7 +137,7 @@ func describe(t *testing.T, c cluster, managed map[string]string) []Find {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Describe(t.Context(), c, finds, Rules{Refuses: schema.Refuses, Managed: managed, Each: func() {}}); err != nil {
+	if err := Describe(t.Context(), c, finds, Rules{Refuses: schema.Refuses, Namespace: "team-a", Managed: managed, Each: func() {}}); err != nil {
 		t.Fatal(err)
 	}
 	return finds
@@ -160,7 +160,8 @@ func TestDescribe(t *testing.T) {
 		"Container": {reason: "A container is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "lxc"}, skipped: "container"},
 		"Template":  {reason: "A template is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "qemu", Template: true}, skipped: "template"},
 		"NoUUID":    {reason: "What cannot be adopted is skipped.", guest: vm, skipped: "SMBIOS UUID"},
-		"Managed":   {reason: "A VM that has a Machine gets no other.", cluster: cluster{options: map[int]map[string]string{100: id}}, managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "Machine default/a"}, guest: vm, skipped: "Machine default/a already"},
+		"Managed":   {reason: "A VM that has a Machine gets no other.", cluster: cluster{options: map[int]map[string]string{100: id}}, managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "default/a"}, guest: vm, skipped: "Machine default/a already"},
+		"Own":       {reason: "The Machine of its manifest is no other.", cluster: cluster{options: map[int]map[string]string{100: id}}, managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "team-a/a"}, guest: vm},
 		"Offline":   {reason: "A node that is offline is not asked.", guest: proxmox.Guest{VMID: 100, Node: "pve2", Type: "qemu"}, err: `node "pve2" is offline`},
 		"Unread":    {reason: "What goes wrong with a VM is noted.", cluster: cluster{err: errors.New("boom")}, guest: vm, err: "boom"},
 		"HA": {
@@ -287,8 +288,23 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// A text is the same in its manifest, to whatever reads it.
+func TestPlainYAML(t *testing.T) {
+	for text, want := range map[string]string{
+		"a b": "text: a b", "yes": `text: "yes"`, "12:30:45:10:20:30": `text: "12:30:45:10:20:30"`, "a\u0085b": `text: "a\Nb"`,
+	} {
+		b, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := plainYAML(b); err != nil || string(got) != want+"\n" {
+			t.Errorf("%q: want %s, got %s, %v", text, want, got, err)
+		}
+	}
+}
+
 func TestWriteFiles(t *testing.T) {
-	folder, finds := filepath.Join(t.TempDir(), "new"), describe(t, rich(), nil)
+	folder, finds := t.TempDir(), describe(t, rich(), nil)
 	name := filepath.Join(folder, "web.yaml")
 	write := func(force bool) (string, error) {
 		err := form().WriteFiles(folder, finds, force)

@@ -19,6 +19,7 @@ package importer
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -103,7 +104,7 @@ func heading(find Find) string {
 		b.WriteString("# Not in here, and left alone:\n")
 	}
 	for _, o := range find.Description.Omissions {
-		b.WriteString("#   " + o.Option + ": " + o.Reason + "\n")
+		b.WriteString("#   " + o.Option + ": " + strings.ReplaceAll(o.Reason, "\n", " ") + "\n")
 	}
 	return b.String()
 }
@@ -111,6 +112,7 @@ func heading(find Find) string {
 // plainYAML is JSON as YAML, its members in the same order.
 func plainYAML(text []byte) ([]byte, error) {
 	var doc yaml.Node
+	text = bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)) // Which YAML takes for the end of a line.
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
@@ -136,9 +138,16 @@ func plain(n *yaml.Node) {
 	}
 }
 
+// sexagesimal is a number to some programs that read YAML, and may be a MAC address.
+var sexagesimal = regexp.MustCompile(`^[0-9]+(:[0-9]+)+$`)
+
 // ambiguous says whether a text without quotes would be something else to Kubernetes,
-// whose YAML takes yes for true. A text of several lines needs no quotes.
+// whose YAML takes yes for true, or to other programs. A text of several lines needs no
+// quotes.
 func ambiguous(s string) bool {
+	if sexagesimal.MatchString(s) {
+		return true
+	}
 	var v any
 	err := kubeyaml.Unmarshal([]byte(s), &v)
 	return !strings.Contains(s, "\n") && (err != nil || v != any(s))

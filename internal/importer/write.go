@@ -49,10 +49,7 @@ func (f Form) WriteStream(w io.Writer, finds []Find) error {
 // folder, named as its Machine. A file that is there and has something else is left
 // as it is unless force says so.
 func (f Form) WriteFiles(folder string, finds []Find, force bool) error {
-	if err := os.MkdirAll(folder, 0o750); err != nil {
-		return errors.Wrap(err, "cannot make the folder for manifests")
-	}
-	var failed []error
+	var kept []string
 	for _, find := range finds {
 		if find.Description == nil {
 			continue
@@ -61,20 +58,30 @@ func (f Form) WriteFiles(folder string, finds []Find, force bool) error {
 		if err != nil {
 			return err
 		}
-		failed = append(failed, writeFile(filepath.Join(folder, find.Resource+".yaml"), b, force))
+		name := filepath.Join(folder, find.Resource+".yaml")
+		other, err := hasOther(name, b)
+		if err != nil {
+			return err
+		}
+		if other && !force {
+			kept = append(kept, name)
+			continue
+		}
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			return errors.Wrap(err, "cannot write a manifest")
+		}
 	}
-	return errors.Join(failed...)
+	if len(kept) > 0 {
+		return errors.Errorf("%d files have something else and are left as they are, %q the first: --force overwrites them", len(kept), kept[0])
+	}
+	return nil
 }
 
-func writeFile(name string, b []byte, force bool) error {
+// hasOther says whether a file has something else.
+func hasOther(name string, b []byte) (bool, error) {
 	has, err := os.ReadFile(name) //nolint:gosec // The user names the folder.
-	switch {
-	case err == nil && bytes.Equal(has, b):
-		return nil
-	case err == nil && !force:
-		return errors.Errorf("%s has something else and is left as it is: --force overwrites it", name)
-	case err != nil && !os.IsNotExist(err):
-		return errors.Wrap(err, "cannot see what a manifest has")
+	if os.IsNotExist(err) {
+		return false, nil
 	}
-	return errors.Wrap(os.WriteFile(name, b, 0o600), "cannot write a manifest")
+	return !bytes.Equal(has, b), errors.Wrap(err, "cannot see what a manifest has")
 }
