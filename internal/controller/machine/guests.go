@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -149,7 +150,7 @@ func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
 		return false
 	}
 	if knows {
-		g.paced[at.at] = now.Add(askedPace)
+		g.pace(at.at, askedPace)
 	}
 	r.asking = true
 	g.slots[at]++
@@ -163,8 +164,14 @@ func (g *guestTalks) turn(at Inventory, pace time.Duration) bool {
 	if g.now().Before(g.paced[at]) {
 		return false
 	}
-	g.paced[at] = g.now().Add(pace)
+	g.pace(at, pace)
 	return true
+}
+
+// pace the turns of a cluster. Views that are used no more are let go.
+func (g *guestTalks) pace(at Inventory, pace time.Duration) {
+	maps.DeleteFunc(g.paced, func(_ Inventory, until time.Time) bool { return !g.now().Before(until) })
+	g.paced[at] = g.now().Add(pace)
 }
 
 // heard what a guest has told, nil if nothing, and says whether that is news.

@@ -238,9 +238,10 @@ func (s *sights) act(m Machine) { s.at(m, func(r *sight) { r.acted = s.now() }) 
 // forget the VM of a Machine.
 func (s *sights) forget(m Machine) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.all[m.GetUID()]; r != nil && r.at != nil {
-		defer r.at.Unwatch(string(m.GetUID()))
-	}
+	r := s.all[m.GetUID()]
 	delete(s.all, m.GetUID())
+	s.mu.Unlock()
+	if r != nil && r.at != nil { // Unlocked: who tells of signs has a lock, and asks when the VM was seen.
+		r.at.Unwatch(string(m.GetUID()))
+	}
 }

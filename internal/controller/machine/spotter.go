@@ -99,7 +99,7 @@ func (s *sights) compare(uid types.UID, g *proxmox.Guest) (doubts blur, moved bo
 		return doubts, false
 	}
 	moved = r.pool != nil && *r.pool != g.Pool
-	r.disputes, r.pool = 0, &g.Pool
+	r.disputes, r.pool = 0, new(g.Pool) // Not a part of the list, which would be kept whole.
 	return 0, moved
 }
 
