@@ -48,7 +48,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	if lock := e.vm.lock(); lock != "" && !e.vm.suspended() {
 		return managed.ExternalDelete{}, errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
 	}
-	if err := e.tasks.held(m); err != nil {
+	if err := e.tasks.held(m); err != nil || !e.proven {
 		return managed.ExternalDelete{}, err
 	}
 	err := e.destroy(ctx, m)

@@ -69,6 +69,10 @@ type external struct {
 	// unsure is what has to be read of the VM after what was done to it.
 	unsure blur
 
+	// proven is true if the VM was seen to be ours just now. Nothing is done to one that
+	// is only remembered.
+	proven bool
+
 	// What Observe found, for the call that follows it.
 	vm       *vm
 	plan     plan
@@ -95,7 +99,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 		if err := e.consider(ctx, m, id); err != nil {
 			return managed.ExternalObservation{}, err
 		}
-		if !e.hasToLook(m) {
+		if !e.hasToLook(ctx, m) {
 			return e.observe(ctx, m, id)
 		}
 	}
@@ -122,6 +126,7 @@ func (e *external) seek(ctx context.Context, m Machine, id identity) (managed.Ex
 	case unproven:
 		return e.waiting(m, id)
 	case ours:
+		e.proven = true
 	}
 	if err := e.enrich(ctx, m, g); err != nil {
 		return managed.ExternalObservation{}, err
@@ -191,6 +196,7 @@ func (e *external) mayAct(m Machine, seen managed.ExternalObservation) (managed.
 		m.Observation().Phase = v1alpha1.MachineError
 		return managed.ExternalObservation{}, err
 	}
+	seen.ResourceUpToDate = !e.proven
 	return seen, nil
 }
 

@@ -61,8 +61,8 @@ func (e *external) settle(m Machine, t proxmox.Task, node string) {
 	defer e.wake(m)
 	vmid := meta.GetExternalName(m)
 	if t.OK() {
+		e.sights.ended(m, t) // Before nothing runs any more: what was before the task would be acted upon.
 		e.tasks.ended(m, t, nil)
-		e.sights.ended(m, t)
 		if t.Type == "qmcreate" || t.Type == "qmclone" {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
@@ -76,8 +76,8 @@ func (e *external) settle(m Machine, t proxmox.Task, node string) {
 		e.log.Debug("Cannot read task log", "vmid", vmid, "error", err)
 	}
 	failure := t.Err(lines...)
-	e.tasks.ended(m, t, failure)
 	e.sights.ended(m, t)
+	e.tasks.ended(m, t, failure)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
 	e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
 }

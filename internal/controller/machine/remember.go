@@ -47,18 +47,28 @@ func (e *external) remember(ctx context.Context, m Machine, id identity) bool {
 
 // hasToLook says whether what is planned for the VM, as it is remembered, needs a
 // look before. Before anything is done to a VM it is proven ours.
-func (e *external) hasToLook(m Machine) bool {
+func (e *external) hasToLook(ctx context.Context, m Machine) bool {
 	if busy, err := e.before.busy(e.vm.VMID); busy || err != nil {
 		return false
 	}
 	switch {
 	case meta.WasDeleted(m):
-		return e.tasks.held(m) == nil
-	case e.plan.empty(), !kind.Manages(m), e.tasks.resting(m), e.tasks.held(m) != nil, !e.plan.mayPass(e.vm):
+		return !e.tasks.waits(m)
+	case e.plan.empty(), !kind.Manages(m), e.tasks.resting(m), e.tasks.waits(m), !e.plan.mayPass(e.vm):
 		return false
 	}
-	known := e.newborn(m) && e.sights.fresh(m) || e.plan.onlyStarts() && e.sights.proven(m)
-	return !known
+	e.proven = e.newborn(m) && e.sights.fresh(m) || e.plan.onlyStarts() && e.stillOurs(ctx, m)
+	return !e.proven
+}
+
+// stillOurs says whether the VM was proven ours lately, and nobody else has done anything
+// to it until now: what others have done is told before the list of tasks is.
+func (e *external) stillOurs(ctx context.Context, m Machine) bool {
+	if !e.sights.proven(m) {
+		return false
+	}
+	_, err := e.inventory.Tasks(ctx)
+	return err == nil && e.sights.proven(m)
 }
 
 // onlyStarts says whether the VM is as it is to be, and is to be started.
@@ -71,9 +81,19 @@ func (p plan) onlyStarts() bool {
 // glance before a look: from now on the VM is watched.
 func (e *external) glance(ctx context.Context, m Machine, id identity) glance {
 	key := string(m.GetUID())
-	later, _ := m.DeepCopyObject().(Machine)
-	unbroken := e.inventory.Watch(ctx, key, id.VMID, spotter{sights: e.sights, uid: m.GetUID(), wake: func() { go e.wake(later) }})
+	unbroken := e.inventory.Watch(ctx, key, id.VMID, spotter{sights: e.sights, uid: m.GetUID(), wake: e.waker(m)})
 	return e.sights.glance(m, id, e.inventory, unbroken)
+}
+
+// waker wakes a Machine. Each is kept as long as its Machine is, and so holds on to its
+// name only.
+func (e *external) waker(m Machine) func() {
+	wake := e.wake
+	named, _ := e.object.DeepCopyObject().(Machine)
+	named.SetUID(m.GetUID())
+	named.SetNamespace(m.GetNamespace())
+	named.SetName(m.GetName())
+	return func() { go wake(named) }
 }
 
 // beingBorn says whether a task of ours creates the VM, which has nothing to show

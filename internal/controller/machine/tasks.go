@@ -199,11 +199,22 @@ func (t *tasks) held(m Machine) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	if r.err == nil || r.generation != m.GetGeneration() || r.told && !t.now().Before(r.until) {
+	if !t.holds(r, m) {
 		return nil
 	}
 	r.told = true
 	return r.err
+}
+
+// waits says whether held is an error, and tells nobody.
+func (t *tasks) waits(m Machine) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.holds(t.of(m), m)
+}
+
+func (t *tasks) holds(r *taskRecord, m Machine) bool {
+	return r.err != nil && r.generation == m.GetGeneration() && (!r.told || t.now().Before(r.until))
 }
 
 // last is the task of a Machine that was last seen to end.

@@ -1,0 +1,154 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// listedWeb is what the cluster's list has of ourVM.
+func listedWeb(uptime time.Duration) *proxmox.Guest {
+	return &proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: uptime}
+}
+
+// lockedOut is an Inventory that sees whether it is called with a lock held
+// that it would wait for itself when it tells of signs.
+type lockedOut struct {
+	*pve
+
+	sights *sights
+	t      *testing.T
+}
+
+func (i lockedOut) Unwatch(key string) {
+	if !i.sights.mu.TryLock() {
+		i.t.Error("Who is told no more of signs must not have the lock that the telling waits for.")
+		return
+	}
+	i.sights.mu.Unlock()
+	i.pve.Unwatch(key)
+}
+
+func TestForgetWithoutLock(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	e := b.external()
+	e.inventory = lockedOut{pve: b.pve, sights: b.sights, t: t}
+	b.reconcileWith(t.Context(), e)
+	if len(b.watchers) != 1 {
+		t.Fatalf("the VM is not watched: %v", b.watchers)
+	}
+	b.sights.forget(b.m)
+	if len(b.watchers) != 0 {
+		t.Error("What is forgotten is watched no more.")
+	}
+}
+
+// What is kept for each Machine must be small: neither the list that the VM was
+// compared with, nor the Machine itself.
+func TestKeepsLittle(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	b.m.Spec.ForProvider.Tags = []string{}
+	b.reconcile(t.Context())
+	w := b.watchers[string(b.m.GetUID())]
+	g := listedWeb(0)
+	w.Listed(g)
+	g.Pool = "other"
+	w.Listed(g)
+	select {
+	case m := <-b.woken:
+		if m.GetName() != b.m.GetName() || m.GetNamespace() != b.m.GetNamespace() || m.Parameters().Tags != nil {
+			t.Errorf("Who is woken is named, and no more: got %+v", m)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("A pool that was seen before is part of a list that is kept whole.")
+	}
+}
+
+func TestPacesLetGo(t *testing.T) {
+	c := newClock()
+	g := newGuestTalks(c.now)
+	if !g.turn(newPVE(), time.Minute) {
+		t.Error("The first has a turn.")
+	}
+	c.wait(time.Minute)
+	if !g.turn(newPVE(), time.Minute) || len(g.paced) != 1 {
+		t.Errorf("Views that are used no more are kept: %d", len(g.paced))
+	}
+}
+
+
+// TestActsOnLooks has somebody else get the VMID without a sign while the Machine is held
+// back: what is remembered must not be acted upon when that ends.
+func TestActsOnLooks(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	b.m.Spec.ForProvider.PowerAction = &v1alpha1.MachinePowerAction{Action: actionReboot, Token: "1"}
+	b.reconcile(t.Context())
+	b.reconcile(t.Context())
+	var u proxmox.UPID
+	for u = range b.ends {
+		b.end(t, u, "got no answer")
+	}
+	if u == "" {
+		t.Fatalf("no task was started: %q", b.writes)
+	}
+	b.vms[10000].config["tags"] = "theirs"
+	b.m.Spec.ForProvider.Tags = []string{"ours"}
+	b.reconcile(t.Context()) // It is left alone after a reboot, and remembered as it is.
+	before, reads := len(b.writes), b.reads()
+	b.vms[10000].config["smbios1"] = "uuid=" + otherUUID
+	b.clock.wait(restTime + time.Second)
+	for range 3 {
+		if b.reconcile(t.Context()); len(b.writes) > before {
+			t.Fatalf("A VM that is somebody else's by now was written to: %q", b.writes[before:])
+		}
+	}
+	if *reads == 0 {
+		t.Error("It was never looked at.")
+	}
+}
+
+// TestProvenUntilNow has somebody else's task on the VM show when tasks are listed: a VM
+// that was proven ours before it is proven again before it is started.
+func TestProvenUntilNow(t *testing.T) {
+	b := newBench(t, all(fromTemplate, stopped))
+	b.vms[10000] = ourVM("stopped")
+	b.m.Spec.ForProvider.Tags = []string{"ours"}
+	b.reconcile(t.Context())
+	<-b.woken
+	b.m.Spec.ForProvider.PowerState = nil
+	if want := "Configure"; len(b.writes) != 1 || !strings.HasPrefix(b.writes[0], want) {
+		t.Fatalf("want one change of options, got %q", b.writes)
+	}
+	reads := b.reads()
+	b.on["Tasks"] = func() {
+		b.vms[10000] = theirVM()
+		b.watchers[string(b.m.GetUID())].Touched(inventory.TouchAll)
+	}
+	b.reconcile(t.Context())
+	if len(b.writes) != 1 || *reads == 0 {
+		t.Errorf("A VM that was exchanged must not be started: %q after %d reads", b.writes, *reads)
+	}
+}
