@@ -117,15 +117,22 @@ func (t *tasks) ended(m Machine, task proxmox.Task, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	if r.upid != task.UPID {
-		return
+	if r.upid == task.UPID {
+		t.note(r, task, err)
 	}
+}
+
+func (t *tasks) note(r *taskRecord, task proxmox.Task, err error) {
+	known := !r.running
 	r.running, r.last = false, task
-	if err == nil {
+	switch {
+	case err == nil:
 		r.failures, r.err = 0, nil
-		return
+	case known:
+		r.err = err // Its log has told more.
+	default:
+		t.failed(r, err)
 	}
-	t.failed(r, err)
 }
 
 // refused remembers that a task could not be started at all.
@@ -166,15 +173,20 @@ func (t *tasks) sinceLost(m Machine) time.Duration {
 }
 
 // running says whether a task runs for a Machine. One of some time ago has to be
-// among the tasks that PVE lists: whoever followed it may be gone.
+// among the tasks that PVE lists: whoever followed it may be gone. A failure that is
+// listed counts before whoever follows the task has told of it.
 func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
+	i := slices.IndexFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid })
+	if r.running && i >= 0 && !listed[i].Running && !listed[i].OK() {
+		t.note(r, listed[i], listed[i].Err())
+	}
 	if !r.running || t.now().Sub(r.begun) < visibleWithin {
 		return r.running
 	}
-	return slices.ContainsFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid && l.Running })
+	return i >= 0 && listed[i].Running
 }
 
 // destroyed says whether the VM of a Machine was destroyed by a task of ours.

@@ -151,6 +151,27 @@ func TestTasksTell(t *testing.T) {
 	}
 }
 
+// The list of tasks may tell of a failure before whoever follows the task does: it
+// holds back the next attempt all the same, and counts once.
+func TestTasksFailedInTheList(t *testing.T) {
+	c := newClock()
+	tasks, m := newTasks(c.now), resourceOf("1", 1)
+	tasks.started(m, "u")
+	c.wait(2 * visibleWithin)
+	failed := proxmox.Task{UPID: "u", Type: "qmcreate", ExitStatus: "storage is full"}
+	if tasks.running(m, []proxmox.Task{failed}) {
+		t.Error("A task that has failed does not run")
+	}
+	if err := tasks.held(m); err == nil || !strings.Contains(err.Error(), "storage is full") {
+		t.Errorf("A failure that is listed holds nothing back: %v", err)
+	}
+	tasks.ended(m, failed, failed.Err("a line of its log"))
+	c.wait(firstRetry + firstRetry/4 + time.Millisecond)
+	if err := tasks.held(m); err != nil {
+		t.Errorf("A failure that was told of twice counts twice: %v", err)
+	}
+}
+
 func TestTasksHoldForSpec(t *testing.T) {
 	tasks := newTasks(newClock().now)
 	boom := errors.New("boom")
