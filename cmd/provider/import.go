@@ -126,9 +126,6 @@ func (o *listCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(finds) == 0 {
-		fmt.Fprintln(os.Stderr, noGuest)
-	}
 	write := map[string]func(io.Writer, []importer.Find) error{
 		"table": importer.WriteTable, "json": importer.WriteJSON, "yaml": importer.WriteYAML,
 	}[o.Output]
@@ -251,6 +248,9 @@ func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, err
 		return source{}, nil, err
 	}
 	finds, err := importer.Guests(ctx, s, filter)
+	if err == nil && len(finds) == 0 {
+		fmt.Fprintln(os.Stderr, noGuest)
+	}
 	return s, finds, err
 }
 
