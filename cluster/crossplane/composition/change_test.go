@@ -71,14 +71,13 @@ func TestRefusedAtAdmission(t *testing.T) {
 	cases := map[string]struct {
 		reason, object, want string
 	}{
-		"Class":    {"classes are those of the table", vm("{class: huge}"), `spec.class: Unsupported value: "huge"`},
-		"Size":     {"sizes have a unit", vm("{size: 20}"), "spec.size"},
-		"Endless":  {"Proxmox VE has no larger disks", vm("{size: 101Ti}"), "size 101Ti is more than 100Ti"},
-		"TwoWays":  {"either the node is said or it is chosen", vm("{node: pve1, placement: {nodes: [pve2]}}"), "leave one of them out"},
-		"Gateway":  {"DHCP brings the gateway", vm("{network: {address: dhcp, gateway: 192.0.2.1}}"), "gateway needs a static address"},
-		"Address":  {"an address has a prefix length", vm("{network: {address: 192.0.2.10}}"), "neither dhcp nor an IPv4 address with prefix length"},
-		"Password": {"Proxmox VE's own drive gives way to user-data", vm("{cloudInit: {userData: x, generatePassword: true}}"), "does not go with userData"},
-		"Spread":   {"a group is what is spread", vm("{placement: {spread: Required}}"), "placement.spread needs placement.group"},
+		"Class":   {"classes are those of the table", vm("{class: huge}"), `spec.class: Unsupported value: "huge"`},
+		"Size":    {"sizes have a unit", vm("{size: 20}"), "spec.size"},
+		"Endless": {"Proxmox VE has no larger disks", vm("{size: 101Ti}"), "size 101Ti is more than 100Ti"},
+		"TwoWays": {"either the node is said or it is chosen", vm("{node: pve1, placement: {nodes: [pve2]}}"), "leave one of them out"},
+		"Gateway": {"DHCP brings the gateway", vm("{network: {address: dhcp, gateway: 192.0.2.1}}"), "gateway needs a static address"},
+		"Address": {"an address has a prefix length", vm("{network: {address: 192.0.2.10}}"), "neither dhcp nor an IPv4 address with prefix length"},
+		"Spread":  {"a group is what is spread", vm("{placement: {spread: Required}}"), "placement.spread needs placement.group"},
 		"SankofaUnit": {
 			"the unit is one of the reference's", "{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: refused}, spec: " +
 				"{providerConfigRef: {name: x}, forProvider: {node: a, name: a, cpu: 1, memory: 8Xi, disk: 8Gi, image: a, site: a}}}",
@@ -112,6 +111,7 @@ func TestRefusedChanges(t *testing.T) {
 		"NoSize":   {"the disk keeps what it has", nil, []string{"spec", "size"}, "size cannot be taken away"},
 		"Grow":     {"disks grow", "1Ti", []string{"spec", "size"}, ""},
 		"Class":    {"classes change", "large", []string{"spec", "class"}, ""},
+		"Password": {"a password goes with user-data", true, []string{"spec", "cloudInit", "generatePassword"}, ""},
 		"PowerOff": {"so does the power state", "Stopped", []string{"spec", "powerState"}, ""},
 	}
 	for name, tc := range cases {
