@@ -283,7 +283,8 @@ func (o *guestOptions) connect(ctx context.Context) (source, error) {
 	if err != nil {
 		return source{}, errors.Wrap(err, "cannot make a client of the Kubernetes API")
 	}
-	conn, err := connect.New(kube, connect.WithUserAgent(userAgent())).Open(ctx, o.key())
+	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
+	conn, err := connections.Open(ctx, o.key())
 	if err != nil {
 		return source{}, err
 	}

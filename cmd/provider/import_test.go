@@ -192,8 +192,10 @@ func TestImportByProviderConfig(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("PROXMOX_DEFAULT_CLUSTER", "own")
 	for name, args := range map[string][]string{
 		"Cluster":        nil,
+		"StandIn":        {"-n", "default", "--provider-config-kind", "ProviderConfig"},
 		"Namespaced":     {"-n", "default"},
 		"OwnOfNamespace": {"-n", "default", "--provider-config-kind", "ProviderConfig", "--provider-config", "own"},
 	} {

@@ -186,15 +186,18 @@ func (c *Connector) ConnectTo(ctx context.Context, k Key, spec *v1alpha1.Provide
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: r.path()}, nil
 }
 
-// Open connects to the cluster of a provider configuration by its name.
+// Open connects to the cluster of a provider configuration by its name, or to that
+// of the one that stands in for it.
 func (c *Connector) Open(ctx context.Context, k Key) (*Connection, error) {
-	r := k.reference()
-	spec, err := r.get(ctx, c.kube)
+	r, spec, err := c.resolve(ctx, k.reference())
 	if err != nil {
-		return nil, asConfiguration(r.explain(err))
+		return nil, asConfiguration(err)
 	}
-	conn, err := c.ConnectTo(ctx, k, spec)
-	return conn, errors.Wrapf(err, "cannot use %s", r)
+	s, err := c.share(ctx, r, spec)
+	if err != nil {
+		return nil, errors.Wrapf(asConfiguration(err), "cannot use %s", r)
+	}
+	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: r.path()}, nil
 }
 
 // share what belongs to the configuration.

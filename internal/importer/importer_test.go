@@ -345,7 +345,7 @@ func TestLists(t *testing.T) {
 		"VM 100 (Web) on node pve1: left alone: searchdomain: the VM has no cloud-init drive that it would be written to\n" +
 		"VM 100 (Web) on node pve1: left alone: unused0: it is a detached disk: list it in disks with its volume to attach it\n" +
 		"Container 101 on node pve1: no manifest: it is a container\n" +
-		"VM 102 on node pve2: cannot be read: boom\n" +
+		"VM 102 on node pve2: no manifest: boom\n" +
 		"1 of 3 guests have a manifest\n"
 	if diff := cmp.Diff(wantReport, report.String()); diff != "" {
 		t.Errorf("report: -want, +got:\n%s", diff)

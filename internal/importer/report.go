@@ -125,7 +125,7 @@ func WriteReport(w io.Writer, finds []Find) error {
 	for _, f := range finds {
 		switch {
 		case f.Err != nil:
-			fmt.Fprintf(&b, "%s: cannot be read: %s\n", f, f.Err)
+			fmt.Fprintf(&b, "%s: no manifest: %s\n", f, f.Err)
 		case f.Skipped != "":
 			fmt.Fprintf(&b, "%s: no manifest: %s\n", f, f.Skipped)
 		case f.Description != nil:
