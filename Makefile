@@ -88,7 +88,7 @@ endif
 
 e2e-crossplane: build launcher e2e-packages $(HELM) ## Install, use, upgrade and uninstall the package with the real Crossplane. Needs Linux and root.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets --crossplane | head -1)" && export KUBEBUILDER_ASSETS && \
-	set -x && cd cluster/crossplane && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -v $(ARGS) .
+	set -x && cd cluster/crossplane && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -p=1 -v $(ARGS) . ./composition
 
 # Two versions of the package, for this machine alone.
 e2e-packages: xpkg-program
