@@ -77,10 +77,10 @@ func (c *Client) begin(ctx context.Context, r request) (UPID, error) {
 		return "", refused
 	}
 	var upid text
-	c.traces.enter(r) // Until its task is known.
+	c.traces.hold(r) // Until its task is known.
 	defer func() {
 		c.traces.started(UPID(upid))
-		c.traces.leave(r, false)
+		c.traces.release(r)
 		c.turns.leave(turn, UPID(upid))
 	}()
 	if err := c.do(ctx, r, &upid); err != nil {

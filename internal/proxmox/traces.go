@@ -41,6 +41,7 @@ type traces struct {
 
 	mu    sync.Mutex
 	calls map[string]int // under way, by the VMID
+	lines map[string]int // those of them that have a line
 	tasks map[UPID]time.Time
 
 	// owed are the lines that are yet to come, by the VMID; early those that came
@@ -52,7 +53,7 @@ type traces struct {
 func newTraces(user string, clock func() time.Time) *traces {
 	return &traces{
 		user: user, clock: clock,
-		calls: map[string]int{}, tasks: map[UPID]time.Time{}, owed: map[string][]time.Time{}, early: map[string]int{},
+		calls: map[string]int{}, lines: map[string]int{}, tasks: map[UPID]time.Time{}, owed: map[string][]time.Time{}, early: map[string]int{},
 	}
 }
 
@@ -74,35 +75,52 @@ func (r request) logged() bool {
 	return slices.Contains([]string{"/config", "/resize", "/move_disk", "/unlink"}, what)
 }
 
+// hold notes that a task may be started by what is about to be done.
+func (t *traces) hold(r request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	count(t.calls, r.target(), 1)
+}
+
+// release notes that it is known which task was started, if any.
+func (t *traces) release(r request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	count(t.calls, r.target(), -1)
+}
+
 // enter notes that a request is about to be made.
 func (t *traces) enter(r request) {
-	if vmid := r.target(); vmid != "" {
+	t.hold(r)
+	if r.logged() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.calls[vmid]++
+		count(t.lines, r.target(), 1)
 	}
 }
 
 // leave notes that a request was answered, and whether it was carried out.
 func (t *traces) leave(r request, done bool) {
+	t.release(r)
 	vmid := r.target()
-	if vmid == "" {
+	if vmid == "" || !r.logged() {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.calls[vmid]--; t.calls[vmid] <= 0 {
-		delete(t.calls, vmid)
-	}
+	count(t.lines, vmid, -1)
 	switch {
-	case !done || !r.logged():
-	case t.early[vmid] > 0:
-		t.early[vmid]--
-	default:
-		t.owed[vmid] = append(t.owed[vmid], t.clock())
+	case t.early[vmid] > 0 && (done || t.early[vmid] > t.lines[vmid]):
+		count(t.early, vmid, -1)
+	case done:
+		t.owed[vmid] = append(t.due(vmid), t.clock())
 	}
-	if t.calls[vmid] == 0 {
-		delete(t.early, vmid)
+}
+
+// count adds to the number of a VM, if it is one. None is not kept.
+func count(n map[string]int, vmid string, more int) {
+	if n[vmid] += more; n[vmid] <= 0 || vmid == "" {
+		delete(n, vmid)
 	}
 }
 
@@ -134,16 +152,21 @@ func (t *traces) line(vmid, user string) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	owed := slices.DeleteFunc(t.owed[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
+	owed := t.due(vmid)
 	delete(t.owed, vmid)
 	if len(owed) > 1 {
 		t.owed[vmid] = owed[1:]
 	}
-	if len(owed) == 0 && t.calls[vmid] > 0 {
+	if len(owed) == 0 && t.early[vmid] < t.lines[vmid] {
 		t.early[vmid]++
 		return true
 	}
 	return len(owed) > 0
+}
+
+// due are the lines that are yet to come, those left out that are too late.
+func (t *traces) due(vmid string) []time.Time {
+	return slices.DeleteFunc(t.owed[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
 }
 
 // Ours says whether this Client has started a task. While a call is under way

@@ -50,6 +50,9 @@ func TestTraces(t *testing.T) {
 		"Once":    {reason: "It has one line.", traces: traced(enter(configure), leave(configure, true), ask), user: "x@pve!t"},
 		"Was":     {reason: "One that came early does not come again.", traces: traced(enter(configure), ask, leave(configure, true)), user: "x@pve!t"},
 		"Twice":   {reason: "Two calls have two lines.", traces: traced(enter(configure), leave(configure, true), enter(configure), leave(configure, true), ask), user: "x@pve!t", want: true},
+		"Power":   {reason: "A line that comes while the VM is started is another's, who uses the same token.", traces: traced(enter(start)), user: "x@pve!t"},
+		"Both":    {reason: "Of two lines that come early one is another's.", traces: traced(enter(configure), ask), user: "x@pve!t"},
+		"Failed":  {reason: "What came early of a call that was refused does not stand for the next.", traces: traced(enter(configure), ask, leave(configure, false), enter(configure), leave(configure, true)), user: "x@pve!t", want: true},
 		"Refused": {reason: "A call that was refused has none.", traces: traced(enter(configure), leave(configure, false)), user: "x@pve!t"},
 		"Start":   {reason: "A call that is a task has none of this kind.", traces: traced(enter(start), leave(start, true)), user: "x@pve!t"},
 		"Theirs":  {reason: "Another user's line is another's.", traces: traced(enter(configure), leave(configure, true)), user: "root@pam"},
@@ -65,6 +68,14 @@ func TestTraces(t *testing.T) {
 	now = now.Add(traceFor + time.Second)
 	if late.line("100", "x@pve!t") {
 		t.Error("A line that comes much later is another's.")
+	}
+	read := machine("read", http.MethodGet, ref, "/config")
+	kept := traced(enter(read), leave(read, true), enter(configure), leave(configure, true))
+	now = now.Add(traceFor + time.Second)
+	enter(configure)(kept)
+	leave(configure, true)(kept)
+	if len(kept.owed) != 1 || len(kept.owed["100"]) != 1 {
+		t.Errorf("Lines that nobody reads are not kept for ever: %v", kept.owed)
 	}
 	tr := traced(enter(start))
 	if sure, maybe := tr.ours(task); sure || !maybe {
