@@ -107,14 +107,22 @@ type logFeed struct {
 	seen   map[string]time.Time
 }
 
-// take the newest lines and return the new ones among them, and whether there may
-// be more that these do not reach back to.
-func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.LogLine, more bool) {
-	met := false
+// more says whether there may be new lines that these, the newest, do not reach back to.
+func (f *logFeed) more(lines []proxmox.LogLine) bool {
+	return f.primed && len(lines) > 0 && !slices.ContainsFunc(lines, func(l proxmox.LogLine) bool {
+		_, known := f.seen[keyOf(l)]
+		return known
+	})
+}
+
+// keyOf a line, which no other has.
+func keyOf(l proxmox.LogLine) string { return l.ID + " " + strconv.FormatInt(l.Time.Unix(), 10) }
+
+// take the newest lines and return the new ones among them.
+func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.LogLine) {
 	for _, l := range lines {
-		key := l.ID + " " + strconv.FormatInt(l.Time.Unix(), 10)
+		key := keyOf(l)
 		_, known := f.seen[key]
-		met = met || known
 		if f.seen == nil {
 			f.seen = map[string]time.Time{}
 		}
@@ -123,10 +131,9 @@ func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.
 			fresh = append(fresh, l)
 		}
 	}
-	more = f.primed && !met && len(lines) > 0
 	f.primed = true
 	maps.DeleteFunc(f.seen, func(_ string, at time.Time) bool { return now.Sub(at) > forgetAfter })
-	return fresh, more
+	return fresh
 }
 
 // touched are the guests that new lines name. Lines about tasks count as the lists

@@ -17,12 +17,14 @@ limitations under the License.
 package inventory
 
 import (
+	"fmt"
 	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -112,10 +114,11 @@ func TestLogFeed(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			l, f, by := logFeed{}, taskFeed{primed: true}, &pve{}
-			if fresh, _ := l.take([]proxmox.LogLine{old}, time.Unix(1, 0)); len(fresh) > 0 {
+			if fresh := l.take([]proxmox.LogLine{old}, time.Unix(1, 0)); len(fresh) > 0 {
 				t.Errorf("the first lines are no news, got %v", fresh)
 			}
-			fresh, more := l.take(tc.lines, time.Unix(2, 0))
+			more := l.more(tc.lines)
+			fresh := l.take(tc.lines, time.Unix(2, 0))
 			if got := f.touched(fresh, by, time.Unix(2, 0)); more != tc.more || !maps.Equal(tc.want, got) {
 				t.Errorf("%s\ntake(): want %v more %t, got %v more %t", tc.reason, tc.want, tc.more, got, more)
 			}
@@ -158,9 +161,10 @@ func TestSummary(t *testing.T) {
 
 // A witness is told of a guest.
 type witness struct {
-	mu   sync.Mutex
-	all  []string
-	last time.Time
+	mu    sync.Mutex
+	all   []string
+	last  time.Time
+	until time.Time
 }
 
 func (w *witness) add(what string) {
@@ -198,10 +202,10 @@ func (w *witness) Listed(g *proxmox.Guest) {
 
 func (w *witness) Doubted() { w.add("doubt") }
 
-func (w *witness) Since() time.Time {
+func (w *witness) Since() (changed, until time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.last
+	return w.last, w.until
 }
 
 func TestWatch(t *testing.T) {
@@ -350,5 +354,131 @@ func TestKnownConfig(t *testing.T) {
 		reads("After a sign", 1)
 		pass(slowestAge + time.Second)
 		reads("Later", 1)
+	})
+}
+
+// TestWatchWaits has somebody watch while it is read what has been so far: what happens
+// after that must not count as such.
+func TestWatchWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{privileges: proxmox.Privileges{syslog: true}, gate: make(chan struct{})}
+		c := New(p)
+		defer c.Close()
+		w := &witness{}
+		go c.Watch(t.Context(), "a", 100, &witness{})
+		synctest.Wait()
+		watched := false
+		go func() {
+			c.Watch(t.Context(), "b", 101, w)
+			watched = true
+			p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 101: -cores 2")} })
+		}()
+		synctest.Wait()
+		if watched {
+			t.Error("It is not known yet what has been so far.")
+		}
+		close(p.gate)
+		pass(2 * DefaultFeedInterval)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"config"}, w.told()); diff != "" {
+			t.Errorf("What happens after Watch is told: -want, +got:\n%s", diff)
+		}
+	})
+}
+
+// TestLogMissed has lines come that nobody sees: none can be read at first, and later more
+// come at once than PVE keeps.
+func TestLogMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lines := func(first, n int) []proxmox.LogLine {
+			var all []proxmox.LogLine
+			for i := range n {
+				all = append(all, line(fmt.Sprint(first-i), "root@pam", "else"))
+			}
+			return all
+		}
+		p := &pve{privileges: proxmox.Privileges{syslog: true}, err: errors.New("no answer")}
+		c := New(p)
+		defer c.Close()
+		w := &witness{}
+		c.Watch(t.Context(), "a", 100, w)
+		p.set(func() { p.err, p.log = nil, lines(100, 50) })
+		pass(2 * DefaultFeedInterval)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
+			t.Errorf("What came before the log could be read is not known: -want, +got:\n%s", diff)
+		}
+		p.set(func() { p.log = lines(2000, 500) })
+		pass(2 * DefaultFeedInterval)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
+			t.Errorf("Lines that PVE has dropped are not known: -want, +got:\n%s", diff)
+		}
+		p.set(func() { p.log = lines(2200, 500) })
+		pass(2 * DefaultFeedInterval)
+		synctest.Wait()
+		if told := w.told(); len(told) > 0 {
+			t.Errorf("No line was missed, and told is %q", told)
+		}
+	})
+}
+
+// TestWatchInDispute has the list say something else than what is known, for good, and
+// then something new.
+func TestWatchInDispute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{guests: []proxmox.Guest{{VMID: 100, Status: "running"}}}
+		c := New(p)
+		defer c.Close()
+		w := &witness{}
+		c.Watch(t.Context(), "a", 100, w)
+		w.look()
+		pass(time.Minute + time.Second) // So that nothing is read just as it is looked.
+		if told := w.told(); len(told) != 1 {
+			t.Fatalf("The first list after a look is told, got %q", told)
+		}
+		w.look()
+		w.mu.Lock()
+		w.until = time.Now().Add(time.Hour)
+		w.mu.Unlock()
+		pass(10 * time.Minute)
+		if told := w.told(); len(told) != 0 {
+			t.Errorf("The same again is not told for a while, got %q", told)
+		}
+		p.set(func() { p.guests = []proxmox.Guest{{VMID: 100, Status: "stopped"}} })
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{"stopped"}, w.told()); diff != "" {
+			t.Errorf("What is new is told: -want, +got:\n%s", diff)
+		}
+		pass(time.Hour)
+		w.look()
+		pass(time.Minute)
+		if diff := cmp.Diff([]string{"stopped"}, w.told()); diff != "" {
+			t.Errorf("Later it is told again: -want, +got:\n%s", diff)
+		}
+	})
+}
+
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{privileges: proxmox.Privileges{syslog: true}}
+		c := New(p)
+		defer c.Close()
+		c.Watch(t.Context(), "a", 100, &witness{})
+		ref := proxmox.Ref{Node: "pve1", VMID: 9000}
+		reads := func() int64 {
+			before := p.calls.Load()
+			if _, err := c.KnownConfig(t.Context(), ref); err != nil {
+				t.Fatal(err)
+			}
+			return p.calls.Load() - before
+		}
+		if first, again := reads(), reads(); first != 1 || again != 0 {
+			t.Errorf("want one read, got %d and %d", first, again)
+		}
+		c.Changed(9000)
+		if n := reads(); n != 1 {
+			t.Errorf("What we have changed is read anew, got %d reads", n)
+		}
 	})
 }

@@ -125,6 +125,7 @@ type Cluster struct {
 	tasks     reading[[]proxmox.Task]
 	around    *surroundings
 	permitted reading[bool]
+	primed    reading[struct{}] // whether what has been so far was read
 
 	ids  reservations
 	life context.Context //nolint:containedctx // It is the life of the readers.
@@ -161,6 +162,7 @@ func New(client Client, opts ...Option) *Cluster {
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.logPermitted
+	c.primed.read = c.readFirst
 	c.around = newSurroundings(client)
 	c.readers = c.newReaders()
 	return c

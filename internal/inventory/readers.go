@@ -18,8 +18,9 @@ package inventory
 
 import (
 	"context"
-	"slices"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -57,7 +58,7 @@ func (c *Cluster) newReaders() []*reader {
 			return c.feed
 		}},
 		{read: c.readResources, needed: watched, every: func() time.Duration { return c.maxAge }},
-		{read: func() { c.readLog(c.life) }, needed: watched, every: func() time.Duration { return c.feed }},
+		{read: c.watchLog, needed: watched, every: func() time.Duration { return c.feed }},
 	}
 	for _, r := range readers {
 		r.sooner = make(chan struct{}, 1)
@@ -136,34 +137,46 @@ func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) 
 	return r, nil
 }
 
-// readLog takes note of new lines, if all users' can be read.
-func (c *Cluster) readLog(ctx context.Context) {
-	if !c.mayReadLog(ctx) {
-		return
+// watchLog reads the log. What it does not reach back to may have been missed: lines
+// that PVE has dropped meanwhile, or all where it can be read for the first time only
+// when there is somebody who watches.
+func (c *Cluster) watchLog() {
+	if missed, err := c.readLog(c.life); err == nil && missed {
+		c.doubt()
+	}
+}
+
+// readLog takes note of new lines, if all users' can be read, and says whether there
+// may have been others.
+func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
+	if may, err := c.permitted.get(ctx, c.life, c.now, askAgain); err != nil || !may {
+		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	c.logging.Lock()
 	defer c.logging.Unlock()
 	lines, err := c.client.Log(ctx, fewLines)
+	if err == nil && c.logFeed.more(lines) {
+		lines, err = c.client.Log(ctx, manyLines)
+	}
 	if err != nil {
-		return // What is missed now is there at the next look.
+		return false, err // What is missed now is there at the next look.
 	}
-	fresh, more := c.logFeed.take(lines, c.now())
-	if more {
-		if lines, err = c.client.Log(ctx, manyLines); err == nil {
-			var older []proxmox.LogLine
-			older, more = c.logFeed.take(lines, c.now())
-			fresh = slices.Concat(fresh, older)
-		}
-	}
+	missed = !c.logFeed.primed || c.logFeed.more(lines) && len(c.logFeed.seen) > 0
+	fresh := c.logFeed.take(lines, c.now())
 	c.feeds.Lock()
 	touched := c.taskFeed.touched(fresh, c.client, c.now())
 	c.feeds.Unlock()
 	c.tell(touched)
-	if more && err != nil {
-		c.doubt()
-	}
+	return missed, nil
+}
+
+// readFirst reads what has been so far.
+func (c *Cluster) readFirst(ctx context.Context) (struct{}, error) {
+	_, failed := c.RecentTasks(ctx)
+	_, err := c.readLog(ctx)
+	return struct{}{}, errors.Join(failed, err)
 }
 
 // mayReadLog asks now and then whether the lines of others can be read. It takes

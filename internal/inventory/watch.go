@@ -37,9 +37,9 @@ type Watcher interface {
 	// Doubted tells that changes may have been missed.
 	Doubted()
 
-	// Since is when the guest was looked at or changed last, or until when lists are
-	// of no use.
-	Since() time.Time
+	// Since is when the guest was looked at or changed last, and until when lists are
+	// of no use that say the same as the last one.
+	Since() (changed, until time.Time)
 }
 
 // A watch is a guest that somebody wants to know of.
@@ -63,15 +63,34 @@ func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bo
 		c.mu.Unlock()
 		return true
 	}
-	first := len(c.watches) == 0
+	again := len(c.watches) == 0
 	c.forget(key)
 	c.watch(key, &watch{Watcher: w, vmid: vmid})
 	c.mu.Unlock()
-	if first {
-		_, _ = c.RecentTasks(ctx) // What has been so far.
-		c.readLog(ctx)
+	if again {
+		_, _ = c.primed.fresh(ctx, c.life, c.now)
 	}
+	// Whoever comes meanwhile waits as well: what happens after it has read its guest
+	// must not be taken for what was before.
+	_, _ = c.primed.get(ctx, c.life, c.now, forGood)
 	return false
+}
+
+// forGood is longer than anything is kept.
+const forGood = 1<<63 - 1
+
+// Watches says whether the key watches this guest.
+func (c *Cluster) Watches(key string, vmid int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, ok := c.watches[key]
+	return ok && w.vmid == vmid
+}
+
+// Changed tells that we have changed a guest, of which there is no sign: what others
+// know of it is read anew.
+func (c *Cluster) Changed(vmid int) {
+	c.around.configs.forget(func(ref proxmox.Ref) bool { return ref.VMID == vmid })
 }
 
 // watch must be called with the lock held.
@@ -173,12 +192,16 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 // the first that shows how the guest was left. One that may be older than that says
 // nothing.
 func (w *watch) news(g *proxmox.Guest, begun time.Time, lag time.Duration) bool {
-	since := w.Since()
+	since, until := w.Since()
 	if since.After(begun.Add(-lag)) {
 		return false
 	}
 	s := summaryOf(g)
-	news := since.After(w.checked) || w.listed && s.differs(w.told)
+	news := w.listed && s.differs(w.told)
+	if !news && w.listed && until.After(begun.Add(-lag)) {
+		return false
+	}
+	news = news || since.After(w.checked)
 	w.told, w.checked, w.listed = s.merge(w.told), begun, true
 	return news
 }

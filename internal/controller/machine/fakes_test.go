@@ -78,6 +78,7 @@ type pve struct {
 	mu       sync.Mutex
 	writes   []string
 	burned   []int
+	changed  []int
 	reserved map[string]int
 
 	// created are the parameters of the VM that was created last.
@@ -266,6 +267,14 @@ func (p *pve) Watch(_ context.Context, key string, _ int, w inventory.Watcher) b
 	_, unbroken := p.watchers[key]
 	p.watchers[key] = w
 	return unbroken
+}
+
+func (p *pve) Watches(key string, _ int) bool { return p.watchers[key] != nil }
+
+func (p *pve) Changed(vmid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed = append(p.changed, vmid)
 }
 
 func (p *pve) Unwatch(key string) { delete(p.watchers, key) }

@@ -60,6 +60,7 @@ func (e *external) follow(m Machine, u proxmox.UPID, node string) {
 func (e *external) settle(m Machine, t proxmox.Task, node string) {
 	defer e.wake(m)
 	vmid := meta.GetExternalName(m)
+	e.changed(m)
 	if t.OK() {
 		e.sights.ended(m, t) // Before nothing runs any more: what was before the task would be acted upon.
 		e.tasks.ended(m, t, nil)

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,6 @@ func TestPacesLetGo(t *testing.T) {
 	}
 }
 
-
 // TestActsOnLooks has somebody else get the VMID without a sign while the Machine is held
 // back: what is remembered must not be acted upon when that ends.
 func TestActsOnLooks(t *testing.T) {
@@ -150,5 +150,51 @@ func TestProvenUntilNow(t *testing.T) {
 	b.reconcile(t.Context())
 	if len(b.writes) != 1 || *reads == 0 {
 		t.Errorf("A VM that was exchanged must not be started: %q after %d reads", b.writes, *reads)
+	}
+}
+
+// A view of the cluster that a Machine has left tells it nothing more, and one that does
+// not watch its VM for it makes what is remembered worthless.
+func TestLeavesView(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	other := newPVE()
+	other.vms[10000] = ourVM("running")
+	e := b.external()
+	e.client, e.inventory = other, other
+	if s := b.reconcileWith(t.Context(), e); s.err != nil || len(b.watchers) != 0 || len(other.watchers) != 1 {
+		t.Errorf("want the VM to be watched where it is now: %+v, %d here, %d there", s, len(b.watchers), len(other.watchers))
+	}
+	n := 0
+	other.on["Pending"] = func() { n++ }
+	again := func() int {
+		e := b.external()
+		e.client, e.inventory = other, other
+		b.reconcileWith(t.Context(), e)
+		return n
+	}
+	if again() != 0 {
+		t.Error("A VM that is watched is not read again.")
+	}
+	clear(other.watchers)
+	if again() != 1 || len(other.watchers) != 1 {
+		t.Error("A VM that is no longer watched is read, and watched.")
+	}
+}
+
+// What we change is read anew by who makes VMs from it.
+func TestTellsOwnChanges(t *testing.T) {
+	b := newBench(t, stopped)
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	if !slices.Equal(b.changed, []int{10000}) {
+		t.Errorf("after the call: want [10000], got %v", b.changed)
+	}
+	for u := range b.ends {
+		b.end(t, u, "OK")
+	}
+	if len(b.ends) != 1 || len(b.changed) != 2 {
+		t.Errorf("after its task: want it told twice, got %v", b.changed)
 	}
 }

@@ -31,11 +31,16 @@ import (
 // Watching is the part of an Inventory that tells of signs of change.
 type Watching interface {
 	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
+	Watches(key string, vmid int) bool
 	Unwatch(key string)
+	Changed(vmid int)
 }
 
 // remember the VM as it was seen last, unless there is a reason to look at it.
 func (e *external) remember(ctx context.Context, m Machine, id identity) bool {
+	if !e.inventory.Watches(string(m.GetUID()), id.VMID) {
+		return false
+	}
 	busy := e.before.err == nil && e.before.ours
 	e.vm = e.sights.recall(m, id, e.inventory, busy)
 	if e.vm == nil {
@@ -81,6 +86,7 @@ func (p plan) onlyStarts() bool {
 // glance before a look: from now on the VM is watched.
 func (e *external) glance(ctx context.Context, m Machine, id identity) glance {
 	key := string(m.GetUID())
+	e.sights.leave(m, e.inventory)
 	unbroken := e.inventory.Watch(ctx, key, id.VMID, spotter{sights: e.sights, uid: m.GetUID(), wake: e.waker(m)})
 	return e.sights.glance(m, id, e.inventory, unbroken)
 }
@@ -203,10 +209,18 @@ func (e *external) inferChange(m Machine) {
 	e.sights.infer(m, values)
 }
 
+// changed has others read anew what they know of the VM.
+func (e *external) changed(m Machine) {
+	if id, err := identityOf(m); err == nil {
+		e.inventory.Changed(id.VMID)
+	}
+}
+
 // settleSight has the VM read again after something was done to it, unless it is
 // known what it is like now, or a task goes on whose end tells.
 func (e *external) settleSight(m Machine, err error) {
 	e.sights.act(m)
+	e.changed(m)
 	_, waits := proxmox.Turn(err)
 	if err != nil && !waits {
 		e.unsure = blurAll

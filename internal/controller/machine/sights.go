@@ -235,6 +235,15 @@ func (s *sights) blurOf(uid types.UID, what blur) {
 // act notes that we have done something to a VM.
 func (s *sights) act(m Machine) { s.at(m, func(r *sight) { r.acted = s.now() }) }
 
+// leave where the VM of a Machine was watched before, if that was elsewhere.
+func (s *sights) leave(m Machine, at Inventory) {
+	var before Inventory
+	s.at(m, func(r *sight) { before = r.at })
+	if before != nil && before != at {
+		before.Unwatch(string(m.GetUID()))
+	}
+}
+
 // forget the VM of a Machine.
 func (s *sights) forget(m Machine) {
 	s.mu.Lock()

@@ -66,19 +66,20 @@ func (p spotter) Doubted() {
 	}
 }
 
-// firstDispute is how long lists are of no use that say something else than what was
-// read because of them: 10, 30, 70 seconds … half an hour.
+// firstDispute is how long lists are of no use that go on to say something else than
+// what was read because of them: 10, 30, 70 seconds … 40 minutes.
 const firstDispute = 10 * time.Second
 
-// Since is when the VM was read or changed last, or until when lists are of no use.
-func (p spotter) Since() time.Time {
+// Since is when the VM was read or changed last, and until when lists are of no use that
+// say what they said.
+func (p spotter) Since() (changed, until time.Time) {
 	p.sights.mu.Lock()
 	defer p.sights.mu.Unlock()
 	r := p.sights.all[p.uid]
 	if r == nil {
-		return time.Time{}
+		return time.Time{}, time.Time{}
 	}
-	return r.acted.Add(firstDispute * time.Duration(1<<max(min(r.disputes-1, 8), 0)-1))
+	return r.acted, r.acted.Add(firstDispute * time.Duration(1<<max(min(r.disputes-1, 8), 0)-1))
 }
 
 // compare says what the list puts in doubt of a VM as it is known, and whether it has
