@@ -482,3 +482,39 @@ func TestChanged(t *testing.T) {
 		}
 	})
 }
+
+func TestCatchUp(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		privileges proxmox.Privileges
+		err        error
+		want       bool
+		told       []string
+	}{
+		"Tasks": {reason: "Who may see all tasks is told of them.", privileges: proxmox.Privileges{audit: true}, want: true, told: []string{"all"}},
+		"Log":   {reason: "Who may read the log is too.", privileges: proxmox.Privileges{syslog: true}, want: true, told: []string{"all"}},
+		"None":  {reason: "Who may neither is not."},
+		"Error": {reason: "Nor is who gets no answer.", privileges: proxmox.Privileges{audit: true}, err: errors.New("no answer")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, w := &pve{privileges: tc.privileges, log: []proxmox.LogLine{line("1", "root@pam", "else")}}, &witness{}
+				c := New(p, WithFeedInterval(time.Hour))
+				defer c.Close()
+				c.Watch(t.Context(), "a", 100, w)
+				p.set(func() {
+					u := upidOf("1", "qmdestroy", "100", "root@pam")
+					if p.err = tc.err; tc.privileges[audit] {
+						p.tasks = []proxmox.Task{over(u)}
+					}
+					p.log = append([]proxmox.LogLine{line("2", "root@pam", "end task "+string(u)+" OK")}, p.log...)
+				})
+				got := c.CatchUp(t.Context())
+				if diff := cmp.Diff(tc.told, w.told()); got != tc.want || diff != "" {
+					t.Errorf("%s\nCatchUp(): want %t, got %t, told -want, +got:\n%s", tc.reason, tc.want, got, diff)
+				}
+			})
+		})
+	}
+}

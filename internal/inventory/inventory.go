@@ -124,8 +124,8 @@ type Cluster struct {
 	resources reading[proxmox.Resources]
 	tasks     reading[[]proxmox.Task]
 	around    *surroundings
-	permitted reading[bool]
-	primed    reading[struct{}] // whether what has been so far was read
+	permitted reading[proxmox.Privileges] // on /
+	primed    reading[struct{}]           // whether what has been so far was read
 
 	ids  reservations
 	life context.Context //nolint:containedctx // It is the life of the readers.
@@ -161,7 +161,7 @@ func New(client Client, opts ...Option) *Cluster {
 		o(c)
 	}
 	c.life, c.end = context.WithCancel(context.Background())
-	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.logPermitted
+	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
 	c.primed.read = c.readFirst
 	c.around = newSurroundings(client)
 	c.readers = c.newReaders()

@@ -33,8 +33,8 @@ const (
 	// askAgain is when it is asked again whether the whole log may be read.
 	askAgain = 10 * time.Minute
 
-	// syslog is the privilege to read the lines of others.
-	syslog = "Sys.Syslog"
+	// syslog is the privilege to read the lines of others, and audit to see their tasks.
+	syslog, audit = "Sys.Syslog", "Sys.Audit"
 )
 
 // A reader reads something again and again while that is needed.
@@ -149,7 +149,7 @@ func (c *Cluster) watchLog() {
 // readLog takes note of new lines, if all users' can be read, and says whether there
 // may have been others.
 func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
-	if may, err := c.permitted.get(ctx, c.life, c.now, askAgain); err != nil || !may {
+	if may, err := c.may(ctx, syslog); err != nil || !may {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -179,15 +179,36 @@ func (c *Cluster) readFirst(ctx context.Context) (struct{}, error) {
 	return struct{}{}, errors.Join(failed, err)
 }
 
-// mayReadLog asks now and then whether the lines of others can be read. It takes
-// one's own for all otherwise.
+// mayReadLog says whether the lines of others can be read. It takes one's own for all
+// otherwise.
 func (c *Cluster) mayReadLog(ctx context.Context) bool {
-	all, err := c.permitted.get(ctx, c.life, c.now, askAgain)
-	return err == nil && all
+	may, err := c.may(ctx, syslog)
+	return err == nil && may
 }
 
-func (c *Cluster) logPermitted(ctx context.Context) (bool, error) {
-	all, err := c.client.Permissions(ctx, "/")
-	_, ok := all["/"][syslog]
+// may asks now and then for a privilege on /.
+func (c *Cluster) may(ctx context.Context, privilege string) (bool, error) {
+	all, err := c.permitted.get(ctx, c.life, c.now, askAgain)
+	_, ok := all[privilege]
 	return ok, err
+}
+
+func (c *Cluster) privileges(ctx context.Context) (proxmox.Privileges, error) {
+	all, err := c.client.Permissions(ctx, "/")
+	return all["/"], err
+}
+
+// CatchUp has whoever watches told of the tasks of others until now, and says whether it
+// could: PVE lists them to who has Sys.Audit on / only, and has them in the log for who
+// may read that.
+func (c *Cluster) CatchUp(ctx context.Context) bool {
+	if may, err := c.may(ctx, audit); err == nil && may {
+		_, err := c.Tasks(ctx)
+		return err == nil
+	}
+	if !c.mayReadLog(ctx) {
+		return false
+	}
+	missed, err := c.readLog(ctx)
+	return err == nil && !missed
 }

@@ -271,6 +271,8 @@ func (p *pve) Watch(_ context.Context, key string, _ int, w inventory.Watcher) b
 
 func (p *pve) Watches(key string, _ int) bool { return p.watchers[key] != nil }
 
+func (p *pve) CatchUp(context.Context) bool { return p.call("CatchUp") == nil }
+
 func (p *pve) Changed(vmid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -130,8 +130,8 @@ func TestActsOnLooks(t *testing.T) {
 	}
 }
 
-// TestProvenUntilNow has somebody else's task on the VM show when tasks are listed: a VM
-// that was proven ours before it is proven again before it is started.
+// TestProvenUntilNow has somebody else's task on the VM show before it is started: it is
+// proven ours again, as it is where such tasks cannot be seen.
 func TestProvenUntilNow(t *testing.T) {
 	b := newBench(t, all(fromTemplate, stopped))
 	b.vms[10000] = ourVM("stopped")
@@ -143,7 +143,7 @@ func TestProvenUntilNow(t *testing.T) {
 		t.Fatalf("want one change of options, got %q", b.writes)
 	}
 	reads := b.reads()
-	b.on["Tasks"] = func() {
+	b.on["CatchUp"] = func() {
 		b.vms[10000] = theirVM()
 		b.watchers[string(b.m.GetUID())].Touched(inventory.TouchAll)
 	}
@@ -196,5 +196,33 @@ func TestTellsOwnChanges(t *testing.T) {
 	}
 	if len(b.ends) != 1 || len(b.changed) != 2 {
 		t.Errorf("after its task: want it told twice, got %v", b.changed)
+	}
+}
+
+func TestUnseenTasks(t *testing.T) {
+	b := newBench(t, all(fromTemplate, stopped))
+	b.vms[10000] = ourVM("stopped")
+	b.m.Spec.ForProvider.Tags = []string{"ours"}
+	b.reconcile(t.Context())
+	<-b.woken
+	b.m.Spec.ForProvider.PowerState = nil
+	b.vms[10000] = theirVM()
+	b.errs["CatchUp"] = refused(403, "Permission check failed (/, Sys.Audit)")
+	if b.reconcile(t.Context()); len(b.writes) != 1 {
+		t.Errorf("Who cannot see others' tasks must not start a VM that was not looked at: %q", b.writes)
+	}
+}
+
+// PVE lists a VM without a name under one that it makes up.
+func TestUnnamed(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	delete(b.vms[10000].config, "name")
+	b.m.Spec.ForProvider.Name = nil
+	b.reconcile(t.Context())
+	g := listedWeb(0)
+	g.Name = "VM 10000"
+	if doubts, _ := b.sights.compare(b.m.GetUID(), g); doubts != 0 {
+		t.Errorf("A VM without a name is as it was: got doubts %b", doubts)
 	}
 }

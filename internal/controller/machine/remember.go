@@ -34,6 +34,7 @@ type Watching interface {
 	Watches(key string, vmid int) bool
 	Unwatch(key string)
 	Changed(vmid int)
+	CatchUp(ctx context.Context) bool
 }
 
 // remember the VM as it was seen last, unless there is a reason to look at it.
@@ -67,13 +68,9 @@ func (e *external) hasToLook(ctx context.Context, m Machine) bool {
 }
 
 // stillOurs says whether the VM was proven ours lately, and nobody else has done anything
-// to it until now: what others have done is told before the list of tasks is.
+// to it until now.
 func (e *external) stillOurs(ctx context.Context, m Machine) bool {
-	if !e.sights.proven(m) {
-		return false
-	}
-	_, err := e.inventory.Tasks(ctx)
-	return err == nil && e.sights.proven(m)
+	return e.sights.proven(m) && e.inventory.CatchUp(ctx) && e.sights.proven(m)
 }
 
 // onlyStarts says whether the VM is as it is to be, and is to be started.
@@ -189,7 +186,7 @@ func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status,
 		return proxmox.Status{}, false
 	}
 	g, ok := guestOf(guests, e.vm.VMID)
-	if !ok || g.Node != e.vm.Node || g.HAState != "" || g.Lock != e.vm.lock() || g.Status == "unknown" || g.Name != e.vm.Config["name"] {
+	if !ok || g.Node != e.vm.Node || g.HAState != "" || g.Lock != e.vm.lock() || g.Status == "unknown" || g.Name != e.vm.listedName() {
 		return proxmox.Status{}, false
 	}
 	s := proxmox.Status{Status: "running", QMPStatus: g.Status, Uptime: g.Uptime}

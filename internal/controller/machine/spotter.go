@@ -17,6 +17,8 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -118,11 +120,14 @@ func (v *vm) doubts(g proxmox.Guest) blur {
 	}
 	tags := strings.FieldsFunc(v.Config["tags"], isTagSeparator)
 	known := g.Lock == v.lock() && slices.Equal(sortedTags(g.Tags), sortedTags(tags))
-	if !known || told && (g.Template != v.template() || g.Name != v.Config["name"] || !v.sized(g)) {
+	if !known || told && (g.Template != v.template() || g.Name != v.listedName() || !v.sized(g)) {
 		return blurConfig
 	}
 	return 0
 }
+
+// listedName is the name that a list has. PVE makes one up where there is none.
+func (v *vm) listedName() string { return cmp.Or(v.Config["name"], fmt.Sprintf("VM %d", v.VMID)) }
 
 // sized says whether the VM has the sizes that a list has.
 func (v *vm) sized(g proxmox.Guest) bool {
