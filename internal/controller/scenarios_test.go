@@ -59,6 +59,7 @@ func scenarios() map[string]scenario {
 		"adopt":      {reason: "A VM is taken over as it is, and managed from then on.", run: adopt},
 		"observe":    {reason: "A VM may be observed only.", run: observe},
 		"removed":    {reason: "A VM that was removed by hand comes back.", run: removed},
+		"left":       {reason: "A VM that its Machine leaves is watched no more.", run: left},
 		"protection": {reason: "A protected VM stays until the protection is lifted.", run: protection},
 		"full":       {reason: "A full clone has its own disks where the spec wants them.", run: full},
 		"empty":      {reason: "A VM needs no template.", run: empty},
@@ -94,6 +95,26 @@ func runAll(t *testing.T, all map[string]scenario) {
 
 func ubuntu() v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04"))}
+}
+
+func left(w *world) {
+	w.create(ubuntu(), func(m machine.Machine) {
+		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
+	})
+	w.ready()
+	w.delete()
+	w.gone()
+	last, quiet := 0, 0
+	w.eventually("nobody reads the log any more", func() bool {
+		reads := len(slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool { return r.Path != "/cluster/log" }))
+		if quiet++; reads != last {
+			last, quiet = reads, 0
+		}
+		return quiet == 20
+	})
+	if last == 0 {
+		w.Error("nobody has ever read it")
+	}
 }
 
 func fromTemplate(w *world) {

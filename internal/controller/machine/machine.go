@@ -29,7 +29,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -145,6 +147,9 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), id.Object, ClaimIndex, Claims); err != nil {
 		return errors.Wrap(err, "cannot index the claims of Machines")
 	}
+	if err := c.forgetGone(mgr.GetCache(), id.Object); err != nil {
+		return errors.Wrap(err, "cannot learn which Machines are gone")
+	}
 	fleet.addMachines(c.kube, id.List)
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
@@ -153,6 +158,24 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 		PollInterval: pollInterval,
 		Wake:         wake,
 	})
+}
+
+// forgetGone forgets Machines that are gone without having been looked at any more, as
+// those are whose VM stays.
+func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
+	informer, err := all.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(gone any) {
+		if last, ok := gone.(toolscache.DeletedFinalStateUnknown); ok {
+			gone = last.Obj
+		}
+		if m, ok := gone.(Machine); ok {
+			(&external{tasks: c.tasks, hostKeys: c.keys, talks: c.talks, sights: c.sights}).forget(m)
+		}
+	}})
+	return err
 }
 
 // A connector makes the external of each reconcile.
