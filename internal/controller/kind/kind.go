@@ -161,6 +161,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	}}
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector(countingConnector[T]{next: keeping, counter: c}),
+		managed.WithReferenceResolver(newResolver(mgr.GetClient())),
 		managed.WithInitializers(counting(k.Initializers, c)...),
 		managed.WithDeterministicExternalName(true),
 		managed.WithPollInterval(o.PollInterval),

@@ -155,7 +155,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 		Identity:     id,
 		External:     c,
 		Initializers: []managed.Initializer{managed.InitializerFn(c.Initialize)},
-		PollInterval: pollInterval,
+		PollInterval: pollIntervals(o.Clock()),
 		Wake:         wake,
 	})
 }
@@ -264,14 +264,19 @@ const (
 	addressesWithin = 10 * time.Minute
 )
 
-func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
-	m, ok := mg.(Machine)
-	if !ok {
+func pollIntervals(now func() time.Time) managed.PollIntervalHook {
+	return func(mg resource.Managed, configured time.Duration) time.Duration {
+		if m, ok := mg.(Machine); ok {
+			return pollInterval(m, configured, now())
+		}
 		return configured
 	}
-	o := m.Observation()
+}
+
+func pollInterval(m Machine, configured time.Duration, now time.Time) time.Duration {
+	started := m.Observation().StartedAt
 	waitsForAddress := m.GetCondition(TypeNetworkConfigured).Reason == ReasonNetworkPending &&
-		o.UptimeSeconds != nil && time.Duration(*o.UptimeSeconds)*time.Second < addressesWithin
+		started != nil && now.Sub(started.Time) < addressesWithin
 	switch {
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
 		return min(configured, pollUnready)

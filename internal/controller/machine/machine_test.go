@@ -22,6 +22,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -32,7 +33,7 @@ func TestPollInterval(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		conditions []xpv2.Condition
-		uptime     *int64
+		uptime     time.Duration
 		configured time.Duration
 		want       time.Duration
 	}{
@@ -40,16 +41,19 @@ func TestPollInterval(t *testing.T) {
 		"Unready":    {reason: "So is one that is not ready any more.", conditions: []xpv2.Condition{xpv2.Unavailable()}, configured: time.Minute, want: 5 * time.Second},
 		"Ready":      {reason: "A Machine that is ready is looked at as configured.", conditions: []xpv2.Condition{xpv2.Available()}, configured: time.Minute, want: time.Minute},
 		"Fast":       {reason: "A shorter interval that was configured stands.", configured: time.Second, want: time.Second},
-		"Addresses":  {reason: "A guest that booted lately is about to report addresses.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, uptime: new(int64(30)), configured: time.Minute, want: 5 * time.Second},
-		"NeverWill":  {reason: "One that booted long ago is not.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, uptime: new(int64(3600)), configured: time.Minute, want: time.Minute},
+		"Addresses":  {reason: "A guest that booted lately is about to report addresses.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, uptime: 30 * time.Second, configured: time.Minute, want: 5 * time.Second},
+		"NeverWill":  {reason: "One that booted long ago is not.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, uptime: time.Hour, configured: time.Minute, want: time.Minute},
 		"NotRunning": {reason: "One that does not run is not either.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, configured: time.Minute, want: time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := &namespaced.Machine{}
 			m.SetConditions(tc.conditions...)
-			m.Observation().UptimeSeconds = tc.uptime
-			if got := pollInterval(m, tc.configured); got != tc.want {
+			now := time.Unix(1_800_000_000, 0)
+			if tc.uptime > 0 {
+				m.Observation().StartedAt = &metav1.Time{Time: now.Add(-tc.uptime)}
+			}
+			if got := pollIntervals(func() time.Time { return now })(m, tc.configured); got != tc.want {
 				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
 			}
 		})

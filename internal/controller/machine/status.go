@@ -128,10 +128,13 @@ func startedAt(before *metav1.Time, at time.Time) *metav1.Time {
 	return &metav1.Time{Time: at.Truncate(time.Second)}
 }
 
+// uptimeSlack is by how many seconds an uptime may be off, or by a tenth of it.
+const uptimeSlack = 600
+
 // uptime is as before if nothing else has changed and it is off by little: an
 // unchanged VM is not written to the API server at each look.
 func uptime(before *int64, seconds int64, same bool) *int64 {
-	if same && before != nil && seconds >= *before && seconds-*before < max(60, *before/10) {
+	if same && before != nil && seconds >= *before && seconds-*before < max(uptimeSlack, *before/10) {
 		return before
 	}
 	return &seconds

@@ -170,8 +170,8 @@ func TestObserveVM(t *testing.T) {
 
 	o.LastUpdated = updated
 	written := *o.DeepCopy()
-	v.Status.Uptime = time.Minute + 50*time.Second
-	v.observe(&o, d, now.Add(51*time.Second))
+	v.Status.Uptime = 10 * time.Minute
+	v.observe(&o, d, now.Add(9*time.Minute))
 	if diff := cmp.Diff(written, o); diff != "" {
 		t.Errorf("An unchanged VM is not written each time it is looked at: -before, +after:\n%s", diff)
 	}

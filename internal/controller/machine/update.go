@@ -159,7 +159,6 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	}
 	e.tasks.send(m, e.plan.change)
 	e.inferChange(m)
-	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with this one.
-	go e.wake(later)
+	e.waker(m)()
 	return nil
 }
