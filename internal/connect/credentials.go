@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/utils/ptr"
@@ -146,7 +147,12 @@ const (
 // partOf is the part that a name means, whatever its spelling: tokenID, token-id,
 // token_id, PVE_TOKEN_ID.
 func partOf(name string) (part, bool) {
-	s := strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(name))
+	s := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-_.", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
 	for _, prefix := range []string{"proxmoxve", "proxmox", "pve", "api"} {
 		s = strings.TrimPrefix(s, prefix)
 	}

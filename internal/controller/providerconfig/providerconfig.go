@@ -62,7 +62,7 @@ func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	gvk := k.Config
 	name := providerconfig.ControllerName(gvk.GroupKind().String())
 	events := mgr.GetEventRecorderFor(name)
-	r := providerconfig.NewReconciler(mgr, k.ProviderConfigKinds,
+	r := providerconfig.NewReconciler(counting{Manager: mgr}, k.ProviderConfigKinds,
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
 		providerconfig.WithRecorder(event.NewAPIRecorder(events, o.EventFilterFunctions...)))
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -73,6 +73,13 @@ func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(r), o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)
 }
+
+// counting is a manager for what only counts what it lists, which is as many as
+// there are resources, at each of their first looks: nothing is copied for it.
+type counting struct{ ctrl.Manager }
+
+// GetClient returns the manager's client, whose lists are those of the cache.
+func (c counting) GetClient() client.Client { return kind.Share{}.Client(c.Manager.GetClient()) }
 
 // checksAtOnce is how many configurations are checked at once: one that cannot be
 // reached takes its time.
