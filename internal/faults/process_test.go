@@ -35,6 +35,7 @@ import (
 	xpfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -84,7 +85,10 @@ func (w *world) start(t *testing.T, fatal int) *process {
 	t.Helper()
 	p := &process{fatal: fatal, dead: make(chan struct{}), outage: w.outage}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	mgr := &fakeManager{Manager: xpfake.Manager{Client: p.mortal(w.kube), Scheme: w.kube.Scheme(), RESTMapper: w.kube.RESTMapper(), Logger: logr.Discard()}}
+	mgr := &fakeManager{Manager: xpfake.Manager{
+		Client: p.mortal(w.kube), Cache: &informertest.FakeInformers{Scheme: w.kube.Scheme()},
+		Scheme: w.kube.Scheme(), RESTMapper: w.kube.RESTMapper(), Logger: logr.Discard(),
+	}}
 	features := &feature.Flags{}
 	features.Enable(feature.EnableBetaManagementPolicies)
 	o := kind.Options{
