@@ -47,7 +47,7 @@ func (b *bench) create(ctx context.Context) (err error) {
 		return err
 	}
 	t := table{name: "create", rows: [][]string{
-		{"", "all ready after", "bound", "per minute", "ready p50", "ready p99", "calls each", "with shared polls"},
+		{"", "all ready after", "bound", "per minute", "ready p50", "ready p99", "calls each", "to agents", "with shared polls"},
 		floor.row("floor", b.Create), own.row("provider", b.Create),
 	}}
 	t.rows[2][2] = fmt.Sprintf("≤ %s (1.3 × floor)", round(floor.took*13/10))
@@ -68,7 +68,8 @@ func (r birth) row(name string, n int) []string {
 	return []string{
 		name, round(r.took).String(), "", number(float64(n) / r.took.Minutes()),
 		round(percentile(r.each, 50)).String(), round(percentile(r.each, 99)).String(),
-		number(float64(r.calls.total()-r.calls.polls()) / float64(n)), number(float64(r.calls.total()) / float64(n)),
+		number(float64(r.calls.total()-r.calls.polls()-r.calls.agents()) / float64(n)), number(float64(r.calls.agents()) / float64(n)),
+		number(float64(r.calls.total()) / float64(n)),
 	}
 }
 

@@ -165,6 +165,17 @@ func (c counts) polls() int {
 	return c["GET /cluster/tasks"] + c["GET /cluster/resources"] + c["GET /cluster/log"]
 }
 
+// agents counts the requests that PVE passes on to guest agents.
+func (c counts) agents() int {
+	n := 0
+	for k, requests := range c {
+		if strings.Contains(k, "/agent/") {
+			n += requests
+		}
+	}
+	return n
+}
+
 // A request as the simulator logs it.
 type request struct {
 	Number   int
