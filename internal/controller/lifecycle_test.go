@@ -296,7 +296,7 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 		},
 		Connections: connect.New(mgr.GetClient(), connect.WithInventory(
 			inventory.WithPollInterval(50*time.Millisecond), inventory.WithFeedInterval(100*time.Millisecond),
-			inventory.WithMaxAge(200*time.Millisecond), inventory.WithLag(500*time.Millisecond))),
+			inventory.WithMaxAge(200*time.Millisecond), inventory.WithLag(2*time.Second))),
 	}
 }
 
