@@ -44,8 +44,13 @@ const (
 	// three workers on each node for all such calls.
 	asksAtOnce = 2
 
+	// soonTries are how often a guest is asked as soon as that. One that has been
+	// silent for so long may have no agent at all, as a thousand others.
+	soonTries = 8
+
 	// askedAgain is how soon a guest is asked again at the soonest that has said its
-	// addresses, and askedPace how far apart such calls of one cluster are at least.
+	// addresses, and askedPace how far apart such calls of one cluster are at least,
+	// and those to guests that stay silent.
 	askedAgain = 30 * time.Minute
 	askedPace  = 10 * time.Second
 )
@@ -145,11 +150,11 @@ func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r, now := g.of(m, boot), g.now()
-	knows := len(addressesOf(r.interfaces)) > 0
-	if r.asking || now.Before(r.next) || g.slots[at] >= asksAtOnce || knows && now.Before(g.paced[at.at]) {
+	unhurried := len(addressesOf(r.interfaces)) > 0 || r.tries > soonTries
+	if r.asking || now.Before(r.next) || g.slots[at] >= asksAtOnce || unhurried && now.Before(g.paced[at.at]) {
 		return false
 	}
-	if knows {
+	if unhurried {
 		g.pace(at.at, askedPace)
 	}
 	r.asking = true

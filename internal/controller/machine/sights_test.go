@@ -17,12 +17,14 @@ limitations under the License.
 package machine
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -219,5 +221,29 @@ func TestGuestTalks(t *testing.T) {
 	third.UID = "third"
 	if !g.due(other, boot, at) || g.due(third, boot, at) {
 		t.Error("Two guests of a node are asked at once, and no more")
+	}
+}
+
+// Agents that never answer cost a cluster no more than a few calls a minute.
+func TestSilentGuests(t *testing.T) {
+	c := newClock()
+	g := newGuestTalks(c.now)
+	boot, at, asked := c.now(), slot{node: "pve1"}, 0
+	for minute := range 3 * 60 {
+		for i := range 100 {
+			m := &namespaced.Machine{}
+			m.UID = types.UID(strconv.Itoa(i))
+			if !g.due(m, boot, at) {
+				continue
+			}
+			g.heard(m, boot, at, nil)
+			if minute >= 120 {
+				asked++
+			}
+		}
+		c.wait(time.Minute)
+	}
+	if want := 60; asked == 0 || asked > want {
+		t.Errorf("A hundred silent guests are asked %d times in an hour in which nothing happens, want at most %d", asked, want)
 	}
 }
