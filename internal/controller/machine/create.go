@@ -57,7 +57,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 			return managed.ExternalCreation{}, err
 		}
 	}
-	if err := kind.Annotate(ctx, e.kube, m, c.annotations()); err != nil {
+	if err := kind.Annotate(ctx, e.kube, m, c.annotations(m)); err != nil {
 		return managed.ExternalCreation{}, err
 	}
 	if c.chosen != nil {
@@ -72,7 +72,8 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		e.refused(m, err)
 		return managed.ExternalCreation{}, err
 	}
-	e.tasks.send(m, difference{}) // What was changed before was another VM.
+	e.tasks.send(m, difference{}) // What was changed before was another VM, and so
+	e.tasks.forgetPassword(m)     // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.identity.VMID, "node", c.node)
 	e.follow(m, u, c.node)
 	return managed.ExternalCreation{}, nil
@@ -88,7 +89,7 @@ func (e *external) refused(m Machine, err error) {
 }
 
 // annotations that have to be kept before the VM is created.
-func (c *creation) annotations() map[string]string {
+func (c *creation) annotations(m Machine) map[string]string {
 	a := map[string]string{AnnotationNode: c.node, AnnotationDevices: c.devices.String()}
 	if c.source != nil {
 		a[AnnotationSource] = strconv.Itoa(c.source.VMID)
@@ -96,8 +97,11 @@ func (c *creation) annotations() map[string]string {
 	if c.chosen != nil {
 		a[AnnotationPlacement] = placementAnnotation(*c.chosen)
 	}
-	if c.password != nil {
+	switch {
+	case c.password != nil:
 		a[AnnotationPassword] = c.password.version
+	case m.GetAnnotations()[AnnotationPassword] != "":
+		a[AnnotationPassword] = "" // Another VM has got it.
 	}
 	if c.chosen != nil && c.roams() {
 		a[AnnotationTarget] = c.placed

@@ -144,7 +144,7 @@ func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]st
 	switch {
 	case sent == p.version:
 		e.tasks.remember(m, *p)
-	case e.tasks.remembers(m, password{text: p.text, version: sent}), e.tasks.remembers(m, *p): // Or it could not be noted.
+	case e.tasks.remembers(m, *p): // As another version, or its note is not seen yet.
 		d.resealed = p.version
 	default:
 		d.password = p

@@ -137,3 +137,19 @@ func TestPasswordIsSentOnce(t *testing.T) {
 		t.Errorf("how often the password was sent: -want, +got:\n%s", diff)
 	}
 }
+
+// A VM that is made in place of another has no password yet.
+func TestPasswordOfAnotherVM(t *testing.T) {
+	b := newBench(t, nil)
+	b.m.SetAnnotations(map[string]string{AnnotationPassword: "s/1"})
+	if got, ok := (&creation{}).annotations(b.m)[AnnotationPassword]; got != "" || !ok {
+		t.Errorf("The password counts as sent to a VM that is yet to be made: %q", got)
+	}
+	tasks := newTasks(b.clock.now)
+	p := password{text: "one", version: "s/1"}
+	tasks.remember(b.m, p)
+	tasks.forgetPassword(b.m)
+	if tasks.remembers(b.m, p) {
+		t.Error("The password of a VM that is gone is remembered")
+	}
+}

@@ -324,13 +324,20 @@ func (t *tasks) active(m Machine) bool {
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
 }
 
-// seal a password together with its version. The key is of this process alone, so
-// that nobody can guess from the outcome.
+// seal a password. The key is of this process alone, so that nobody can guess from
+// the outcome.
 func (t *tasks) seal(p password) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, t.key)
-	h.Write([]byte(p.version + "\x00" + p.text))
+	h.Write([]byte(p.text))
 	copy(sum[:], h.Sum(nil))
 	return sum
+}
+
+// forgetPassword that was sent for a VM that a Machine had before.
+func (t *tasks) forgetPassword(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.passwords, m.GetUID())
 }
 
 // remember the password that was sent for a Machine.
@@ -340,8 +347,8 @@ func (t *tasks) remember(m Machine, p password) {
 	t.passwords[m.GetUID()] = t.seal(p)
 }
 
-// remembers says whether this very password was sent for a Machine, as this
-// version.
+// remembers says whether this very password was the last that was sent for a Machine,
+// whatever its version.
 func (t *tasks) remembers(m Machine, p password) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
