@@ -165,6 +165,9 @@ type world struct {
 	m     machine.Machine
 	stop  func()
 
+	// server is the API server as the provider reaches it, if not as all do.
+	server *rest.Config
+
 	// poll is how often the provider looks at each Machine; a second if not set.
 	poll time.Duration
 
@@ -252,7 +255,7 @@ func (w *world) configure() {
 func (w *world) start() {
 	w.Helper()
 	mine := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{label: w.name})}
-	mgr, err := ctrl.NewManager(apiServer, ctrl.Options{
+	mgr, err := ctrl.NewManager(cmp.Or(w.server, apiServer), ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // All worlds have the same controllers.

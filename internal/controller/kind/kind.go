@@ -134,7 +134,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 		return err
 	}
 	name := k.ControllerName()
-	r := managed.NewReconciler(mgr, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
+	r := managed.NewReconciler(quiet{mgr}, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(controllerOptions(o)).

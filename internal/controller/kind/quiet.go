@@ -1,0 +1,73 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A quiet manager is one for reconcilers that write the status at the end of each
+// look, changed or not. Its client leaves out what would change nothing.
+type quiet struct{ ctrl.Manager }
+
+// GetClient returns the manager's client, without needless updates of statuses.
+func (q quiet) GetClient() client.Client { return quietClient{Client: q.Manager.GetClient()} }
+
+type quietClient struct{ client.Client }
+
+// Status writes those that differ.
+func (c quietClient) Status() client.SubResourceWriter {
+	return quietStatus{SubResourceWriter: c.Client.Status(), cache: c.Client}
+}
+
+type quietStatus struct {
+	client.SubResourceWriter
+
+	cache client.Reader
+}
+
+// Update the status of an object, unless it is the one that the cache holds at the
+// same version. What anybody else has changed since is another version.
+func (s quietStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	if len(opts) == 0 && s.holds(ctx, o) {
+		return nil
+	}
+	return s.SubResourceWriter.Update(ctx, o, opts...)
+}
+
+// holds says whether the cache holds the object with this very status.
+func (s quietStatus) holds(ctx context.Context, o client.Object) bool {
+	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+	if !ok || o.GetResourceVersion() == "" {
+		return false
+	}
+	// It is only looked at, and need not be a copy.
+	if err := s.cache.Get(ctx, client.ObjectKeyFromObject(o), held, client.UnsafeDisableDeepCopy); err != nil {
+		return false
+	}
+	is, was := statusOf(o), statusOf(held)
+	return held.GetResourceVersion() == o.GetResourceVersion() && is.IsValid() && equality.Semantic.DeepEqual(is.Interface(), was.Interface())
+}
+
+func statusOf(o client.Object) reflect.Value {
+	return reflect.ValueOf(o).Elem().FieldByName("Status")
+}

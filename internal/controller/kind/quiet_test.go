@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+)
+
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*cluster.Machine)
+		behind func(*cluster.Machine) // what somebody else has changed meanwhile
+		opts   []client.SubResourceUpdateOption
+		want   int
+	}{
+		"same": {
+			reason: "A status that is known is not written.",
+			change: func(m *cluster.Machine) { m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess()) },
+		},
+		"spec": {
+			reason: "The update of a status does not write what else was changed.",
+			change: func(m *cluster.Machine) { m.Spec.ForProvider.Description = new("x") },
+		},
+		"condition": {
+			reason: "A condition that changes is written.",
+			change: func(m *cluster.Machine) { m.SetConditions(xpv2.Unavailable()) },
+			want:   1,
+		},
+		"generation": {
+			reason: "A condition that was concluded from a later spec is written.",
+			change: func(m *cluster.Machine) { m.SetConditions(xpv2.Available().WithObservedGeneration(2)) },
+			want:   1,
+		},
+		"value": {
+			reason: "Anything else that changes is written.",
+			change: func(m *cluster.Machine) { m.Observation().Node = "pve2" },
+			want:   1,
+		},
+		"behind": {
+			reason: "What somebody else has changed behind our back is for the API server to judge.",
+			change: func(*cluster.Machine) {},
+			behind: func(m *cluster.Machine) { m.Observation().Node = "nowhere" },
+			want:   1,
+		},
+		"options": {
+			reason: "Who asks for something particular gets it.",
+			change: func(*cluster.Machine) {},
+			opts:   []client.SubResourceUpdateOption{client.DryRunAll},
+			want:   1,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			writes := 0
+			kube := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(known()).WithStatusSubresource(known()).
+				WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+					writes++
+					return nil
+				}}).Build()
+			m := &cluster.Machine{}
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(known()), m); err != nil {
+				t.Fatal(err)
+			}
+			if tc.behind != nil {
+				other := m.DeepCopy()
+				tc.behind(other)
+				if err := kube.Status().Patch(t.Context(), other, client.MergeFrom(m)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tc.change(m)
+			if err := (quietClient{Client: kube}).Status().Update(t.Context(), m, tc.opts...); err != nil {
+				t.Fatal(err)
+			}
+			if writes != tc.want {
+				t.Errorf("%s\nwant %d writes, got %d", tc.reason, tc.want, writes)
+			}
+		})
+	}
+}
+
+// known is a Machine with a status.
+func known() *cluster.Machine {
+	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "known"}}
+	m.SetConditions(xpv2.Available().WithObservedGeneration(1), xpv2.ReconcileSuccess())
+	m.Observation().Node = "pve1"
+	return m
+}
+
+// TestQuietAnew has the status written of what was never seen.
+func TestQuietAnew(t *testing.T) {
+	t.Parallel()
+	kube := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
+	if err := (quietClient{Client: kube}).Status().Update(t.Context(), known()); err == nil {
+		t.Error("want what the API server says of a status of nothing")
+	}
+}

@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
+)
+
+// A witness sees the writes of a provider to the API server, and how often each kind
+// of its resources was looked at.
+type witness struct {
+	registry *prometheus.Registry
+
+	mu     sync.Mutex
+	writes []string
+}
+
+// watched starts a provider that is witnessed.
+func watched(w *world) *witness {
+	w.Helper()
+	seen, m := &witness{registry: prometheus.NewRegistry()}, metrics.New()
+	if err := m.Register(seen.registry); err != nil {
+		w.Fatal(err)
+	}
+	w.server = rest.CopyConfig(apiServer)
+	w.server.Wrap(func(next http.RoundTripper) http.RoundTripper { return witnessed{next: next, by: seen} })
+	w.options = func(mgr ctrl.Manager) kind.Options {
+		o := kindOptions(mgr)
+		o.Metrics = m
+		return o
+	}
+	w.start()
+	w.Cleanup(func() { w.stop() })
+	return seen
+}
+
+type witnessed struct {
+	next http.RoundTripper
+	by   *witness
+}
+
+func (t witnessed) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		t.by.mu.Lock()
+		t.by.writes = append(t.by.writes, r.Method+" "+r.URL.Path)
+		t.by.mu.Unlock()
+	}
+	return t.next.RoundTrip(r)
+}
+
+// written so far.
+func (s *witness) written() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.writes)
+}
+
+// looks at the resources of each kind so far.
+func (s *witness) looks(w *world) map[string]uint64 {
+	w.Helper()
+	all, err := s.registry.Gather()
+	if err != nil {
+		w.Fatal(err)
+	}
+	looks := map[string]uint64{}
+	for _, f := range all {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "proxmox_operator_reconciliation_duration_seconds" {
+				looks[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return looks
+}
+
+// further waits for so many more looks at resources of each of some kinds.
+func (s *witness) further(w *world, kinds int, more uint64) {
+	w.Helper()
+	before := s.looks(w)
+	w.eventually("further looks", func() bool {
+		n := 0
+		for name, looks := range s.looks(w) {
+			if looks >= before[name]+more {
+				n++
+			}
+		}
+		return n == kinds
+	})
+}
+
+// TestNothingWritten has a Machine, a cluster and a node looked at again and again
+// that nothing happens to: the API server is spared.
+func TestNothingWritten(t *testing.T) {
+	t.Parallel()
+	for scopeName, s := range scopes() {
+		t.Run(scopeName, func(t *testing.T) {
+			t.Parallel()
+			w := emptyWorld(t, s, strings.ToLower(scopeName)+"-quiet", nil, "")
+			w.poll = 200 * time.Millisecond
+			w.configure()
+			seen := watched(w)
+			w.create(calm())
+			c, n := w.cluster("", v1alpha1.ProxmoxClusterParameters{}), w.node("", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1")})
+			w.make(c)
+			w.make(n)
+			w.ready()
+			w.well(c)
+			w.well(n)
+			var written []string
+			for range 3 { // Once a minute the time of the last look at a cluster is written.
+				seen.further(w, 3, 2)
+				before := len(seen.written())
+				seen.further(w, 3, 10)
+				if written = seen.written()[before:]; len(written) == 0 {
+					break
+				}
+			}
+			if len(written) > 0 {
+				t.Errorf("want nothing written in ten looks, got:\n%s", strings.Join(written, "\n"))
+			}
+			w.repaired()
+			w.remove(c)
+			w.remove(n)
+			w.finish()
+		})
+	}
+}
+
+// repaired has somebody else change the status, which is as it was soon.
+func (w *world) repaired() {
+	w.Helper()
+	was := v1alpha1.MachinePhase("")
+	w.eventually("the status is changed", func() bool {
+		w.exists()
+		was = w.m.Observation().Phase
+		w.m.Observation().Phase = v1alpha1.MachineError
+		return w.kube.Status().Update(w.Context(), w.m) == nil
+	})
+	w.eventually("the status is right again", func() bool { w.exists(); return w.m.Observation().Phase == was })
+}
