@@ -72,8 +72,8 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		e.refused(m, err)
 		return managed.ExternalCreation{}, err
 	}
-	e.tasks.send(m, difference{}) // What was changed before was another VM, and so
-	e.tasks.forgetPassword(m)     // was what has got the password.
+	e.tasks.kept(m, true)     // What was changed before was another VM, and so
+	e.tasks.forgetPassword(m) // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.identity.VMID, "node", c.node)
 	e.follow(m, u, c.node)
 	return managed.ExternalCreation{}, nil

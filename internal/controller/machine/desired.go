@@ -110,10 +110,6 @@ func (d difference) options() []string {
 	return slices.Concat(slices.Sorted(maps.Keys(d.Set)), d.Delete)
 }
 
-func (d difference) equal(o difference) bool {
-	return maps.Equal(d.Set, o.Set) && slices.Equal(d.Delete, o.Delete)
-}
-
 func (d difference) empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
 
 // after is a configuration with the difference made.

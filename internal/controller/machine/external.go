@@ -156,7 +156,7 @@ func (e *external) observe(ctx context.Context, m Machine, id identity) (managed
 	e.observeAction(ctx, m)
 	e.plan.report(o, e.vm.Config)
 	if e.plan.change.empty() {
-		e.tasks.send(m, difference{}) // A change that was made has held.
+		e.tasks.kept(m, !e.sights.guessed(m))
 	}
 	e.showTask(m)
 	if e.vm.beingCreated() {

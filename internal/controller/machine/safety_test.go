@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -82,6 +83,49 @@ func TestChangeInVain(t *testing.T) {
 	b.touch()
 	if b.reconcile(t.Context()); len(b.writes) != 3 {
 		t.Errorf("want the change made at once after it was undone, got %q", b.writes)
+	}
+}
+
+// A change that PVE drops silently of a VM that does not run is taken to hold at first.
+// When it is found not to, that is said, and it is made ever more seldom.
+func TestChangeDropped(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Spec.ForProvider.MachineType, m.Spec.ForProvider.OnBoot = new("q35"), new(true)
+		m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateStopped)
+	})
+	b.vms[10000] = ourVM("stopped")
+	b.on["Configure"] = func() { b.vms[10000].config["onboot"] = "1" }
+	b.reconcile(t.Context())
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 1 {
+		t.Errorf("want one write, which is taken to hold, got %v and %q", s.err, b.writes)
+	}
+	b.clock.wait(checkWithin + time.Second)
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 {
+		t.Errorf("want the change made again, since it may have been undone, got %v and %q", s.err, b.writes)
+	}
+	s := b.reconcile(t.Context())
+	if s.err == nil || !strings.Contains(s.err.Error(), "machine") || strings.Contains(s.err.Error(), "onboot") {
+		t.Errorf("want an error that names the option that does not hold, got %v", s.err)
+	}
+	var made []time.Duration
+	for begun, n := b.clock.now(), len(b.writes); len(made) < 6; {
+		b.clock.wait(time.Second)
+		b.reconcile(t.Context())
+		if len(b.writes) > n {
+			made, n = append(made, b.clock.now().Sub(begun)), len(b.writes)
+			begun = b.clock.now()
+		}
+	}
+	if !slices.IsSorted(made) || made[0] < firstRepeat || made[5] < lastRetry {
+		t.Errorf("want it made ever more seldom, got it after %v", made)
+	}
+	b.vms[10000].config["machine"] = "q35"
+	b.clock.wait(lastRetry)
+	for range 2 {
+		s = b.reconcile(t.Context())
+	}
+	if s.err != nil || !s.upToDate {
+		t.Errorf("want no error once nothing differs, got %v", s.err)
 	}
 }
 

@@ -214,6 +214,12 @@ func (s *sights) fresh(m Machine) (yes bool) {
 	return yes
 }
 
+// guessed says whether something of the VM is only what it must be after what we did.
+func (s *sights) guessed(m Machine) (yes bool) {
+	s.at(m, func(r *sight) { yes = r.inferred })
+	return yes
+}
+
 // first says whether the VM has not been seen before.
 func (s *sights) first(m Machine) (yes bool) {
 	s.at(m, func(r *sight) { yes = r.values == nil })

@@ -62,11 +62,12 @@ type taskRecord struct {
 	err        error
 	told       bool // Whether err has been shown.
 
-	// change of options that was made last, until nothing differed; how often in
-	// a row; and until when it is not made again.
+	// change of options that was made last, until it was seen to hold; how often in
+	// a row; until when it is not made again; and whether it is taken to hold unseen.
 	change  difference
 	changes int
 	changed time.Time
+	assumed bool
 
 	// asked is what PVE was asked for that it does later, and when; and until
 	// when the VM is left alone.
@@ -251,17 +252,40 @@ func (t *tasks) forget(m Machine) {
 // been undone, or PVE may not keep it.
 const firstRepeat = 15 * time.Second
 
-// send remembers a change of options that was made. The same one again is held
-// back, longer each time.
-func (t *tasks) send(m Machine, d difference) {
+// send remembers a change of options that was made, and returns how often it was made
+// in a row. The same one again, or a part of it, is held back, longer each time.
+func (t *tasks) send(m Machine, d difference) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	if !r.change.equal(d) {
-		r.change, r.changes = d, 0
+	if !within(d, r.change) {
+		r.changes = 0
 	}
+	r.change, r.assumed = d, false
 	r.changed = t.now().Add(min(firstRepeat<<min(r.changes, 10), lastRetry))
 	r.changes++
+	return r.changes
+}
+
+// within says whether a change is a part of another.
+func within(part, whole difference) bool {
+	for option, v := range part.Set {
+		if has, ok := whole.Set[option]; !ok || has != v {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(part.Delete, func(option string) bool { return !slices.Contains(whole.Delete, option) })
+}
+
+// kept notes that the change that was made last has held: as far as was seen, or as
+// far as can be told without looking.
+func (t *tasks) kept(m Machine, seen bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	if r.assumed = !seen && r.changes > 0; seen {
+		r.change, r.changes = difference{}, 0
+	}
 }
 
 // sent says whether this very change was made last, not long ago, and still
@@ -270,7 +294,7 @@ func (t *tasks) sent(m Machine, d difference) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	return !d.empty() && r.change.equal(d) && t.now().Before(r.changed)
+	return !d.empty() && !r.assumed && within(d, r.change) && t.now().Before(r.changed)
 }
 
 // asked says whether PVE was asked for this within a period. If not, it is taken

@@ -157,8 +157,11 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if err := e.keepPassword(ctx, m); err != nil {
 		return err
 	}
-	e.tasks.send(m, e.plan.change)
-	e.inferChange(m)
+	if e.tasks.send(m, e.plan.change) > 1 {
+		e.unsure |= blurConfig // It did not hold, or not for long.
+	} else {
+		e.inferChange(m)
+	}
 	e.waker(m)()
 	return nil
 }
