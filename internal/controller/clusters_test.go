@@ -506,7 +506,7 @@ func nodeShown(w *world) {
 	if diff := cmp.Diff(want, o.PCIMappings); diff != "" {
 		w.Errorf("mappings: -want, +got:\n%s", diff)
 	}
-	w.calm(n, "/nodes/{node}/status")
+	w.calm(n, "/cluster/status")
 	w.remove(n)
 	w.quiet()
 }

@@ -59,9 +59,11 @@ type Client interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
-	HARules(ctx context.Context) (proxmox.HARules, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
+
+	haClient
+	settingsClient
 }
 
 // Defaults of the options.
@@ -124,6 +126,8 @@ type Cluster struct {
 	resources reading[proxmox.Resources]
 	tasks     reading[[]proxmox.Task]
 	around    *surroundings
+	ha        *ha
+	settings  *settings
 	permitted reading[proxmox.Privileges] // on /
 	primed    reading[struct{}]           // whether what has been so far was read
 
@@ -133,6 +137,7 @@ type Cluster struct {
 
 	feeds    sync.Mutex // of taskFeed
 	taskFeed taskFeed
+	reloads  reloadFeed
 	logging  sync.Mutex // of logFeed
 	logFeed  logFeed
 
@@ -142,6 +147,7 @@ type Cluster struct {
 	watches  map[string]*watch
 	watchers map[int]map[string]*watch // by VMID
 	compared time.Time
+	states   *states // as they were listed last
 }
 
 // New makes the view of a cluster. It does no I/O.
@@ -163,7 +169,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
 	c.primed.read = c.readFirst
-	c.around = newSurroundings(client)
+	c.around, c.ha, c.settings = newSurroundings(client), newHA(client), newSettings(client)
 	c.readers = c.newReaders()
 	return c
 }

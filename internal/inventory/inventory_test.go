@@ -41,6 +41,7 @@ type pve struct {
 
 	mu     sync.Mutex
 	guests []proxmox.Guest
+	nodes  []proxmox.Node // pve1 if nil
 	tasks  []proxmox.Task
 	task   proxmox.Task
 	err    error
@@ -80,8 +81,12 @@ func (p *pve) Resources(ctx context.Context) (proxmox.Resources, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	nodes := p.nodes
+	if nodes == nil {
+		nodes = []proxmox.Node{{Name: "pve1"}}
+	}
 	return proxmox.Resources{
-		Guests: slices.Clone(p.guests), Nodes: []proxmox.Node{{Name: "pve1"}}, Storages: []proxmox.Storage{{Name: "local"}},
+		Guests: slices.Clone(p.guests), Nodes: nodes, Storages: []proxmox.Storage{{Name: "local"}},
 	}, p.err
 }
 
@@ -137,6 +142,43 @@ func (p *pve) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
 
 func (p *pve) HARules(ctx context.Context) (proxmox.HARules, error) {
 	return proxmox.HARules{Rules: []proxmox.HARule{{Name: "r1"}}}, p.wait(ctx)
+}
+
+func (p *pve) HAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
+	if err := p.wait(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return map[int]proxmox.HASettings{100: {"state": "started"}}, p.err
+}
+
+func (p *pve) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
+	return proxmox.HAStatus{Quorum: "OK"}, p.wait(ctx)
+}
+
+func (p *pve) VNets(ctx context.Context) ([]proxmox.VNet, error) {
+	return []proxmox.VNet{{Name: "blue"}}, p.wait(ctx)
+}
+
+func (p *pve) ClusterOptions(ctx context.Context) (proxmox.Settings, error) {
+	return proxmox.Settings{}, p.wait(ctx)
+}
+
+func (p *pve) NodeStatus(ctx context.Context, _ string) (proxmox.NodeStatus, error) {
+	return proxmox.NodeStatus{Kernel: "6.17"}, p.wait(ctx)
+}
+
+func (p *pve) NodeConfig(ctx context.Context, _ string) (proxmox.Settings, error) {
+	return proxmox.Settings{}, p.wait(ctx)
+}
+
+func (p *pve) NodeDNS(ctx context.Context, _ string) (proxmox.DNS, error) {
+	return proxmox.DNS{SearchDomain: "lab"}, p.wait(ctx)
+}
+
+func (p *pve) NodeTimeZone(ctx context.Context, _ string) (string, error) {
+	return "Etc/UTC", p.wait(ctx)
 }
 
 func (p *pve) Fingerprints(ctx context.Context) (map[string]string, error) {
@@ -519,8 +561,8 @@ func TestSurroundings(t *testing.T) {
 		}
 		pass(time.Second)
 		read()
-		if got := p.calls.Load(); got != 10 {
-			t.Errorf("want all asked again later, got %d calls", got)
+		if got := p.calls.Load(); got != 9 {
+			t.Errorf("want all but the fingerprints asked again later, got %d calls", got)
 		}
 	})
 }

@@ -120,8 +120,9 @@ func (c *Cluster) tasksRead(ctx context.Context) ([]proxmox.Task, error) {
 		return nil, err
 	}
 	c.feeds.Lock()
-	touched := c.taskFeed.take(tasks, c.client, c.now())
+	touched, reloaded := c.taskFeed.take(tasks, c.client, c.now()), c.reloads.take(tasks)
 	c.feeds.Unlock()
+	c.reloaded(reloaded)
 	c.tell(touched)
 	return tasks, nil
 }
@@ -133,6 +134,7 @@ func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) 
 	if err != nil {
 		return proxmox.Resources{}, err
 	}
+	c.survey(r)
 	c.compare(r.Guests, begun)
 	return r, nil
 }

@@ -36,14 +36,26 @@ type reading[T any] struct {
 	valid   bool
 	current *flight[T]
 	next    *flight[T]
+
+	// outdated counts how often what was read was found to be that.
+	outdated int
 }
 
 // A flight is a read under way, or the one after it.
 type flight[T any] struct {
-	done  chan struct{}
-	fresh bool
-	value T
-	err   error
+	done     chan struct{}
+	fresh    bool
+	outdated int // of the reading when it began
+	value    T
+	err      error
+}
+
+// outdate what was read, or is being read: something has changed.
+func (r *reading[T]) outdate() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.valid = false
+	r.outdated++
 }
 
 // get returns the value, at most maxAge old. One caller's end does not end the
@@ -55,7 +67,7 @@ func (r *reading[T]) get(ctx, life context.Context, now func() time.Time, maxAge
 		return r.value, nil
 	}
 	f := r.current
-	if f == nil {
+	if f == nil || f.outdated != r.outdated {
 		f = &flight[T]{done: make(chan struct{})}
 		r.begin(life, f, now)
 	}
@@ -83,7 +95,7 @@ func (r *reading[T]) fresh(ctx, life context.Context, now func() time.Time) (T, 
 
 // begin must be called with the lock held.
 func (r *reading[T]) begin(life context.Context, f *flight[T], now func() time.Time) {
-	r.current = f
+	r.current, f.outdated = f, r.outdated
 	go r.fly(life, f, now)
 }
 
@@ -107,7 +119,7 @@ func (r *reading[T]) fly(life context.Context, f *flight[T], now func() time.Tim
 	defer r.mu.Unlock()
 	if r.current == f {
 		r.current = nil
-		if f.err == nil {
+		if f.err == nil && f.outdated == r.outdated {
 			r.value, r.begun, r.valid = f.value, begun, true
 		}
 		if r.next != nil {

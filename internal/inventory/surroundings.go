@@ -31,6 +31,9 @@ const (
 	// slowAge is for what is of use to few.
 	slowAge = 20 * time.Second
 
+	// minuteAge is for what is looked at once a minute, and of use to nearly nobody.
+	minuteAge = time.Minute
+
 	// slowestAge is for what all want again and again.
 	slowestAge = 5 * time.Minute
 )
@@ -39,8 +42,7 @@ const (
 type surroundings struct {
 	mappings     reading[[]proxmox.PCIMapping]
 	fingerprints reading[map[string]string]
-	status       reading[proxmox.ClusterStatus]
-	rules        reading[proxmox.HARules]
+	status       reading[refusable[proxmox.ClusterStatus]]
 	version      reading[proxmox.Version]
 	bridges      *readings[string, []proxmox.Bridge]
 	volumes      *readings[place, []proxmox.Volume]
@@ -54,8 +56,7 @@ func newSurroundings(client Client) *surroundings {
 	return &surroundings{
 		mappings:     reading[[]proxmox.PCIMapping]{read: client.PCIMappings},
 		fingerprints: reading[map[string]string]{read: client.Fingerprints},
-		status:       reading[proxmox.ClusterStatus]{read: client.ClusterStatus},
-		rules:        reading[proxmox.HARules]{read: client.HARules},
+		status:       reading[refusable[proxmox.ClusterStatus]]{read: refusing(client.ClusterStatus)},
 		version:      reading[proxmox.Version]{read: client.Version},
 		bridges:      newReadings(client.Bridges),
 		configs:      newReadings(client.Config),
@@ -139,27 +140,24 @@ func (c *Cluster) Version(ctx context.Context) (proxmox.Version, error) {
 	return c.around.version.get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
-// PCIMappings of the cluster, at most 20 seconds old.
+// PCIMappings of the cluster, at most 20 seconds old: VMs are placed by them.
 func (c *Cluster) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
 	return c.around.mappings.get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
-// Fingerprints of the nodes' certificates, at most 20 seconds old.
+// KnownPCIMappings of the cluster are at most five minutes old: enough to show them.
+func (c *Cluster) KnownPCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
+	return c.around.mappings.get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// Fingerprints of the nodes' certificates, at most five minutes old, and read after
+// nodes have come or gone.
 func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
-	return c.around.fingerprints.get(ctx, c.life, c.now, c.slow(slowAge))
+	return c.around.fingerprints.get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
 // ClusterStatus is the cluster's name, quorum and members, at most 20 seconds old.
 func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	return c.around.status.get(ctx, c.life, c.now, c.slow(slowAge))
-}
-
-// HARules of the cluster, at most 20 seconds old.
-func (c *Cluster) HARules(ctx context.Context) (proxmox.HARules, error) {
-	return c.around.rules.get(ctx, c.life, c.now, c.slow(slowAge))
-}
-
-// FreshHARules of the cluster, read after this call began.
-func (c *Cluster) FreshHARules(ctx context.Context) (proxmox.HARules, error) {
-	return c.around.rules.fresh(ctx, c.life, c.now)
+	r, err := c.around.status.get(ctx, c.life, c.now, c.slow(slowAge))
+	return r.or(err)
 }

@@ -131,6 +131,9 @@ func (c *Cluster) watching() bool {
 
 // tell the watchers of guests that these were touched.
 func (c *Cluster) tell(all touches) {
+	if c.ha.touched(all) {
+		c.ChangedHA()
+	}
 	c.around.configs.forget(func(ref proxmox.Ref) bool { _, ok := all[ref.VMID]; return ok })
 	type told struct {
 		Watcher

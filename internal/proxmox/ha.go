@@ -20,7 +20,9 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 )
 
 // HASettings are what HA is told of a VM, by PVE's names: state, max_restart,
@@ -40,6 +42,11 @@ func (c *Client) HAResource(ctx context.Context, vmid int) (HASettings, error) {
 	if err := c.do(ctx, haRequest("read", http.MethodGet, vmid, haPath), &data); err != nil {
 		return nil, err
 	}
+	return haSettings(data), nil
+}
+
+// haSettings are what of the answer is told to HA.
+func haSettings(data map[string]text) HASettings {
 	r := HASettings{}
 	for k, v := range data {
 		switch k {
@@ -48,7 +55,24 @@ func (c *Client) HAResource(ctx context.Context, vmid int) (HASettings, error) {
 			r[k] = string(v)
 		}
 	}
-	return r, nil
+	return r
+}
+
+// HAResources are the VMs that HA manages, by VMID. It needs Sys.Audit on /.
+func (c *Client) HAResources(ctx context.Context) (map[int]HASettings, error) {
+	var data list[map[string]text]
+	r := request{op: "list HA resources", method: http.MethodGet, path: "/cluster/ha/resources", query: url.Values{"type": {"vm"}}}
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	all := make(map[int]HASettings, len(data))
+	for _, d := range data {
+		_, id, _ := strings.Cut(string(d["sid"]), ":")
+		if vmid, err := strconv.Atoi(id); err == nil {
+			all[vmid] = haSettings(d)
+		}
+	}
+	return all, nil
 }
 
 // AddHAResource lets HA manage a VM. It needs Sys.Console on /.

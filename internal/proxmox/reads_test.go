@@ -78,6 +78,15 @@ func TestReads(t *testing.T) {
 			path:   "/cluster/ha/resources/vm:100",
 			want:   HASettings{"state": "stopped", "max_restart": "3"},
 		},
+		"HAResources": {
+			reason: "VMs are told apart by their VMIDs.",
+			data: `[{"digest":"abc","max_restart":3,"sid":"vm:100","state":"stopped","type":"vm"},{"digest":"abc","sid":"vm:101","type":"vm",
+				"group":"gone","errors":{"group":"group 'gone' does not exist"}}]`,
+			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.HAResources(ctx)) },
+			path:  "/cluster/ha/resources",
+			query: "type=vm",
+			want:  map[int]HASettings{100: {"state": "stopped", "max_restart": "3"}, 101: {"group": "gone"}},
+		},
 		"HARules": {
 			reason: "Rules have what belongs to their type.",
 			data: `[{"digest":"abc","nodes":"pve2,pve1:2","order":1,"resources":"vm:100","rule":"r1","strict":1,"type":"node-affinity"},

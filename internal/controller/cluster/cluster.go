@@ -47,20 +47,24 @@ type Cluster interface {
 
 // A Client reads and changes a PVE cluster.
 type Client interface {
-	Version(ctx context.Context) (proxmox.Version, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
-	HAStatus(ctx context.Context) (proxmox.HAStatus, error)
-	VNets(ctx context.Context) ([]proxmox.VNet, error)
 	ClusterOptions(ctx context.Context) (proxmox.Settings, error)
 	SetClusterOptions(ctx context.Context, change proxmox.Change) error
 }
 
 // An Inventory is the shared view of a PVE cluster.
 type Inventory interface {
+	Version(ctx context.Context) (proxmox.Version, error)
+	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	VNets(ctx context.Context) ([]proxmox.VNet, error)
+	HAStatus(ctx context.Context) (proxmox.HAStatus, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
+	ClusterOptions(ctx context.Context) (proxmox.Settings, error)
+	ChangedOptions()
 }
 
 // Setup adds a controller of ProxmoxClusters of one scope to the manager. The

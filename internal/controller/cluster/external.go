@@ -57,7 +57,7 @@ func (e *external) Observe(ctx context.Context, m Cluster) (managed.ExternalObse
 	if meta.WasDeleted(m) {
 		return e.leaving(ctx, m)
 	}
-	s, err := e.look(ctx)
+	s, err := e.look(ctx, m.Parameters().Networks)
 	if err != nil {
 		e.unreachable(m, err)
 		return managed.ExternalObservation{}, err
@@ -98,11 +98,16 @@ func (e *external) adopt(ctx context.Context, m Cluster, s *sight) error {
 	case "":
 		return kind.Annotate(ctx, e.kube, m, map[string]string{meta.AnnotationKeyExternalName: s.name()})
 	default:
-		err := errors.Errorf("the provider configuration leads to cluster %q, not to %q, which is the external name", s.name(), name)
+		err := elsewhere(m, s.name())
 		e.metrics.ClusterUnreachable(nameOf(m))
 		e.tell(m, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
 		return err
 	}
+}
+
+// elsewhere says that the connection leads to another cluster than the resource's.
+func elsewhere(m Cluster, name string) error {
+	return errors.Errorf("the provider configuration leads to cluster %q, not to %q, which is the external name", name, meta.GetExternalName(m))
 }
 
 // rival is the problem that an older ProxmoxCluster manages the options of the
@@ -139,7 +144,8 @@ func sameCluster(a, b []v1alpha1.ProxmoxClusterNode) bool {
 	return false
 }
 
-// compare the options with those declared, and keep what is to be done.
+// compare the options with those declared, and keep what is to be done. What may be
+// out of date is read again before it is found to differ.
 func (e *external) compare(ctx context.Context, m Cluster, s *sight, seen *v1alpha1.ProxmoxClusterObservation) error {
 	d, err := e.declared(ctx, m)
 	if err != nil || len(d) == 0 {
@@ -148,14 +154,19 @@ func (e *external) compare(ctx context.Context, m Cluster, s *sight, seen *v1alp
 	if err := known(d, s.version); err != nil {
 		return err
 	}
-	current, err := e.client.ClusterOptions(ctx)
-	if err != nil {
-		return err
+	for _, read := range []func(context.Context) (proxmox.Settings, error){e.inventory.ClusterOptions, e.client.ClusterOptions} {
+		current, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		if e.change, err = d.Change(current); err != nil {
+			return err
+		}
+		seen.Difference = d.Differences(e.change, current)
+		if e.change.Empty() {
+			break
+		}
 	}
-	if e.change, err = d.Change(current); err != nil {
-		return err
-	}
-	seen.Difference = d.Differences(e.change, current)
 	return nil
 }
 
@@ -196,9 +207,17 @@ func (e *external) Create(context.Context, Cluster) (managed.ExternalCreation, e
 	return managed.ExternalCreation{}, errors.New("a ProxmoxCluster stands for a cluster that exists: it cannot be created")
 }
 
-// Update sets the options that Observe found to be different.
+// Update sets the options that Observe found to be different, if the connection still
+// leads to the same cluster.
 func (e *external) Update(ctx context.Context, m Cluster) (managed.ExternalUpdate, error) {
-	err := e.set(ctx, m, "options set in Proxmox VE: ")
+	s, err := e.client.ClusterStatus(ctx)
+	if err != nil {
+		return managed.ExternalUpdate{}, err
+	}
+	if name := clusterName(s); name != meta.GetExternalName(m) {
+		return managed.ExternalUpdate{}, elsewhere(m, name)
+	}
+	err = e.set(ctx, m, "options set in Proxmox VE: ")
 	if err == nil {
 		m.Observation().Difference = nil
 	}
@@ -207,6 +226,7 @@ func (e *external) Update(ctx context.Context, m Cluster) (managed.ExternalUpdat
 
 func (e *external) set(ctx context.Context, m Cluster, done string) error {
 	names := e.change.Names()
+	defer e.inventory.ChangedOptions()
 	if err := e.client.SetClusterOptions(ctx, e.change); err != nil {
 		return err
 	}

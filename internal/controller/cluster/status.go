@@ -48,38 +48,42 @@ type sight struct {
 	ha           *proxmox.HAStatus // nil if the user may not see it
 }
 
-// look at the cluster. What the user may not see of HA is left out.
-func (e *external) look(ctx context.Context) (*sight, error) {
+// look at the cluster. What the user may not see of HA is left out. A network that is
+// missing is looked for once more before that is said.
+func (e *external) look(ctx context.Context, wanted []string) (*sight, error) {
 	s := &sight{bridges: map[string][]proxmox.Bridge{}}
 	reads := []func() error{
-		func() (err error) { s.version, err = e.client.Version(ctx); return },
-		func() (err error) { s.status, err = e.client.ClusterStatus(ctx); return },
+		func() (err error) { s.version, err = e.inventory.Version(ctx); return },
+		func() (err error) { s.status, err = e.inventory.ClusterStatus(ctx); return },
 		func() (err error) { s.nodes, err = e.inventory.Nodes(ctx); return },
 		func() (err error) { s.storages, err = e.inventory.Storages(ctx); return },
 		func() (err error) { s.fingerprints, err = e.inventory.Fingerprints(ctx); return },
-		func() (err error) { s.vnets, err = e.client.VNets(ctx); return },
+		func() (err error) { s.vnets, err = e.inventory.VNets(ctx); return },
 	}
 	for _, read := range reads {
 		if err := read(); err != nil {
 			return nil, err
 		}
 	}
-	ha, err := e.client.HAStatus(ctx)
+	ha, err := e.inventory.HAStatus(ctx)
 	if err == nil {
 		s.ha = &ha
 	} else if !proxmox.IsAuthorization(err) {
 		return nil, err
 	}
-	return s, e.lookAtBridges(ctx, s)
+	if err := lookAtBridges(ctx, s, e.inventory.KnownBridges); err != nil || !s.lacks(wanted) {
+		return s, err
+	}
+	return s, lookAtBridges(ctx, s, e.inventory.Bridges)
 }
 
 // lookAtBridges of the nodes that are online. One that has just gone has none.
-func (e *external) lookAtBridges(ctx context.Context, s *sight) error {
+func lookAtBridges(ctx context.Context, s *sight, list func(context.Context, string) ([]proxmox.Bridge, error)) error {
 	for _, n := range s.nodes {
 		if !n.Online() {
 			continue
 		}
-		b, err := e.inventory.Bridges(ctx, n.Name)
+		b, err := list(ctx, n.Name)
 		switch {
 		case err == nil:
 			s.bridges[n.Name] = b
@@ -241,9 +245,15 @@ func (s *sight) missing(p *v1alpha1.ProxmoxClusterParameters, o v1alpha1.Proxmox
 		add(wantedStorage(name, o.Storages))
 	}
 	for _, name := range p.Networks {
-		add(wantedNetwork(name, o.Networks, slices.Sorted(maps.Keys(s.bridges))))
+		add(s.wantedNetwork(name, o.Networks))
 	}
 	return all
+}
+
+// lacks says whether one of the networks is missing.
+func (s *sight) lacks(networks []string) bool {
+	has := s.networks()
+	return slices.ContainsFunc(networks, func(name string) bool { return s.wantedNetwork(name, has) != "" })
 }
 
 func wantedNode(name string, nodes []v1alpha1.ProxmoxClusterNode) string {
@@ -269,12 +279,12 @@ func wantedStorage(name string, storages []v1alpha1.ProxmoxClusterStorage) strin
 }
 
 // wantedNetwork must be on all nodes whose networks are known.
-func wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetwork, nodes []string) string {
+func (s *sight) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetwork) string {
 	i := slices.IndexFunc(networks, func(n v1alpha1.ProxmoxClusterNetwork) bool { return n.Name == name })
 	if i < 0 {
 		return "network " + strconv.Quote(name) + " does not exist"
 	}
-	without := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return slices.Contains(networks[i].Nodes, n) })
+	without := slices.DeleteFunc(slices.Sorted(maps.Keys(s.bridges)), func(n string) bool { return slices.Contains(networks[i].Nodes, n) })
 	if len(without) > 0 {
 		return "network " + strconv.Quote(name) + " is missing on node " + strings.Join(without, ", ")
 	}

@@ -141,7 +141,7 @@ func TestErrands(t *testing.T) {
 		"HAFailback": {reason: "PVE 8 knows no failback of a VM.", machine: ha(v1alpha1.MachineHighAvailability{Failback: new(false)}), vm: managedByHA(ourVM("running"), "started"), pve: versionIs("8.4.1"), err: "highAvailability.failback cannot be set: Proxmox VE has it since 9.0", differ: []string{"high availability failback"}},
 		"HARemove":   {reason: "A VM is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"}},
 		"HARemoved":  {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
-		"HAUnseen":   {reason: "Who may not see HA is told so, and sees the rest.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(ourVM("running"), "started"), pve: func(b *bench) { b.errs["HAResource"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit"},
+		"HAUnseen":   {reason: "Who may not see HA is told so, and sees the rest.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(ourVM("running"), "started"), pve: func(b *bench) { b.errs["HAResources"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit"},
 		"HAForeign":  {reason: "What others hand to HA stays there.", vm: managedByHA(ourVM("running"), "started")},
 	}
 	for name, tc := range cases {

@@ -370,9 +370,19 @@ func (p *pve) LeavePool(_ context.Context, pool string, vmid int) error {
 	return p.write("LeavePool", "%s %d", pool, vmid)
 }
 
-func (p *pve) HAResource(context.Context, int) (proxmox.HASettings, error) {
-	return p.ha, p.call("HAResource")
+func (p *pve) HAResources(context.Context) (map[int]proxmox.HASettings, error) {
+	all := map[int]proxmox.HASettings{}
+	for id := range p.vms {
+		all[id] = p.ha
+	}
+	return all, p.call("HAResources")
 }
+
+func (p *pve) FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
+	return p.HAResources(ctx)
+}
+
+func (p *pve) ChangedHA() { _ = p.call("ChangedHA") }
 
 func (p *pve) AddHAResource(_ context.Context, vmid int, r proxmox.HASettings) error {
 	return p.write("AddHAResource", "%d %v", vmid, r)

@@ -22,6 +22,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -130,17 +132,36 @@ func (d desired) haDemands(v *vm) []demand {
 	return all
 }
 
-// readHA adds what HA was told of the VM, if the spec declares that.
-func (e *external) readHA(ctx context.Context, d desired) error {
+// readHA adds what HA was told of the VM, if the spec declares that. What may be out of
+// date is read again before it is found to differ.
+func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
 	if !d.haOn() || !e.vm.Status.HAManaged {
 		return nil
 	}
-	var err error
-	e.vm.HA, err = e.client.HAResource(ctx, e.vm.VMID)
-	if proxmox.IsAuthorization(err) {
-		e.vm.noHA = err.Error() // All else goes on being seen.
-		return nil
+	known := false
+	for _, list := range []func(context.Context) (map[int]proxmox.HASettings, error){e.inventory.HAResources, e.inventory.FreshHAResources} {
+		all, err := list(ctx)
+		if proxmox.IsAuthorization(err) {
+			e.vm.noHA = err.Error() // All else goes on being seen.
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if e.vm.HA, known = all[e.vm.VMID]; known && len(d.haChange(e.vm)) == 0 {
+			return nil
+		}
 	}
+	if !known {
+		e.sights.blur(m, blurStatus)
+		return errors.Errorf("VM %d is said to be managed by high availability, which does not list it", e.vm.VMID)
+	}
+	return nil
+}
+
+// toldHA has what HA was told read anew, whatever came of the call.
+func (e *external) toldHA(err error) error {
+	e.inventory.ChangedHA()
 	return err
 }
 
@@ -163,7 +184,7 @@ func (e *external) haErrands() []errand {
 		return []errand{{
 			shown: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return "", e.client.RemoveHAResource(ctx, v.VMID)
+				return "", e.toldHA(e.client.RemoveHAResource(ctx, v.VMID))
 			},
 		}}
 	case !d.haOn():
@@ -182,7 +203,7 @@ func (e *external) haErrands() []errand {
 		})
 	}
 	errands[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-		return "", e.client.ChangeHAResource(ctx, v.VMID, change)
+		return "", e.toldHA(e.client.ChangeHAResource(ctx, v.VMID, change))
 	}
 	return errands
 }
@@ -201,7 +222,7 @@ func (e *external) addHA() errand {
 	return errand{
 		shown: v1alpha1.MachinePendingChange{Option: "high availability", Desired: r["state"]},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.client.AddHAResource(ctx, e.vm.VMID, r)
+			return "", e.toldHA(e.client.AddHAResource(ctx, e.vm.VMID, r))
 		},
 	}
 }

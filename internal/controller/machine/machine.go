@@ -115,6 +115,9 @@ type Surroundings interface {
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	HARules(ctx context.Context) (proxmox.HARules, error)
 	FreshHARules(ctx context.Context) (proxmox.HARules, error)
+	HAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
+	FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
+	ChangedHA()
 }
 
 // wakes is how many Machines may be woken before anybody has to wait.

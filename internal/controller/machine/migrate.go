@@ -37,7 +37,6 @@ type Places interface {
 	JoinPool(ctx context.Context, pool string, vmid int) error
 	LeavePool(ctx context.Context, pool string, vmid int) error
 
-	HAResource(ctx context.Context, vmid int) (proxmox.HASettings, error)
 	AddHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
 	ChangeHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
 	RemoveHAResource(ctx context.Context, vmid int) error

@@ -208,10 +208,10 @@ func (e *external) desiredNow(ctx context.Context, m Machine, id identity) (desi
 	if meta.WasDeleted(m) {
 		return d, nil
 	}
-	if err := e.readHA(ctx, d); err != nil {
+	if err := e.readRules(ctx, m, &d); err != nil {
 		return d, err
 	}
-	if err := e.readRules(ctx, m, &d); err != nil {
+	if err := e.readHA(ctx, m, d); err != nil {
 		return d, err
 	}
 	if err := e.readPool(ctx, d); err != nil {

@@ -48,24 +48,34 @@ type Node interface {
 
 // A Client reads and changes a node.
 type Client interface {
-	NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error)
-	NodeConfig(ctx context.Context, node string) (proxmox.Settings, error)
+	Settings
+
 	SetNodeConfig(ctx context.Context, node string, change proxmox.Change) error
-	NodeDNS(ctx context.Context, node string) (proxmox.DNS, error)
 	SetNodeDNS(ctx context.Context, node string, dns proxmox.DNS) error
-	NodeTimeZone(ctx context.Context, node string) (string, error)
 	SetNodeTimeZone(ctx context.Context, node, zone string) error
+}
+
+// Settings are those of nodes: as they are if a Client reads them, and as they were
+// not long ago if an Inventory does.
+type Settings interface {
+	NodeConfig(ctx context.Context, node string) (proxmox.Settings, error)
+	NodeDNS(ctx context.Context, node string) (proxmox.DNS, error)
+	NodeTimeZone(ctx context.Context, node string) (string, error)
 }
 
 // An Inventory is the shared view of the node's cluster.
 type Inventory interface {
+	Settings
+
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Guests(ctx context.Context) ([]proxmox.Guest, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	KnownPCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
+	NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error)
+	ChangedNode(node string)
 }
 
 // Kinds are what a controller of ProxmoxNodes has to know.

@@ -72,76 +72,86 @@ func hasSettings(p *v1alpha1.ProxmoxNodeParameters) bool {
 }
 
 // makePlan compares the node's settings with those declared. What is not declared
-// is not read.
+// is not read, and what may be out of date is read again before it is found to differ.
 func (e *external) makePlan(ctx context.Context, n Node, name string, version proxmox.Version) error {
 	p := n.Parameters()
 	if p.Location != nil && !version.AtLeast(9, 1) {
 		return errors.Errorf("location needs Proxmox VE 9.1, the node has %s", version.Version)
 	}
-	for _, compare := range []func(context.Context, *v1alpha1.ProxmoxNodeParameters, string) error{
-		e.compareConfig, e.compareDNS, e.compareTimeZone,
-	} {
-		if err := compare(ctx, p, name); err != nil {
+	for _, from := range []Settings{e.inventory, e.client} {
+		e.plan = plan{}
+		if err := e.plan.compare(ctx, from, p, name); err != nil || e.plan.empty() {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *external) compareConfig(ctx context.Context, p *v1alpha1.ProxmoxNodeParameters, name string) error {
-	d := declared(p)
+func (p *plan) compare(ctx context.Context, has Settings, wanted *v1alpha1.ProxmoxNodeParameters, name string) error {
+	for _, compare := range []func(context.Context, Settings, *v1alpha1.ProxmoxNodeParameters, string) error{
+		p.compareConfig, p.compareDNS, p.compareTimeZone,
+	} {
+		if err := compare(ctx, has, wanted, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plan) compareConfig(ctx context.Context, has Settings, wanted *v1alpha1.ProxmoxNodeParameters, name string) error {
+	d := declared(wanted)
 	if len(d) == 0 {
 		return nil
 	}
-	seen, err := e.client.NodeConfig(ctx, name)
+	seen, err := has.NodeConfig(ctx, name)
 	if err != nil {
 		return err
 	}
-	if e.plan.config, err = d.Change(seen); err != nil {
+	if p.config, err = d.Change(seen); err != nil {
 		return err
 	}
-	e.plan.differences = append(e.plan.differences, d.Differences(e.plan.config, seen)...)
+	p.differences = append(p.differences, d.Differences(p.config, seen)...)
 	return nil
 }
 
-func (e *external) compareDNS(ctx context.Context, p *v1alpha1.ProxmoxNodeParameters, name string) error {
-	if p.DNS == nil {
+func (p *plan) compareDNS(ctx context.Context, has Settings, wanted *v1alpha1.ProxmoxNodeParameters, name string) error {
+	if wanted.DNS == nil {
 		return nil
 	}
-	seen, err := e.client.NodeDNS(ctx, name)
+	seen, err := has.NodeDNS(ctx, name)
 	if err != nil {
 		return err
 	}
-	wanted := seen
-	if p.DNS.SearchDomain != nil {
-		wanted.SearchDomain = *p.DNS.SearchDomain
+	d := seen
+	if wanted.DNS.SearchDomain != nil {
+		d.SearchDomain = *wanted.DNS.SearchDomain
 	}
-	if len(p.DNS.Servers) > 0 {
-		wanted.Servers = p.DNS.Servers
+	if len(wanted.DNS.Servers) > 0 {
+		d.Servers = wanted.DNS.Servers
 	}
-	if wanted.SearchDomain != seen.SearchDomain {
-		e.plan.add("search", seen.SearchDomain, wanted.SearchDomain)
+	if d.SearchDomain != seen.SearchDomain {
+		p.add("search", seen.SearchDomain, d.SearchDomain)
 	}
-	if !slices.Equal(wanted.Servers, seen.Servers) {
-		e.plan.add("dns", strings.Join(seen.Servers, " "), strings.Join(wanted.Servers, " "))
+	if !slices.Equal(d.Servers, seen.Servers) {
+		p.add("dns", strings.Join(seen.Servers, " "), strings.Join(d.Servers, " "))
 	}
-	if wanted.SearchDomain != seen.SearchDomain || !slices.Equal(wanted.Servers, seen.Servers) {
-		e.plan.dns = &wanted
+	if d.SearchDomain != seen.SearchDomain || !slices.Equal(d.Servers, seen.Servers) {
+		p.dns = &d
 	}
 	return nil
 }
 
-func (e *external) compareTimeZone(ctx context.Context, p *v1alpha1.ProxmoxNodeParameters, name string) error {
-	if p.TimeZone == nil {
+func (p *plan) compareTimeZone(ctx context.Context, has Settings, wanted *v1alpha1.ProxmoxNodeParameters, name string) error {
+	if wanted.TimeZone == nil {
 		return nil
 	}
-	seen, err := e.client.NodeTimeZone(ctx, name)
+	seen, err := has.NodeTimeZone(ctx, name)
 	if err != nil {
 		return err
 	}
-	if seen != *p.TimeZone {
-		e.plan.zone = p.TimeZone
-		e.plan.add("timezone", seen, *p.TimeZone)
+	if seen != *wanted.TimeZone {
+		p.zone = wanted.TimeZone
+		p.add("timezone", seen, *wanted.TimeZone)
 	}
 	return nil
 }
@@ -152,6 +162,7 @@ func (p *plan) add(option, current, desired string) {
 
 // carryOut the plan. What was done before an error is found done the next time.
 func (e *external) carryOut(ctx context.Context, name string) error {
+	defer e.inventory.ChangedNode(name)
 	if err := e.client.SetNodeConfig(ctx, name, e.plan.config); err != nil {
 		return err
 	}

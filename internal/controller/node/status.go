@@ -118,16 +118,16 @@ func (e *external) lookAtCluster(ctx context.Context, s *sight) error {
 	return err
 }
 
-// lookInside asks the node itself.
+// lookInside is what the node says of itself.
 func (e *external) lookInside(ctx context.Context, s *sight) error {
 	var err error
-	if s.status, err = e.client.NodeStatus(ctx, s.node.Name); err != nil {
+	if s.status, err = e.inventory.NodeStatus(ctx, s.node.Name); err != nil {
 		return err
 	}
-	if s.bridges, err = e.inventory.Bridges(ctx, s.node.Name); err != nil {
+	if s.bridges, err = e.inventory.KnownBridges(ctx, s.node.Name); err != nil {
 		return err
 	}
-	s.mappings, err = e.inventory.PCIMappings(ctx)
+	s.mappings, err = e.inventory.KnownPCIMappings(ctx)
 	return err
 }
 
@@ -142,17 +142,26 @@ func (s *sight) observation(before v1alpha1.ProxmoxNodeObservation, d []v1alpha1
 		return o
 	}
 	o.Version, o.Kernel = s.status.Version, s.status.Kernel
-	o.UptimeSeconds = new(int64(s.status.Uptime / time.Second))
+	o.UptimeSeconds = new(int64(s.use().Uptime / time.Second))
 	o.Resources, o.Networks, o.PCIMappings = s.resources(), s.networks(), s.devices()
 	return o
 }
 
+// use of the node as the cluster lists it, which is newer than what the node said of
+// itself. A list has none before the node has told the cluster.
+func (s *sight) use() proxmox.NodeStatus {
+	n := s.node
+	if n.MaxMemory == 0 || n.MaxCPU == 0 {
+		return s.status
+	}
+	return proxmox.NodeStatus{CPU: n.CPU, CPUs: n.MaxCPU, Memory: n.Memory, MaxMemory: n.MaxMemory, Uptime: n.Uptime}
+}
+
 func (s *sight) resources() *v1alpha1.ProxmoxNodeResources {
+	use := s.use()
 	r := &v1alpha1.ProxmoxNodeResources{
-		CPU: v1alpha1.ResourceUse{
-			Total: int64(s.status.CPUs), Used: int64(math.Ceil(s.status.CPU * float64(s.status.CPUs))),
-		},
-		Memory: v1alpha1.ResourceUse{Total: s.status.MaxMemory, Used: s.status.Memory},
+		CPU:    v1alpha1.ResourceUse{Total: int64(use.CPUs), Used: int64(math.Ceil(use.CPU * float64(use.CPUs)))},
+		Memory: v1alpha1.ResourceUse{Total: use.MaxMemory, Used: use.Memory},
 	}
 	for _, st := range s.storages {
 		r.Storage.Total += st.MaxDisk

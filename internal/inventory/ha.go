@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// An haClient is the part of a Client that knows about high availability.
+type haClient interface {
+	HARules(ctx context.Context) (proxmox.HARules, error)
+	HAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
+	HAStatus(ctx context.Context) (proxmox.HAStatus, error)
+}
+
+// ha is what high availability is told, and does.
+type ha struct {
+	rules     reading[refusable[proxmox.HARules]]
+	resources reading[refusable[map[int]proxmox.HASettings]]
+	status    reading[refusable[proxmox.HAStatus]]
+}
+
+func newHA(client haClient) *ha {
+	return &ha{
+		rules:     reading[refusable[proxmox.HARules]]{read: refusing(client.HARules)},
+		resources: reading[refusable[map[int]proxmox.HASettings]]{read: refusing(client.HAResources)},
+		status:    reading[refusable[proxmox.HAStatus]]{read: refusing(client.HAStatus)},
+	}
+}
+
+// refusable is what was read, or why PVE does not permit that: asking again at each
+// look would not change it.
+type refusable[T any] struct {
+	value   T
+	refusal error
+}
+
+func refusing[T any](read func(context.Context) (T, error)) func(context.Context) (refusable[T], error) {
+	return func(ctx context.Context) (refusable[T], error) {
+		v, err := read(ctx)
+		if proxmox.IsAuthorization(err) {
+			return refusable[T]{refusal: err}, nil
+		}
+		return refusable[T]{value: v}, err
+	}
+}
+
+func (r refusable[T]) or(err error) (T, error) {
+	if err == nil {
+		err = r.refusal
+	}
+	return r.value, err
+}
+
+// HARules of the cluster, at most 20 seconds old: nothing tells that they have changed.
+// They must not be changed.
+func (c *Cluster) HARules(ctx context.Context) (proxmox.HARules, error) {
+	r, err := c.ha.rules.get(ctx, c.life, c.now, c.slow(slowAge))
+	return r.or(err)
+}
+
+// FreshHARules of the cluster, read after this call began.
+func (c *Cluster) FreshHARules(ctx context.Context) (proxmox.HARules, error) {
+	r, err := c.ha.rules.fresh(ctx, c.life, c.now)
+	return r.or(err)
+}
+
+// HAResources are what HA was told of VMs, by VMID: at most five minutes old, and read
+// after ChangedHA and after any sign that HA does something else than before. They
+// must not be changed.
+func (c *Cluster) HAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
+	r, err := c.ha.resources.get(ctx, c.life, c.now, c.slow(slowestAge))
+	if r.refusal != nil { // It may have been granted since.
+		r, err = c.ha.resources.get(ctx, c.life, c.now, c.slow(slowAge))
+	}
+	return r.or(err)
+}
+
+// FreshHAResources are what HA was told of VMs, read after this call began.
+func (c *Cluster) FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
+	r, err := c.ha.resources.fresh(ctx, c.life, c.now)
+	return r.or(err)
+}
+
+// HAStatus is what high availability does: at most a minute old, and read after any
+// sign that it does something else than before.
+func (c *Cluster) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
+	r, err := c.ha.status.get(ctx, c.life, c.now, c.slow(minuteAge))
+	return r.or(err)
+}
+
+// ChangedHA tells that we have told HA something.
+func (c *Cluster) ChangedHA() {
+	c.ha.resources.outdate()
+	c.ha.status.outdate()
+}
+
+// touched says whether HA manages one of the guests, as far as is known.
+func (h *ha) touched(all touches) bool {
+	h.resources.mu.Lock()
+	defer h.resources.mu.Unlock()
+	for vmid := range all {
+		if _, ok := h.resources.value.value[vmid]; ok {
+			return true
+		}
+	}
+	return false
+}

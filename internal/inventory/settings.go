@@ -1,0 +1,181 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A settingsClient is the part of a Client that knows what a cluster and its nodes are like
+// themselves.
+type settingsClient interface {
+	VNets(ctx context.Context) ([]proxmox.VNet, error)
+	ClusterOptions(ctx context.Context) (proxmox.Settings, error)
+	NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error)
+	NodeConfig(ctx context.Context, node string) (proxmox.Settings, error)
+	NodeDNS(ctx context.Context, node string) (proxmox.DNS, error)
+	NodeTimeZone(ctx context.Context, node string) (string, error)
+}
+
+// settings are what a cluster and its nodes are like themselves, which seldom changes.
+// All of it is at most five minutes old.
+type settings struct {
+	vnets   reading[[]proxmox.VNet]
+	options reading[proxmox.Settings]
+	status  *readings[string, proxmox.NodeStatus]
+	configs *readings[string, proxmox.Settings]
+	dns     *readings[string, proxmox.DNS]
+	zones   *readings[string, string]
+}
+
+func newSettings(client settingsClient) *settings {
+	return &settings{
+		vnets:   reading[[]proxmox.VNet]{read: client.VNets},
+		options: reading[proxmox.Settings]{read: client.ClusterOptions},
+		status:  newReadings(client.NodeStatus),
+		configs: newReadings(client.NodeConfig),
+		dns:     newReadings(client.NodeDNS),
+		zones:   newReadings(client.NodeTimeZone),
+	}
+}
+
+// VNets of SDN, at most five minutes old, and read after networks were reloaded as
+// far as that is seen.
+func (c *Cluster) VNets(ctx context.Context) ([]proxmox.VNet, error) {
+	return c.settings.vnets.get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// ClusterOptions are at most five minutes old, and read after ChangedOptions. They must
+// not be changed.
+func (c *Cluster) ClusterOptions(ctx context.Context) (proxmox.Settings, error) {
+	return c.settings.options.get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// ChangedOptions tells that we have changed the cluster's options.
+func (c *Cluster) ChangedOptions() { c.settings.options.outdate() }
+
+// NodeStatus is what a node says of itself, at most five minutes old, and read after
+// the node was away or started again.
+func (c *Cluster) NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error) {
+	return c.settings.status.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// NodeConfig of a node, at most five minutes old, and read after ChangedNode. It must
+// not be changed.
+func (c *Cluster) NodeConfig(ctx context.Context, node string) (proxmox.Settings, error) {
+	return c.settings.configs.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// NodeDNS of a node, at most five minutes old, and read after ChangedNode.
+func (c *Cluster) NodeDNS(ctx context.Context, node string) (proxmox.DNS, error) {
+	return c.settings.dns.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// NodeTimeZone of a node, at most five minutes old, and read after ChangedNode.
+func (c *Cluster) NodeTimeZone(ctx context.Context, node string) (string, error) {
+	return c.settings.zones.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+}
+
+// ChangedNode tells that we have changed the settings of a node.
+func (c *Cluster) ChangedNode(node string) {
+	c.settings.configs.of(node).outdate()
+	c.settings.dns.of(node).outdate()
+	c.settings.zones.of(node).outdate()
+}
+
+// states are what lists of resources tell of HA and of nodes: signs that more may have
+// changed there.
+type states struct {
+	ha      map[int]string // HA's of guests
+	nodes   map[string]string
+	uptimes map[string]time.Duration
+}
+
+func statesOf(r proxmox.Resources) *states {
+	s := &states{ha: map[int]string{}, nodes: map[string]string{}, uptimes: map[string]time.Duration{}}
+	for _, g := range r.Guests {
+		if g.HAState != "" {
+			s.ha[g.VMID] = g.HAState
+		}
+	}
+	for _, n := range r.Nodes {
+		s.nodes[n.Name], s.uptimes[n.Name] = n.Status, n.Uptime
+	}
+	return s
+}
+
+// survey a list for what may have changed that it does not tell.
+func (c *Cluster) survey(r proxmox.Resources) {
+	now := statesOf(r)
+	c.mu.Lock()
+	before := c.states
+	c.states = now
+	c.mu.Unlock()
+	if before == nil {
+		return
+	}
+	stay := maps.Equal(before.nodes, now.nodes)
+	if !stay {
+		c.around.status.outdate()
+		c.around.fingerprints.outdate()
+	}
+	if !stay || !maps.Equal(before.ha, now.ha) {
+		c.ChangedHA()
+	}
+	for name, status := range now.nodes {
+		if before.nodes[name] != status || now.uptimes[name] < before.uptimes[name] {
+			c.settings.status.of(name).outdate()
+		}
+	}
+}
+
+// A reloadFeed finds reloads of networks that are new in lists of tasks.
+type reloadFeed struct{ seen map[proxmox.UPID]bool }
+
+// The types of tasks that put changes of networks in force, on a node and of SDN on
+// all.
+const reloadNode, reloadAll = "srvreload", "reloadnetworkall"
+
+// take a list and return the reloads that have ended since the one before.
+func (f *reloadFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
+	seen := map[proxmox.UPID]bool{}
+	for _, t := range list {
+		if t.Running || t.Type != reloadNode && t.Type != reloadAll {
+			continue
+		}
+		seen[t.UPID] = true
+		if f.seen != nil && !f.seen[t.UPID] {
+			fresh = append(fresh, t)
+		}
+	}
+	f.seen = seen
+	return fresh
+}
+
+// reloaded outdates what is known of networks.
+func (c *Cluster) reloaded(tasks []proxmox.Task) {
+	for _, t := range tasks {
+		if t.Type == reloadAll {
+			c.settings.vnets.outdate()
+		}
+		c.around.bridges.forget(func(node string) bool { return t.Type == reloadAll || node == t.Node })
+	}
+}

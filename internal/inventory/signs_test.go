@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// seldom are readings of what seldom changes.
+func seldom() map[string]func(context.Context, *Cluster) error {
+	return map[string]func(context.Context, *Cluster) error{
+		"HAResources":    func(ctx context.Context, c *Cluster) error { _, err := c.HAResources(ctx); return err },
+		"HAStatus":       func(ctx context.Context, c *Cluster) error { _, err := c.HAStatus(ctx); return err },
+		"ClusterStatus":  func(ctx context.Context, c *Cluster) error { _, err := c.ClusterStatus(ctx); return err },
+		"Fingerprints":   func(ctx context.Context, c *Cluster) error { _, err := c.Fingerprints(ctx); return err },
+		"Bridges":        func(ctx context.Context, c *Cluster) error { _, err := c.KnownBridges(ctx, "pve1"); return err },
+		"PCIMappings":    func(ctx context.Context, c *Cluster) error { _, err := c.KnownPCIMappings(ctx); return err },
+		"VNets":          func(ctx context.Context, c *Cluster) error { _, err := c.VNets(ctx); return err },
+		"ClusterOptions": func(ctx context.Context, c *Cluster) error { _, err := c.ClusterOptions(ctx); return err },
+		"NodeStatus":     func(ctx context.Context, c *Cluster) error { _, err := c.NodeStatus(ctx, "pve1"); return err },
+		"NodeConfig":     func(ctx context.Context, c *Cluster) error { _, err := c.NodeConfig(ctx, "pve1"); return err },
+		"NodeDNS":        func(ctx context.Context, c *Cluster) error { _, err := c.NodeDNS(ctx, "pve1"); return err },
+		"NodeTimeZone":   func(ctx context.Context, c *Cluster) error { _, err := c.NodeTimeZone(ctx, "pve1"); return err },
+	}
+}
+
+// TestSigns has what seldom changes read again after a sign that it has.
+func TestSigns(t *testing.T) {
+	ended := func(kind, node, id string) func(*pve, *Cluster) {
+		return func(p *pve, _ *Cluster) {
+			p.set(func() {
+				p.tasks = []proxmox.Task{{UPID: upidOf("1", kind, id, "root@pam"), Type: kind, Node: node, ID: id, ExitStatus: "OK"}}
+			})
+		}
+	}
+	nodeIs := func(n proxmox.Node) func(*pve, *Cluster) {
+		return func(p *pve, _ *Cluster) { p.set(func() { p.nodes = []proxmox.Node{n} }) }
+	}
+	cases := map[string]struct {
+		reason string
+		sign   func(*pve, *Cluster)
+		again  []string
+	}{
+		"Nothing": {reason: "Without a sign all is as it was.", sign: func(*pve, *Cluster) {}},
+		"ToldHA":  {reason: "What we have told HA is read.", sign: func(_ *pve, c *Cluster) { c.ChangedHA() }, again: []string{"HAResources", "HAStatus"}},
+		"HAActs": {reason: "HA does something else with a guest.", sign: func(p *pve, _ *Cluster) {
+			p.set(func() { p.guests = []proxmox.Guest{{VMID: 100, HAState: "stopped"}} })
+		}, again: []string{"HAResources", "HAStatus"}},
+		"HAAsked":   {reason: "Somebody stops a guest of HA, which is told so.", sign: ended("hastop", "pve1", "100"), again: []string{"HAResources", "HAStatus"}},
+		"Other":     {reason: "What happens to other guests is no sign.", sign: ended("qmstop", "pve1", "101")},
+		"Offline":   {reason: "Without a node much is different.", sign: nodeIs(proxmox.Node{Name: "pve1", Status: "offline"}), again: []string{"HAResources", "HAStatus", "ClusterStatus", "Fingerprints", "NodeStatus"}},
+		"Rebooted":  {reason: "A node that was started again may be another release.", sign: nodeIs(proxmox.Node{Name: "pve1", Status: "online", Uptime: time.Second}), again: []string{"NodeStatus"}},
+		"Networks":  {reason: "Networks of the node were reloaded.", sign: ended("srvreload", "pve1", "networking"), again: []string{"Bridges"}},
+		"Elsewhere": {reason: "Those of another node do not matter.", sign: ended("srvreload", "pve2", "networking")},
+		"SDN":       {reason: "Those of all nodes were.", sign: ended("reloadnetworkall", "pve2", ""), again: []string{"Bridges", "VNets"}},
+		"Options":   {reason: "We have changed options of the cluster.", sign: func(_ *pve, c *Cluster) { c.ChangedOptions() }, again: []string{"ClusterOptions"}},
+		"Settings":  {reason: "We have changed settings of the node.", sign: func(_ *pve, c *Cluster) { c.ChangedNode("pve1") }, again: []string{"NodeConfig", "NodeDNS", "NodeTimeZone"}},
+		"OtherNode": {reason: "Those of another node do not matter.", sign: func(_ *pve, c *Cluster) { c.ChangedNode("pve2") }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pve{guests: []proxmox.Guest{{VMID: 100, HAState: "started"}}, nodes: []proxmox.Node{{Name: "pve1", Status: "online", Uptime: time.Hour}}}
+				c := New(p, WithMaxAge(time.Minute), WithFeedInterval(10*time.Second))
+				defer c.Close()
+				c.Watch(t.Context(), "a", 100, &witness{})
+				pass(time.Minute + time.Second)
+				again := map[string]bool{}
+				for _, read := range []bool{false, true} {
+					for name, get := range seldom() {
+						before := p.calls.Load()
+						if err := get(t.Context(), c); err != nil {
+							t.Errorf("%s(): %v", name, err)
+						}
+						again[name] = p.calls.Load() > before
+					}
+					if !read {
+						tc.sign(p, c)
+						pass(time.Minute)
+					}
+				}
+				for name, is := range again {
+					if want := slices.Contains(tc.again, name); is != want {
+						t.Errorf("%s\n%s(): want it read again %t, got %t", tc.reason, name, want, is)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestSeldom has what seldom changes read again some time without any sign.
+func TestSeldom(t *testing.T) {
+	for name, get := range seldom() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pve{}
+				c := New(p)
+				defer c.Close()
+				for i, wait := range []time.Duration{0, slowAge, slowestAge + time.Second} {
+					pass(wait)
+					want := []int64{1, 1, 2}[i]
+					if err := get(t.Context(), c); err != nil || p.calls.Load() != want {
+						t.Errorf("%s() after %s: want %d calls in all, got %d, %v", name, wait, want, p.calls.Load(), err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestRefused has PVE permit no look at HA: who asks is told, and PVE is not asked each time.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{err: &proxmox.Error{Status: http.StatusForbidden, Message: "Permission check failed (/, Sys.Audit)"}}
+		c := New(p)
+		defer c.Close()
+		for range 50 {
+			if _, err := c.HAResources(t.Context()); !proxmox.IsAuthorization(err) {
+				t.Fatalf("HAResources(): want a refusal, got %v", err)
+			}
+		}
+		if n := p.calls.Load(); n != 1 {
+			t.Errorf("want one call, got %d", n)
+		}
+		p.set(func() { p.err = nil })
+		pass(slowAge + time.Second)
+		if all, err := c.HAResources(t.Context()); err != nil || len(all) != 1 {
+			t.Errorf("What was granted is seen soon: got %v, %v", all, err)
+		}
+	})
+}
+
+// TestOutdated has something change while it is read: that read is not good enough for
+// who asks later.
+func TestOutdated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{gate: make(chan struct{})}
+		c := New(p)
+		defer c.Close()
+		for range 2 {
+			go func() { _, _ = c.HAResources(t.Context()) }()
+			synctest.Wait()
+			c.ChangedHA()
+		}
+		close(p.gate)
+		synctest.Wait()
+		if n := p.calls.Load(); n != 2 {
+			t.Errorf("want a call before and one after the change, got %d", n)
+		}
+		if _, err := c.HAResources(t.Context()); err != nil || p.calls.Load() != 3 {
+			t.Errorf("want a call after both changes, got %d in all, %v", p.calls.Load(), err)
+		}
+	})
+}
