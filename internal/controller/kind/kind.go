@@ -113,8 +113,9 @@ type Kind[T resource.Managed] struct {
 	Initializers []managed.Initializer
 
 	// PollInterval says when to look at a resource again, given the configured
-	// interval; zero means that interval. Up to a tenth is added or taken away
-	// from what it says. May be nil.
+	// interval, or a longer one if there are so many resources that looking at
+	// them would take more than half of all reconciles; zero means that interval.
+	// Up to a tenth is added or taken away from what it says. May be nil.
 	PollInterval managed.PollIntervalHook
 
 	// Wake has objects to reconcile at once, whatever changed on them, and with
@@ -133,6 +134,11 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 	if err := recordState(mgr, o, k.Identity); err != nil {
 		return err
 	}
+	all, err := newCrowd(mgr.GetCache(), o, k.Object)
+	if err != nil {
+		return err
+	}
+	k.PollInterval = all.unhurried(jittered(k.PollInterval, random))
 	name := k.ControllerName()
 	r := managed.NewReconciler(quiet{mgr}, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
 	b := ctrl.NewControllerManagedBy(mgr).
@@ -165,7 +171,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 		managed.WithInitializers(counting(k.Initializers, c)...),
 		managed.WithDeterministicExternalName(true),
 		managed.WithPollInterval(o.PollInterval),
-		managed.WithPollIntervalHook(jittered(k.PollInterval, random)),
+		managed.WithPollIntervalHook(k.PollInterval),
 		managed.WithMinPollInterval(minPollInterval),
 		managed.WithTimeout(timeout),
 		managed.WithCreationGracePeriod(creationGracePeriod),

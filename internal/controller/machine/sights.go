@@ -32,6 +32,10 @@ const (
 	// that it has changed.
 	DefaultSafetyInterval = 30 * time.Minute
 
+	// spreadAfter is how long a VM that was read for the first time is not read again
+	// for safety's sake.
+	spreadAfter = time.Minute
+
 	// checkWithin is how soon a VM is read of which it is only known what it must be
 	// like after what we did.
 	checkWithin = 5 * time.Minute
@@ -158,12 +162,13 @@ func (s *sights) keep(m Machine, v *vm, g glance) {
 }
 
 // next is when a VM is read again come what may. After a restart all are read about
-// at once: the next time they are not.
+// at once: the next time they are spread evenly, as many a minute as ever after.
 func (s *sights) next(first bool) time.Time {
+	jitter := s.safety / 5
 	if first {
-		return s.now().Add(s.safety/10 + rand.N(s.safety+1)) //nolint:gosec // Jitter needs no secrecy.
+		return s.now().Add(min(s.safety/10, spreadAfter) + rand.N(s.safety+jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 	}
-	return s.now().Add(s.safety + rand.N(s.safety/5+1)) //nolint:gosec // Jitter needs no secrecy.
+	return s.now().Add(s.safety + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 }
 
 // recall the VM of a Machine, or nil if it has to be looked at. While a task of ours

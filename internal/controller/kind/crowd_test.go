@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+)
+
+func TestUnhurried(t *testing.T) {
+	hundred := ratelimiter.NewGlobal(100)
+	cases := map[string]struct {
+		reason  string
+		limiter ratelimiter.RateLimiter
+		size    int64
+		asked   string
+		want    time.Duration
+	}{
+		"Alone":     {reason: "A few are looked at as often as configured.", limiter: hundred, size: 1, want: 30 * time.Second},
+		"Enough":    {reason: "So are as many as half of all reconciles are enough for.", limiter: hundred, size: 1500, want: 30 * time.Second},
+		"Thousands": {reason: "More are looked at less often.", limiter: hundred, size: 10_000, want: 200 * time.Second},
+		"Asked":     {reason: "But those that ask for an interval.", limiter: hundred, size: 10_000, asked: "1m", want: 30 * time.Second},
+		"Nonsense":  {reason: "What cannot be read asks for nothing.", limiter: hundred, size: 10_000, asked: "soon", want: 200 * time.Second},
+		"Unlimited": {reason: "Nothing has to be shared without a limit.", size: 10_000, want: 30 * time.Second},
+		"Unknown":   {reason: "Nor by a limiter that does not tell.", limiter: &workqueue.TypedMaxOfRateLimiter[string]{}, size: 10_000, want: 30 * time.Second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &crowd{perSecond: perSecond(tc.limiter)}
+			c.size.Store(tc.size)
+			m := &cluster.Machine{}
+			m.SetAnnotations(map[string]string{"crossplane.io/poll-interval": tc.asked})
+			same := func(_ resource.Managed, d time.Duration) time.Duration { return d }
+			if got := c.unhurried(same)(m, 30*time.Second); got != tc.want {
+				t.Errorf("\n%s\nunhurried(): want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestCrowd(t *testing.T) {
+	informers := &informertest.FakeInformers{Scheme: scheme(t)}
+	selector := labels.SelectorFromSet(labels.Set{"shard": "a"})
+	c, err := newCrowd(informers, Options{Share: Share{Selector: selector}}, &cluster.Machine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	informer, err := informers.FakeInformerFor(t.Context(), &cluster.Machine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, others := &cluster.Machine{}, &cluster.Machine{}
+	ours.SetLabels(map[string]string{"shard": "a"})
+	for _, step := range []struct {
+		what string
+		do   func(*controllertest.FakeInformer)
+		want int64
+	}{
+		{what: "one of ours came", do: func(i *controllertest.FakeInformer) { i.Add(ours) }, want: 1},
+		{what: "one of others' came", do: func(i *controllertest.FakeInformer) { i.Add(others) }, want: 1},
+		{what: "it became ours", do: func(i *controllertest.FakeInformer) { i.Update(others, ours) }, want: 2},
+		{what: "ours changed", do: func(i *controllertest.FakeInformer) { i.Update(ours, ours) }, want: 2},
+		{what: "ours became theirs", do: func(i *controllertest.FakeInformer) { i.Update(ours, others) }, want: 1},
+		{what: "theirs went", do: func(i *controllertest.FakeInformer) { i.Delete(others) }, want: 1},
+		{what: "ours went", do: func(i *controllertest.FakeInformer) { i.Delete(ours) }, want: 0},
+	} {
+		step.do(informer)
+		if got := c.size.Load(); got != step.want {
+			t.Errorf("%s: want %d, got %d", step.what, step.want, got)
+		}
+	}
+}
