@@ -22,6 +22,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
 func TestParseUsage(t *testing.T) {
@@ -88,18 +90,55 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-func TestLooks(t *testing.T) {
-	name := "proxmox_operator_reconciliation_duration_seconds"
-	for line, want := range map[string]float64{
-		name + `_count{controller="managed/machine.proxmox.m.vitistack.io"} 42`:    42,
-		name + `_count{controller="managed/proxmoxnode.proxmox.vitistack.io"} 42`:  0,
-		name + `_sum{controller="managed/machine.proxmox.m.vitistack.io"} 42`:      0,
-		`other_count{controller="managed/machine.proxmox.m.vitistack.io"} 42`:      0,
-		name + `_count{controller="managed/machine.proxmox.vitistack.io"} 1.2e+03`: 1200,
-	} {
-		if got := looks(line); got != want {
-			t.Errorf("%s: want %v, got %v", line, want, got)
-		}
+func TestBusiest(t *testing.T) {
+	at := func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
+	j := &journal{rows: []request{
+		{Time: at(0), Template: "/nodes/{node}/qemu/{vmid}/pending"},
+		{Time: at(1900), Template: "/nodes/{node}/qemu/{vmid}/status/current"},
+		{Time: at(1500), Template: "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces"},
+		{Time: at(2400), Template: "/nodes/{node}/qemu/{vmid}/pending"},
+		{Time: at(2500), Template: "/cluster/tasks"},
+	}}
+	if got := j.busiest(anything); got != 3 {
+		t.Errorf("want the three between 1.5 s and 2.5 s, got %d", got)
+	}
+	if got := j.busiest(toWorkers); got != 2 {
+		t.Errorf("want the agent and the status, got %d", got)
+	}
+	if got := (&journal{}).busiest(anything); got != 0 {
+		t.Errorf("want none of none, got %d", got)
+	}
+}
+
+func TestForOne(t *testing.T) {
+	cases := map[string]struct {
+		reason       string
+		method, path string
+		want         bool
+	}{
+		"Own":      {reason: "What is about a VM is for it.", method: "GET", path: "/nodes/pve1/qemu/10000/pending", want: true},
+		"VM":       {reason: "Also at the path of the VM itself.", method: "DELETE", path: "/nodes/pve1/qemu/10000", want: true},
+		"Clone":    {reason: "A clone is made for one.", method: "POST", path: "/nodes/pve1/qemu/9000/clone", want: true},
+		"Template": {reason: "The template is read for all.", method: "GET", path: "/nodes/pve1/qemu/9000/config"},
+		"Shared":   {reason: "As the cluster is.", method: "GET", path: "/cluster/resources"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := forOne(request{Method: tc.method, Path: tc.path}); got != tc.want {
+				t.Errorf("\n%s\nforOne(): want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestSilent(t *testing.T) {
+	f := &fleet{seen: map[string]sighting{
+		"told":    {Machine: machine.Machine{Phase: "Running", IP: "192.0.2.10"}},
+		"silent":  {Machine: machine.Machine{Phase: "Running"}},
+		"stopped": {Machine: machine.Machine{Phase: "Stopped"}},
+	}}
+	if got := f.silent(); got != 1 {
+		t.Errorf("want the one that runs without an address, got %d", got)
 	}
 }
 
@@ -146,10 +185,10 @@ func TestPlan(t *testing.T) {
 func TestFind(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	log := []request{
-		{Number: 1, Time: at(1), Method: "PUT", Path: "/nodes/n/qemu/100/config"},
-		{Number: 2, Time: at(20), Method: "GET", Path: "/nodes/n/qemu/100/config"},
-		{Number: 3, Time: at(21), Method: "PUT", Path: "/nodes/n/qemu/101/config"},
-		{Number: 4, Time: at(25), Method: "PUT", Path: "/nodes/n/qemu/100/config"},
+		{Number: 1, Time: at(1), Method: "PUT", Path: "/nodes/n/qemu/100/config", Status: 200},
+		{Number: 2, Time: at(20), Method: "GET", Path: "/nodes/n/qemu/100/config", Status: 200},
+		{Number: 3, Time: at(21), Method: "PUT", Path: "/nodes/n/qemu/101/config", Status: 200},
+		{Number: 4, Time: at(25), Method: "PUT", Path: "/nodes/n/qemu/100/config", Status: 200},
 	}
 	taken := map[int]bool{}
 	first := &incident{change: change{answer: writes("/config")}, vmid: "100", done: at(10)}

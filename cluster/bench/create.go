@@ -51,8 +51,10 @@ func (b *bench) create(ctx context.Context) (err error) {
 		floor.row("floor", b.Create), own.row("provider", b.Create),
 	}}
 	t.rows[2][2] = fmt.Sprintf("≤ %s (1.3 × floor)", round(floor.took*13/10))
-	b.add(t)
+	calls := own.endpoints(b.Create)
+	b.add(t, calls)
 	b.show(t)
+	b.show(calls)
 	return nil
 }
 
@@ -60,17 +62,39 @@ func (b *bench) create(ctx context.Context) (err error) {
 type birth struct {
 	took time.Duration
 	// each is how long every one took.
-	each  []time.Duration
-	calls counts
+	each []time.Duration
+	// calls that were made meanwhile.
+	calls *journal
 }
 
 func (r birth) row(name string, n int) []string {
+	agents := r.calls.count(toAgent)
 	return []string{
 		name, round(r.took).String(), "", number(float64(n) / r.took.Minutes()),
 		round(percentile(r.each, 50)).String(), round(percentile(r.each, 99)).String(),
-		number(float64(r.calls.total()-r.calls.polls()-r.calls.agents()) / float64(n)), number(float64(r.calls.agents()) / float64(n)),
-		number(float64(r.calls.total()) / float64(n)),
+		number(float64(r.calls.count(forOne)-agents) / float64(n)), number(float64(agents) / float64(n)),
+		number(float64(len(r.calls.rows)) / float64(n)),
 	}
+}
+
+// endpoints counts the calls by what they are, and for whom.
+func (r birth) endpoints(n int) table {
+	one, all := counts{}, counts{}
+	for _, c := range r.calls.rows {
+		if forOne(c) {
+			one[c.Method+" "+c.Template]++
+		} else {
+			all[c.Method+" "+c.Template]++
+		}
+	}
+	t := table{name: "create-endpoints", rows: [][]string{{"call", "for each Machine", "for all"}}}
+	for _, k := range one.names() {
+		t.rows = append(t.rows, []string{"`" + k + "`", number(float64(one[k]) / float64(n)), ""})
+	}
+	for _, k := range all.names() {
+		t.rows = append(t.rows, []string{"`" + k + "`", "", itoa(all[k])})
+	}
+	return t
 }
 
 // createMachines creates Machines with the provider running and waits until all are ready.
@@ -82,7 +106,8 @@ func (b *bench) createMachines(ctx context.Context, w *world) (birth, error) {
 	if err := w.wait(ctx, 5*time.Second); err != nil {
 		return birth{}, err
 	}
-	if err := w.own.forget(ctx); err != nil {
+	calls, err := w.own.journal(ctx, w.own.token.id)
+	if err != nil {
 		return birth{}, err
 	}
 	w.Console.Stepf("provider: %d Machines", b.Create)
@@ -96,15 +121,14 @@ func (b *bench) createMachines(ctx context.Context, w *world) (birth, error) {
 		return birth{}, err
 	}
 	stop()
-	r := birth{}
+	r := birth{calls: calls}
 	for name, at := range sent {
 		complete := w.fleet.get(name).complete
 		r.each = append(r.each, complete.Sub(at))
 		r.took = max(r.took, complete.Sub(begin))
 	}
 	w.Console.Stepf("provider: %s", round(r.took))
-	r.calls, err = w.own.counted(ctx, w.own.token.id)
-	return r, err
+	return r, calls.follow(ctx)
 }
 
 // percentile is the duration that so many in a hundred do not exceed; 0 of none.

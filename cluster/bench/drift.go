@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +29,9 @@ import (
 
 // between is the time between two changes.
 const between = 250 * time.Millisecond
+
+// calm is how long nothing happens before the first change.
+const calm = 20 * time.Second
 
 // others is the node that VMs are moved to by hand.
 const others = "pve3"
@@ -92,7 +94,7 @@ func (b *bench) drift(ctx context.Context) (err error) {
 	if err := w.populate(ctx, c); err != nil {
 		return err
 	}
-	if err := w.wait(ctx, settle); err != nil {
+	if err := w.wait(ctx, calm); err != nil {
 		return err
 	}
 	incidents := plan(c, b.Changes)
@@ -100,10 +102,14 @@ func (b *bench) drift(ctx context.Context) (err error) {
 	if err := w.own.forget(ctx); err != nil {
 		return err
 	}
+	j, err := w.own.journal(ctx, w.own.token.id)
+	if err != nil {
+		return err
+	}
 	if err := w.disturb(ctx, incidents); err != nil {
 		return err
 	}
-	left := func() int { return w.unnoticed(ctx, incidents) }
+	left := func() int { return w.unnoticed(ctx, j, incidents) }
 	if err := w.until(ctx, "noticing", left); err != nil {
 		return err
 	}
@@ -191,15 +197,14 @@ func (i *incident) await(ctx context.Context, p *pve, upid string) error {
 }
 
 // unnoticed counts the changes that the provider has not answered yet.
-func (w *world) unnoticed(ctx context.Context, incidents []*incident) int {
-	var log []request
-	if all, _, err := w.own.requests(ctx, 0); err == nil {
-		log = slices.DeleteFunc(all, func(r request) bool { return r.User != w.own.token.id || r.Status != 200 })
+func (w *world) unnoticed(ctx context.Context, j *journal, incidents []*incident) int {
+	if err := j.follow(ctx); err != nil {
+		return len(incidents)
 	}
 	left := 0
 	taken := map[int]bool{}
 	for _, i := range incidents {
-		i.find(w, log, taken)
+		i.find(w, j.rows, taken)
 		if i.noticed.IsZero() {
 			left++
 		}
@@ -218,7 +223,7 @@ func (i *incident) find(w *world, log []request, taken map[int]bool) {
 	i.noticed = time.Time{}
 	for _, r := range log {
 		// A change may be seen before its task has ended.
-		if !taken[r.Number] && i.answer(r, i.vmid) && r.Time.After(i.done.Add(-time.Second)) {
+		if !taken[r.Number] && r.Status == http.StatusOK && i.answer(r, i.vmid) && r.Time.After(i.done.Add(-time.Second)) {
 			taken[r.Number], i.noticed = true, r.Time
 			return
 		}

@@ -107,6 +107,19 @@ func (f *fleet) incomplete(of int) int {
 	return of
 }
 
+// silent counts the Machines that run and have told no address.
+func (f *fleet) silent() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for _, s := range f.seen {
+		if s.Phase == "Running" && s.IP == "" {
+			n++
+		}
+	}
+	return n
+}
+
 // left counts the Machines.
 func (f *fleet) left() int {
 	f.mu.Lock()

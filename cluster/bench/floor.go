@@ -46,7 +46,8 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 		rate = defaultRate
 	}
 	p.limit = flowcontrol.NewTokenBucketRateLimiter(float32(rate), rate)
-	if err := p.forget(ctx); err != nil {
+	calls, err := p.journal(ctx, p.token.id)
+	if err != nil {
 		return birth{}, err
 	}
 	f := &follower{pve: &p, waiting: map[string]chan string{}, clones: make(chan struct{}, clonesAtOnce)}
@@ -56,7 +57,7 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 
 	begin := time.Now()
 	each := make([]time.Duration, n)
-	err := parallel(ctx, n, n, func(ctx context.Context, i int) error {
+	err = parallel(ctx, n, n, func(ctx context.Context, i int) error {
 		err := f.make(ctx, floorID+i)
 		each[i] = time.Since(begin)
 		return err
@@ -64,9 +65,8 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 	if err != nil {
 		return birth{}, err
 	}
-	r := birth{took: time.Since(begin), each: each}
-	r.calls, err = p.counted(ctx, p.token.id)
-	return r, err
+	r := birth{took: time.Since(begin), each: each, calls: calls}
+	return r, calls.follow(ctx)
 }
 
 // A follower waits for tasks by one poll for all.

@@ -38,14 +38,14 @@ import (
 
 // options of a run.
 type options struct {
-	Scenarios []string      `default:"steady,startup,drift,create" enum:"steady,startup,drift,create,peers" env:"BENCH" help:"What is measured: steady, startup, drift, create, peers."`
+	Scenarios []string      `default:"create,drift,steady,startup,peers" enum:"steady,startup,drift,create,peers" env:"BENCH" help:"What is measured: create, drift, steady, startup, peers."`
 	Machines  []int         `default:"100,1000,5000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
 	Create    int           `default:"200" env:"BENCH_CREATE" help:"How many Machines are created at once."`
 	Drift     int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
 	Changes   int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
 	Window    time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two looks."`
-	Peers     []string      `env:"BENCH_PEER" help:"Other clients: NAME=COMMAND, separated by lines." placeholder:"NAME=COMMAND" sep:"\n"`
-	PeerCount int           `default:"10" env:"BENCH_PEER_MACHINES" help:"How many machines the clients create that are compared."`
+	Peers     []string      `env:"BENCH_PEER" help:"Other clients: NAME=COMMAND, separated by lines. Default: the scripts in hack/." placeholder:"NAME=COMMAND" sep:"\n"`
+	PeerCount int           `default:"20" env:"BENCH_PEER_MACHINES" help:"How many machines the clients create that are compared."`
 	Output    string        `default:"docs/performance.md" env:"BENCH_OUTPUT" help:"Document whose tables are replaced." placeholder:"FILE"`
 	Profile   string        `env:"BENCH_PROFILE" help:"Folder for profiles of the provider, taken in steady state." placeholder:"FOLDER"`
 }
@@ -99,7 +99,7 @@ func (b *bench) plan() []func(context.Context) error {
 	if b.wants("steady") || b.wants("startup") {
 		out = append(out, b.scale)
 	}
-	if b.wants("peers") || len(b.Peers) > 0 {
+	if b.wants("peers") {
 		out = append(out, b.compare)
 	}
 	return out

@@ -40,7 +40,7 @@ func (b *bench) compare(ctx context.Context) error {
 		"client", "create: calls each", "time for all", "nothing changed: calls each", "time for all", "destroy: calls each", "time for all",
 	}}}
 	errs := []error{b.compareOwn(ctx, &t)}
-	for _, p := range b.Peers {
+	for _, p := range b.peers() {
 		if strings.TrimSpace(p) == "" {
 			continue
 		}
@@ -55,6 +55,20 @@ func (b *bench) compare(ctx context.Context) error {
 	b.add(t)
 	b.show(t)
 	return errors.Join(errs...)
+}
+
+// peers to compare with: what was asked for, or what the repository has scripts for and can run here.
+func (b *bench) peers() []string {
+	if len(b.Peers) > 0 {
+		return b.Peers
+	}
+	out := []string{"plain script=$BENCH_REPOSITORY/hack/bench-peer"}
+	for _, program := range []string{"tofu", "terraform"} {
+		if _, err := exec.LookPath(program); err == nil {
+			return append(out, program+" with bpg's provider=$BENCH_REPOSITORY/hack/bench-peer-terraform")
+		}
+	}
+	return out
 }
 
 // A lap is what a phase took.

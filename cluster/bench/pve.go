@@ -17,15 +17,18 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,20 +163,9 @@ func (c counts) minus(before counts) counts {
 	return out
 }
 
-// polls counts the requests that read what all Machines share.
-func (c counts) polls() int {
-	return c["GET /cluster/tasks"] + c["GET /cluster/resources"] + c["GET /cluster/log"]
-}
-
-// agents counts the requests that PVE passes on to guest agents.
-func (c counts) agents() int {
-	n := 0
-	for k, requests := range c {
-		if strings.Contains(k, "/agent/") {
-			n += requests
-		}
-	}
-	return n
+// names of what was counted, the most frequent first.
+func (c counts) names() []string {
+	return slices.SortedFunc(maps.Keys(c), func(a, b string) int { return cmp.Or(c[b]-c[a], strings.Compare(a, b)) })
 }
 
 // A request as the simulator logs it.

@@ -20,22 +20,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 )
 
-// manyMachines is the number from which the configuration allows more requests per second than it does by default: to
-// look at all of them once would take many minutes otherwise.
-const manyMachines = 5000
+// boundMachines is the number of Machines for which there are bounds of processor and memory.
+const boundMachines = 5000
 
-// manyRate is how many that are. The provider may do more reconciles then, per second and at once: 10,000 Machines that are looked at
-// once a minute are more than its default of 100.
-const (
-	manyRate       = 500
-	manyReconciles = 250
-	manyAtOnce     = 20
-)
+// While VMs are adopted, which is not measured, the provider may do more than by default: 10,000 of them would take a quarter of an hour.
+const adoptingRate = 1000
+
+func adopting() []string {
+	return []string{"MAX_RECONCILE_RATE=1000", "MAX_CONCURRENT_RECONCILES=20", "RECONCILE_INTERVAL=15s"}
+}
 
 // Bounds of a steady state.
 var callBounds = map[int]string{1000: "≤ 80", 10_000: "≤ 400"} //nolint:gochecknoglobals // A table.
@@ -43,8 +39,11 @@ var callBounds = map[int]string{1000: "≤ 80", 10_000: "≤ 400"} //nolint:goch
 // chartMemory is what the provider makes of the chart's limit of memory, 256 MiB, in a container.
 const chartMemory = "230MiB"
 
-// settle is how long after the last Machine was ready the watch of the steady state begins.
-const settle = 20 * time.Second
+// settle is how long after its start the provider is in a steady state: a minute after a VM was read for the first time it may be read
+// again for safety's sake, when its Machine is looked at the next time.
+func settle(n int) time.Duration {
+	return time.Minute + max(interval, time.Duration(n)*time.Second/50)*11/10
+}
 
 // scale measures the steady state and a start for each number of Machines.
 func (b *bench) scale(ctx context.Context) error {
@@ -53,7 +52,7 @@ func (b *bench) scale(ctx context.Context) error {
 	}}}
 	by := table{name: "steady-endpoints", rows: [][]string{{"Machines", "call", "per minute"}}}
 	start := table{name: "startup", rows: [][]string{{
-		"Machines", "calls", "calls/Machine", "most in a second", "until all were looked at", "limit of calls/s",
+		"Machines", "calls", "calls/Machine", "most in a second", "of these to workers", "until all were looked at", "limit of calls/s",
 	}}}
 	var errs []error
 	for _, n := range b.Machines {
@@ -68,12 +67,7 @@ func (b *bench) scale(ctx context.Context) error {
 // at measures with so many Machines.
 func (b *bench) at(ctx context.Context, n int, steady, by, start *table) (err error) {
 	c := newCluster(n)
-	if n >= manyMachines {
-		c.rate, c.settings = manyRate, []string{"MAX_RECONCILE_RATE=" + itoa(manyReconciles), "MAX_CONCURRENT_RECONCILES=" + itoa(manyAtOnce)}
-	}
-	if n <= manyMachines {
-		c.settings = append(c.settings, "GOMEMLIMIT="+chartMemory)
-	}
+	c.rate, c.settings = adoptingRate, adopting()
 	w, ctx, err := b.open(ctx, c)
 	if err != nil {
 		return err
@@ -82,18 +76,32 @@ func (b *bench) at(ctx context.Context, n int, steady, by, start *table) (err er
 	if err := w.populate(ctx, c); err != nil {
 		return err
 	}
-	if b.wants("steady") {
-		if err := b.steady(ctx, w, n, steady, by); err != nil {
-			return err
-		}
+	if err := w.reconfigure(ctx, 0, memoryOf(n)); err != nil {
+		return err
+	}
+	row, err := b.startup(ctx, w, n)
+	if err != nil {
+		return err
 	}
 	if b.wants("startup") {
-		return b.startup(ctx, w, c, start)
+		start.rows = append(start.rows, row)
+		b.show(*start)
+	}
+	if b.wants("steady") {
+		return b.steady(ctx, w, n, steady, by)
 	}
 	return nil
 }
 
-// populate creates a Machine for each VM and starts the provider, which adopts them.
+// memoryOf the provider, as the garbage collector has it in a container with the chart's limit, for as many Machines as that is meant for.
+func memoryOf(n int) []string {
+	if n > boundMachines {
+		return nil
+	}
+	return []string{"GOMEMLIMIT=" + chartMemory}
+}
+
+// populate creates a Machine for each VM and starts the provider, which adopts them and asks their guests for addresses.
 func (w *world) populate(ctx context.Context, c cluster) error {
 	begin := time.Now()
 	if _, err := w.fleet.apply(ctx, adopted(c)); err != nil {
@@ -104,7 +112,8 @@ func (w *world) populate(ctx context.Context, c cluster) error {
 	if err := w.startProvider(ctx); err != nil {
 		return err
 	}
-	if err := w.until(ctx, "adopting", func() int { return w.fleet.incomplete(c.machines) }); err != nil {
+	left := func() int { return w.fleet.incomplete(c.machines) + w.fleet.silent() }
+	if err := w.until(ctx, "adopting", left); err != nil {
 		return err
 	}
 	calls, err := w.own.counted(ctx, w.own.token.id)
@@ -114,10 +123,10 @@ func (w *world) populate(ctx context.Context, c cluster) error {
 
 // steady watches while nothing happens.
 func (b *bench) steady(ctx context.Context, w *world, n int, steady, by *table) error {
-	if err := w.wait(ctx, settle); err != nil {
+	w.Console.Stepf("%d Machines: watching for %s, in %s", n, b.Window, round(settle(n)))
+	if err := w.wait(ctx, settle(n)); err != nil {
 		return err
 	}
-	w.Console.Stepf("%d Machines: watching for %s", n, b.Window)
 	calls, before, after, err := w.watch(ctx, b.Window, b.profiler(w, n))
 	if err != nil {
 		return err
@@ -129,11 +138,11 @@ func (b *bench) steady(ctx context.Context, w *world, n int, steady, by *table) 
 		itoa(n), number(perMinute), callBounds[n], number(perMinute / float64(n)), number(perMinute / 60),
 		fmt.Sprintf("%.0f m", cpu), "", megabytes(after.resident), megabytes(after.peak), "",
 	}
-	if n == manyMachines {
+	if n == boundMachines {
 		row[6], row[9] = "≤ 200 m", "≤ 256 MiB"
 	}
 	steady.rows = append(steady.rows, row)
-	for _, k := range slices.SortedFunc(maps.Keys(calls), func(x, y string) int { return calls[y] - calls[x] }) {
+	for _, k := range calls.names() {
 		by.rows = append(by.rows, []string{itoa(n), "`" + k + "`", number(float64(calls[k]) / minutes)})
 	}
 	b.show(*steady)

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,12 +47,9 @@ type world struct {
 	own      *pve
 	spec     process.Spec
 	provider *process.Process
-	metrics  string
 	pprof    string
 	fleet    *fleet
 	rate     int
-	// settings are environment variables of the provider.
-	settings []string
 }
 
 // open starts everything but the provider.
@@ -62,12 +58,14 @@ func (b *bench) open(ctx context.Context, c cluster) (*world, context.Context, e
 	if err != nil {
 		return nil, ctx, err
 	}
-	w := &world{rate: c.rate, settings: c.settings}
+	w := &world{rate: c.rate}
 	w.Session, ctx = session.New(ctx, b.repo, dir, os.Stdout)
 	w.Console = b.console
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return w.startSimulator(ctx, c) },
-		func(ctx context.Context) error { return w.StartControlPlane(ctx) }, w.InstallCRDs, w.connect, w.prepare,
+		func(ctx context.Context) error { return w.StartControlPlane(ctx) }, w.InstallCRDs, w.connect,
+		func(context.Context) error { w.OnClose("provider", w.stopProvider); return w.prepare(c.settings) },
+		func(ctx context.Context) (err error) { w.fleet, err = follow(ctx, w.Kube.Config()); return err },
 	} {
 		if err := step(ctx); err != nil {
 			return nil, ctx, errors.Join(err, w.Close())
@@ -121,8 +119,8 @@ func (w *world) connect(ctx context.Context) error {
 	return w.Kube.ApplyAll(ctx, objs)
 }
 
-// prepare says how the provider is started, and follows Machines.
-func (w *world) prepare(ctx context.Context) error {
+// prepare says how the provider is started: with these environment variables beside those that everybody has.
+func (w *world) prepare(settings []string) error {
 	path, err := w.Repo.Binary("provider")
 	if err != nil {
 		return err
@@ -130,25 +128,27 @@ func (w *world) prepare(ctx context.Context) error {
 	if w.pprof, err = process.FreeAddress(); err != nil {
 		return err
 	}
-	env := append(os.Environ(), append(w.settings, "RECONCILE_INTERVAL="+interval.String(), "PPROF_BIND_ADDRESS="+w.pprof)...)
-	if w.spec, err = provider.Spec(path, w.Kubeconfig, env); err != nil {
+	env := append(os.Environ(), "RECONCILE_INTERVAL="+interval.String(), "PPROF_BIND_ADDRESS="+w.pprof)
+	if w.spec, err = provider.Spec(path, w.Kubeconfig, append(env, settings...)); err != nil {
 		return err
 	}
 	w.spec.Log = filepath.Join(w.Dir, w.spec.Name+".log")
-	for _, v := range w.spec.Env {
-		if address, ok := strings.CutPrefix(v, "METRICS_BIND_ADDRESS="); ok {
-			w.metrics = address
-		}
-	}
-	w.OnClose(w.spec.Name, w.stopProvider)
-	w.fleet, err = follow(ctx, w.Kube.Config())
-	return err
+	return nil
 }
 
 func (w *world) startProvider(ctx context.Context) error {
 	var err error
 	w.provider, err = process.Start(ctx, w.spec)
 	return err
+}
+
+// reconfigure has the provider start anew, when it is started the next time, with other settings and another limit of requests.
+func (w *world) reconfigure(ctx context.Context, rate int, settings []string) error {
+	if err := w.provider.Stop(); err != nil {
+		return err
+	}
+	w.rate = rate
+	return errors.Join(w.connect(ctx), w.prepare(settings))
 }
 
 func (w *world) stopProvider() error {
@@ -164,7 +164,7 @@ const patience = 6 * time.Minute
 // until waits until nothing is left, for as long as something becomes less; left says what there is.
 func (w *world) until(ctx context.Context, what string, left func() int) error {
 	before, progress, shown := left(), time.Now(), time.Now()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		n := left()
