@@ -18,7 +18,6 @@ package simulator
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -139,7 +138,7 @@ func (o *op) destroy(d *destruction) {
 			o.st.leaveRules(haID(d.vmid))
 			o.logf("NOTE: removed VM %d from HA resource configuration.", d.vmid)
 		}
-		maps.DeleteFunc(o.st.Replications, func(id string, _ map[string]string) bool { return replicated(id) == vmidText(d.vmid) })
+		o.st.forgetReplications(d.vmid)
 	}
 	delete(o.st.Guests, d.vmid)
 }

@@ -129,8 +129,8 @@ func (c *call) migrateGuest() (any, error) {
 	if err == nil {
 		err = g.lock()
 	}
-	if err == nil && g.Power != Stopped && !m.online {
-		err = die("can't migrate running VM without --online")
+	if err == nil && g.Power != Stopped {
+		err = c.liveMigratable(m)
 	}
 	if err == nil {
 		m.storages, err = c.targetStorages(g, m.target)
@@ -144,6 +144,17 @@ func (c *call) migrateGuest() (any, error) {
 	return c.spawnFor(m.vmid, "qmigrate", func(w *worker) error {
 		return w.locked(m.vmid, exclusive, configLockWait, func() error { return w.migrate(m) })
 	})
+}
+
+// liveMigratable fails for a guest that runs and cannot be moved so.
+func (c *call) liveMigratable(m *migration) error {
+	switch {
+	case !m.online:
+		return die("can't migrate running VM without --online")
+	case !c.flag("force") && c.state.replicates(m.vmid) != nil && c.state.jobTo(m.vmid, m.target) == "":
+		return die("Cannot live-migrate replicated VM to node '%s' - not a replication target. Use 'force' to override.", m.target)
+	}
+	return nil
 }
 
 // targetStorages reads where disks are to go, and checks that they can.
@@ -245,14 +256,25 @@ func (o *op) arrive(m *migration, wait error) error {
 	if wait != nil {
 		return wait
 	}
+	if job := o.st.jobTo(g.VMID, m.target); job != "" {
+		o.logf("replicating disk images")
+		if err := o.sync(job, g); err != nil {
+			return err
+		}
+	}
 	if err := o.carry(g, m); err != nil {
 		return err
 	}
 	g.Node = m.target
+	o.st.switchReplication(g.VMID, m.node, m.target)
 	return nil
 }
 
 func (o *op) migratable(g *Guest, m *migration) error {
+	job := o.st.jobTo(g.VMID, m.target)
+	if o.st.Replications[job]["remove_job"] != "" {
+		return die("refusing to migrate replicated VM whose replication job is marked for removal")
+	}
 	if err := g.lock(); err != nil {
 		return err
 	}
@@ -261,7 +283,7 @@ func (o *op) migratable(g *Guest, m *migration) error {
 	}
 	for _, id := range o.volumes(g) {
 		s := o.st.Storages[storageOf(id)]
-		if s.Shared && m.storages.target(s.ID) == s.ID {
+		if s.Shared && m.storages.target(s.ID) == s.ID || job != "" && s.replicates() && !o.leftOut(g, id) {
 			continue
 		}
 		if g.Power != Stopped && !m.local {
@@ -286,6 +308,9 @@ func (o *op) carry(g *Guest, m *migration) error {
 			continue
 		}
 		v := o.st.Volumes[from.key(m.node, name)]
+		if r := o.st.volume(m.target, id); r != nil && r.Replica != "" && r.Replica == o.st.jobTo(g.VMID, m.target) {
+			continue
+		}
 		if v.Used > there.room(to) {
 			return die("storage migration for '%s' to storage '%s' failed - No space left on device", id, to.ID)
 		}

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 func replicationRoutes() map[string]handler {
@@ -71,11 +72,36 @@ func (c *call) nodeReplications() (any, error) {
 			!c.state.may(c.who, "/vms/"+replicated(id), "VM.Audit") {
 			continue
 		}
-		entry := c.showReplication(id)
-		maps.Copy(entry, map[string]any{"vmtype": "qemu", "fail_count": 0, "last_sync": 0, "last_try": 0, "duration": 0.0})
-		out = append(out, entry)
+		out = append(out, c.showReplica(id))
 	}
 	return out, nil
+}
+
+// showReplica is a job and what has become of it.
+func (c *call) showReplica(id string) map[string]any {
+	job, r := c.state.Replications[id], c.state.replica(id)
+	out := c.showReplication(id)
+	maps.Copy(out, map[string]any{
+		"vmtype": "qemu", "fail_count": r.Failures, "last_sync": unixOrZero(r.Synced), "last_try": unixOrZero(r.Tried),
+		"next_sync": unixOrZero(nextSync(job, r)),
+	})
+	if job["remove_job"] != "" {
+		out["next_sync"] = 1
+	}
+	if !r.Tried.IsZero() {
+		out["duration"] = 0.0
+	}
+	if r.Error != "" {
+		out["error"] = r.Error
+	}
+	return out
+}
+
+func unixOrZero(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
 }
 
 func (c *call) getReplication() (any, error) {
@@ -114,8 +140,12 @@ func (c *call) createReplication() (any, error) {
 	case target == g.Node:
 		return nil, die("Source and target must not be identical")
 	}
-	if err := c.op().replicable(g); err != nil {
+	volumes, err := c.op().replicable(g)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(volumes) == 0:
+		return nil, die("No replicatable volumes found")
 	}
 	if c.state.Replications[id] != nil {
 		return nil, die("replication job '%s' already exists", id)
@@ -126,23 +156,34 @@ func (c *call) createReplication() (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// replicable fails unless all disks of a guest are on storages that send snapshots to other nodes.
-func (o *op) replicable(g *Guest) error {
-	found := false
-	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
-		d := o.s.parseDrive(key, g.Config[key])
-		if !isDrive(key) || d.cdrom() || d["replicate"] == "0" {
+// replicable lists the volumes of a guest that jobs send to other nodes. All that are on local storages and not left out have
+// to be on storages that can do so.
+func (o *op) replicable(g *Guest) ([]string, error) {
+	var out []string
+	for _, id := range o.volumes(g) {
+		s := o.st.Storages[storageOf(id)]
+		if s.Shared || o.leftOut(g, id) {
 			continue
 		}
-		if s := o.st.Storages[storageOf(d.file())]; s == nil || s.Type != "zfspool" {
-			return die("missing replicate feature on volume '%s'", d.file())
+		if !s.replicates() {
+			return nil, die("missing replicate feature on volume '%s'", id)
 		}
-		found = true
+		out = append(out, id)
 	}
-	if !found {
-		return die("No replicatable volumes found")
+	return out, nil
+}
+
+// replicates reports whether volumes of the storage can be sent to other nodes.
+func (s *Storage) replicates() bool { return s.Type == "zfspool" }
+
+// leftOut reports whether a drive is not replicated: on request, or since it is cloud-init's.
+func (o *op) leftOut(g *Guest, id string) bool {
+	for key, value := range g.Config {
+		if d := o.s.parseDrive(key, value); isDrive(key) && d.file() == id {
+			return d["replicate"] == "0" || d.cdrom() || d.cloudInit()
+		}
 	}
-	return nil
+	return false
 }
 
 func (c *call) updateReplication() (any, error) {
@@ -169,7 +210,8 @@ func (c *call) updateReplication() (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// deleteReplication removes a job, unless forced a little later: volumes on the target go first.
+// deleteReplication marks a job for removal, which its guest's node does when it looks after jobs next. With force the job is
+// gone at once, and all that it has made stays.
 func (c *call) deleteReplication() (any, error) {
 	id, jobs := c.str("id"), c.state.Replications
 	if err := c.mayReplicate(id); err != nil {
@@ -180,11 +222,11 @@ func (c *call) deleteReplication() (any, error) {
 		return nil, paramError("keep", "conflicts with parameter 'force'")
 	case c.flag("force"):
 		delete(jobs, id)
+		delete(c.state.Replicas, id)
 	case jobs[id] == nil:
 		return nil, die("no such job '%s'", id)
 	default:
 		jobs[id]["remove_job"] = map[bool]string{true: "local", false: "full"}[c.flag("keep")]
-		c.s.later(c.s.duration("replication"), func(o *op) { delete(o.st.Replications, id) })
 	}
 	return nil, nil //nolint:nilnil // The answer is null.
 }
@@ -197,4 +239,10 @@ func (st *State) replicates(vmid int) error {
 		}
 	}
 	return nil
+}
+
+// forgetReplications removes the jobs of a guest that is gone. What they have made stays.
+func (st *State) forgetReplications(vmid int) {
+	maps.DeleteFunc(st.Replications, func(id string, _ map[string]string) bool { return replicated(id) == vmidText(vmid) })
+	maps.DeleteFunc(st.Replicas, func(id string, _ *Replica) bool { return replicated(id) == vmidText(vmid) })
 }

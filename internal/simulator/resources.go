@@ -87,8 +87,9 @@ func (s *Server) reportEvery() time.Duration {
 }
 
 // collect lets the nodes report if it is time to. It comes before every change, so that a report tells how things were when
-// it was due. The state must be held.
+// it was due. So do jobs of replication. The state must be held.
 func (s *Server) collect() {
+	s.replicate()
 	every := s.reportEvery()
 	if every <= 0 {
 		return

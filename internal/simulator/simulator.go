@@ -97,6 +97,8 @@ type Server struct {
 	state *State
 	// reported is when the nodes last told of their guests.
 	reported time.Time
+	// replicated is when the nodes last looked for replication jobs that are due.
+	replicated time.Time
 	// secret signs tickets, tokens are the secrets of SetToken, first is the node that Address serves.
 	secret []byte
 	tokens map[string]string

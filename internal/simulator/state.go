@@ -62,6 +62,8 @@ type State struct {
 	// guests: groups until PVE 8, rules since. Replications are the replication jobs.
 	Mappings                        map[string]Sections
 	HAGroups, HARules, Replications Sections
+	// Replicas are what has become of the replication jobs, by their IDs.
+	Replicas map[string]*Replica
 	// Domains are the realms.
 	Domains Sections
 	// HAIdle means that no daemon of HA acts on its resources.
@@ -82,7 +84,7 @@ func newState(version string) *State {
 		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, Firewalls: map[string]*Firewall{},
 		Backups: map[string]map[string]string{}, SDN: newSDN(), sequence: 1000,
 		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{},
-		Domains: builtinDomains(),
+		Domains: builtinDomains(), Replicas: map[string]*Replica{},
 	}
 }
 
@@ -223,6 +225,8 @@ type Volume struct {
 	Base string
 	// System is true when the volume holds a system that boots.
 	System bool
+	// Replica is the replication job that has made the volume, empty for those that are in use.
+	Replica string `json:",omitempty"`
 	// Backup is what a backup holds.
 	Backup *Backup `json:",omitempty"`
 	// Data is the content of uploaded files.
