@@ -105,6 +105,13 @@ func live(t *testing.T, w *world, s scenario) []deed {
 		w.change(t, change)
 		w.until(t, fmt.Sprintf("change %d is made", i), w.settled)
 	}
+	if s.others != nil {
+		w.until(t, "others have done what they do", func() bool {
+			done := false
+			w.pve.Edit(func(st *simulator.State) { done = s.others(st, int(*w.m.Observation().VMID)) })
+			return done
+		})
+	}
 	w.quiet(t)
 	g := w.mine(t)
 	w.identity(t, g)

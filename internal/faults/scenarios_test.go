@@ -17,14 +17,17 @@ limitations under the License.
 package faults
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -37,9 +40,13 @@ type scenario struct {
 
 	// guests that are there before, beside those of the quickstart cluster, and
 	// what the provider may do beside the least that it needs.
-	guests []simulator.ScenarioGuest
-	grants []simulator.ScenarioGrant
-	spec   v1alpha1.MachineParameters
+	guests   []simulator.ScenarioGuest
+	storages []simulator.ScenarioStorage
+	grants   []simulator.ScenarioGrant
+	spec     v1alpha1.MachineParameters
+
+	// objects of the API server beside the Machine and its configuration.
+	objects []client.Object
 
 	// adopts is the VMID of a VM that is there before.
 	adopts      int
@@ -47,6 +54,11 @@ type scenario struct {
 
 	// changes of the spec, one after the other.
 	changes []func(*v1alpha1.MachineParameters)
+
+	// before is done to the cluster first. When all changes are made, others do
+	// something to it, and to the VM, until they say that it is done.
+	before func(*simulator.State)
+	others func(s *simulator.State, vmid int) bool
 
 	// holds checks the VM when all changes are made.
 	holds func(*testing.T, simulator.Guest)
@@ -63,6 +75,16 @@ func (s scenario) machine() *namespaced.Machine {
 	m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
 	m.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "pve"})
 	return m
+}
+
+// copies of the objects, since the API server changes those that it is given.
+func (s scenario) copies() []client.Object {
+	var all []client.Object
+	for _, o := range s.objects {
+		c, _ := o.DeepCopyObject().(client.Object)
+		all = append(all, c)
+	}
+	return all
 }
 
 func scenarios() map[string]scenario {
@@ -177,6 +199,55 @@ func scenarios() map[string]scenario {
 			},
 			holds: has(map[string]string{"scsi1": "ceph:"}),
 		},
+		"Replicated": {
+			reason: "A VM is replicated by somebody, and removed with what was sent to another node.",
+			guests: []simulator.ScenarioGuest{{VMID: 110, Node: "pve1", Config: map[string]string{"name": "theirs", "scsi0": "tank:1"}}},
+			storages: []simulator.ScenarioStorage{{
+				ID: "tank", Type: "zfspool", Content: []string{"images"}, Total: "100G",
+			}},
+			spec: func() v1alpha1.MachineParameters {
+				p := empty()
+				p.Disks[0].Storage = new("tank")
+				return p
+			}(),
+			before: func(s *simulator.State) { replicate(s, 110) },
+			others: func(s *simulator.State, vmid int) bool {
+				if s.Replications[jobOf(vmid)] == nil {
+					replicate(s, vmid)
+				}
+				return s.Replicas[jobOf(vmid)] != nil && !s.Replicas[jobOf(vmid)].Synced.IsZero()
+			},
+			holds: has(map[string]string{"scsi0": "tank:"}),
+		},
+		"Restart": {
+			reason: "A VM is restarted for hardware that cannot be changed while it runs.",
+			spec: v1alpha1.MachineParameters{
+				Template: new(intstr.FromString("ubuntu-24.04")), RestartPolicy: new("WhenRequired"),
+				CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))},
+			},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.CPU.Cores = new(int32(4)) },
+				func(p *v1alpha1.MachineParameters) {
+					p.PowerAction = &v1alpha1.MachinePowerAction{Action: "Reboot", Token: "1"}
+				},
+			},
+			holds: has(map[string]string{"cores": "4"}),
+		},
+		"Password": {
+			reason: "A VM gets a password from a Secret, and another one.",
+			spec: v1alpha1.MachineParameters{
+				Template:  new(intstr.FromString("ubuntu-24.04")),
+				CloudInit: &v1alpha1.MachineCloudInit{User: new("admin"), PasswordSecretRef: passwordAt("first")},
+			},
+			objects: []client.Object{&corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "password"},
+				Data:       map[string][]byte{"first": []byte("correct horse"), "second": []byte("battery staple")},
+			}},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.CloudInit.PasswordSecretRef = passwordAt("second") },
+			},
+			holds: has(map[string]string{"ciuser": "admin"}),
+		},
 		"Adoption": {
 			reason:      "A VM of somebody's is adopted and changed.",
 			adopts:      100,
@@ -188,6 +259,25 @@ func scenarios() map[string]scenario {
 			holds: has(map[string]string{"description": "ours now"}),
 		},
 	}
+}
+
+// jobOf is the job that replicates a VM.
+func jobOf(vmid int) string { return fmt.Sprintf("%d-0", vmid) }
+
+// replicate a VM to pve3.
+func replicate(s *simulator.State, vmid int) {
+	s.Replications[jobOf(vmid)] = map[string]string{"type": "local", "source": s.Guests[vmid].Node, "target": "pve3"}
+	for k, v := range s.Volumes {
+		if v.VMID == vmid && k.Storage == "tank" {
+			replica := *v
+			replica.Replica = jobOf(vmid)
+			s.Volumes[simulator.VolumeKey{Storage: k.Storage, Node: "pve3", Name: k.Name}] = &replica
+		}
+	}
+}
+
+func passwordAt(key string) *v1alpha1.SecretKeyReference {
+	return &v1alpha1.SecretKeyReference{Name: "password", Key: key}
 }
 
 func empty() v1alpha1.MachineParameters {

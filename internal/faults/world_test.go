@@ -74,6 +74,9 @@ type holdings struct {
 	Volumes map[simulator.VolumeKey]simulator.Volume
 	Pools   map[string]simulator.Pool
 	HA      map[string]simulator.HAResource
+
+	// Jobs are those of replication, by what they replicate where.
+	Jobs map[string]string
 }
 
 const namespace = "default"
@@ -104,14 +107,18 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 	}
 	quickstart.Durations = durations()
 	quickstart.Guests = append(quickstart.Guests, s.guests...)
+	quickstart.Storages = append(quickstart.Storages, s.storages...)
 	quickstart.ACL = append(quickstart.ACL, s.grants...)
 	w := &world{clock: newClock(), fatal: fatal}
 	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
 		WithIndex(&namespaced.Machine{}, machine.ClaimIndex, machine.Claims).WithIndex(&cluster.Machine{}, machine.ClaimIndex, machine.Claims).Build()
+	if s.before != nil {
+		w.pve.Edit(s.before)
+	}
 	w.before = w.holdings()
 	w.m = s.machine()
-	for _, o := range append(w.configuration(), w.m) {
+	for _, o := range slices.Concat(w.configuration(), s.copies(), []client.Object{w.m}) {
 		if err := w.kube.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +289,13 @@ func (w *world) settled() bool {
 	r, s := w.m.GetCondition(xpv2.TypeReady), w.m.GetCondition(xpv2.TypeSynced)
 	o := w.m.Observation()
 	return r.Status == corev1.ConditionTrue && s.Status == corev1.ConditionTrue && s.ObservedGeneration == w.m.GetGeneration() &&
-		o.VMID != nil && len(o.Difference) == 0 && len(w.running()) == 0
+		o.VMID != nil && len(o.Difference) == 0 && len(w.running()) == 0 && w.acted()
+}
+
+// acted says whether what was to be done once has been done.
+func (w *world) acted() bool {
+	want, got := w.m.Parameters().PowerAction, w.m.Observation().PowerAction
+	return want == nil || got != nil && got.Token == want.Token && got.Result != ""
 }
 
 // tidy says whether the Machine is settled, and nothing is left of images that it
@@ -339,7 +352,7 @@ func (w *world) writes() []simulator.Request {
 func (w *world) holdings() holdings {
 	h := holdings{
 		Guests: map[int]simulator.Guest{}, Volumes: map[simulator.VolumeKey]simulator.Volume{},
-		Pools: map[string]simulator.Pool{}, HA: map[string]simulator.HAResource{},
+		Pools: map[string]simulator.Pool{}, HA: map[string]simulator.HAResource{}, Jobs: map[string]string{},
 	}
 	w.pve.Edit(func(s *simulator.State) {
 		for id, g := range s.Guests {
@@ -355,6 +368,9 @@ func (w *world) holdings() holdings {
 		}
 		for id, r := range s.HA {
 			h.HA[id] = *r
+		}
+		for id, j := range s.Replications {
+			h.Jobs[id] = fmt.Sprintf("%s to %s %s", j["source"], j["target"], j["remove_job"])
 		}
 	})
 	return h
@@ -408,8 +424,8 @@ func (w *world) untouched(t *testing.T, s scenario, mine *simulator.Guest) {
 			t.Errorf("somebody else's volume %v was changed: -before, +after:\n%s\n%s", k, diff, w)
 		}
 	}
-	for k := range now.Volumes {
-		if _, old := before.Volumes[k]; !old && !mentions(mine, k) {
+	for k, v := range now.Volumes {
+		if _, old := before.Volumes[k]; !old && !mentions(mine, k) && (mine == nil || v.Replica != jobOf(mine.VMID)) {
 			t.Errorf("volume %v is an orphan\n%s", k, w)
 		}
 	}
@@ -421,6 +437,9 @@ func (w *world) untouched(t *testing.T, s scenario, mine *simulator.Guest) {
 	}
 	if diff := cmp.Diff(before.HA, now.HA, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("HA resources: -before, +after:\n%s", diff)
+	}
+	if diff := cmp.Diff(before.Jobs, now.Jobs, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("replication jobs: -before, +after:\n%s", diff)
 	}
 	for id := range now.Guests {
 		if _, old := before.Guests[id]; !old {

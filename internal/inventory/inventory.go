@@ -59,6 +59,7 @@ type Client interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	Replications(ctx context.Context) ([]proxmox.Replication, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 

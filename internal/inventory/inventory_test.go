@@ -140,6 +140,10 @@ func (p *pve) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
 	return []proxmox.PCIMapping{{Name: "gpu"}}, p.wait(ctx)
 }
 
+func (p *pve) Replications(ctx context.Context) ([]proxmox.Replication, error) {
+	return []proxmox.Replication{{ID: "100-0"}}, p.wait(ctx)
+}
+
 func (p *pve) HARules(ctx context.Context) (proxmox.HARules, error) {
 	return proxmox.HARules{Rules: []proxmox.HARule{{Name: "r1"}}}, p.wait(ctx)
 }

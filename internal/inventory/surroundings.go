@@ -43,6 +43,7 @@ type surroundings struct {
 	mappings     reading[[]proxmox.PCIMapping]
 	fingerprints reading[map[string]string]
 	status       reading[refusable[proxmox.ClusterStatus]]
+	replications reading[[]proxmox.Replication]
 	version      reading[proxmox.Version]
 	bridges      *readings[string, []proxmox.Bridge]
 	volumes      *readings[place, []proxmox.Volume]
@@ -57,6 +58,7 @@ func newSurroundings(client Client) *surroundings {
 		mappings:     reading[[]proxmox.PCIMapping]{read: client.PCIMappings},
 		fingerprints: reading[map[string]string]{read: client.Fingerprints},
 		status:       reading[refusable[proxmox.ClusterStatus]]{read: refusing(client.ClusterStatus)},
+		replications: reading[[]proxmox.Replication]{read: client.Replications},
 		version:      reading[proxmox.Version]{read: client.Version},
 		bridges:      newReadings(client.Bridges),
 		configs:      newReadings(client.Config),
@@ -160,4 +162,15 @@ func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
 func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
 	r, err := c.around.status.get(ctx, c.life, c.now, c.slow(slowAge))
 	return r.or(err)
+}
+
+// Replications are the replication jobs of all guests, at most 20 seconds old.
+func (c *Cluster) Replications(ctx context.Context) ([]proxmox.Replication, error) {
+	return c.around.replications.get(ctx, c.life, c.now, c.slow(slowAge))
+}
+
+// FreshReplications are the replication jobs of all guests, read after this call
+// began.
+func (c *Cluster) FreshReplications(ctx context.Context) ([]proxmox.Replication, error) {
+	return c.around.replications.fresh(ctx, c.life, c.now)
 }

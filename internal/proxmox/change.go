@@ -344,7 +344,8 @@ func (c *Client) ConvertToTemplate(ctx context.Context, ref Ref) (UPID, error) {
 // DeleteOptions say what goes with a VM.
 type DeleteOptions struct {
 	// Purge removes the VM from HA, backup and replication jobs too. A VM in one
-	// of those is not deleted otherwise.
+	// of those is not deleted otherwise. What was replicated stays on other nodes:
+	// see RemoveReplication.
 	Purge bool
 }
 

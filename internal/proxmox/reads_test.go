@@ -98,6 +98,14 @@ func TestReads(t *testing.T) {
 				{Name: "r2", Type: HAResourceAffinity, Resources: []string{"ct:100", "vm:101"}, Nodes: []string{}, Affinity: HANegative, Comment: "x", Digest: "abc"},
 			}},
 		},
+		"Replications": {
+			reason: "Some jobs are about to be removed.",
+			data: `[{"guest":100,"id":"100-0","jobnum":0,"source":"pve1","target":"pve2","type":"local","schedule":"*/15"},
+				{"guest":101,"id":"101-12","jobnum":12,"remove_job":"full","source":"pve2","target":"pve1","type":"local"}]`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Replications(ctx)) },
+			path: "/cluster/replication",
+			want: []Replication{{ID: "100-0", VMID: 100, Target: "pve2"}, {ID: "101-12", VMID: 101, Target: "pve1", Removal: RemovalFull}},
+		},
 		"Nodes": {
 			reason: "A node that is offline has no numbers.",
 			data: `[{"cgroup-mode":2,"cpu":0.0276,"disk":12,"id":"node/pve1","level":"","maxcpu":2,"maxdisk":34,"maxmem":8320000000,"mem":1000000000,"node":"pve1","status":"online","type":"node","uptime":28},

@@ -152,6 +152,11 @@ func TestRequests(t *testing.T) {
 			},
 			want: want{http.MethodDelete, "/api2/json/cluster/ha/groups/g", "", map[string]string{}},
 		},
+		"RemoveReplication": {
+			reason: "A job goes with the copies that it has made.",
+			call:   func(ctx context.Context, c *Client) error { return c.RemoveReplication(ctx, "100-0") },
+			want:   want{http.MethodDelete, "/api2/json/cluster/replication/100-0", "", map[string]string{}},
+		},
 		"Resize": {
 			reason: "A size and a digest.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Resize(ctx, vm100, "scsi0", "32G", "abc")) },

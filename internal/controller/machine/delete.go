@@ -82,11 +82,21 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	if err := e.leaveRules(ctx, m); err != nil {
 		return err
 	}
-	if e.vm.Status.Running() {
+	left, waits, err := e.unreplicate(ctx, m)
+	switch {
+	case err != nil:
+		return err
+	case e.vm.Status.Running():
 		e.plan.power = powerOff
 		return e.setPower(ctx, m)
+	case waits != nil:
+		return waits
 	}
-	return e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true}))
+	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
+		return err
+	}
+	e.tellLeft(m, left)
+	return nil
 }
 
 // unprotect lifts the protection of a VM whose spec no longer has it: a resource

@@ -31,6 +31,9 @@ const (
 	reasonTaskFailed xpevent.Reason = "TaskFailed"
 	reasonMoved      xpevent.Reason = "Moved"
 	reasonStopped    xpevent.Reason = "Stopped"
+
+	reasonUnreplicating xpevent.Reason = "RemovingReplicas"
+	reasonReplicasLeft  xpevent.Reason = "ReplicasLeft"
 )
 
 // taskEvents say what it means that a task of PVE has ended well, by its type.

@@ -62,7 +62,10 @@ type pve struct {
 	migration proxmox.MigrationCheck
 	ha        proxmox.HASettings
 	rules     proxmox.HARules
-	ended     map[proxmox.UPID]proxmox.Task
+
+	// replications are the jobs of all VMs.
+	replications []proxmox.Replication
+	ended        map[proxmox.UPID]proxmox.Task
 
 	// version of PVE.
 	version string
@@ -400,6 +403,24 @@ func (p *pve) HARules(context.Context) (proxmox.HARules, error) { return p.rules
 
 func (p *pve) FreshHARules(context.Context) (proxmox.HARules, error) {
 	return p.rules, p.call("HARules")
+}
+
+func (p *pve) Replications(context.Context) ([]proxmox.Replication, error) {
+	return p.replications, p.call("Replications")
+}
+
+func (p *pve) FreshReplications(ctx context.Context) ([]proxmox.Replication, error) {
+	return p.Replications(ctx)
+}
+
+func (p *pve) RemoveReplication(_ context.Context, id string) error {
+	err := p.write("RemoveReplication", "%s", id)
+	for i := range p.replications {
+		if p.replications[i].ID == id && err == nil {
+			p.replications[i].Removal = proxmox.RemovalFull
+		}
+	}
+	return err
 }
 
 func (p *pve) AddHARule(_ context.Context, r proxmox.HARule) error {

@@ -58,6 +58,7 @@ type Client interface {
 	Places
 	Births
 	Agent
+	Replicas
 
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
@@ -118,6 +119,8 @@ type Surroundings interface {
 	HAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
 	FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
 	ChangedHA()
+	Replications(ctx context.Context) ([]proxmox.Replication, error)
+	FreshReplications(ctx context.Context) ([]proxmox.Replication, error)
 }
 
 // wakes is how many Machines may be woken before anybody has to wait.

@@ -323,6 +323,20 @@ func (t *tasks) unask(m Machine) {
 	r.asking, r.resting = "", time.Time{}
 }
 
+// waited is how long ago PVE was first asked for this, which is now if it was not before.
+func (t *tasks) waited(m Machine, what string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.attempt(m)
+	if r.asked == nil {
+		r.asked = map[string]time.Time{}
+	}
+	if _, ok := r.asked[what]; !ok {
+		r.asked[what] = t.now()
+	}
+	return t.now().Sub(r.asked[what])
+}
+
 // rest leaves a VM alone for a while.
 func (t *tasks) rest(m Machine, d time.Duration) {
 	t.mu.Lock()

@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Replicas is the part of a Client that removes copies of VMs on other nodes.
+type Replicas interface {
+	RemoveReplication(ctx context.Context, id string) error
+}
+
+// How long a VM that is to be removed waits until PVE has removed its copies on other
+// nodes.
+const (
+	// replicaTime is for PVE to do so, once the nodes are there.
+	replicaTime = 15 * time.Minute
+
+	// replicaRefusedTime is for the privilege to be granted that is missing.
+	replicaRefusedTime = time.Minute
+)
+
+// removingReplicas is what tasks remember that begin.
+const removingReplicas = "remove replicas"
+
+// unreplicate has PVE remove the copies of the VM on other nodes: it does so only while
+// there is the VM. It says why the VM is still needed for that, or else which copies
+// are left when it is gone.
+func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.Replication, waits, err error) {
+	jobs, err := e.replications(ctx)
+	if len(jobs) == 0 || err != nil {
+		return nil, nil, errors.Wrap(err, "cannot tell whether the VM is replicated")
+	}
+	patience := replicaTime
+	waits = errors.Errorf("VM %d is removed when Proxmox VE has removed what it has replicated to %s, or after %s", e.vm.VMID, targets(jobs), patience)
+	for _, j := range jobs {
+		if j.Removal == proxmox.RemovalFull {
+			continue
+		}
+		err := e.client.RemoveReplication(ctx, j.ID)
+		switch {
+		case proxmox.IsAuthorization(err):
+			patience, waits = replicaRefusedTime, err
+		case err != nil:
+			return nil, nil, err
+		default:
+			e.record.Event(m, xpevent.Normal(reasonUnreplicating, fmt.Sprintf("Asked Proxmox VE to remove what it has replicated of VM %d to %s", e.vm.VMID, targets([]proxmox.Replication{j}))))
+		}
+	}
+	if e.tasks.waited(m, removingReplicas) < patience {
+		return nil, waits, nil
+	}
+	return jobs, nil, nil
+}
+
+// replications are the VM's jobs whose copies are to go with it: not those that
+// somebody is already removing without. What all Machines share is asked first.
+func (e *external) replications(ctx context.Context) ([]proxmox.Replication, error) {
+	if may, err := e.mayBeReplicated(ctx); !may || err != nil {
+		return nil, err
+	}
+	jobs, err := e.inventory.Replications(ctx)
+	if err != nil || !slices.ContainsFunc(jobs, e.copies) {
+		return nil, err
+	}
+	jobs, err = e.inventory.FreshReplications(ctx)
+	return slices.DeleteFunc(slices.Clone(jobs), func(j proxmox.Replication) bool { return !e.copies(j) }), err
+}
+
+// copies says whether a job makes copies of the VM that are to go.
+func (e *external) copies(j proxmox.Replication) bool {
+	return j.VMID == e.vm.VMID && j.Removal != proxmox.RemovalLocal
+}
+
+// mayBeReplicated says whether PVE can have replicated the VM, as far as is known
+// without a call. A disk may have been elsewhere when it was.
+func (e *external) mayBeReplicated(ctx context.Context) (bool, error) {
+	nodes, err := e.inventory.Nodes(ctx)
+	if len(nodes) == 1 || err != nil {
+		return false, err
+	}
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil || slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Type == proxmox.ReplicationStorage }) {
+		return err == nil, err
+	}
+	for _, device := range disksOf(e.vm.Config) {
+		name, _, managed := strings.Cut(mediumOf(e.vm.Config, device), ":")
+		if managed && !slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name }) {
+			return true, nil // The user may not see the storage.
+		}
+	}
+	return false, nil
+}
+
+// targets of jobs, for people.
+func targets(jobs []proxmox.Replication) string {
+	var all []string
+	for _, j := range jobs {
+		all = append(all, fmt.Sprintf("node %s (job %s)", j.Target, j.ID))
+	}
+	return strings.Join(all, ", ")
+}
+
+// tellLeft tells which copies are left of a VM that is gone.
+func (e *external) tellLeft(m Machine, left []proxmox.Replication) {
+	if len(left) == 0 {
+		return
+	}
+	e.record.Event(m, xpevent.Warning(reasonReplicasLeft, errors.Errorf(
+		"VM %d is removed although Proxmox VE has not removed what it has replicated to %s: remove volumes vm-%d-… there that nobody needs",
+		e.vm.VMID, targets(left), e.vm.VMID)))
+}

@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// A Replication is a job that keeps copies of a guest's volumes on another node. PVE
+// replicates volumes of ZFS pools that are not shared.
+type Replication struct {
+	// ID of the job, which begins with the guest's VMID: 100-0.
+	ID string
+
+	// VMID of the guest.
+	VMID int
+
+	// Target is the node that has the copies.
+	Target string
+
+	// Removal is RemovalFull or RemovalLocal if PVE is to remove the job, or empty.
+	Removal string
+}
+
+// How a replication job is removed: with the copies on its target, or without.
+const (
+	RemovalFull  = "full"
+	RemovalLocal = "local"
+)
+
+// ReplicationStorage is the type of the storages whose volumes PVE replicates.
+const ReplicationStorage = "zfspool"
+
+const replicationPath = "/cluster/replication"
+
+// Replications are the replication jobs of all guests that the user may see.
+func (c *Client) Replications(ctx context.Context) ([]Replication, error) {
+	var data list[struct {
+		ID      text `json:"id"`
+		Target  text `json:"target"`
+		Removal text `json:"remove_job"`
+	}]
+	if err := c.do(ctx, request{op: "list replication jobs", method: http.MethodGet, path: replicationPath}, &data); err != nil {
+		return nil, err
+	}
+	var all []Replication
+	for _, d := range data {
+		guest, _, _ := strings.Cut(string(d.ID), "-")
+		if vmid, err := strconv.Atoi(guest); err == nil {
+			all = append(all, Replication{ID: string(d.ID), VMID: vmid, Target: string(d.Target), Removal: string(d.Removal)})
+		}
+	}
+	return all, nil
+}
+
+// RemoveReplication marks a job for its removal with the copies on its target. The
+// guest's node sees to that, which it does once a minute, if the guest is there by
+// then and its target can be reached. To mark it again changes nothing. It needs
+// VM.Replicate on the VM, and Datastore.Allocate on /storage in PVE 8.
+func (c *Client) RemoveReplication(ctx context.Context, id string) error {
+	return c.do(ctx, request{op: "remove replication job " + id, method: http.MethodDelete, path: replicationPath + "/{id}", args: []string{id}}, nil)
+}
