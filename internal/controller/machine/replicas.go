@@ -68,7 +68,8 @@ func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.R
 		case err != nil:
 			return nil, nil, err
 		default:
-			e.record.Event(m, xpevent.Normal(reasonUnreplicating, fmt.Sprintf("Asked Proxmox VE to remove what it has replicated of VM %d to %s", e.vm.VMID, targets([]proxmox.Replication{j}))))
+			e.record.Event(m, xpevent.Normal(reasonUnreplicating,
+				fmt.Sprintf("Asked Proxmox VE to remove what it has replicated of VM %d to %s", e.vm.VMID, targets([]proxmox.Replication{j}))))
 		}
 	}
 	if e.tasks.waited(m, removingReplicas) < patience {
