@@ -45,13 +45,8 @@ import (
 
 // A surroundings scenario is about clusters and nodes, the same in both scopes and
 // with both releases of PVE.
-type surroundingsScenario struct {
-	reason string
-	run    func(*world)
-}
-
-func surroundings() map[string]surroundingsScenario {
-	return map[string]surroundingsScenario{
+func surroundings() map[string]scenario {
+	return map[string]scenario{
 		"cluster":  {reason: "A cluster shows what it has and lacks.", run: clusterShown},
 		"options":  {reason: "Options that are declared are kept, and no others.", run: clusterOptions},
 		"lookonly": {reason: "A cluster and a node may be observed only.", run: lookOnly},
@@ -63,24 +58,14 @@ func surroundings() map[string]surroundingsScenario {
 		"settings": {reason: "Settings that are declared are kept, and no others.", run: nodeSettings},
 		"nonode":   {reason: "A node that does not exist is said to.", run: noNode},
 		"found":    {reason: "A node belongs to the cluster that it refers to.", run: nodeOfCluster},
-		"machine":  {reason: "A Machine says what becomes of its surroundings, and stays where it is.", run: machineInTrouble},
+		"resident": {reason: "A Machine says what becomes of its surroundings, and stays where it is.", run: machineInTrouble},
 		"trouble":  {reason: "What goes away is said, and what comes back.", run: trouble},
 	}
 }
 
 func TestClustersAndNodes(t *testing.T) {
 	t.Parallel()
-	for scopeName, s := range scopes() {
-		for _, version := range []string{"8.4", "9.2"} {
-			for name, sc := range surroundings() {
-				t.Run(scopeName+"/"+version+"/"+name, func(t *testing.T) {
-					t.Parallel()
-					t.Log(sc.reason)
-					sc.run(newWorld(t, s, strings.ToLower(scopeName)+"-"+strings.ReplaceAll(version, ".", "")+"-"+name, nil, version))
-				})
-			}
-		}
-	}
+	runVersions(t, surroundings())
 }
 
 // inNamespace says whether the world is about the namespaced kinds.

@@ -209,7 +209,7 @@ func (c *imported) update(change func(machine.Machine)) {
 // started again, and nothing is ever written to its VMs.
 func TestImportEstate(t *testing.T) {
 	t.Parallel()
-	for scopeName, version := range map[string]string{"Cluster": "8.4", "Namespaced": "9.2"} {
+	for version, scopeName := range versions() {
 		t.Run(scopeName+"/"+version, func(t *testing.T) {
 			t.Parallel()
 			c := crowds()[scopeName]

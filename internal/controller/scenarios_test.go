@@ -82,15 +82,37 @@ func TestLifecycle(t *testing.T) {
 // runAll scenarios in both scopes.
 func runAll(t *testing.T, all map[string]scenario) {
 	t.Helper()
-	for scopeName, s := range scopes() {
+	for scopeName := range scopes() {
 		for name, sc := range all {
-			t.Run(scopeName+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				t.Log(sc.reason)
-				sc.run(newWorld(t, s, strings.ToLower(scopeName)+"-"+name, sc.durations, sc.version))
-			})
+			sc.runIn(t, scopeName, name)
 		}
 	}
+}
+
+// versions of PVE, each with the scope it is tried in: Kubernetes' part knows no
+// version, and PVE's no scope, so that each meeting with the other says nothing new.
+func versions() map[string]string {
+	return map[string]string{"8.4": "Cluster", "9.2": "Namespaced"}
+}
+
+// runVersions runs scenarios on all versions, and in both scopes.
+func runVersions(t *testing.T, all map[string]scenario) {
+	t.Helper()
+	for version, scopeName := range versions() {
+		for name, sc := range all {
+			sc.version = version
+			sc.runIn(t, scopeName, name+"-"+version[:1])
+		}
+	}
+}
+
+func (sc scenario) runIn(t *testing.T, scopeName, name string) {
+	t.Helper()
+	t.Run(scopeName+"/"+name, func(t *testing.T) {
+		t.Parallel()
+		t.Log(sc.reason)
+		sc.run(newWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, sc.durations, sc.version))
+	})
 }
 
 func ubuntu() v1alpha1.MachineParameters {

@@ -37,26 +37,22 @@ import (
 
 func TestUserData(t *testing.T) {
 	t.Parallel()
-	all := map[string]scenario{}
-	for name, run := range map[string]func(*world){"userdata": userData, "userdata-local": localUserData, "password": withPassword} {
-		all[name+"-8"] = scenario{reason: "User-data reach the guest, on PVE 8.", version: "8.4", run: run}
-		all[name+"-9"] = scenario{reason: "User-data reach the guest, on PVE 9.", version: "9.2", run: run}
-	}
-	all["generated"] = scenario{reason: "A password is generated.", run: withGeneratedPassword}
-	runAll(t, all)
+	runVersions(t, map[string]scenario{
+		"userdata":       {reason: "User-data reach the guest.", run: userData},
+		"userdata-local": {reason: "User-data reach the guest whose disks are of its node.", run: localUserData},
+		"password":       {reason: "A password reaches the guest.", run: withPassword},
+		"generated":      {reason: "A password is generated.", run: withGeneratedPassword},
+	})
 }
 
 func TestSources(t *testing.T) {
 	t.Parallel()
-	both := map[string]func(*world){
-		"image": fromImage, "iso": fromISO, "machine": fromMachine, "snapshot": fromSnapshot,
-	}
-	all := map[string]scenario{}
-	for name, run := range both {
-		all[name+"-8"] = scenario{reason: "A VM has a source, on PVE 8.", version: "8.4", run: run}
-		all[name+"-9"] = scenario{reason: "A VM has a source, on PVE 9.", version: "9.2", run: run}
-	}
-	runAll(t, all)
+	runVersions(t, map[string]scenario{
+		"image":    {reason: "A VM has a disk of an image.", run: fromImage},
+		"iso":      {reason: "A VM is installed by its user.", run: fromISO},
+		"machine":  {reason: "A VM is a clone of another Machine's.", run: fromMachine},
+		"snapshot": {reason: "A VM is a clone of what a snapshot has.", run: fromSnapshot},
+	})
 }
 
 const cloudImage = "local:import/debian-13-genericcloud-amd64.qcow2"
