@@ -31,8 +31,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func TestFilter(t *testing.T) {
@@ -154,7 +154,7 @@ func TestDescribe(t *testing.T) {
 		guest   proxmox.Guest
 		skipped string
 		err     string
-		omitted []machine.Omission
+		omitted []qemu.Omission
 	}{
 		"VM":        {reason: "A VM is described.", cluster: cluster{options: map[int]map[string]string{100: id}}, guest: vm},
 		"Container": {reason: "A container is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "lxc"}, skipped: "container"},
@@ -167,7 +167,7 @@ func TestDescribe(t *testing.T) {
 		"HA": {
 			reason: "What HA does not tell is noted.", cluster: cluster{options: map[int]map[string]string{100: id}},
 			guest:   proxmox.Guest{VMID: 100, Name: "a", Node: "pve1", Type: "qemu", HAState: "started"},
-			omitted: []machine.Omission{{Option: "ha", Reason: "not permitted"}},
+			omitted: []qemu.Omission{{Option: "ha", Reason: "not permitted"}},
 		},
 	}
 	for name, tc := range cases {

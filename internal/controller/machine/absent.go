@@ -29,11 +29,12 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // absent is the observation where there is no VM. If it may be created, all is
 // decided and checked here, where conditions can be shown.
-func (e *external) absent(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
+func (e *external) absent(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm = nil
 	e.showTask(m)
 	if id.VMID != 0 {
@@ -75,7 +76,7 @@ func (e *external) forget(m Machine) {
 }
 
 // mayBeCreated decides how the VM is created and shows why it cannot be.
-func (e *external) mayBeCreated(ctx context.Context, m Machine, id identity) error {
+func (e *external) mayBeCreated(ctx context.Context, m Machine, id qemu.Identity) error {
 	err := e.tasks.held(m)
 	lost := proxmox.IsAlreadyExists(err) && mayExchange(m)
 	if err == nil || lost {
@@ -108,9 +109,9 @@ func (e *external) mayBeCreated(ctx context.Context, m Machine, id identity) err
 // keepTurn keeps the turn of the task that is about to make the VM.
 func (e *external) keepTurn(c *creation) error {
 	if c.source == nil {
-		return e.client.KeepCreate(proxmox.Ref{Node: c.node, VMID: c.identity.VMID})
+		return e.client.KeepCreate(proxmox.Ref{Node: c.node, VMID: c.Identity.VMID})
 	}
-	return e.client.KeepClone(c.source.Ref(), c.identity.VMID)
+	return e.client.KeepClone(c.source.Ref(), c.Identity.VMID)
 }
 
 // whatFor says what a call waits for that has no turn, without what it would do.
@@ -142,7 +143,7 @@ func refusalCondition(err error) xpv2.Condition {
 // foreign is the observation of a VM that is somebody else's. It is as if there
 // were none: a VMID that we chose is exchanged, one that the user named is a
 // conflict.
-func (e *external) foreign(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
+func (e *external) foreign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	node := e.vm.Node
 	e.vm = nil
 	if meta.WasDeleted(m) {

@@ -17,58 +17,18 @@ limitations under the License.
 package machine
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// reOwner finds the VMID in the name of a volume: that of the directory which the
-// file is in, or that in the name itself. The name of a linked clone has that of
-// its template before its own.
-var reOwner = regexp.MustCompile(`^(?:(?:[0-9]+/[^/]+/)?([0-9]+)/[^/]+|(?:base-[^/]+/)?(?:vm|base)-([0-9]+)-[^/]+)$`)
-
-// volumeOwner is the VMID that PVE holds a volume for.
-func volumeOwner(volume string) (int, bool) {
-	_, name, _ := strings.Cut(volume, ":")
-	m := reOwner.FindStringSubmatch(name)
-	if m == nil {
-		return 0, false
-	}
-	id, err := strconv.Atoi(cmp.Or(m[1], m[2]))
-	return id, err == nil
-}
-
-// attachRefusals are why an existing volume cannot become a disk of the VM.
-func (d desired) attachRefusals(k v1alpha1.MachineDisk, config map[string]string) []string {
-	owner, known := volumeOwner(*k.Volume)
-	switch {
-	case !known:
-		return []string{fmt.Sprintf("disk %q: volume %s is not named as one that belongs to a VM", k.Name, *k.Volume)}
-	case owner != d.identity.VMID:
-		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, *k.Volume, owner)}
-	}
-	for device, v := range config {
-		disk, err := proxmox.ParseDisk(v)
-		if err == nil && busOf(device) != "" && disk.Volume == *k.Volume {
-			return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, *k.Volume, device)}
-		}
-	}
-	return nil
-}
-
 // attached are the volumes that the planned change attaches.
-func (p plan) attached(config map[string]string) []string {
+func (p plan) attached(config qemu.Config) []string {
 	var volumes []string
 	for _, k := range p.Disks {
-		device := p.devices.Disks[k.Name]
+		device := p.Devices.Disks[k.Name]
 		if k.Volume != nil && config[device] == "" && p.change.Set[device] != "" {
 			volumes = append(volumes, *k.Volume)
 		}
@@ -94,21 +54,9 @@ func (e *external) provenFree(ctx context.Context, volumes []string) error {
 		if err != nil {
 			return errors.Wrapf(err, "cannot see whether VM %d uses a volume that is to be attached", g.VMID)
 		}
-		if v := uses(c.Values, volumes); v != "" {
+		if v := qemu.Config(c.Values).Uses(volumes...); v != "" {
 			return errors.Errorf("volume %s is used by VM %d: it is not attached", v, g.VMID)
 		}
 	}
 	return nil
-}
-
-// uses is the volume of those given that a configuration has, or empty.
-func uses(config map[string]string, volumes []string) string {
-	for _, v := range config {
-		for _, volume := range volumes {
-			if v == volume || strings.HasPrefix(v, volume+",") || strings.Contains(v, "file="+volume) {
-				return volume
-			}
-		}
-	}
-	return ""
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A creation is all that is decided before a VM is created.
@@ -52,7 +53,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, errors.New("cannot create a VM that was not looked for")
 	}
 	if c.taken {
-		e.inventory.BurnVMID(c.identity.VMID)
+		e.inventory.BurnVMID(c.Identity.VMID)
 		if err := e.exchange(ctx, m, c); err != nil {
 			return managed.ExternalCreation{}, err
 		}
@@ -74,7 +75,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	}
 	e.tasks.kept(m, true)     // What was changed before was another VM, and so
 	e.tasks.forgetPassword(m) // was what has got the password.
-	e.log.Debug("Creating VM", "vmid", c.identity.VMID, "node", c.node)
+	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)
 	e.follow(m, u, c.node)
 	return managed.ExternalCreation{}, nil
 }
@@ -90,7 +91,7 @@ func (e *external) refused(m Machine, err error) {
 
 // annotations that have to be kept before the VM is created.
 func (c *creation) annotations(m Machine) map[string]string {
-	a := map[string]string{AnnotationNode: c.node, AnnotationDevices: c.devices.String()}
+	a := map[string]string{AnnotationNode: c.node, AnnotationDevices: c.Devices.String()}
 	if c.source != nil {
 		a[AnnotationSource] = strconv.Itoa(c.source.VMID)
 	}
@@ -111,7 +112,7 @@ func (c *creation) annotations(m Machine) map[string]string {
 
 func (e *external) create(ctx context.Context, c *creation) (proxmox.UPID, error) {
 	if c.source == nil {
-		return e.client.Create(ctx, proxmox.Ref{Node: c.node, VMID: c.identity.VMID}, c.params())
+		return e.client.Create(ctx, proxmox.Ref{Node: c.node, VMID: c.Identity.VMID}, c.params())
 	}
 	return e.client.Clone(ctx, c.source.Ref(), c.cloneOptions())
 }
@@ -119,48 +120,36 @@ func (e *external) create(ctx context.Context, c *creation) (proxmox.UPID, error
 // lost deals with a VMID that somebody else was faster to take, or has where we
 // cannot see it. It looks first whether that is us.
 func (e *external) lost(ctx context.Context, m Machine, c *creation, taken error) error {
-	v, err := e.find(ctx, c.identity.VMID, c.node)
+	v, err := e.find(ctx, c.Identity.VMID, c.node)
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}
-	if err != nil || v != nil && c.identity.prove(v.Config) != foreign || !mayExchange(m) {
-		return errors.Wrapf(taken, "VM %d already exists", c.identity.VMID)
+	if err != nil || v != nil && c.Identity.Prove(v.Config) != qemu.Foreign || !mayExchange(m) {
+		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
-	e.inventory.BurnVMID(c.identity.VMID)
-	return errors.Wrapf(errors.Join(taken, e.exchange(ctx, m, c)), "VM %d already exists: another VMID is taken", c.identity.VMID)
+	e.inventory.BurnVMID(c.Identity.VMID)
+	return errors.Wrapf(errors.Join(taken, e.exchange(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
 }
 
 // params of a VM that is created from nothing.
 func (c *creation) params() proxmox.Params {
-	p := c.withPassword(difference{Set: c.difference(nil).Set}).Set
+	p := c.withPassword(qemu.Difference{Set: c.Params()}).Set
 	if p["name"] == "" {
 		p["name"] = c.name
 	}
 	if c.Pool != nil {
 		p["pool"] = *c.Pool
 	}
-	if c.SCSIController == nil && c.hasSCSI() {
-		p["scsihw"] = "virtio-scsi-single"
-	}
 	return p
-}
-
-func (c *creation) hasSCSI() bool {
-	for _, k := range c.Disks {
-		if busOf(c.devices.Disks[k.Name]) == "scsi" {
-			return true
-		}
-	}
-	return false
 }
 
 // cloneOptions of a VM that is cloned. Its description carries the proof of
 // whose it is until it has its UUID.
 func (c *creation) cloneOptions() proxmox.CloneOptions {
 	o := proxmox.CloneOptions{
-		NewID:       c.identity.VMID,
+		NewID:       c.Identity.VMID,
 		Name:        cmp.Or(value(c.Name), c.name),
-		Description: c.identity.mark(c.sourceConfig()["description"]),
+		Description: c.Identity.Mark(c.sourceConfig()["description"]),
 		Pool:        value(c.Pool),
 		Full:        new(bool),
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func TestMatchTemplate(t *testing.T) {
@@ -97,11 +98,19 @@ func TestMustTake(t *testing.T) {
 // creationOf is a creation whose devices are assigned.
 func creationOf(t *testing.T, p v1alpha1.MachineParameters, s *source) *creation {
 	t.Helper()
-	var config map[string]string
+	var config qemu.Config
 	if s != nil {
 		config = s.Config
 	}
-	return &creation{desired: desiredOf(t, p, devices{}, config), node: "pve1", source: s}
+	d := desired{name: "resource", Desired: qemu.Desired{
+		MachineParameters: &p, Identity: qemu.Identity{VMID: 100, UUID: ourUUID},
+		Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"},
+	}}
+	var err error
+	if d.Devices, err = (qemu.Devices{}).Assign(&p, config); err != nil {
+		t.Fatal(err)
+	}
+	return &creation{desired: d, node: "pve1", source: s}
 }
 
 func TestParams(t *testing.T) {
@@ -143,7 +152,7 @@ func TestCloneOptions(t *testing.T) {
 	template := new(intstr.FromInt32(9000))
 	s := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1", Template: true}, Config: map[string]string{"description": "golden\n"}}
 	machine := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: s.Config}
-	marked := identity{UUID: ourUUID}.mark("golden")
+	marked := qemu.Identity{UUID: ourUUID}.Mark("golden")
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.MachineParameters
@@ -199,11 +208,11 @@ func TestCloneToOtherStorage(t *testing.T) {
 		Disks:    []v1alpha1.MachineDisk{{Name: "root", Storage: new("fast")}},
 	}
 	c := creationOf(t, spec, s)
-	if no := c.refusals(c.sourceConfig()); len(no) > 0 {
+	if no := c.Refusals(c.sourceConfig()); len(no) > 0 {
 		t.Errorf("A disk that the clone puts where the spec wants it is refused: %q", no)
 	}
 	spec.Disks[0].Storage = new("local-lvm")
-	if no := c.refusals(c.sourceConfig()); len(no) > 0 {
+	if no := c.Refusals(c.sourceConfig()); len(no) > 0 {
 		t.Errorf("A disk that the clone puts elsewhere than the spec wants is moved later, and not refused: %q", no)
 	}
 	if s.Config["scsi0"] != templateConfig()["scsi0"] {

@@ -267,47 +267,6 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
-// A removal that is due stays so, however often the spec changes before it can
-// be made.
-func TestRemovalStaysDue(t *testing.T) {
-	d := devices{Disks: map[string]string{"data": "scsi1"}}
-	config := map[string]string{"scsi1": "s:vm-1-disk-1"}
-	listed := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "data", RemovalPolicy: new("Destroy")}}}
-	gone := &v1alpha1.MachineParameters{}
-	d = d.remember(listed, config, 4).remember(gone, config, 5).remember(gone, config, 9)
-	if got := d.destroyed(gone, config); len(got) != 1 {
-		t.Errorf("want scsi1 destroyed, got %q", got)
-	}
-	d = d.remember(listed, config, 10).remember(gone, config, 12)
-	if got := d.destroyed(gone, config); len(got) != 0 {
-		t.Errorf("want nothing destroyed that was listed again since, got %q", got)
-	}
-}
-
-func TestVolumeOwner(t *testing.T) {
-	cases := map[string]struct {
-		reason, volume string
-		owner          int
-	}{
-		"Block":       {reason: "A name says whose it is.", volume: "local-lvm:vm-100-disk-0", owner: 100},
-		"Template":    {reason: "That of a template too.", volume: "local-lvm:base-100-disk-0", owner: 100},
-		"File":        {reason: "A file is whose its directory is.", volume: "dir:100/vm-100-disk-0.qcow2", owner: 100},
-		"FileForeign": {reason: "Whatever its own name says.", volume: "dir:200/vm-100-disk-0.qcow2", owner: 200},
-		"FileNamed":   {reason: "A file may have any name.", volume: "dir:100/data.raw", owner: 100},
-		"LinkedBlock": {reason: "A linked clone is not its template's.", volume: "zfs:base-9000-disk-0/vm-100-disk-0", owner: 100},
-		"LinkedFile":  {reason: "Nor is one in a file.", volume: "dir:9000/base-9000-disk-0.qcow2/100/vm-100-disk-0.qcow2", owner: 100},
-		"Image":       {reason: "An image is nobody's.", volume: "local:import/vm-100-disk-0.qcow2"},
-		"LUN":         {reason: "So is a unit of a SAN.", volume: "san:0.0.1.scsi-1"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got, known := volumeOwner(tc.volume); got != tc.owner || known != (tc.owner != 0) {
-				t.Errorf("\n%s\n%s: want %d, got %d (known %t)", tc.reason, tc.volume, tc.owner, got, known)
-			}
-		})
-	}
-}
-
 // An annotation may name an image of another VM, or any that a person wrote there.
 func TestPlotsOfOthers(t *testing.T) {
 	ours := "local:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"

@@ -252,8 +252,8 @@ func TestFirmwareMoves(t *testing.T) {
 	if n := r.settle(at("ceph")); n != 2 {
 		t.Errorf("moving both disks took %d calls that write, want 2", n)
 	}
-	if config, _ := r.config(); !strings.HasPrefix(config[efiDevice], "ceph:") || !strings.HasPrefix(config[tpmDevice], "ceph:") {
-		t.Errorf("the disks are %q and %q, want them on ceph", config[efiDevice], config[tpmDevice])
+	if config, _ := r.config(); !strings.HasPrefix(config["efidisk0"], "ceph:") || !strings.HasPrefix(config["tpmstate0"], "ceph:") {
+		t.Errorf("the disks are %q and %q, want them on ceph", config["efidisk0"], config["tpmstate0"])
 	}
 	r.expect("efidisk0", "VOL,efitype=4m,size=528K")
 	r.expect("tpmstate0", "VOL,size=4M,version=v2.0")

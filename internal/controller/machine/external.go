@@ -34,6 +34,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // An external drives one VM during one reconcile.
@@ -86,7 +87,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	}
 	e.before = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {
-		return e.absent(ctx, m, identity{})
+		return e.absent(ctx, m, qemu.Identity{})
 	}
 	id, err := identityOf(m)
 	if err != nil {
@@ -107,7 +108,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 }
 
 // seek the VM and look at it as it is now.
-func (e *external) seek(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
+func (e *external) seek(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm, e.plan = nil, plan{}
 	if e.beingBorn(m) {
 		return e.waiting(m, id)
@@ -120,12 +121,12 @@ func (e *external) seek(ctx context.Context, m Machine, id identity) (managed.Ex
 	if e.vm == nil {
 		return e.absent(ctx, m, id)
 	}
-	switch id.prove(e.vm.Config) {
-	case foreign:
+	switch id.Prove(e.vm.Config) {
+	case qemu.Foreign:
 		return e.foreign(ctx, m, id)
-	case unproven:
+	case qemu.Unproven:
 		return e.waiting(m, id)
-	case ours:
+	case qemu.Ours:
 		e.proven = true
 	}
 	if err := e.enrich(ctx, m, g); err != nil {
@@ -139,23 +140,23 @@ func (e *external) seek(ctx context.Context, m Machine, id identity) (managed.Ex
 }
 
 // consider what is to be done to a VM that is ours.
-func (e *external) consider(ctx context.Context, m Machine, id identity) error {
+func (e *external) consider(ctx context.Context, m Machine, id qemu.Identity) error {
 	e.listen(m)
 	return e.makePlan(ctx, m, id)
 }
 
 // observe a VM that is ours, and what is planned for it.
-func (e *external) observe(ctx context.Context, m Machine, id identity) (managed.ExternalObservation, error) {
+func (e *external) observe(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
 	o.Placement = placementOf(m)
 	before := o.DeepCopy()
-	e.vm.observe(o, e.plan.devices, e.now())
+	e.vm.observe(o, e.plan.Devices, e.now())
 	for _, happened := range changed(before, o, e.tasks.active(m)) {
 		e.record.Event(m, happened)
 	}
 	e.observeAction(ctx, m)
 	e.plan.report(o, e.vm.Config)
-	if e.plan.change.empty() {
+	if e.plan.change.Empty() {
 		e.tasks.kept(m, !e.sights.guessed(m))
 	}
 	e.showTask(m)
@@ -202,7 +203,7 @@ func (e *external) mayAct(m Machine, seen managed.ExternalObservation) (managed.
 
 // waiting is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.
-func (e *external) waiting(m Machine, id identity) (managed.ExternalObservation, error) {
+func (e *external) waiting(m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.creating(m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err

@@ -33,6 +33,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func fromTemplate(m *namespaced.Machine) {
@@ -358,7 +359,7 @@ func TestReconcile(t *testing.T) {
 			pve: func(b *bench) {
 				b.vms[10000] = ourVM("stopped")
 				b.vms[10000].config["smbios1"] = "uuid=" + otherUUID
-				b.vms[10000].config["description"] = identity{UUID: ourUUID}.mark("")
+				b.vms[10000].config["description"] = qemu.Identity{UUID: ourUUID}.Mark("")
 			},
 			want: want{
 				Exists: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: creation, Allocated: ReasonAllocationSucceeded, Network: ReasonNetworkReady,
@@ -583,7 +584,7 @@ func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
 	b := newBench(t, all(fromTemplate, func(m *namespaced.Machine) {
 		delete(m.Annotations, AnnotationNode)
 		delete(m.Annotations, AnnotationDevices)
-		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{disk("root")}
+		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
 	}))
 	b.vms[9000] = templateVM()
 	var before map[string]string
@@ -801,7 +802,7 @@ func TestAdoptionIsKept(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		delete(m.Annotations, AnnotationDevices)
 		delete(m.Annotations, AnnotationAllocated)
-		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{disk("a"), disk("b")}
+		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a"}, {Name: "b"}}
 	})
 	b.vms[10000] = ourVM("running")
 	b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"], b.vms[10000].config["scsi2"] = "s:a,size=1G", "s:b,size=1G", "s:c,size=1G"
@@ -816,7 +817,7 @@ func TestAdoptionIsKept(t *testing.T) {
 	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) != 0 {
 		t.Errorf("Adoption changes nothing: %+v, %q", s, b.writes)
 	}
-	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "new", Size: new("1G")}, disk("b"), {Name: "a", Size: new("5G")}}
+	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "new", Size: new("1G")}, {Name: "b"}, {Name: "a", Size: new("5G")}}
 	b.reconcile(t.Context())
 	if diff := cmp.Diff([]string{"ConfigureAsync 10000 set scsi3 delete  digest d1"}, b.writes); diff != "" {
 		t.Errorf("A new entry is a new device, and an undeclared disk stays undeclared: -want, +got:\n%s", diff)
@@ -825,7 +826,7 @@ func TestAdoptionIsKept(t *testing.T) {
 
 func TestForgetDetached(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"}}` })
-	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{disk("a")}
+	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a"}}
 	b.vms[10000] = ourVM("running")
 	b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"] = "s:a,size=1G", "s:b,size=1G"
 	b.reconcile(t.Context())

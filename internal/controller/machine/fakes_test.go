@@ -34,6 +34,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	quantities "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,6 +44,12 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+const (
+	ourUUID   = "11111111-2222-4333-8444-55555555555a"
+	otherUUID = "99999999-2222-4333-8444-55555555555f"
 )
 
 // pve is as much of PVE as a Machine meets. It is its Client and its Inventory.
@@ -562,7 +569,7 @@ func (b *bench) external() *external {
 		shares: func(context.Context) func(resource.Managed) bool { return b.shares },
 		wake:   func(m Machine) { b.woken <- m },
 		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
-		defaults: defaults{Storage: "local-lvm", Bridge: "vmbr0"},
+		defaults: defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}},
 		vmids:    v1alpha1.VMIDRange{Min: 10000, Max: 10010},
 	}
 }
@@ -635,4 +642,23 @@ func templateVM() *guest {
 	c := templateConfig()
 	c["name"], c["template"], c["smbios1"] = "debian", "1", "uuid="+otherUUID
 	return &guest{node: "pve1", status: "stopped", config: c}
+}
+
+// templateConfig is a configuration as a template has it: the boot disk is not the
+// first by its number.
+func templateConfig() qemu.Config {
+	return qemu.Config{
+		"scsi0": "local-lvm:base-9000-disk-1,size=8G",
+		"scsi1": "local-lvm:base-9000-disk-0,size=2G",
+		"ide2":  "local-lvm:vm-9000-cloudinit,media=cdrom",
+		"net1":  "virtio=BC:24:11:00:00:02,bridge=vmbr1",
+		"net0":  "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+		"boot":  "order=scsi1;ide2;net0",
+	}
+}
+
+// quantity is a pointer to a quantity.
+func quantity(s string) *quantities.Quantity {
+	q := quantities.MustParse(s)
+	return &q
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // The states that HA may be asked for.
@@ -75,12 +76,7 @@ func (d desired) leftToHA(v *vm) bool {
 
 // ha is what HA is to be told of the VM.
 func (d desired) ha(v *vm) proxmox.HASettings {
-	r := proxmox.HASettings{}
-	for _, s := range haParts(d.HighAvailability) {
-		if s.value != nil {
-			r[s.key] = *s.value
-		}
-	}
+	r := qemu.HASettings(d.HighAvailability)
 	if ours := d.ruling.group(v); ours != nil {
 		r["group"] = *ours
 	}
@@ -89,17 +85,6 @@ func (d desired) ha(v *vm) proxmox.HASettings {
 		r["state"] = s
 	}
 	return r
-}
-
-// haParts are the settings that have a field.
-func haParts(h *v1alpha1.MachineHighAvailability) []part {
-	return []part{
-		{key: "state", cell: texts(&h.State)},
-		{key: "group", cell: texts(&h.Group)},
-		{key: "max_restart", cell: integers(&h.MaxRestart)},
-		{key: "max_relocate", cell: integers(&h.MaxRelocate)},
-		{key: "failback", cell: flags(&h.Failback)},
-	}
 }
 
 // haChange is what of it differs from what HA was told.
@@ -112,9 +97,8 @@ func (d desired) haChange(v *vm) proxmox.HASettings {
 	return change
 }
 
-// haDemands are what HA is to be told that not every version of PVE knows: in PVE 9
-// rules have taken the place of groups, and failback has become a setting of VMs.
-func (d desired) haDemands(v *vm) []demand {
+// haDemands are what HA is to be told that not every version of PVE knows.
+func (d desired) haDemands(v *vm) []qemu.Demand {
 	if !d.haOn() || v.template() || v.noHA != "" {
 		return nil
 	}
@@ -122,14 +106,7 @@ func (d desired) haDemands(v *vm) []demand {
 	if v.Status.HAManaged {
 		told = d.haChange(v)
 	}
-	var all []demand
-	if told["group"] != "" {
-		all = append(all, demand{name: "highAvailability.group", bound: bound{before: v90}})
-	}
-	if told["failback"] != "" {
-		all = append(all, demand{name: "highAvailability.failback", bound: bound{since: v90}})
-	}
-	return all
+	return qemu.HADemands(told)
 }
 
 // readHA adds what HA was told of the VM, if the spec declares that. What may be out of

@@ -18,9 +18,7 @@ package machine
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -103,48 +101,4 @@ func resized(values []proxmox.PendingValue, sizes map[string]string) []proxmox.P
 		}
 	}
 	return out
-}
-
-// afterChange are the options of a VM that does not run after a change, and whether that
-// is known: what PVE allocates or generates is not.
-func afterChange(values []proxmox.PendingValue, d difference) ([]proxmox.PendingValue, bool) {
-	if d.Allocates {
-		return nil, false
-	}
-	all := map[string]string{}
-	for _, p := range values {
-		if p.Changes() {
-			return nil, false
-		}
-		if p.Key != "digest" {
-			all[p.Key] = value(p.Value)
-		}
-	}
-	for option, v := range d.Set {
-		nic, err := proxmox.ParseNIC(v)
-		switch {
-		case option == "cipassword":
-			v = "**********"
-		case busOf(option) == "net" && (err != nil || nic.MAC == ""), busOf(option) != "" && busOf(option) != "net", madeUp(option):
-			return nil, false
-		}
-		all[option] = v
-	}
-	for _, option := range d.Delete {
-		if busOf(option) != "" && busOf(option) != "net" || madeUp(option) {
-			return nil, false
-		}
-		delete(all, option)
-	}
-	out := make([]proxmox.PendingValue, 0, len(all))
-	for _, k := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, proxmox.PendingValue{Key: k, Value: new(all[k])})
-	}
-	return out, true
-}
-
-// madeUp says whether PVE makes of an option what it likes.
-func madeUp(option string) bool {
-	all := []string{"efidisk", "tpmstate", "unused", "vmgenid", "lock", "template"}
-	return slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(option, s) })
 }

@@ -25,21 +25,23 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/uuid"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // identityOf reads the identity that is kept with a Machine.
-func identityOf(m Machine) (identity, error) {
+func identityOf(m Machine) (qemu.Identity, error) {
 	name := meta.GetExternalName(m)
 	id, err := strconv.Atoi(name)
 	if err != nil || id < 100 || id > 999999999 {
-		return identity{}, errors.Errorf("annotation %s is %q: it must be a VMID, 100 to 999999999", meta.AnnotationKeyExternalName, name)
+		return qemu.Identity{}, errors.Errorf("annotation %s is %q: it must be a VMID, 100 to 999999999", meta.AnnotationKeyExternalName, name)
 	}
 	if wanted := m.Parameters().VMID; wanted != nil && int(*wanted) != id {
-		return identity{}, errors.Errorf("vmid is %d, but this Machine is VM %d: a VMID cannot change", *wanted, id)
+		return qemu.Identity{}, errors.Errorf("vmid is %d, but this Machine is VM %d: a VMID cannot change", *wanted, id)
 	}
-	return identity{VMID: id, UUID: m.GetAnnotations()[AnnotationUUID]}, nil
+	return qemu.Identity{VMID: id, UUID: m.GetAnnotations()[AnnotationUUID]}, nil
 }
 
 // mayCreate says whether the management policies allow a VM to be created.
@@ -86,7 +88,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 
 // allocate chooses a VMID and a UUID for a VM to create.
 func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, error) {
-	a := map[string]string{AnnotationUUID: newUUID()}
+	a := map[string]string{AnnotationUUID: uuid.NewString()}
 	if wanted := m.Parameters().VMID; wanted != nil {
 		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
 		return a, nil
@@ -133,7 +135,7 @@ func (e *external) exchange(ctx context.Context, m Machine, c *creation) error {
 	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
 		return err
 	}
-	c.identity, err = identityOf(m)
+	c.Identity, err = identityOf(m)
 	return err
 }
 
@@ -150,17 +152,16 @@ func (e *external) adopt(ctx context.Context, m Machine) error {
 	case err != nil:
 		return err
 	case v == nil && m.Parameters().VMID != nil && mayCreate(m):
-		return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: newUUID()})
+		return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: uuid.NewString()})
 	case v == nil:
 		return errors.Errorf("cannot adopt VM %d: there is none that may be seen", id.VMID)
 	}
-	uuid := smbiosUUID(v.Config)
-	if uuid == "" {
+	if id.UUID = v.Config.UUID(); id.UUID == "" {
 		return errors.Errorf("cannot adopt VM %d: it has no SMBIOS UUID that would prove it to be the same one later", id.VMID)
 	}
-	if err := e.free(ctx, m, id.VMID, uuid); err != nil {
+	if err := e.free(ctx, m, id.VMID, id.UUID); err != nil {
 		showContest(m, err)
 		return err
 	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: uuid, AnnotationNode: v.Node})
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: id.UUID, AnnotationNode: v.Node})
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func TestAllocate(t *testing.T) {
@@ -214,7 +215,7 @@ func TestVMIDRangeOfConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.defaults != (defaults{Node: "n", Storage: "s", Bridge: "b"}) || e.vmids != (v1alpha1.VMIDRange{Min: 1000, Max: 1001}) {
+	if e.defaults != (defaults{Defaults: qemu.Defaults{Storage: "s", Bridge: "b"}, Node: "n"}) || e.vmids != (v1alpha1.VMIDRange{Min: 1000, Max: 1001}) {
 		t.Errorf("The provider config's defaults must hold, got %+v and %+v", e.defaults, e.vmids)
 	}
 }

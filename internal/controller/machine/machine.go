@@ -40,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A Machine of either scope.
@@ -234,9 +235,8 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		vmids:     vmidRange(to.Config),
 		superuser: to.Client.Superuser(),
 		defaults: defaults{
-			Node:    value(to.Config.DefaultNode),
-			Storage: value(to.Config.DefaultStorage),
-			Bridge:  value(to.Config.DefaultBridge),
+			Defaults: qemu.Defaults{Storage: value(to.Config.DefaultStorage), Bridge: value(to.Config.DefaultBridge)},
+			Node:     value(to.Config.DefaultNode),
 		},
 	}, nil
 }

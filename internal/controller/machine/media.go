@@ -17,7 +17,6 @@ limitations under the License.
 package machine
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A Library has what VMs are made from and plugged into.
@@ -142,7 +142,7 @@ func (m medium) among(there []proxmox.Volume) bool {
 }
 
 // unfilled says which image of a new disk is not on the node of a VM that exists.
-func (e *external) unfilled(ctx context.Context, change difference) ([]string, error) {
+func (e *external) unfilled(ctx context.Context, change qemu.Difference) ([]string, error) {
 	var all []medium
 	for _, device := range slices.Sorted(maps.Keys(change.Set)) {
 		k, err := proxmox.ParseDisk(change.Set[device])
@@ -166,50 +166,4 @@ func volumeIDs(volumes []proxmox.Volume) []string {
 		ids = append(ids, v.ID)
 	}
 	return ids
-}
-
-// freeDrives are where a CD-ROM drive is put, first to last: PVE's own habit
-// first.
-//
-//nolint:gochecknoglobals // A constant.
-var freeDrives = []string{"ide2", "ide0", "ide1", "ide3", "sata0", "sata1", "sata2", "sata3", "sata4", "sata5"}
-
-// freeDrive is the first drive that neither the VM nor an entry of the spec has.
-func (d devices) freeDrive(have map[string]string) string {
-	i := slices.IndexFunc(freeDrives, func(device string) bool {
-		_, taken := have[device]
-		return !taken && device != d.ISO && !has(d.Disks, device)
-	})
-	if i < 0 {
-		return ""
-	}
-	return freeDrives[i]
-}
-
-// mediumDrive is the drive that an ISO image goes into: one that is there, but
-// for cloud-init's, or a new one.
-func (d devices) mediumDrive(have map[string]string) string {
-	for _, device := range cdromsOf(have) {
-		if k, err := proxmox.ParseDisk(have[device]); err == nil && !k.CloudInit() && !isSeed(k.Volume) {
-			return device
-		}
-	}
-	return d.freeDrive(have)
-}
-
-// mediumOption is the CD-ROM drive of the ISO image.
-func (d desired) mediumOption() []option {
-	if d.ISO == nil || d.devices.ISO == "" {
-		return nil
-	}
-	return []option{{name: d.devices.ISO, same: sameMedium, want: func(string) (string, bool) {
-		return cmp.Or(*d.ISO, "none") + ",media=cdrom", true
-	}}}
-}
-
-// sameMedium compares what is in a CD-ROM drive. PVE adds the size.
-func sameMedium(a, b string) bool {
-	x, errX := proxmox.ParseDisk(a)
-	y, errY := proxmox.ParseDisk(b)
-	return errX == nil && errY == nil && x.Volume == y.Volume
 }

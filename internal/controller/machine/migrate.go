@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // Places is the part of a Client that says where VMs belong.
@@ -102,7 +103,7 @@ func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	if no := j.refusals(check, e.vm.Node, e.plan.change.after(e.vm.Config)); len(no) > 0 {
+	if no := j.refusals(check, e.vm.Node, e.plan.change.After(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
 	o := proxmox.MigrateOptions{Target: j.to, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
@@ -136,13 +137,13 @@ func (e *external) unreachable(ctx context.Context, node string) (string, error)
 
 // refusals are what keeps the VM from going, with the configuration that it has
 // then.
-func (j *journey) refusals(c proxmox.MigrationCheck, from string, config map[string]string) []string {
+func (j *journey) refusals(c proxmox.MigrationCheck, from string, config qemu.Config) []string {
 	var why []string
 	if len(c.LocalResources) > 0 {
 		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), from))
 	}
 	for _, d := range c.LocalDisks {
-		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") && !isSeed(d.Volume) && uses(config, []string{d.Volume}) != "" {
+		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") && !qemu.IsSeed(d.Volume) && config.Uses(d.Volume) != "" {
 			why = append(why, fmt.Sprintf("medium %s is on local storage: take it out, or put it on shared storage", d.Volume))
 		}
 	}

@@ -19,76 +19,18 @@ package machine
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// A move brings a disk to another storage or format.
-type move struct {
-	name, device string
-	disk         proxmox.Disk
-
-	// storage and format to go to. An empty format is as it is.
-	storage, format string
-}
-
-// moves are the disks that are on another storage than they should be, or in
-// another format.
-func (d desired) moves(config map[string]string) []move {
-	var out []move
-	for _, k := range d.Disks {
-		device := d.devices.Disks[k.Name]
-		disk, err := proxmox.ParseDisk(config[device])
-		if err != nil || disk.CDROM() || disk.Storage() == "" {
-			continue
-		}
-		m := move{name: k.Name, device: device, disk: disk, storage: disk.Storage()}
-		if k.Storage != nil {
-			m.storage = *k.Storage
-		}
-		has := formatOf(disk.Volume)
-		if k.Format != nil && has != *k.Format {
-			m.format = *k.Format
-		}
-		// Storages without files have one format only.
-		if m.storage != disk.Storage() || m.format != "" && has != "" {
-			out = append(out, m)
-		}
-	}
-	return append(out, d.firmwareMoves(config)...)
-}
-
-// firmwareMoves are the disks of the firmware that are on another storage than
-// they should be.
-func (d desired) firmwareMoves(config map[string]string) []move {
-	var out []move
-	for _, f := range firmware(d.MachineParameters) {
-		disk, err := proxmox.ParseDisk(config[f.device])
-		if err != nil || !f.wanted() || f.storage == nil || *f.storage == disk.Storage() {
-			continue
-		}
-		out = append(out, move{name: f.field, device: f.device, disk: disk, storage: *f.storage})
-	}
-	return out
-}
-
-// formatOf a volume that is a file; empty for others.
-func formatOf(volume string) string {
-	switch ext := strings.TrimPrefix(path.Ext(volume), "."); ext {
-	case "raw", "qcow2", "vmdk":
-		return ext
-	}
-	return ""
-}
 
 // moveErrands move disks, one after the other, or say why one cannot go. A disk
 // whose storage is only where the VM is to migrate goes there with it.
 func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []string, error) {
-	moves := e.plan.moves(e.vm.Config)
+	moves := e.plan.Moves(e.vm.Config)
 	if len(moves) == 0 {
 		return nil, nil, nil
 	}
@@ -101,57 +43,50 @@ func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []str
 		no      []string
 	)
 	for _, m := range moves {
-		here, there := m.allowed(storages, e.vm.Node), m.allowed(storages, j.to)
-		owner, known := volumeOwner(m.disk.Volume)
+		here, there := whyNot(m.Storage, storages, e.vm.Node), whyNot(m.Storage, storages, j.to)
 		switch {
-		case !known || owner != e.vm.VMID:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", m.name, m.device, m.disk.Volume))
-		case here == "" && m.device == tpmDevice && e.vm.Status.Running():
+		case !m.OwnedBy(e.vm.VMID):
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", m.Name, m.Device, m.Disk.Volume))
+		case here == "" && m.OnlyStopped() && e.vm.Status.Running():
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
 			errands = append(errands, e.moveErrand(m))
 		case j.to != "" && there == "":
 			j.take(m)
 		default:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.name, m.device, here))
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here))
 		}
 	}
 	return errands, no, nil
 }
 
 // take a disk along to another storage.
-func (j *journey) take(m move) {
+func (j *journey) take(m qemu.Move) {
 	if j.storages == nil {
 		j.storages = map[string]string{}
 	}
-	j.storages[m.disk.Storage()] = m.storage
+	j.storages[m.Disk.Storage()] = m.Storage
 }
 
-// allowed says why a disk cannot be on its storage on a node; empty if it can.
-func (m move) allowed(storages []proxmox.Storage, node string) string {
-	i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == m.storage && s.Node == node })
+// whyNot says why a disk cannot be on a storage of a node; empty if it can.
+func whyNot(storage string, storages []proxmox.Storage, node string) string {
+	i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && s.Node == node })
 	switch {
 	case i < 0:
-		return fmt.Sprintf("storage '%s' not found on node %s", m.storage, node)
+		return fmt.Sprintf("storage '%s' not found on node %s", storage, node)
 	case !slices.Contains(storages[i].Content, "images"):
-		return fmt.Sprintf("storage '%s' does not hold disks: its content is %s", m.storage, strings.Join(storages[i].Content, ", "))
+		return fmt.Sprintf("storage '%s' does not hold disks: its content is %s", storage, strings.Join(storages[i].Content, ", "))
 	}
 	return ""
 }
 
-func (m move) String() string { return strings.TrimSuffix(m.storage+" "+m.format, " ") }
-
 // moveErrand moves one disk. What it leaves is deleted when all has been copied,
 // whosever PVE holds it to be: it has to be the VM's own.
-func (e *external) moveErrand(m move) errand {
-	o := proxmox.MoveOptions{Disk: m.device, Storage: m.storage, Format: m.format, Delete: true, Digest: e.vm.Digest}
-	from := move{storage: m.disk.Storage()}
-	if m.format != "" {
-		from.format = formatOf(m.disk.Volume)
-	}
+func (e *external) moveErrand(m qemu.Move) errand {
+	o := proxmox.MoveOptions{Disk: m.Device, Storage: m.Storage, Format: m.Format, Delete: true, Digest: e.vm.Digest}
 	return errand{
 		exact: true,
-		shown: v1alpha1.MachinePendingChange{Option: m.device + " storage", Current: from.String(), Desired: m.String()},
+		shown: v1alpha1.MachinePendingChange{Option: m.Device + " storage", Current: m.From(), Desired: m.To()},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			return e.client.MoveDisk(ctx, e.vm.Ref, o)
 		},

@@ -19,25 +19,21 @@ package machine
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A vm is a virtual machine as it is seen.
 type vm struct {
 	proxmox.Ref
 
-	// Config of the VM with its pending changes applied, and the part of it that
-	// is in force.
-	Config, Active map[string]string
-
-	// Pending are the options that change at the next restart.
-	Pending []proxmox.PendingValue
+	// State is what PVE says of the options, as in values.
+	qemu.State
 
 	// HA is what HA was told of the VM, if that was asked for.
 	HA proxmox.HASettings
@@ -49,10 +45,8 @@ type vm struct {
 	Pool string
 	pool poolSight
 
-	// values are what PVE says of the options, from which the above is sorted out.
 	values []proxmox.PendingValue
 
-	Digest     string
 	Status     proxmox.Status
 	Interfaces []proxmox.Interface
 
@@ -63,19 +57,12 @@ type vm struct {
 // lock of PVE on the VM's configuration.
 func (v *vm) lock() string { return v.Config["lock"] }
 
-// all are the options that are in force or are to be.
-func (v *vm) all() map[string]string {
-	all := maps.Clone(v.Active)
-	maps.Copy(all, v.Config)
-	return all
-}
-
 // hasUUID says whether the VM has the UUID that is its identity: a clone gets it
 // when it is configured first.
-func (v *vm) hasUUID(id identity) bool { return strings.EqualFold(smbiosUUID(v.Config), id.UUID) }
+func (v *vm) hasUUID(id qemu.Identity) bool { return strings.EqualFold(v.Config.UUID(), id.UUID) }
 
 // beingCreated says whether the VM is not complete yet.
-func (v *vm) beingCreated() bool { return v.lock() == "create" || v.lock() == "clone" }
+func (v *vm) beingCreated() bool { return v.Config.BeingCreated() }
 
 // stuck says what to do about a VM that is locked for its creation for ever.
 func (v *vm) stuck() string {
@@ -83,7 +70,7 @@ func (v *vm) stuck() string {
 		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.lock(), v.VMID, v.VMID)
 }
 
-func (v *vm) template() bool { return v.Config["template"] == "1" }
+func (v *vm) template() bool { return v.Config.Template() }
 
 // agentOn says whether the guest agent is turned on.
 func (v *vm) agentOn() bool {
@@ -93,32 +80,7 @@ func (v *vm) agentOn() bool {
 
 // read what PVE says of a VM's options.
 func (v *vm) read(values []proxmox.PendingValue) {
-	v.values = values
-	v.sort()
-}
-
-// sort out what PVE says of the options.
-func (v *vm) sort() {
-	v.Config, v.Active = make(map[string]string, len(v.values)), make(map[string]string, len(v.values))
-	for _, p := range v.values {
-		if p.Key == "digest" {
-			v.Digest = value(p.Value)
-			continue
-		}
-		if p.Value != nil {
-			v.Active[p.Key] = *p.Value
-		}
-		switch {
-		case p.Pending != nil:
-			v.Config[p.Key] = *p.Pending
-		case p.Delete == 0 && p.Value != nil:
-			v.Config[p.Key] = *p.Value
-		}
-		if p.Changes() {
-			v.Pending = append(v.Pending, p)
-		}
-	}
-	slices.SortFunc(v.Pending, func(a, b proxmox.PendingValue) int { return strings.Compare(a.Key, b.Key) })
+	v.values, v.State = values, qemu.Read(values)
 }
 
 // find looks for the VM of a VMID, first where it is said to be. It returns nil

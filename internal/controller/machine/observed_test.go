@@ -19,41 +19,8 @@ package machine
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-func TestRead(t *testing.T) {
-	type m = map[string]string
-	var v vm
-	v.read([]proxmox.PendingValue{
-		{Key: "digest", Value: new("abc")},
-		{Key: "name", Value: new("web")},
-		{Key: "sockets", Value: new("1"), Pending: new("2")},
-		{Key: "numa", Pending: new("1")},
-		{Key: "balloon", Value: new("0"), Delete: 1},
-		{Key: "net1", Value: new("virtio"), Delete: 2},
-		{Key: "cores", Value: new("1"), Pending: new("4")},
-		{Key: "tags", Value: new("")},
-	})
-	if v.Digest != "abc" {
-		t.Errorf("The digest is %q", v.Digest)
-	}
-	if diff := cmp.Diff(m{"name": "web", "sockets": "2", "numa": "1", "cores": "4", "tags": ""}, v.Config); diff != "" {
-		t.Errorf("Config has the pending changes applied: -want, +got:\n%s", diff)
-	}
-	if diff := cmp.Diff(m{"name": "web", "sockets": "1", "balloon": "0", "net1": "virtio", "cores": "1", "tags": ""}, v.Active); diff != "" {
-		t.Errorf("Active is what is in force: -want, +got:\n%s", diff)
-	}
-	var pending []string
-	for _, p := range v.Pending {
-		pending = append(pending, p.Key)
-	}
-	if diff := cmp.Diff([]string{"balloon", "cores", "net1", "numa", "sockets"}, pending); diff != "" {
-		t.Errorf("Pending changes are in order: -want, +got:\n%s", diff)
-	}
-}
 
 func TestAgentOn(t *testing.T) {
 	cases := map[string]struct {
@@ -68,7 +35,7 @@ func TestAgentOn(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (&vm{Active: map[string]string{"agent": tc.agent}}).agentOn(); got != tc.want {
+			if got := (&vm{State: qemu.State{Active: qemu.Config{"agent": tc.agent}}}).agentOn(); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,13 +27,11 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// What PVE gives a VM that says nothing about it.
-const (
-	defaultMemory = 512 << 20
-	contentImages = "images"
-)
+// contentImages is what a storage holds that has disks.
+const contentImages = "images"
 
 // occupants of the cluster: what PVE lists, and the Machines that it does not
 // list yet or not as they are going to be.
@@ -107,18 +104,18 @@ func runs(p *v1alpha1.MachineParameters) bool {
 }
 
 // sourceOf a Machine as far as the list of guests tells.
-func sourceOf(m Machine, guests map[int]proxmox.Guest) map[string]string {
+func sourceOf(m Machine, guests map[int]proxmox.Guest) qemu.Config {
 	vmid, _ := strconv.Atoi(m.GetAnnotations()[AnnotationSource])
 	g, ok := guests[vmid]
 	if !ok {
 		return nil
 	}
-	return map[string]string{"memory": strconv.FormatInt(g.MaxMemory/int64(proxmox.MiB), 10), "cores": strconv.Itoa(g.MaxCPU)}
+	return qemu.Config{"memory": strconv.FormatInt(g.MaxMemory/int64(proxmox.MiB), 10), "cores": strconv.Itoa(g.MaxCPU)}
 }
 
 // needOf a Machine whose VM starts with a configuration. Only the disks of one
 // that is made from nothing are known by its spec alone.
-func needOf(m Machine, config map[string]string, d defaults) placement.Occupant {
+func needOf(m Machine, config qemu.Config, d defaults) placement.Occupant {
 	p := m.Parameters()
 	o := placement.Occupant{Runs: runs(p), CPUs: cpusOf(p, config), Memory: memoryOf(p, config)}
 	for _, k := range p.Disks {
@@ -131,11 +128,11 @@ func needOf(m Machine, config map[string]string, d defaults) placement.Occupant 
 
 // newRoom for a disk that is made.
 func newRoom(k v1alpha1.MachineDisk, defaultStorage string) placement.Disk {
-	return placement.Disk{Storage: cmp.Or(value(k.Storage), defaultStorage), Content: contentImages, Bytes: int64(diskSize(k))}
+	return placement.Disk{Storage: cmp.Or(value(k.Storage), defaultStorage), Content: contentImages, Bytes: int64(qemu.SizeOf(k))}
 }
 
-func cpusOf(p *v1alpha1.MachineParameters, config map[string]string) int {
-	cores, sockets := integer(config["cores"], 1), integer(config["sockets"], 1)
+func cpusOf(p *v1alpha1.MachineParameters, config qemu.Config) int {
+	cores, sockets := config.Integer("cores", 1), config.Integer("sockets", 1)
 	if p.CPU != nil && p.CPU.Cores != nil {
 		cores = *p.CPU.Cores
 	}
@@ -145,13 +142,9 @@ func cpusOf(p *v1alpha1.MachineParameters, config map[string]string) int {
 	return int(cores) * int(sockets)
 }
 
-func memoryOf(p *v1alpha1.MachineParameters, config map[string]string) int64 {
+func memoryOf(p *v1alpha1.MachineParameters, config qemu.Config) int64 {
 	if p.Memory != nil {
 		return p.Memory.Value()
 	}
-	n := integer(strings.TrimPrefix(config["memory"], "current="), 0)
-	if n == 0 {
-		return defaultMemory
-	}
-	return int64(n) * int64(proxmox.MiB)
+	return config.Memory()
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A password is to be sent to PVE, which shows it to nobody. That it was sent is
@@ -130,14 +131,14 @@ func (e *external) withGenerated(d managed.ConnectionDetails) managed.Connection
 // already, or says why it cannot be read.
 func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
-	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.settled && !value(c.GeneratePassword) {
+	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.Settled && !value(c.GeneratePassword) {
 		return nil, nil
 	}
 	p, err := e.passwordOf(ctx, m, c)
 	if r := (refusal{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
-	if p == nil || err != nil || d.settled || custom(c) {
+	if p == nil || err != nil || d.Settled || d.CustomData() {
 		return nil, err // Custom data have the hash of it, and PVE's drive is not there.
 	}
 	sent := m.GetAnnotations()[AnnotationPassword]
@@ -154,7 +155,7 @@ func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]st
 
 // withPassword adds the password to a change. One that takes a task goes first:
 // how it ends is seen by nobody who could tell whether the password was set.
-func (d desired) withPassword(change difference) difference {
+func (d desired) withPassword(change qemu.Difference) qemu.Difference {
 	if d.password != nil && !change.Allocates {
 		change.Set["cipassword"] = d.password.text
 	}
@@ -174,14 +175,14 @@ func (e *external) keepPassword(ctx context.Context, m Machine) error {
 // made from nothing has it from the start.
 func (e *external) preparePassword(ctx context.Context, m Machine, c *creation) error {
 	p, err := e.passwordOf(ctx, m, c.CloudInit)
-	if err == nil && c.source == nil && !custom(c.CloudInit) {
+	if err == nil && c.source == nil && !c.CustomData() {
 		c.password = p
 	}
 	return err
 }
 
 // passwordHash is what custom data tell of the password, empty if there is none.
-func (e *external) passwordHash(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit, id identity) (string, error) {
+func (e *external) passwordHash(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit, id qemu.Identity) (string, error) {
 	p, err := e.passwordOf(ctx, m, c)
 	if p == nil || err != nil {
 		return "", err

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // reasonPlaced is the event that says why a node was chosen.
@@ -107,11 +108,11 @@ func (c *creation) request(m Machine, why string) placement.Request {
 	if c.node != "" {
 		return r // What is on a node that is settled is checked with better advice.
 	}
-	r.Disks, r.Bridges, r.Mappings = need.Disks, c.bridges(), c.mappings()
+	r.Disks, r.Bridges, r.Mappings = need.Disks, c.Bridges(c.sourceConfig()), c.mappings()
 	for _, v := range media(m.Parameters()) {
 		r.Disks = append(r.Disks, placement.Disk{Storage: v.storage(), Content: v.content})
 	}
-	for _, name := range c.storages() { // Drives of firmware and cloud-init need no room to speak of.
+	for _, name := range c.Storages(c.sourceConfig()) { // Drives of firmware and cloud-init need no room to speak of.
 		r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: contentImages})
 	}
 	if c.source != nil {
@@ -139,13 +140,13 @@ func (c *creation) room() []placement.Disk {
 	declared := map[string]v1alpha1.MachineDisk{}
 	var all []placement.Disk
 	for _, k := range c.Disks {
-		device := c.devices.Disks[k.Name]
+		device := c.Devices.Disks[k.Name]
 		declared[device] = k
 		if config[device] == "" {
-			all = append(all, newRoom(k, c.defaults.Storage))
+			all = append(all, newRoom(k, c.Defaults.Storage))
 		}
 	}
-	for _, device := range disksOf(config) {
+	for _, device := range config.Disks() {
 		d, err := proxmox.ParseDisk(config[device])
 		if err != nil {
 			continue
@@ -159,7 +160,7 @@ func (c *creation) room() []placement.Disk {
 // has it moved from there.
 func (c *creation) clonedRoom(d proxmox.Disk, declared v1alpha1.MachineDisk) []placement.Disk {
 	size, _ := d.Size()
-	bytes := int64(max(size, diskSize(declared)))
+	bytes := int64(max(size, qemu.SizeOf(declared)))
 	made := placement.Disk{Storage: d.Storage(), Content: contentImages}
 	if fullClone(c.Clone, c.source) {
 		made.Bytes = bytes
@@ -168,19 +169,6 @@ func (c *creation) clonedRoom(d proxmox.Disk, declared v1alpha1.MachineDisk) []p
 		return []placement.Disk{made, {Storage: to, Content: contentImages, Bytes: bytes}}
 	}
 	return []placement.Disk{made}
-}
-
-// bridges that the networks of a VM need.
-func (c *creation) bridges() []string {
-	var names []string
-	for _, n := range c.Networks {
-		if n.Bridge != nil {
-			names = append(names, *n.Bridge)
-		} else if c.sourceConfig()[c.devices.Networks[n.Name]] == "" {
-			names = append(names, c.defaults.Bridge)
-		}
-	}
-	return names
 }
 
 // mappings that the host devices of a VM are taken from.

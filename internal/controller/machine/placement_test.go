@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 const gib = int64(proxmox.GiB)
@@ -365,7 +366,7 @@ func TestHome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}, placed: tc.target}
+			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}, placed: tc.target}
 			v := &vm{Ref: proxmox.Ref{Node: tc.on}}
 			j, _ := d.journey(v, tc.acted)
 			if diff := cmp.Diff(tc.notes, d.nodeNote(v, tc.acted)); diff != "" || j.to != tc.journey {

@@ -22,10 +22,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A plan is what has to be done to a VM.
@@ -42,7 +44,7 @@ type plan struct {
 	strayRules []ruleStep
 
 	refusals []string
-	change   difference
+	change   qemu.Difference
 	errands  []errand
 	power    powerChange
 	restart  restart
@@ -63,7 +65,7 @@ type errand struct {
 }
 
 func (p plan) empty() bool {
-	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.empty() && len(p.errands) == 0 && len(p.weeds) == 0 &&
+	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.Empty() && len(p.errands) == 0 && len(p.weeds) == 0 &&
 		p.power == keepPower && !p.restart.due && p.action == nil
 }
 
@@ -74,17 +76,17 @@ func (p plan) mayPass(v *vm) bool {
 }
 
 // makePlan finds what separates the VM from the spec.
-func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
+func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d, err := e.desiredNow(ctx, m, id)
 	if err != nil {
 		return err
 	}
-	before, err := parseDevices(m.GetAnnotations()[AnnotationDevices])
+	before, err := qemu.ParseDevices(m.GetAnnotations()[AnnotationDevices])
 	if err != nil {
-		return err
+		return errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
 	}
 	e.plan = plan{desired: d, power: d.powerChange(e.vm)}
-	if d.devices, err = d.devicesNow(before, e.vm, m.GetGeneration()); err != nil {
+	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, m.GetGeneration()); err != nil {
 		e.plan.refusals = []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
@@ -95,7 +97,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 		return err
 	}
 	e.plan.restart = restart{reason: ReasonPendingChanges}
-	if e.plan.change.empty() { // It may take back what is pending.
+	if e.plan.change.Empty() { // It may take back what is pending.
 		e.plan.restart = d.restart(e.vm, m.GetAnnotations()[AnnotationRestart], e.now())
 	}
 	e.plan.action = actionDue(m)
@@ -105,19 +107,9 @@ func (e *external) makePlan(ctx context.Context, m Machine, id identity) error {
 	return err
 }
 
-// devicesNow are the devices of the spec's entries on a VM that exists.
-func (d desired) devicesNow(before devices, v *vm, generation int64) (devices, error) {
-	p := d.MachineParameters
-	now, err := before.assign(p, v.Config)
-	if err != nil {
-		return now, err
-	}
-	return now.without(now.settled(p, v.all())).without(now.retained(p)).see(v.Config).remember(p, v.Config, generation), nil
-}
-
 // addChange plans the change of options, and says what of the spec cannot be.
 func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
-	d.settled = d.CloudInit != nil && value(d.CloudInit.ChangePolicy) == changeIgnore && e.vm.hasUUID(d.identity)
+	d.Settled = d.CloudInit != nil && value(d.CloudInit.ChangePolicy) == changeIgnore && e.vm.hasUUID(d.Identity)
 	whyNoSeed, err := e.addSeed(ctx, m, &d)
 	if err != nil {
 		return err
@@ -127,13 +119,13 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 		return err
 	}
 	e.plan.desired = d
-	e.plan.change = d.withPassword(d.difference(e.vm.Config))
+	e.plan.change = d.withPassword(d.Difference(e.vm.Config))
 	unfilled, err := e.unfilled(ctx, e.plan.change)
 	if err != nil {
 		return err
 	}
 	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config, d.haDemands(e.vm)...)
-	e.plan.refusals = slices.Concat(d.refusals(e.vm.Config), unfilled, whyNoSeed, whyNoPassword, prohibited,
+	e.plan.refusals = slices.Concat(d.Refusals(e.vm.Config), unfilled, whyNoSeed, whyNoPassword, prohibited,
 		d.poolRefusals(e.vm), e.vm.haRefusals(), d.ruling.refusals, d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
 	return err
 }
@@ -164,13 +156,28 @@ func (e *external) addErrands(ctx context.Context, m Machine) error {
 // resizeErrands make disks larger.
 func (e *external) resizeErrands(m Machine) []errand {
 	var errands []errand
-	for _, r := range e.plan.resizes(e.vm.Config) {
-		has, _ := sizeOf(e.vm.Config[r.Device])
+	for _, r := range e.plan.Resizes(e.vm.Config) {
 		errands = append(errands, errand{
-			shown: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: has.String(), Desired: r.Size.String()},
+			shown: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				e.sights.resize(m, r.Device, r.Size.String())
-				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.Size.String(), e.present())
+				e.sights.resize(m, r.Device, r.To.String())
+				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.present())
+			},
+		})
+	}
+	return errands
+}
+
+// destroyErrands delete disks that the list has asked to be destroyed.
+func (e *external) destroyErrands() []errand {
+	var errands []errand
+	for _, device := range e.plan.Devices.Destroyed(e.plan.MachineParameters, e.vm.Config) {
+		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: e.vm.Digest}
+		errands = append(errands, errand{
+			exact: true,
+			shown: v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
+			call: func(ctx context.Context) (proxmox.UPID, error) {
+				return e.client.ConfigureAsync(ctx, e.vm.Ref, change)
 			},
 		})
 	}
@@ -180,17 +187,17 @@ func (e *external) resizeErrands(m Machine) []errand {
 // present is the digest of the VM's configuration, or empty if that was changed since
 // it was looked at.
 func (e *external) present() string {
-	if e.plan.change.empty() {
+	if e.plan.change.Empty() {
 		return e.vm.Digest
 	}
 	return ""
 }
 
 // notes are the annotations that are not as they should be.
-func (e *external) notes(m Machine, before devices) map[string]string {
+func (e *external) notes(m Machine, before qemu.Devices) map[string]string {
 	notes := map[string]string{}
-	if !before.assigned || !before.equal(e.plan.devices) {
-		notes[AnnotationDevices] = e.plan.devices.String()
+	if m.GetAnnotations()[AnnotationDevices] == "" || !before.Equal(e.plan.Devices) {
+		notes[AnnotationDevices] = e.plan.Devices.String()
 	}
 	if e.plan.resealed != "" {
 		notes[AnnotationPassword] = e.plan.resealed
@@ -203,7 +210,7 @@ func (e *external) notes(m Machine, before devices) map[string]string {
 }
 
 // desiredNow is the spec with what counts for a VM that exists.
-func (e *external) desiredNow(ctx context.Context, m Machine, id identity) (desired, error) {
+func (e *external) desiredNow(ctx context.Context, m Machine, id qemu.Identity) (desired, error) {
 	d := e.desired(m, id)
 	if meta.WasDeleted(m) {
 		return d, nil
@@ -231,14 +238,16 @@ func (e *external) desiredNow(ctx context.Context, m Machine, id identity) (desi
 }
 
 // desired is the spec with what else decides how it is carried out.
-func (e *external) desired(m Machine, id identity) desired {
+func (e *external) desired(m Machine, id qemu.Identity) desired {
 	return desired{
-		MachineParameters: withImage(m.Parameters()),
-		name:              m.GetName(),
-		created:           !meta.GetExternalCreatePending(m).IsZero(),
-		identity:          id,
-		placed:            m.GetAnnotations()[AnnotationTarget],
-		tenant:            tenantOf(m.GetLabels()),
-		defaults:          e.defaults,
+		Desired: qemu.Desired{
+			MachineParameters: withImage(m.Parameters()),
+			Identity:          id,
+			Tenant:            tenantOf(m.GetLabels()),
+			Defaults:          e.defaults.Defaults,
+			Created:           !meta.GetExternalCreatePending(m).IsZero(),
+		},
+		name:   m.GetName(),
+		placed: m.GetAnnotations()[AnnotationTarget],
 	}
 }

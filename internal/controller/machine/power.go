@@ -81,7 +81,7 @@ func (d desired) target(v *vm) v1alpha1.PowerState {
 		return v1alpha1.PowerStateStopped
 	case d.PowerState != nil:
 		return *d.PowerState
-	case d.created:
+	case d.Created:
 		return v1alpha1.PowerStateRunning
 	}
 	return ""

@@ -27,6 +27,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func spec(change func(*v1alpha1.MachineParameters)) func(*namespaced.Machine) {
@@ -249,5 +250,34 @@ func TestRebootRests(t *testing.T) {
 	b.clock.wait(restTime)
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want it started if PVE does not, got %q", b.writes)
+	}
+}
+
+func TestPowerChange(t *testing.T) {
+	running, stopped := proxmox.Status{Status: "running"}, proxmox.Status{Status: "stopped"}
+	cases := map[string]struct {
+		reason  string
+		state   *v1alpha1.PowerState
+		adopted bool
+		vm      vm
+		want    powerChange
+	}{
+		"Adopted":        {reason: "An adopted VM is left as it is.", adopted: true, vm: vm{Status: stopped}, want: keepPower},
+		"AdoptedStart":   {reason: "An adopted VM is started if the spec says so.", adopted: true, state: new(v1alpha1.PowerStateRunning), vm: vm{Status: stopped}, want: powerOn},
+		"DefaultStopped": {reason: "A VM runs unless the spec says otherwise.", vm: vm{Status: stopped}, want: powerOn},
+		"DefaultRunning": {reason: "A running VM is left alone.", vm: vm{Status: running}, want: keepPower},
+		"Start":          {reason: "A stopped VM is started.", state: new(v1alpha1.PowerStateRunning), vm: vm{Status: stopped}, want: powerOn},
+		"Stop":           {reason: "A running VM is stopped.", state: new(v1alpha1.PowerStateStopped), vm: vm{Status: running}, want: powerOff},
+		"Stopped":        {reason: "A stopped VM stays stopped.", state: new(v1alpha1.PowerStateStopped), vm: vm{Status: stopped}, want: keepPower},
+		"Paused":         {reason: "A VM that was paused is resumed.", vm: vm{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: powerResume},
+		"Template":       {reason: "A template cannot run.", vm: vm{Status: stopped, State: qemu.State{Config: qemu.Config{"template": "1"}}}, want: keepPower},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{PowerState: tc.state}, Created: !tc.adopted}}
+			if got := d.powerChange(&tc.vm); got != tc.want {
+				t.Errorf("\n%s\nwant %d, got %d", tc.reason, tc.want, got)
+			}
+		})
 	}
 }

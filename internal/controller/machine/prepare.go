@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A refusal is a spec that cannot be carried out, found before anything is
@@ -50,9 +51,9 @@ func refuse(c conditionOf, format string, args ...any) error {
 }
 
 // prepare decides how a VM is created, and checks that it can be.
-func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creation, error) {
+func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*creation, error) {
 	c := &creation{desired: e.desired(m, id)}
-	c.created = true
+	c.Created = true
 	var err error
 	if c.source, err = e.findSource(ctx, m); err != nil {
 		return nil, err
@@ -64,14 +65,14 @@ func (e *external) prepare(ctx context.Context, m Machine, id identity) (*creati
 		return nil, err
 	}
 	// Nothing is there yet, so that what an earlier attempt assigned is void.
-	if c.devices, err = (devices{}).assign(m.Parameters(), c.sourceConfig()); err != nil {
+	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return nil, refusal{error: err, condition: allocating}
 	}
-	prohibited, err := e.prohibited(ctx, c.difference(c.sourceConfig()), c.sourceConfig(), c.haDemands(&vm{})...)
+	prohibited, err := e.prohibited(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haDemands(&vm{})...)
 	if err != nil {
 		return nil, err
 	}
-	if no := append(c.refusals(c.sourceConfig()), prohibited...); len(no) > 0 {
+	if no := append(c.Refusals(c.sourceConfig()), prohibited...); len(no) > 0 {
 		return nil, refuse(allocating, "%s", strings.Join(no, "; "))
 	}
 	if err := e.place(ctx, m, c); err != nil {
@@ -158,7 +159,7 @@ func (e *external) checkStorages(ctx context.Context, c *creation) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range c.storages() {
+	for _, name := range c.Storages(c.sourceConfig()) {
 		if err := checkStorage(storages, name, c.node); err != nil {
 			return err
 		}
@@ -187,36 +188,14 @@ func checkStorage(storages []proxmox.Storage, name, node string) error {
 	return refuse(allocating, "storage '%s' not found on node %s%s", name, node, instead("storages for disks there", holding))
 }
 
-// storages that new disks are made on.
-func (c *creation) storages() []string {
-	var names []string
-	if c.Clone != nil && c.Clone.Storage != nil {
-		names = append(names, *c.Clone.Storage)
-	}
-	if c.usesDrive() && pveDrive(c.sourceConfig()) == "" && c.cloudInitStorage() != "" {
-		names = append(names, c.cloudInitStorage())
-	}
-	for _, f := range firmware(c.MachineParameters) {
-		if f.wanted() && c.sourceConfig()[f.device] == "" {
-			names = append(names, cmp.Or(value(f.storage), c.defaults.Storage))
-		}
-	}
-	for _, k := range c.Disks {
-		if c.sourceConfig()[c.devices.Disks[k.Name]] == "" {
-			names = append(names, cmp.Or(value(k.Storage), c.defaults.Storage))
-		}
-	}
-	return names
-}
-
 // travels are the storages that the disks of a clone need on the node that it
 // goes to after it was made.
 func (c *creation) travels() []string {
 	if to := cmp.Or(value(c.Node), c.placed); c.source == nil || c.source.Shared || to == "" || to == c.node {
 		return nil
 	}
-	names := c.storages()
-	for _, device := range disksOf(c.sourceConfig()) {
+	names := c.Storages(c.sourceConfig())
+	for _, device := range c.sourceConfig().Disks() {
 		if d, err := proxmox.ParseDisk(c.sourceConfig()[device]); err == nil {
 			names = append(names, d.Storage())
 		}
@@ -226,7 +205,7 @@ func (c *creation) travels() []string {
 
 // checkBridges does without the check if the user may not list bridges.
 func (e *external) checkBridges(ctx context.Context, c *creation) error {
-	names := c.bridges()
+	names := c.Bridges(c.sourceConfig())
 	if len(names) == 0 {
 		return nil
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // Watching is the part of an Inventory that tells of signs of change.
@@ -38,7 +39,7 @@ type Watching interface {
 }
 
 // remember the VM as it was seen last, unless there is a reason to look at it.
-func (e *external) remember(ctx context.Context, m Machine, id identity) bool {
+func (e *external) remember(ctx context.Context, m Machine, id qemu.Identity) bool {
 	if !e.inventory.Watches(string(m.GetUID()), id.VMID) {
 		return false
 	}
@@ -81,7 +82,7 @@ func (p plan) onlyStarts() bool {
 }
 
 // glance before a look: from now on the VM is watched.
-func (e *external) glance(ctx context.Context, m Machine, id identity) glance {
+func (e *external) glance(ctx context.Context, m Machine, id qemu.Identity) glance {
 	key := string(m.GetUID())
 	e.sights.leave(m, e.inventory)
 	unbroken := e.inventory.Watch(ctx, key, id.VMID, spotter{sights: e.sights, uid: m.GetUID(), wake: e.waker(m)})
@@ -107,7 +108,7 @@ func (e *external) beingBorn(m Machine) bool {
 
 // found is the VM, or nil if there is none. Where nothing was begun, the cluster's list
 // is good enough: PVE refuses to make a VM whose VMID is taken.
-func (e *external) found(ctx context.Context, m Machine, id identity) (*vm, error) {
+func (e *external) found(ctx context.Context, m Machine, id qemu.Identity) (*vm, error) {
 	if m.GetAnnotations()[AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
 		guests, err := e.inventory.RecentGuests(ctx)
 		if _, listed := guestOf(guests, id.VMID); err != nil || !listed {
@@ -198,7 +199,7 @@ func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status,
 
 // inferChange after a change of options that was made.
 func (e *external) inferChange(m Machine) {
-	values, known := afterChange(e.vm.values, e.plan.change)
+	values, known := e.plan.change.Applied(e.vm.values)
 	if !known || e.vm.Status.Running() || e.vm.lock() != "" {
 		e.unsure |= blurConfig
 		return

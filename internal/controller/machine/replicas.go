@@ -108,8 +108,8 @@ func (e *external) mayBeReplicated(ctx context.Context) (bool, error) {
 	if err != nil || slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Type == proxmox.ReplicationStorage }) {
 		return err == nil, err
 	}
-	for _, device := range disksOf(e.vm.Config) {
-		name, _, managed := strings.Cut(mediumOf(e.vm.Config, device), ":")
+	for _, device := range e.vm.Config.Disks() {
+		name, _, managed := strings.Cut(e.vm.Config.Volume(device), ":")
 		if managed && !slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name }) {
 			return true, nil // The user may not see the storage.
 		}

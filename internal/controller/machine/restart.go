@@ -21,7 +21,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -53,28 +52,9 @@ type restart struct {
 	why    string
 }
 
-// pendingOurs are the pending changes of what the spec declares. A restart is
-// never made for those of others.
-func (d desired) pendingOurs(v *vm) []proxmox.PendingValue {
-	declared := map[string]bool{}
-	for _, o := range d.options() {
-		if _, ok := o.want(v.Config[o.name]); ok {
-			declared[o.name] = true
-		}
-	}
-	gone := d.devices.removed(d.MachineParameters)
-	for _, devices := range []map[string]string{gone.Disks, gone.Networks} {
-		for _, device := range devices {
-			declared[device] = true
-		}
-	}
-	declared["boot"] = d.BootOrder != nil
-	return slices.DeleteFunc(slices.Clone(v.Pending), func(p proxmox.PendingValue) bool { return !declared[p.Key] })
-}
-
 // restart decides whether the VM is restarted for its pending changes now.
 func (d desired) restart(v *vm, done string, now time.Time) restart {
-	ours := d.pendingOurs(v)
+	ours := d.Pending(v.State)
 	if !v.Status.Running() || len(ours) == 0 || value(d.RestartPolicy) != restartWhenRequired || v.lock() != "" {
 		return restart{reason: ReasonPendingChanges}
 	}
@@ -110,7 +90,7 @@ func fingerprint(pending []proxmox.PendingValue) string {
 
 // reboot restarts the VM for its pending changes.
 func (e *external) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	done := map[string]string{AnnotationRestart: fingerprint(e.plan.pendingOurs(e.vm))}
+	done := map[string]string{AnnotationRestart: fingerprint(e.plan.Pending(e.vm.State))}
 	if err := kind.Annotate(ctx, e.kube, m, done); err != nil {
 		return "", err
 	}

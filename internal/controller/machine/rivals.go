@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // ClaimIndex is the name of the index by which Machines that claim a VM are
@@ -97,7 +98,7 @@ func contested(vmid int, by Machine) error {
 
 // contest looks whether an older Machine has the UUID of this one, as after its
 // annotations were copied.
-func (e *external) contest(ctx context.Context, m Machine, id identity) error {
+func (e *external) contest(ctx context.Context, m Machine, id qemu.Identity) error {
 	if id.UUID == "" || !kind.Manages(m) {
 		return nil
 	}
@@ -147,7 +148,7 @@ func (e *external) first(ctx context.Context, m Machine, vmid int) error {
 
 // unmade looks whether an older Machine of the same cluster is to have the VMID that
 // the spec names, though neither has a VM yet.
-func (e *external) unmade(ctx context.Context, m Machine, id identity) error {
+func (e *external) unmade(ctx context.Context, m Machine, id qemu.Identity) error {
 	if mayExchange(m) {
 		return nil // Whoever is faster has it.
 	}

@@ -71,7 +71,7 @@ func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
 	if !r.due {
 		return nil
 	}
-	r.aim = aimless(m, d.identity.UUID, e.vm.VMID)
+	r.aim = aimless(m, d.Identity.UUID, e.vm.VMID)
 	if r.wanted {
 		if err := e.takeAim(ctx, m, &r); err != nil {
 			return err

@@ -22,40 +22,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
-
-// What PVE stores otherwise than it was sent is no difference for ever.
-func TestSame(t *testing.T) {
-	cases := map[string]struct {
-		reason    string
-		same      func(a, b string) bool
-		now, want string
-		equal     bool
-	}{
-		"UnitsCapped":    {reason: "PVE caps the weight.", same: sameUnits, now: "10000", want: "262144", equal: true},
-		"UnitsDiffer":    {reason: "Below the cap weights differ.", same: sameUnits, now: "100", want: "200"},
-		"MachinePinned":  {reason: "PVE pins Windows to a version.", same: sameMachine, now: "pc-q35-9.2+pve1", want: "q35", equal: true},
-		"MachineI440":    {reason: "The same holds for pc.", same: sameMachine, now: "pc-i440fx-9.2", want: "pc", equal: true},
-		"MachineOptions": {reason: "Options of the machine count.", same: sameMachine, now: "pc-q35-9.2,viommu=intel", want: "q35"},
-		"MachineOther":   {reason: "Another family is another machine.", same: sameMachine, now: "pc-i440fx-9.2", want: "q35"},
-		"MachineVersion": {reason: "A version that is asked for is meant.", same: sameMachine, now: "pc-q35-9.0", want: "pc-q35-9.2"},
-		"TextEnd":        {reason: "PVE cuts white space at the end.", same: sameText, now: "a", want: "a \t\n\n", equal: true},
-		"TextLines":      {reason: "Line ends are of no meaning.", same: sameText, now: "a\nb", want: "a\r\nb", equal: true},
-		"TextDiffers":    {reason: "Another text is another text.", same: sameText, now: "a", want: "b"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := tc.same(tc.now, tc.want); got != tc.equal {
-				t.Errorf("\n%s\n%q and %q: want %t, got %t", tc.reason, tc.now, tc.want, tc.equal, got)
-			}
-		})
-	}
-}
 
 // A change that PVE does not keep is said to be in vain, and seldom made again.
 func TestChangeInVain(t *testing.T) {
@@ -153,60 +123,5 @@ func TestVMIDLostInTask(t *testing.T) {
 	b.reconcile(t.Context())
 	if got := b.kept(t, AnnotationAllocated); got == "10000" || !slices.Contains(b.burned, 10000) {
 		t.Errorf("want another VMID than the one that was lost, got %s", got)
-	}
-}
-
-func TestIPConfigOption(t *testing.T) {
-	cases := map[string]struct {
-		reason, now, want string
-		config            v1alpha1.MachineIPConfig
-	}{
-		"ToDHCP": {
-			reason: "PVE ignores dhcp beside a gateway, which goes with the static address.",
-			now:    "ip=192.0.2.2/24,gw=192.0.2.1", config: v1alpha1.MachineIPConfig{Address: new("dhcp")}, want: "ip=dhcp",
-		},
-		"ToAuto": {
-			reason: "The same holds for IPv6.",
-			now:    "ip=dhcp,ip6=2001:db8::2/64,gw6=2001:db8::1", config: v1alpha1.MachineIPConfig{Address6: new("auto")}, want: "ip=dhcp,ip6=auto",
-		},
-		"Static": {
-			reason: "A gateway that is not declared stays with a static address.",
-			now:    "ip=192.0.2.2/24,gw=192.0.2.1", config: v1alpha1.MachineIPConfig{Address: new("192.0.2.3/24")}, want: "ip=192.0.2.3/24,gw=192.0.2.1",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got, _ := ipConfigOption("net0", &tc.config).want(tc.now)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestSerialPortsShrink(t *testing.T) {
-	d := desired{MachineParameters: &v1alpha1.MachineParameters{SerialPorts: []string{"socket"}}, identity: identity{VMID: 10000, UUID: ourUUID}}
-	got := d.difference(map[string]string{"smbios1": "uuid=" + ourUUID, "serial0": "socket", "serial1": "socket"})
-	if diff := cmp.Diff([]string{"serial1"}, got.Delete); diff != "" || len(got.Set) != 0 {
-		t.Errorf("Ports beyond the list go: -want, +got:\n%s", diff)
-	}
-}
-
-func TestBootOrderOfNothing(t *testing.T) {
-	d := desired{MachineParameters: &v1alpha1.MachineParameters{BootOrder: []string{"disk"}}, identity: identity{VMID: 10000, UUID: ourUUID}}
-	got := d.difference(map[string]string{"smbios1": "uuid=" + ourUUID, "boot": "order=net0", "net0": "virtio=BC:24:11:00:00:01"})
-	if diff := cmp.Diff([]string{"boot"}, got.Delete); diff != "" || len(got.Set) != 0 {
-		t.Errorf("PVE knows no empty order: -want, +got:\n%s", diff)
-	}
-}
-
-func TestMemoryBelowBalloon(t *testing.T) {
-	d := desired{MachineParameters: &v1alpha1.MachineParameters{Memory: quantity("1Gi")}}
-	if no := d.refusals(map[string]string{"balloon": "2048"}); len(no) != 1 || !strings.Contains(no[0], "2048 MiB") {
-		t.Errorf("PVE refuses memory below the balloon, so it is refused before, got %q", no)
-	}
-	d.Balloon = new(false)
-	if no := d.refusals(map[string]string{"balloon": "2048"}); len(no) != 0 {
-		t.Errorf("Without ballooning there is no minimum, got %q", no)
 	}
 }

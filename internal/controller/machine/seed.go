@@ -19,8 +19,6 @@ package machine
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A seed is a NoCloud image of our own, which PVE's cloud-init drive gives way
@@ -53,16 +52,15 @@ type seed struct {
 // volume that the image is.
 func (s *seed) volume() string { return s.storage + ":iso/" + s.name }
 
-// reSeed is the volume of a NoCloud image that a provider has made for a VM: its
-// VMID, UUID and the hash of its content.
-var reSeed = regexp.MustCompile(`:iso/cidata-[0-9]+-([0-9a-f-]{36})-[0-9a-f]{16}\.iso$`)
-
-func isSeed(volume string) bool { return reSeed.MatchString(volume) }
-
-// ownSeed says whether a volume is a NoCloud image of the VM with this identity.
-func (id identity) ownSeed(volume string) bool {
-	m := reSeed.FindStringSubmatch(volume)
-	return m != nil && strings.EqualFold(m[1], id.UUID)
+// drive that the image is to be in; nil if it is left as it is.
+func (s *seed) drive() *qemu.Seed {
+	switch {
+	case s == nil || s.later:
+		return nil
+	case s.eject:
+		return &qemu.Seed{Device: s.device}
+	}
+	return &qemu.Seed{Device: s.device, Volume: s.volume()}
 }
 
 // The policies for data of cloud-init that change.
@@ -71,55 +69,20 @@ const (
 	changeRerun  = "RerunOnReboot"
 )
 
-// custom says whether cloud-init is given data that PVE does not generate.
-func custom(c *v1alpha1.MachineCloudInit) bool {
-	return c != nil && (c.UserData != nil || c.VendorData != nil || c.NetworkConfig != nil)
-}
-
-// mediumOf is the volume in a drive, or empty.
-func mediumOf(config map[string]string, device string) string {
-	k, err := proxmox.ParseDisk(config[device])
-	if err != nil {
-		return ""
-	}
-	return k.Volume
-}
-
-// seedDrive is the drive for the image: the one that has an image of ours, that
-// of PVE's, or a free one.
-func (d desired) seedDrive(config map[string]string) string {
-	for _, device := range cdromsOf(config) {
-		if d.identity.ownSeed(mediumOf(config, device)) {
-			return device
-		}
-	}
-	for _, device := range cdromsOf(config) {
-		if isSeed(mediumOf(config, device)) { // That of the VM that this is a clone of.
-			return device
-		}
-	}
-	for _, device := range cdromsOf(config) {
-		if mediumOf(config, device) == "none" && device != d.devices.ISO && pveDrive(config) == "" {
-			return device
-		}
-	}
-	return cmp.Or(pveDrive(config), d.devices.freeDrive(config))
-}
-
 // addSeed adds the image to what is desired, or says why it cannot be made. A VM
 // that is to go to another node gets it there, and leaves one behind that is on
 // local storage.
 func (e *external) addSeed(ctx context.Context, m Machine, d *desired) ([]string, error) {
-	if meta.WasDeleted(m) || e.vm.beingCreated() || !custom(d.CloudInit) {
+	if meta.WasDeleted(m) || e.vm.beingCreated() || !d.CustomData() {
 		return nil, nil
 	}
-	if _, goes := d.journey(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
-		var err error
-		d.seed, err = e.uprooted(ctx, *d)
-		return nil, err
-	}
 	var err error
-	d.seed, err = e.makeSeed(ctx, m, *d)
+	if _, goes := d.journey(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
+		d.seed, err = e.uprooted(ctx, *d)
+	} else {
+		d.seed, err = e.makeSeed(ctx, m, *d)
+	}
+	d.Seed = d.seed.drive()
 	if r := (refusal{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
@@ -133,11 +96,11 @@ func (e *external) uprooted(ctx context.Context, d desired) (*seed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, device := range cdromsOf(e.vm.Config) {
-		has := mediumOf(e.vm.Config, device)
+	for _, device := range e.vm.Config.CDROMs() {
+		has := e.vm.Config.Volume(device)
 		storage, _, _ := strings.Cut(has, ":")
 		local := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && !s.Shared })
-		if d.identity.ownSeed(has) && local {
+		if d.Identity.OwnsSeed(has) && local {
 			return &seed{device: device, eject: true}, nil
 		}
 	}
@@ -148,12 +111,12 @@ func (e *external) uprooted(ctx context.Context, d desired) (*seed, error) {
 // none, or if the VM keeps the one that it has.
 func (e *external) makeSeed(ctx context.Context, m Machine, d desired) (*seed, error) {
 	c := d.CloudInit
-	if !custom(c) {
+	if !d.CustomData() {
 		return nil, nil
 	}
-	s := &seed{node: e.vm.Node, device: d.seedDrive(e.vm.Config)}
-	has := mediumOf(e.vm.Config, s.device)
-	if value(c.ChangePolicy) == changeIgnore && d.identity.ownSeed(has) {
+	s := &seed{node: e.vm.Node, device: d.SeedDrive(e.vm.Config)}
+	has := e.vm.Config.Volume(s.device)
+	if value(c.ChangePolicy) == changeIgnore && d.Identity.OwnsSeed(has) {
 		return nil, nil
 	}
 	if s.device == "" {
@@ -173,9 +136,9 @@ func (e *external) makeSeed(ctx context.Context, m Machine, d desired) (*seed, e
 	if s.image, err = data.Image(); err != nil {
 		return nil, refusal{error: err, condition: creating}
 	}
-	s.name = fmt.Sprintf("cidata-%d-%s-%s.iso", d.identity.VMID, strings.ToLower(d.identity.UUID), cloudinit.Sum(s.image))
+	s.name = d.Identity.SeedName(cloudinit.Sum(s.image))
 	// PVE removes its own drive when a VM is stopped, or when the drive is emptied.
-	s.eject = e.vm.Status.Running() && s.device == pveDrive(e.vm.Config)
+	s.eject = e.vm.Status.Running() && s.device == e.vm.Config.CloudInitDrive()
 	return s, nil
 }
 
@@ -195,7 +158,7 @@ func (e *external) seedStorage(ctx context.Context, d desired, node, present str
 			names = append(names, s.Name)
 		}
 	}
-	if has, _, _ := strings.Cut(present, ":"); d.identity.ownSeed(present) && slices.Contains(names, has) && d.CloudInit.Storage == nil {
+	if has, _, _ := strings.Cut(present, ":"); d.Identity.OwnsSeed(present) && slices.Contains(names, has) && d.CloudInit.Storage == nil {
 		return has, nil
 	}
 	wanted := value(d.CloudInit.Storage)
@@ -226,12 +189,12 @@ func compareBools(a, b bool) int {
 func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudinit.Data, error) {
 	c := d.CloudInit
 	data := cloudinit.Data{
-		InstanceID: strings.ToLower(d.identity.UUID), Hostname: cmp.Or(value(d.Name), e.vm.Config["name"], d.name),
+		InstanceID: strings.ToLower(d.Identity.UUID), Hostname: cmp.Or(value(d.Name), e.vm.Config["name"], d.name),
 		User: value(c.User), SSHKeys: c.SSHKeys, Upgrade: c.Upgrade,
 		Nameservers: c.Nameservers, SearchDomains: c.SearchDomains,
 	}
 	var err error
-	if data.PasswordHash, err = e.passwordHash(ctx, m, c, d.identity); err != nil {
+	if data.PasswordHash, err = e.passwordHash(ctx, m, c, d.Identity); err != nil {
 		return nil, err
 	}
 	for _, from := range []struct {
@@ -243,7 +206,7 @@ func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudin
 		}
 	}
 	var known bool
-	if data.Networks, known = d.seedNetworks(e.vm.Config); !known && data.NetworkConfig == nil {
+	if data.Networks, known = d.GuestNetworks(e.vm.Config); !known && data.NetworkConfig == nil {
 		return nil, nil
 	}
 	if value(c.ChangePolicy) != changeRerun {
@@ -253,39 +216,16 @@ func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudin
 	return &data, err
 }
 
-// seedNetworks are the networks that the guest configures, and whether the MAC
-// addresses of all are known.
-func (d desired) seedNetworks(config map[string]string) ([]cloudinit.Network, bool) {
-	var networks []cloudinit.Network
-	for _, n := range d.Networks {
-		if n.IPConfig == nil {
-			continue
-		}
-		device := d.devices.Networks[n.Name]
-		nic, _ := proxmox.ParseNIC(config[device])
-		mac := cmp.Or(value(n.MACAddress), nic.MAC)
-		if mac == "" {
-			return nil, false
-		}
-		c := n.IPConfig
-		networks = append(networks, cloudinit.Network{
-			Number: deviceNumber(device), MAC: mac,
-			Address: value(c.Address), Gateway: value(c.Gateway), Address6: value(c.Address6), Gateway6: value(c.Gateway6),
-		})
-	}
-	return networks, true
-}
-
 // checkSeed looks, before anything is created, whether the image can be made.
 func (e *external) checkSeed(ctx context.Context, m Machine, c *creation) error {
-	if !custom(c.CloudInit) {
+	if !c.CustomData() {
 		return nil
 	}
 	node := cmp.Or(value(c.Node), c.node)
 	if _, err := e.seedStorage(ctx, c.desired, node, ""); err != nil {
 		return err
 	}
-	e.vm = &vm{Ref: proxmox.Ref{Node: node, VMID: c.identity.VMID}, Config: c.sourceConfig()}
+	e.vm = &vm{Ref: proxmox.Ref{Node: node, VMID: c.Identity.VMID}, State: qemu.State{Config: c.sourceConfig()}}
 	defer func() { e.vm = nil }()
 	data, err := e.seedData(ctx, m, c.desired)
 	if data == nil || err != nil {
@@ -295,17 +235,4 @@ func (e *external) checkSeed(ctx context.Context, m Machine, c *creation) error 
 		return refusal{error: err, condition: creating}
 	}
 	return nil
-}
-
-// seedOption is the drive with the image.
-func (d desired) seedOption() []option {
-	s := d.seed
-	if s == nil || s.later {
-		return nil
-	}
-	medium := s.volume()
-	if s.eject {
-		medium = "none"
-	}
-	return []option{{name: s.device, same: sameMedium, want: func(string) (string, bool) { return medium + ",media=cdrom", true }}}
 }

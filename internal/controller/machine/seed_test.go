@@ -28,37 +28,13 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 const (
 	ourImage   = "files:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
 	theirImage = "files:iso/cidata-10001-11111111-2222-4333-8444-555555555555-0123456789abcdef.iso"
 )
-
-func TestSeedDrive(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		config map[string]string
-		iso    string
-		want   string
-	}{
-		"Ours":    {reason: "The drive that has an image of ours keeps it.", config: map[string]string{"ide0": "none,media=cdrom", "ide1": ourImage + ",media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide1"},
-		"Source":  {reason: "A clone has the image of its source in the drive for its own.", config: map[string]string{"ide0": "none,media=cdrom", "sata1": theirImage + ",media=cdrom"}, want: "sata1"},
-		"Empty":   {reason: "A drive that was emptied for it is taken.", config: map[string]string{"ide0": "none,media=cdrom"}, want: "ide0"},
-		"ISO":     {reason: "But not the one that the spec has for another medium.", config: map[string]string{"ide0": "none,media=cdrom"}, iso: "ide0", want: "ide2"},
-		"PVE":     {reason: "PVE's own drive gives way.", config: map[string]string{"ide0": "none,media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide2"},
-		"None":    {reason: "Without any there is a new one.", config: map[string]string{}, want: "ide2"},
-		"Foreign": {reason: "Somebody's own medium stays where it is.", config: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom"}, want: "ide0"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			d := desired{identity: identity{UUID: ourUUID, VMID: 10000}, devices: devices{ISO: tc.iso}}
-			if got := d.seedDrive(tc.config); got != tc.want {
-				t.Errorf("%s Want %q, got %q", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
 
 func TestSeedStorage(t *testing.T) {
 	nfs := proxmox.Storage{Name: "nfs", Node: "pve1", Content: []string{"iso"}, Shared: true}
@@ -85,7 +61,7 @@ func TestSeedStorage(t *testing.T) {
 			b := newBench(t, nil)
 			b.storages = append(b.storages, tc.more...)
 			spec := &v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Storage: tc.wanted}}
-			d := desired{MachineParameters: spec, identity: identity{UUID: ourUUID, VMID: 10000}}
+			d := desired{Desired: qemu.Desired{MachineParameters: spec, Identity: qemu.Identity{UUID: ourUUID, VMID: 10000}}}
 			got, err := b.external().seedStorage(t.Context(), d, tc.node, tc.present)
 			if got != tc.want || (err != nil) != (tc.refused != "") || err != nil && !strings.Contains(err.Error(), tc.refused) {
 				t.Errorf("%s Want %q or refusal %q, got %q, %v", tc.reason, tc.want, tc.refused, got, err)
@@ -178,7 +154,7 @@ func TestSow(t *testing.T) {
 				tc.pve(b)
 			}
 			e := b.external()
-			e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, Config: map[string]string{"ide2": tc.medium + ",media=cdrom"}}
+			e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
 			e.plan.seed = tc.seed
 			if tc.asked {
 				e.tasks.asked(b.m, "upload "+s.volume(), uploadAgain)
@@ -223,7 +199,7 @@ func TestWeeds(t *testing.T) {
 			}
 			e := b.external()
 			if !tc.gone {
-				e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, Config: map[string]string{"ide2": tc.medium + ",media=cdrom"}}
+				e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
 			}
 			got, err := e.weeds(t.Context(), b.m)
 			if err != nil {

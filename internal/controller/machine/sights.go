@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 const (
@@ -62,7 +63,7 @@ type sights struct {
 
 // A sight is a VM as it was seen.
 type sight struct {
-	id identity
+	id qemu.Identity
 	at Inventory // where it is watched
 
 	ref    proxmox.Ref
@@ -122,7 +123,7 @@ type glance struct {
 }
 
 // glance begins to look at the VM of a Machine, which is watched from now on.
-func (s *sights) glance(m Machine, id identity, at Inventory, unbroken bool) glance {
+func (s *sights) glance(m Machine, id qemu.Identity, at Inventory, unbroken bool) glance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.all[m.GetUID()]
@@ -173,7 +174,7 @@ func (s *sights) next(first bool) time.Time {
 
 // recall the VM of a Machine, or nil if it has to be looked at. While a task of ours
 // runs, what was before is good enough.
-func (s *sights) recall(m Machine, id identity, at Inventory, busy bool) *vm {
+func (s *sights) recall(m Machine, id qemu.Identity, at Inventory, busy bool) *vm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.all[m.GetUID()]
@@ -192,8 +193,9 @@ func (s *sights) recall(m Machine, id identity, at Inventory, busy bool) *vm {
 // recalled is the VM as it is known.
 func (r *sight) recalled(now time.Time) *vm {
 	v := &vm{Ref: r.ref, Status: r.statusNow(now)}
-	_ = json.Unmarshal(r.values, &v.values) // We have written it.
-	v.sort()
+	var values []proxmox.PendingValue
+	_ = json.Unmarshal(r.values, &values) // We have written it.
+	v.read(values)
 	return v
 }
 

@@ -23,56 +23,23 @@ import (
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func optionsOf(config map[string]string) []proxmox.PendingValue {
-	v, _ := afterChange(nil, difference{Set: config})
-	return v
-}
-
-func TestAfterChange(t *testing.T) {
-	const nic = "virtio=BC:24:11:00:00:01,bridge=vmbr0"
-	cases := map[string]struct {
-		reason string
-		before []proxmox.PendingValue
-		change difference
-		want   map[string]string
-		known  bool
-	}{
-		"Plain":     {reason: "What is set is there, what is removed is not.", before: optionsOf(map[string]string{"cores": "1", "onboot": "1"}), change: difference{Set: proxmox.Params{"cores": "4"}, Delete: []string{"onboot"}}, want: map[string]string{"cores": "4"}, known: true},
-		"Digest":    {reason: "The digest is another.", before: []proxmox.PendingValue{{Key: "digest", Value: new("d1")}}, change: difference{}, want: map[string]string{}, known: true},
-		"Password":  {reason: "A password is not remembered.", change: difference{Set: proxmox.Params{"cipassword": "secret"}}, want: map[string]string{"cipassword": "**********"}, known: true},
-		"MAC":       {reason: "A network with its address stays as it is.", change: difference{Set: proxmox.Params{"net0": nic}}, want: map[string]string{"net0": nic}, known: true},
-		"NoMAC":     {reason: "PVE makes up an address.", change: difference{Set: proxmox.Params{"net0": "virtio,bridge=vmbr0"}}},
-		"Disk":      {reason: "PVE writes disks in its own way.", change: difference{Set: proxmox.Params{"scsi0": "local-lvm:vm-1-disk-0,ssd=1"}}},
-		"Allocates": {reason: "PVE names new disks.", change: difference{Allocates: true}},
-		"Detaches":  {reason: "A disk that is detached is unused.", before: optionsOf(map[string]string{"cores": "1"}), change: difference{Delete: []string{"scsi1"}}},
-		"Generated": {reason: "PVE makes up what is asked for.", change: difference{Set: proxmox.Params{"vmgenid": "1"}}},
-		"Pending":   {reason: "What was pending may be settled.", before: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}}, change: difference{Set: proxmox.Params{"onboot": "1"}}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			values, known := afterChange(tc.before, tc.change)
-			v := &vm{values: values}
-			v.sort()
-			if known != tc.known || known && !cmp.Equal(tc.want, v.Config) {
-				t.Errorf("%s\nafterChange(): want %v known %t, got %v known %t", tc.reason, tc.want, tc.known, v.Config, known)
-			}
-		})
-	}
+	values, _ := qemu.Difference{Set: config}.Applied(nil)
+	return values
 }
 
 func TestDoubts(t *testing.T) {
 	known := func() *vm {
 		v := &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, Status: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Hour}}
-		v.values = optionsOf(map[string]string{"name": "web", "tags": "b;a", "cores": "2", "memory": "1024", "ostype": "l26"})
-		v.sort()
+		v.read(optionsOf(map[string]string{"name": "web", "tags": "b;a", "cores": "2", "memory": "1024", "ostype": "l26"}))
 		return v
 	}
 	listed := proxmox.Guest{VMID: 100, Node: "pve1", Name: "web", Status: "running", Tags: []string{"a", "b"}, MaxCPU: 2, MaxMemory: 1 << 30, Uptime: time.Hour}

@@ -30,13 +30,14 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A source is the template or the VM that a VM is cloned from.
 type source struct {
 	proxmox.Guest
 
-	Config map[string]string
+	Config qemu.Config
 
 	// Shared says whether all nodes reach its disks, and those of its clone.
 	Shared bool
@@ -108,7 +109,7 @@ func (e *external) machineSource(ctx context.Context, m Machine, name string) (*
 	switch {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
-	case v == nil || id.prove(v.Config) != ours || v.beingCreated():
+	case v == nil || id.Prove(v.Config) != qemu.Ours || v.beingCreated():
 		return nil, refuse(creating, "machine '%s' to clone has no VM yet", name)
 	}
 	return &source{
@@ -213,14 +214,9 @@ func vmids(guests []proxmox.Guest) string {
 	return strings.Join(ids, ", ")
 }
 
-// firmwareDisks are the disks of a VM that are on no bus.
-//
-//nolint:gochecknoglobals // A constant.
-var firmwareDisks = []string{efiDevice, tpmDevice}
-
 // shared says whether all disks of a configuration are on shared storage, and
 // those of its clone too.
-func (e *external) shared(ctx context.Context, config map[string]string, c *v1alpha1.MachineClone) (bool, error) {
+func (e *external) shared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return false, err
@@ -232,11 +228,8 @@ func (e *external) shared(ctx context.Context, config map[string]string, c *v1al
 	if c != nil && c.Storage != nil && !shared[*c.Storage] {
 		return false, nil
 	}
-	for device, value := range config {
-		if b := busOf(device); (b == "" || b == "net") && !slices.Contains(firmwareDisks, device) {
-			continue
-		}
-		d, err := proxmox.ParseDisk(value)
+	for _, device := range slices.Concat(config.Drives(), config.Firmware()) {
+		d, err := proxmox.ParseDisk(config[device])
 		if err == nil && d.Storage() != "" && !shared[d.Storage()] {
 			return false, nil
 		}
@@ -245,27 +238,12 @@ func (e *external) shared(ctx context.Context, config map[string]string, c *v1al
 }
 
 // sourceConfig is the configuration that a clone starts with, or nil.
-func (c *creation) sourceConfig() map[string]string {
+func (c *creation) sourceConfig() qemu.Config {
 	switch {
 	case c.source == nil:
 		return nil
 	case c.Clone == nil || c.Clone.Storage == nil:
 		return c.source.Config
 	}
-	config := maps.Clone(c.source.Config)
-	for _, device := range disksOf(config) {
-		config[device] = movedTo(config[device], *c.Clone.Storage)
-	}
-	return config
-}
-
-// movedTo is a disk as it is on another storage, where its volume has yet to get
-// its name.
-func movedTo(disk, storage string) string {
-	d, err := proxmox.ParseDisk(disk)
-	if err != nil {
-		return disk
-	}
-	d.Volume = storage + ":" + strings.TrimPrefix(d.Volume, d.Storage()+":")
-	return d.String()
+	return c.source.Config.ClonedTo(*c.Clone.Storage)
 }

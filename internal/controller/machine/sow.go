@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A plot is where a NoCloud image of ours is, or may be.
@@ -40,9 +41,9 @@ func (p plot) storage() string {
 // for its VM, and is not to be removed with it.
 func plots(m Machine) []plot {
 	var all []plot
-	id := identity{UUID: m.GetAnnotations()[AnnotationUUID]}
+	id := qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
 	for s := range strings.FieldsSeq(m.GetAnnotations()[AnnotationSeeds]) {
-		if node, volume, ok := strings.Cut(s, "="); ok && id.ownSeed(volume) {
+		if node, volume, ok := strings.Cut(s, "="); ok && id.OwnsSeed(volume) {
 			all = append(all, plot{node: node, volume: volume})
 		}
 	}
@@ -64,7 +65,7 @@ const uploadAgain = time.Minute
 // and is not there yet. That it may be there is written down before.
 func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	s := e.plan.seed
-	if s == nil || s.later || s.eject || mediumOf(e.vm.Config, s.device) == s.volume() {
+	if s == nil || s.later || s.eject || e.vm.Config.Volume(s.device) == s.volume() {
 		return "", nil
 	}
 	there, err := e.client.Volumes(ctx, s.node, s.storage, "iso")
@@ -126,9 +127,9 @@ func (e *external) grows(p plot, shared bool) bool {
 	if s := e.plan.seed; s != nil && (s.later || s.eject || s.volume() == p.volume) {
 		return true
 	}
-	for _, config := range []map[string]string{e.vm.Config, e.vm.Active} {
-		for _, device := range cdromsOf(config) {
-			if mediumOf(config, device) == p.volume {
+	for _, config := range []qemu.Config{e.vm.Config, e.vm.Active} {
+		for _, device := range config.CDROMs() {
+			if config.Volume(device) == p.volume {
 				return true
 			}
 		}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A spotter has signs of change blur what is known of a VM, and wakes its Machine.
@@ -132,12 +133,11 @@ func (v *vm) listedName() string { return cmp.Or(v.Config["name"], fmt.Sprintf("
 // sized says whether the VM has the sizes that a list has.
 func (v *vm) sized(g proxmox.Guest) bool {
 	cpus, memory, disk := false, false, g.MaxDisk == 0
-	for _, config := range []map[string]string{v.Active, v.Config} {
-		n := integer(config["cores"], 1) * integer(config["sockets"], 1)
-		cpus = cpus || g.MaxCPU == int(integer(config["vcpus"], n))
-		m := integer(strings.TrimPrefix(config["memory"], "current="), 512)
-		memory = memory || g.MaxMemory == int64(m)*int64(proxmox.MiB)
-		for _, device := range disksOf(config) {
+	for _, config := range []qemu.Config{v.Active, v.Config} {
+		n := config.Integer("cores", 1) * config.Integer("sockets", 1)
+		cpus = cpus || g.MaxCPU == int(config.Integer("vcpus", n))
+		memory = memory || g.MaxMemory == config.Memory()
+		for _, device := range config.Disks() {
 			k, err := proxmox.ParseDisk(config[device])
 			size, known := k.Size()
 			disk = disk || err == nil && known && int64(size) == g.MaxDisk

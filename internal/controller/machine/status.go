@@ -33,6 +33,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // Conditions of a Machine beside Ready and Synced.
@@ -80,21 +81,21 @@ func notReady(r xpv2.ConditionReason, message string) xpv2.Condition {
 }
 
 // observe writes what is seen of a VM into the observation.
-func (v *vm) observe(o *v1alpha1.MachineObservation, d devices, now time.Time) {
+func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Time) {
 	before := *o.DeepCopy()
 	seen := v1alpha1.MachineObservation{
 		Phase:          v.phase(),
 		VMID:           int32Pointer(v.VMID),
 		Node:           v.Node,
 		Name:           v.Config["name"],
-		UUID:           smbiosUUID(v.Config),
+		UUID:           v.Config.UUID(),
 		PowerState:     v.powerState(),
 		Lock:           v.lock(),
 		Pool:           v.Pool,
 		HAState:        v.Status.HAState,
 		IPAddresses:    addresses(v.Interfaces, before.IPAddresses, v.Status.Running() && v.agentOn()),
-		CPU:            &v1alpha1.MachineCPUObservation{Cores: integer(v.Active["cores"], 1), Sockets: integer(v.Active["sockets"], 1)},
-		MemoryBytes:    int64Pointer(int64(integer(strings.TrimPrefix(v.Active["memory"], "current="), 512)) * int64(proxmox.MiB)),
+		CPU:            &v1alpha1.MachineCPUObservation{Cores: v.Active.Integer("cores", 1), Sockets: v.Active.Integer("sockets", 1)},
+		MemoryBytes:    int64Pointer(v.Active.Memory()),
 		Disks:          v.disks(d),
 		Networks:       v.networks(d),
 		Config:         v.shown(),
@@ -168,10 +169,10 @@ func (v *vm) powerState() string {
 	return v.Status.Status
 }
 
-func (v *vm) disks(d devices) []v1alpha1.MachineDiskObservation {
+func (v *vm) disks(d qemu.Devices) []v1alpha1.MachineDiskObservation {
 	names := reverse(d.Disks)
 	var out []v1alpha1.MachineDiskObservation
-	for _, device := range slices.Concat(devicesOf(v.Active, func(device string) bool { return busOf(device) != "net" }), firmwareDisks, unusedOf(v.Active)) {
+	for _, device := range slices.Concat(v.Active.Drives(), v.Active.Firmware(), v.Active.Unused()) {
 		k, err := proxmox.ParseDisk(v.Active[device])
 		if err != nil || k.CDROM() {
 			continue
@@ -193,24 +194,10 @@ func (v *vm) shown() map[string]string {
 	return config
 }
 
-// unusedOf are the disks of a configuration that are detached.
-func unusedOf(config map[string]string) []string {
-	var found []string
-	for option := range config {
-		if n, ok := strings.CutPrefix(option, "unused"); ok && integer(n, -1) >= 0 {
-			found = append(found, option)
-		}
-	}
-	slices.SortFunc(found, func(a, b string) int {
-		return int(integer(strings.TrimPrefix(a, "unused"), 0) - integer(strings.TrimPrefix(b, "unused"), 0))
-	})
-	return found
-}
-
-func (v *vm) networks(d devices) []v1alpha1.MachineNetworkObservation {
+func (v *vm) networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
 	names := reverse(d.Networks)
 	var out []v1alpha1.MachineNetworkObservation
-	for _, device := range nicsOf(v.Active) {
+	for _, device := range v.Active.NICs() {
 		n, err := proxmox.ParseNIC(v.Active[device])
 		if err != nil {
 			continue
@@ -218,8 +205,8 @@ func (v *vm) networks(d devices) []v1alpha1.MachineNetworkObservation {
 		seen := v1alpha1.MachineNetworkObservation{
 			Device: device, Name: names[device], MACAddress: n.MAC, Bridge: n.Bridge(), Model: n.Model,
 		}
-		if tag := integer(n.Options.Get("tag"), 0); tag != 0 {
-			seen.VLAN = &tag
+		if tag, err := strconv.ParseInt(n.Options.Get("tag"), 10, 32); err == nil && tag != 0 {
+			seen.VLAN = new(int32(tag))
 		}
 		for _, i := range v.Interfaces {
 			if strings.EqualFold(i.MAC, n.MAC) {
@@ -245,7 +232,7 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 }
 
 // report writes what is planned into the observation.
-func (p plan) report(o *v1alpha1.MachineObservation, config map[string]string) {
+func (p plan) report(o *v1alpha1.MachineObservation, config qemu.Config) {
 	d := p.change
 	o.Difference = nil
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
@@ -308,14 +295,6 @@ func reverse(m map[string]string) map[string]string {
 	return out
 }
 
-func integer(s string, otherwise int32) int32 {
-	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil {
-		return otherwise
-	}
-	return int32(n)
-}
-
 func int32Pointer(i int) *int32 {
 	n := int32(i) //nolint:gosec // VMIDs end at 999999999.
 	return &n
@@ -333,7 +312,7 @@ func (v *vm) conditions(o *v1alpha1.MachineObservation) []xpv2.Condition {
 }
 
 func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
-	waiting := v.Status.Running() && v.agentOn() && len(nicsOf(v.Active)) > 0 && len(o.IPAddresses) == 0
+	waiting := v.Status.Running() && v.agentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
 	if waiting {
 		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "the guest agent has not reported an address yet")
 	}

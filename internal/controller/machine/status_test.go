@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func addrs(ss ...string) []netip.Addr {
@@ -84,7 +85,7 @@ func TestPhase(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			v := &vm{Config: map[string]string{"lock": tc.lock}, Status: proxmox.Status{Status: tc.status}}
+			v := &vm{State: qemu.State{Config: qemu.Config{"lock": tc.lock}}, Status: proxmox.Status{Status: tc.status}}
 			if got := v.phase(); got != tc.want {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
@@ -102,7 +103,7 @@ func TestPowerStateOf(t *testing.T) {
 		"Paused":    {reason: "A paused VM has a process.", vm: vm{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: "paused"},
 		"Silent":    {reason: "QEMU may not tell.", vm: vm{Status: proxmox.Status{Status: "running"}}, want: "running"},
 		"Stopped":   {reason: "A stopped VM has no QEMU.", vm: vm{Status: proxmox.Status{Status: "stopped", QMPStatus: "stopped"}}, want: "stopped"},
-		"Suspended": {reason: "A VM that is suspended to disk is locked.", vm: vm{Config: map[string]string{"lock": "suspended"}, Status: proxmox.Status{Status: "stopped"}}, want: "suspended"},
+		"Suspended": {reason: "A VM that is suspended to disk is locked.", vm: vm{State: qemu.State{Config: qemu.Config{"lock": "suspended"}}, Status: proxmox.Status{Status: "stopped"}}, want: "suspended"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +139,7 @@ func web() *vm {
 
 func TestObserveVM(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	d := devices{Disks: map[string]string{"root": "scsi0"}, Networks: map[string]string{"lan": "net0"}}
+	d := qemu.Devices{Disks: map[string]string{"root": "scsi0"}, Networks: map[string]string{"lan": "net0"}}
 	o := v1alpha1.MachineObservation{LastTask: &v1alpha1.MachineTask{Type: "qmstart"}, Lock: "clone", Difference: []v1alpha1.MachinePendingChange{{Option: "x"}}}
 	v := web()
 	v.observe(&o, d, now)
@@ -192,7 +193,7 @@ func TestObserveVM(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var o v1alpha1.MachineObservation
-	d := difference{Set: proxmox.Params{"cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
+	d := qemu.Difference{Set: proxmox.Params{"cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
 	plan{change: d}.report(&o, map[string]string{"cores": "1", "tags": "a"})
 	want := []v1alpha1.MachinePendingChange{
 		{Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
@@ -286,7 +287,7 @@ func TestConnectionDetails(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			v := &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, Config: tc.config}
+			v := &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, State: qemu.State{Config: tc.config}}
 			if diff := cmp.Diff(tc.want, v.connectionDetails(&v1alpha1.MachineObservation{IPAddresses: tc.ips}, tc.pve)); diff != "" {
 				t.Errorf("\n%s\nconnectionDetails: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -71,7 +71,7 @@ func doubted(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Cond
 // lostBridges says which bridges of the VM its node does not have.
 func (e *external) lostBridges(ctx context.Context) string {
 	wanted := map[string]bool{}
-	for _, device := range nicsOf(e.vm.Active) {
+	for _, device := range e.vm.Active.NICs() {
 		if n, err := proxmox.ParseNIC(e.vm.Active[device]); err == nil && n.Bridge() != "" {
 			wanted[n.Bridge()] = true
 		}
@@ -104,7 +104,7 @@ func (e *external) lostStorages(ctx context.Context) string {
 		return ""
 	}
 	full, gone := map[string]bool{}, map[string]bool{}
-	for _, device := range devicesOf(e.vm.Active, func(device string) bool { return busOf(device) != "net" }) {
+	for _, device := range e.vm.Active.Drives() {
 		d, err := proxmox.ParseDisk(e.vm.Active[device])
 		if err != nil || d.CDROM() {
 			continue

@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // Delays before a task that failed is tried again.
@@ -64,7 +65,7 @@ type taskRecord struct {
 
 	// change of options that was made last, until it was seen to hold; how often in
 	// a row; until when it is not made again; and whether it is taken to hold unseen.
-	change  difference
+	change  qemu.Difference
 	changes int
 	changed time.Time
 	assumed bool
@@ -254,27 +255,17 @@ const firstRepeat = 15 * time.Second
 
 // send remembers a change of options that was made, and returns how often it was made
 // in a row. The same one again, or a part of it, is held back, longer each time.
-func (t *tasks) send(m Machine, d difference) int {
+func (t *tasks) send(m Machine, d qemu.Difference) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	if !within(d, r.change) {
+	if !d.Within(r.change) {
 		r.changes = 0
 	}
 	r.change, r.assumed = d, false
 	r.changed = t.now().Add(min(firstRepeat<<min(r.changes, 10), lastRetry))
 	r.changes++
 	return r.changes
-}
-
-// within says whether a change is a part of another.
-func within(part, whole difference) bool {
-	for option, v := range part.Set {
-		if has, ok := whole.Set[option]; !ok || has != v {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(part.Delete, func(option string) bool { return !slices.Contains(whole.Delete, option) })
 }
 
 // kept notes that the change that was made last has held: as far as was seen, or as
@@ -284,17 +275,17 @@ func (t *tasks) kept(m Machine, seen bool) {
 	defer t.mu.Unlock()
 	r := t.of(m)
 	if r.assumed = !seen && r.changes > 0; seen {
-		r.change, r.changes = difference{}, 0
+		r.change, r.changes = qemu.Difference{}, 0
 	}
 }
 
 // sent says whether this very change was made last, not long ago, and still
 // differs.
-func (t *tasks) sent(m Machine, d difference) bool {
+func (t *tasks) sent(m Machine, d qemu.Difference) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
-	return !d.empty() && !r.assumed && within(d, r.change) && t.now().Before(r.changed)
+	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
 }
 
 // asked says whether PVE was asked for this within a period. If not, it is taken

@@ -87,7 +87,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 func (e *external) runErrands(ctx context.Context, m Machine) error {
 	p := e.plan
 	for _, s := range p.errands {
-		if s.exact && !p.change.empty() {
+		if s.exact && !p.change.Empty() {
 			return nil
 		}
 		if s.call == nil {
@@ -141,11 +141,11 @@ func (e *external) change() proxmox.Change {
 // become pending, also of those that the running VM has refused. A change that
 // fails is tried again no sooner than the back-off says.
 func (e *external) configure(ctx context.Context, m Machine) error {
-	if e.plan.change.empty() {
+	if e.plan.change.Empty() {
 		return nil
 	}
 	if e.tasks.sent(m, e.plan.change) {
-		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.plan.change.options(), ", "))
+		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.plan.change.Options(), ", "))
 	}
 	err := e.client.Configure(ctx, e.vm.Ref, e.change())
 	if err != nil && !proxmox.IsHotplugRefused(err) {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func TestWindow(t *testing.T) {
@@ -42,7 +43,7 @@ func TestWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := desired{MachineParameters: &v1alpha1.MachineParameters{MaintenanceWindow: &v1alpha1.MaintenanceWindow{Schedule: tc.schedule, DurationMinutes: 120}}}
+			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{MaintenanceWindow: &v1alpha1.MaintenanceWindow{Schedule: tc.schedule, DurationMinutes: 120}}}}
 			open, start := d.window(now)
 			if open != tc.open || start.Format(time.RFC3339) != tc.start {
 				t.Errorf("\n%s\nwant %t and %s, got %t and %s", tc.reason, tc.open, tc.start, open, start.Format(time.RFC3339))

@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+// Annotations that this provider keeps with a Machine. All are written before
+// the call to PVE that they are about.
+const (
+	// AnnotationUUID is the SMBIOS UUID of the VM that is this Machine's. It is
+	// what proves that a VM is ours: VMIDs get reused.
+	AnnotationUUID = "proxmox.vitistack.io/uuid"
+
+	// AnnotationAllocated is the VMID that this provider has chosen, and may
+	// choose again if somebody else was faster. A VMID that the user named is
+	// never exchanged.
+	AnnotationAllocated = "proxmox.vitistack.io/allocated-vmid"
+
+	// AnnotationNode is the node that the VM is created on.
+	AnnotationNode = "proxmox.vitistack.io/node"
+
+	// AnnotationSource is the VMID of the template that the VM is cloned from.
+	AnnotationSource = "proxmox.vitistack.io/source-vmid"
+
+	// AnnotationTarget is the node that placement has chosen for a VM that has to
+	// be made on another one first. It is empty once the VM has been there.
+	AnnotationTarget = "proxmox.vitistack.io/target-node"
+
+	// AnnotationPlacement is why the VM is created on its node, as JSON.
+	AnnotationPlacement = "proxmox.vitistack.io/placement"
+
+	// AnnotationDevices says which device of PVE each disk and network is.
+	AnnotationDevices = "proxmox.vitistack.io/devices"
+
+	// AnnotationPassword is the version of the Secret whose password was sent
+	// last.
+	AnnotationPassword = "proxmox.vitistack.io/password-version" //nolint:gosec // It is no password.
+
+	// AnnotationSeeds are the NoCloud images that were made for the VM, and on
+	// which node they were put onto a storage.
+	AnnotationSeeds = "proxmox.vitistack.io/cloud-init-images"
+)

@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// defaultBus is the bus of a new disk whose spec names none.
+const defaultBus = "scsi"
+
+// Assign gives every named entry of the spec a device: the one it has, the
+// one it names, or a free one. have is the configuration of the VM, or of the
+// source that it is to be cloned from. Only the first assignment takes devices
+// that are there already; an entry that is added later is a new device. It is an
+// error if an entry can have none.
+func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, error) {
+	out := d.clone()
+	var disks, nics []string
+	if !d.assigned {
+		disks, nics = have.Disks(), have.NICs()
+	}
+	if err := out.assignDisks(p.Disks, disks, have); err != nil {
+		return out, err
+	}
+	if err := out.assignNetworks(p.Networks, nics, have); err != nil {
+		return out, err
+	}
+	if p.ISO != nil {
+		out.ISO = cmp.Or(d.ISO, out.mediumDrive(have))
+	}
+	return out, out.assignPassthroughs(p, !d.assigned, have)
+}
+
+func (d Devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, have Config) error {
+	for _, k := range disks {
+		if k.Device != nil {
+			if err := claim(d.Disks, "disk", k.Name, *k.Device); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range disks {
+		if has := d.Disks[k.Name]; has != "" {
+			if k.Type != nil && busOf(has) != *k.Type {
+				return errors.Errorf("disk %q is device %s: its type cannot become %s", k.Name, has, *k.Type)
+			}
+			continue
+		}
+		device := firstFree(d.Disks, existing, ptr.Deref(k.Type, ""))
+		if device == "" {
+			device = lowestFree(d.Disks, have, cmp.Or(ptr.Deref(k.Type, ""), defaultBus))
+		}
+		if device == "" {
+			return errors.Errorf("no free %s device for disk %q", cmp.Or(ptr.Deref(k.Type, ""), defaultBus), k.Name)
+		}
+		d.Disks[k.Name] = device
+	}
+	return nil
+}
+
+func (d Devices) assignNetworks(networks []v1alpha1.MachineNetwork, existing []string, have Config) error {
+	for _, n := range networks {
+		if n.Device != nil {
+			if err := claim(d.Networks, "network", n.Name, *n.Device); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range networks {
+		if d.Networks[n.Name] != "" {
+			continue
+		}
+		device := firstFree(d.Networks, existing, "net")
+		if device == "" {
+			device = lowestFree(d.Networks, have, "net")
+		}
+		if device == "" {
+			return errors.Errorf("no free device for network %q", n.Name)
+		}
+		d.Networks[n.Name] = device
+	}
+	return nil
+}
+
+// assignPassthroughs gives an entry the device that is what it asks for, if the
+// VM has one and this is the first assignment, or a free one.
+func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, first bool, have Config) error {
+	for _, t := range d.passthroughs(p) {
+		for _, h := range t.entries {
+			if t.devices[h.name] != "" {
+				continue
+			}
+			device := ""
+			if first {
+				device = t.existing(h, have)
+			}
+			if device == "" {
+				device = lowestFree(t.devices, have, t.prefix)
+			}
+			if device == "" {
+				return errors.Errorf("no free device for %s %q: Proxmox VE has %d", t.what, h.name, busSizes[t.prefix])
+			}
+			t.devices[h.name] = device
+		}
+	}
+	return nil
+}
+
+// claim gives a name the device that the spec names.
+func claim(taken map[string]string, what, name, device string) error {
+	if has := taken[name]; has != "" && has != device {
+		return errors.Errorf("%s %q is device %s: it cannot become %s", what, name, has, device)
+	}
+	for other, has := range taken {
+		if other != name && has == device {
+			return errors.Errorf("device %s is %s %q already: %q cannot have it", device, what, other, name)
+		}
+	}
+	taken[name] = device
+	return nil
+}
+
+// firstFree is the first of the VM's devices, of that bus if one is named, that
+// no entry has.
+func firstFree(taken map[string]string, existing []string, bus string) string {
+	for _, device := range existing {
+		if bus != "" && busOf(device) != bus {
+			continue
+		}
+		if !has(taken, device) {
+			return device
+		}
+	}
+	return ""
+}
+
+// lowestFree is the lowest device of a bus that neither an entry nor the VM has.
+func lowestFree(taken, have Config, bus string) string {
+	for i := range busSizes[bus] {
+		device := bus + strconv.Itoa(i)
+		if _, ok := have[device]; !ok && !has(taken, device) {
+			return device
+		}
+	}
+	return ""
+}
+
+func has(taken map[string]string, device string) bool {
+	for _, d := range taken {
+		if d == device {
+			return true
+		}
+	}
+	return false
+}

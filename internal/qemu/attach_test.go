@@ -1,0 +1,45 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"testing"
+)
+
+func TestVolumeOwner(t *testing.T) {
+	cases := map[string]struct {
+		reason, volume string
+		owner          int
+	}{
+		"Block":       {reason: "A name says whose it is.", volume: "local-lvm:vm-100-disk-0", owner: 100},
+		"Template":    {reason: "That of a template too.", volume: "local-lvm:base-100-disk-0", owner: 100},
+		"File":        {reason: "A file is whose its directory is.", volume: "dir:100/vm-100-disk-0.qcow2", owner: 100},
+		"FileForeign": {reason: "Whatever its own name says.", volume: "dir:200/vm-100-disk-0.qcow2", owner: 200},
+		"FileNamed":   {reason: "A file may have any name.", volume: "dir:100/data.raw", owner: 100},
+		"LinkedBlock": {reason: "A linked clone is not its template's.", volume: "zfs:base-9000-disk-0/vm-100-disk-0", owner: 100},
+		"LinkedFile":  {reason: "Nor is one in a file.", volume: "dir:9000/base-9000-disk-0.qcow2/100/vm-100-disk-0.qcow2", owner: 100},
+		"Image":       {reason: "An image is nobody's.", volume: "local:import/vm-100-disk-0.qcow2"},
+		"LUN":         {reason: "So is a unit of a SAN.", volume: "san:0.0.1.scsi-1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got, known := volumeOwner(tc.volume); got != tc.owner || known != (tc.owner != 0) {
+				t.Errorf("\n%s\n%s: want %d, got %d (known %t)", tc.reason, tc.volume, tc.owner, got, known)
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// boot adds the boot order, which may name devices of the same change.
+func (d Desired) boot(config Config, diff *Difference) {
+	after := diff.After(config)
+	want, declared := bootOrder(d.MachineParameters, d.Devices, after)
+	switch {
+	case !declared || slices.Equal(bootDevices(want), bootDevices(config["boot"])):
+	case len(bootDevices(want)) == 0:
+		diff.Delete = append(diff.Delete, "boot") // PVE knows no empty order.
+	default:
+		diff.Set["boot"] = want
+	}
+}
+
+// bootDevices are the devices in a boot option, in order.
+func bootDevices(boot string) []string {
+	p, err := proxmox.ParseProperties(strings.TrimSpace(boot), "legacy")
+	if err != nil || p.Get("order") == "" {
+		return nil
+	}
+	return strings.Split(p.Get("order"), ";")
+}
+
+// bootOrder is the boot option that the spec wants of a configuration which has
+// the devices given.
+func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string, bool) {
+	if p.BootOrder == nil {
+		return "", false
+	}
+	var order []string
+	for _, entry := range p.BootOrder {
+		for _, device := range bootEntry(entry, d, config) {
+			if !slices.Contains(order, device) {
+				order = append(order, device)
+			}
+		}
+	}
+	return fmt.Sprintf("order=%s", strings.Join(order, ";")), true
+}
+
+func bootEntry(entry string, d Devices, config Config) []string {
+	if device := cmp.Or(d.Disks[entry], d.Networks[entry], d.PCI[entry], d.USB[entry]); device != "" {
+		return []string{device}
+	}
+	switch entry {
+	case "disk":
+		return config.Disks()
+	case "network":
+		return config.NICs()
+	case "cdrom":
+		return config.CDROMs()
+	}
+	return []string{entry}
+}

@@ -1,0 +1,60 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Number of devices of each bus that PVE has.
+//
+//nolint:gochecknoglobals // Constants.
+var (
+	busSizes = map[string]int{"ide": 4, "sata": 6, "scsi": 31, "virtio": 16, "net": 32, "hostpci": 16, "usb": 14, "virtiofs": 10}
+	reDevice = regexp.MustCompile(`^(ide|sata|scsi|virtio|net)([0-9]+)$`)
+)
+
+// busOf a device of disks, media or networks; empty for what is none.
+func busOf(device string) string {
+	if m := reDevice.FindStringSubmatch(device); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// compareDevices orders devices by bus, then by number.
+func compareDevices(a, b string) int {
+	x, y := busOf(a), busOf(b)
+	if x != y {
+		return strings.Compare(x, y)
+	}
+	return deviceNumber(a) - deviceNumber(b)
+}
+
+func deviceNumber(device string) int {
+	m := reDevice.FindStringSubmatch(device)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(m[2])
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,132 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A cell is a field of the spec in PVE's words, both ways.
+type cell struct {
+	// value that the field asks for. Nil if it is left out.
+	value *string
+
+	// read sets the field to what a VM has, if it can hold that: same compares
+	// what the VM has with what the field would ask for.
+	read func(now string, same func(now, want string) bool) bool
+}
+
+// want is what the field asks for, and whether it does.
+func (c cell) want(string) (string, bool) { return ptr.Deref(c.value, ""), c.value != nil }
+
+func exactly(now, want string) bool { return now == want }
+
+// cellOf a field that is written and read as said.
+func cellOf[T any](field **T, write func(T) string, parse func(string) (T, error)) cell {
+	return cell{value: optional(*field, write), read: func(now string, same func(now, want string) bool) bool {
+		v, err := parse(now)
+		if err != nil || !same(now, write(v)) {
+			return false
+		}
+		*field = &v
+		return true
+	}}
+}
+
+// fixed is a value that is no field's.
+func fixed(value *string) cell { return cell{value: value} }
+
+func verbatim(s string) (string, error) { return s, nil }
+
+func texts(field **string) cell {
+	return cellOf(field, func(s string) string { return s }, verbatim)
+}
+
+// required is a text that is always there.
+func required(field *string) cell {
+	c := texts(&field)
+	c.read = func(now string, _ func(now, want string) bool) bool {
+		*field = now
+		return true
+	}
+	return c
+}
+
+// alternative is a text that excludes another: where it is left out, it is not to
+// be there.
+func alternative(field **string) cell {
+	c := texts(field)
+	c.value = orNothing(*field)
+	return c
+}
+
+func parseInteger(s string) (int32, error) {
+	i, err := strconv.ParseInt(s, 10, 32)
+	return int32(i), err
+}
+
+func integers(field **int32) cell { return cellOf(field, itoa, parseInteger) }
+
+// counts are numbers of which 0 is none.
+func counts(field **int32) cell { return cellOf(field, unlessZero, parseInteger) }
+
+func flags(field **bool) cell { return cellOf(field, bit, strconv.ParseBool) }
+
+// switches are on, or ignored.
+func switches(field **bool) cell {
+	return cellOf(field, onOrIgnore, func(s string) (bool, error) { return s == "on", nil })
+}
+
+func decimals(field **resource.Quantity) cell {
+	return cellOf(field, func(q resource.Quantity) string { return decimalText(&q) }, resource.ParseQuantity)
+}
+
+// rates are numbers with decimals of which 0 is none.
+func rates(field **resource.Quantity) cell {
+	return cellOf(field, func(q resource.Quantity) string { return decimalUnlessZero(&q) }, resource.ParseQuantity)
+}
+
+func mebibytes(field **resource.Quantity) cell {
+	return cellOf(field, func(q resource.Quantity) string { return mebibytesText(&q) }, func(s string) (resource.Quantity, error) {
+		s = strings.TrimPrefix(s, currentMemory)
+		mib, err := strconv.ParseInt(s, 10, 32)
+		return *resource.NewQuantity(mib*int64(proxmox.MiB), resource.BinarySI), err
+	})
+}
+
+// lists are written as one text. An empty list is not the same as none.
+func lists(field *[]string, join func([]string) string, split func(string) []string) cell {
+	c := cell{read: func(now string, same func(now, want string) bool) bool {
+		v := split(now)
+		if !same(now, join(v)) {
+			return false
+		}
+		*field = v
+		return true
+	}}
+	if *field != nil {
+		s := join(*field)
+		c.value = &s
+	}
+	return c
+}

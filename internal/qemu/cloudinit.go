@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// CustomData says whether cloud-init is given data that PVE does not generate.
+func (d Desired) CustomData() bool {
+	c := d.CloudInit
+	return c != nil && (c.UserData != nil || c.VendorData != nil || c.NetworkConfig != nil)
+}
+
+// usesDrive says whether the guest is configured by PVE's cloud-init drive.
+func (d Desired) usesDrive() bool {
+	return !d.CustomData() &&
+		(d.CloudInit != nil || slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool { return n.IPConfig != nil }))
+}
+
+// cloudInit are the options that PVE's cloud-init drive is made of.
+func (d Desired) cloudInit() []option {
+	if d.Settled {
+		return nil
+	}
+	return cloudInit(d.MachineParameters)
+}
+
+// cloudInit are the options of PVE's cloud-init drive.
+func cloudInit(p *v1alpha1.MachineParameters) []option {
+	ci := p.CloudInit
+	if ci == nil {
+		return nil
+	}
+	return celled(
+		option{name: "ciuser", cell: texts(&ci.User)},
+		option{name: "sshkeys", cell: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
+		option{name: "nameserver", cell: lists(&ci.Nameservers, joinWords, splitTags), same: sameWords},
+		option{name: "searchdomain", cell: lists(&ci.SearchDomains, joinWords, splitTags), same: sameWords},
+		option{name: "ciupgrade", absent: "1", cell: flags(&ci.Upgrade)},
+	)
+}
+
+// cloudInitStorage is where PVE makes its cloud-init drive if the VM has none.
+// The drive of a clone is that of its source; of a VM that is made from an image
+// or from nothing it goes to where its disks are.
+func (d Desired) cloudInitStorage() string {
+	if d.CloudInit != nil && d.CloudInit.Storage != nil {
+		return *d.CloudInit.Storage
+	}
+	if !d.Created || d.Template != nil || d.Clone != nil {
+		return ""
+	}
+	for _, k := range d.Disks {
+		if k.Storage != nil {
+			return *k.Storage
+		}
+	}
+	return d.Defaults.Storage
+}
+
+// cloudInitDrive adds the drive of cloud-init's data to a difference, and takes
+// away from a clone the image that tells its source what it is.
+func (d Desired) cloudInitDrive(config Config, diff *Difference) {
+	for _, device := range config.CDROMs() {
+		if k := config.Volume(device); d.Created && IsSeed(k) && !d.Identity.OwnsSeed(k) && diff.Set[device] == "" {
+			diff.Set[device] = "none,media=cdrom"
+		}
+	}
+	if !d.usesDrive() || config.CloudInitDrive() != "" || d.cloudInitStorage() == "" {
+		return
+	}
+	if device := d.Devices.freeDrive(config); device != "" {
+		diff.Set[device] = d.cloudInitStorage() + ":cloudinit,media=cdrom"
+		diff.Allocates = true
+	}
+}
+
+// cloudInitRefusals say why the guest cannot be configured.
+func (d Desired) cloudInitRefusals(config Config) []string {
+	switch {
+	case !d.usesDrive() || config.CloudInitDrive() != "":
+		return nil
+	case d.cloudInitStorage() == "":
+		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and the VM or its template has none: set cloudInit.storage"}
+	case d.Devices.freeDrive(config) == "":
+		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and no ide or sata device is free for one"}
+	}
+	return nil
+}
+
+func joinWords(v []string) string { return strings.Join(v, " ") }
+
+// sameWords knows that PVE takes words apart at commas and semicolons too.
+func sameWords(a, b string) bool { return slices.Equal(splitTags(a), splitTags(b)) }
+
+// joinKeys encodes SSH keys in PVE's own URL encoding, in which a space is %20.
+func joinKeys(keys []string) string {
+	return strings.ReplaceAll(url.QueryEscape(strings.Join(keys, "\n")), "+", "%20")
+}
+
+// splitKeys decodes SSH keys: one in each line that is not blank.
+func splitKeys(s string) []string {
+	plain, err := url.PathUnescape(s)
+	if err != nil {
+		return []string{s}
+	}
+	keys := []string{}
+	for line := range strings.Lines(plain) {
+		if key := strings.TrimSpace(line); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func sameKeys(a, b string) bool { return slices.Equal(splitKeys(a), splitKeys(b)) }

@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Config is the configuration of a VM: the values of its options, by name. What
+// cannot be read in it counts as not there.
+type Config map[string]string
+
+// UUID that the guest sees in its SMBIOS; empty for none.
+func (c Config) UUID() string {
+	p, err := proxmox.ParseProperties(c["smbios1"], "uuid")
+	if err != nil {
+		return ""
+	}
+	return p.Get("uuid")
+}
+
+// Template says whether it is one, of which VMs are cloned.
+func (c Config) Template() bool { return c["template"] == "1" }
+
+// BeingCreated says whether the VM is not complete yet.
+func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] == "clone" }
+
+// Integer that an option is, or otherwise.
+func (c Config) Integer(option string, otherwise int32) int32 { return integer(c[option], otherwise) }
+
+func integer(s string, otherwise int32) int32 {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return otherwise
+	}
+	return int32(n)
+}
+
+// defaultMemory of a VM that says nothing about it, in MiB.
+const defaultMemory = 512
+
+// Memory of the VM in bytes.
+func (c Config) Memory() int64 {
+	return int64(integer(strings.TrimPrefix(c["memory"], currentMemory), defaultMemory)) * int64(proxmox.MiB)
+}
+
+// Disks are the devices that hold disks: what the VM boots from first, then by bus
+// and number. Those of the firmware are not among them.
+func (c Config) Disks() []string {
+	disks := c.drives(func(d proxmox.Disk) bool { return !d.CDROM() })
+	boot := bootDevices(c["boot"])
+	slices.SortStableFunc(disks, func(a, b string) int { return rank(boot, a) - rank(boot, b) })
+	return disks
+}
+
+func rank(order []string, device string) int {
+	if i := slices.Index(order, device); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// CDROMs are the drives of removable media, by bus and number.
+func (c Config) CDROMs() []string { return c.drives(proxmox.Disk.CDROM) }
+
+// Drives are the devices of disks and of removable media, by bus and number.
+func (c Config) Drives() []string { return c.drives(func(proxmox.Disk) bool { return true }) }
+
+func (c Config) drives(keep func(proxmox.Disk) bool) []string {
+	return c.devices(func(device string) bool {
+		d, err := proxmox.ParseDisk(c[device])
+		return busOf(device) != "net" && err == nil && keep(d)
+	})
+}
+
+// NICs are the network devices, by number.
+func (c Config) NICs() []string {
+	return c.devices(func(device string) bool { return busOf(device) == "net" })
+}
+
+// devices on any bus, by bus and number.
+func (c Config) devices(keep func(device string) bool) []string {
+	var found []string
+	for device := range c {
+		if busOf(device) != "" && keep(device) {
+			found = append(found, device)
+		}
+	}
+	slices.SortFunc(found, compareDevices)
+	return found
+}
+
+// Firmware are the devices of the disks that the VM's firmware has.
+func (c Config) Firmware() []string {
+	return slices.DeleteFunc([]string{efiDevice, tpmDevice}, func(device string) bool { return c[device] == "" })
+}
+
+// Unused are the options of disks that are detached, by number.
+func (c Config) Unused() []string {
+	var found []string
+	for option := range c {
+		if s, numbered := stem(option); numbered && s == "unused" {
+			found = append(found, option)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return found
+}
+
+// Volume that is at a device; none for a drive without a medium, empty for what is
+// no drive.
+func (c Config) Volume(device string) string {
+	d, err := proxmox.ParseDisk(c[device])
+	if err != nil {
+		return ""
+	}
+	return d.Volume
+}
+
+// CloudInitDrive is the device of PVE's own drive for cloud-init, or empty.
+func (c Config) CloudInitDrive() string {
+	for _, device := range c.CDROMs() {
+		if d, err := proxmox.ParseDisk(c[device]); err == nil && d.CloudInit() {
+			return device
+		}
+	}
+	return ""
+}
+
+// Uses is the volume of those given that the VM has, or empty.
+func (c Config) Uses(volumes ...string) string {
+	for _, v := range c {
+		for _, volume := range volumes {
+			if v == volume || strings.HasPrefix(v, volume+",") || strings.Contains(v, "file="+volume) {
+				return volume
+			}
+		}
+	}
+	return ""
+}
+
+// ClonedTo is the configuration of a clone whose disks are put on a storage, where
+// their volumes have yet to get their names.
+func (c Config) ClonedTo(storage string) Config {
+	clone := maps.Clone(c)
+	for _, device := range c.Disks() {
+		if d, err := proxmox.ParseDisk(c[device]); err == nil {
+			d.Volume = storage + ":" + strings.TrimPrefix(d.Volume, d.Storage()+":")
+			clone[device] = d.String()
+		}
+	}
+	return clone
+}

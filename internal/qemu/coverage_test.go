@@ -1,0 +1,211 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// leftOut are keys of property strings that no field sets, with the reason.
+func leftOut() map[string]string {
+	const (
+		volume  = "it is the volume itself, which size, storage, volume and importFrom decide"
+		alias   = "it is another name of a key"
+		bytes   = "it is a limit in bytes, which the fields have in megabytes with decimals"
+		observe = "Proxmox VE writes what it finds"
+	)
+	reasons := map[string]string{
+		"agent.freeze-fs": alias, "agent.guest-fsfreeze": alias, "boot.legacy": "order has replaced it",
+		"cpu.reported-model": "it is for custom models only: Proxmox VE refuses it in the configuration of a VM",
+		"smbios.uuid":        "it is the VM's identity", "smbios.base64": "it says how the other keys are written", "net.macaddr": alias, "net.model": alias,
+		"memory.current": "it is the whole value",
+	}
+	for _, d := range []string{"ide", "sata", "scsi", "virtio", "efidisk", "tpmstate"} {
+		for _, key := range []string{"file", "volume", "import-from", "format"} {
+			reasons[d+"."+key] = volume
+		}
+		for _, direction := range []string{"", "_rd", "_wr"} {
+			reasons[d+".bps"+direction] = bytes
+			reasons[d+".bps"+direction+"_length"], reasons[d+".iops"+direction+"_length"] = alias, alias
+		}
+		reasons[d+".size"] = observe
+		reasons[d+".media"] = "it tells disks from removable media, which are no disks of the spec"
+	}
+	return reasons
+}
+
+// everyField is a spec that sets every field.
+func everyField(t *testing.T) v1alpha1.MachineParameters {
+	t.Helper()
+	b, err := os.ReadFile("../../apis/testdata/every-field.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := v1alpha1.MachineParameters{}
+	if err := yaml.UnmarshalStrict(b, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// servedKeys are the keys of property strings that the fields of a spec set, by
+// option without its number.
+func servedKeys(t *testing.T) map[string]bool {
+	t.Helper()
+	p := everyField(t)
+	keys := map[string]bool{}
+	for _, bus := range []string{"ide", "sata", "scsi", "virtio"} {
+		for _, k := range p.Disks {
+			for _, part := range diskParts(&k) {
+				if part.value != nil {
+					keys[bus+"."+part.key] = true
+				}
+			}
+		}
+	}
+	d := desiredOf(t, p, Devices{}, nil)
+	for _, o := range d.options() {
+		value, _ := o.want("")
+		s, _ := stem(o.name)
+		all, err := proxmox.ParseProperties(value, "DEFAULT")
+		if err != nil {
+			continue // Not a property string.
+		}
+		for _, key := range all.Keys() {
+			keys[s+"."+key] = true
+		}
+	}
+	for _, f := range firmware(&p) {
+		for _, part := range f.changeable {
+			s, _ := stem(f.device)
+			keys[s+"."+part.key] = true
+		}
+	}
+	keys["boot.order"] = true
+	return keys
+}
+
+// Each parameter that PVE creates a VM with is a field, goes through extraConfig,
+// or is nothing that a VM could be wanted to have.
+func TestEveryParameterHasAPlace(t *testing.T) {
+	for _, version := range []string{"8.4", "9.2"} {
+		t.Run(version, func(t *testing.T) {
+			facts, err := schema.Load(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for parameter, property := range facts.Parameters("POST", "/nodes/{node}/qemu") {
+				name, many := strings.CutSuffix(parameter, "[n]")
+				if many {
+					name += "0"
+				}
+				s, _ := stem(name)
+				_, isExtra := extras[name]
+				places := slices.DeleteFunc([]string{field(name), noOption[s]}, func(s string) bool { return s == "" })
+				if isExtra {
+					places = append(places, "extraConfig")
+				}
+				if len(places) != 1 {
+					t.Errorf("%s has %d places, want 1: %q", parameter, len(places), places)
+				}
+				if field(name) != "" {
+					checkKeys(t, facts, s, property)
+				}
+			}
+		})
+	}
+}
+
+// checkKeys of a property string for fields that set them.
+func checkKeys(t *testing.T, facts *schema.Facts, option string, property *schema.Property) {
+	t.Helper()
+	served, reasons := servedKeys(t), leftOut()
+	for key, p := range facts.Format(property.Format) {
+		name := option + "." + key
+		first := p.DefaultKey && served[option+".DEFAULT"]
+		excused := reasons[name] != "" || p.KeyAlias != "" || option == "cdrom"
+		if !excused && !served[name] && !first {
+			t.Errorf("no field sets %s, and there is no reason why not", name)
+		}
+	}
+}
+
+// What has bounds is an option or key that one version knows and another does
+// not, as far as the descriptions of both tell.
+func TestBounds(t *testing.T) {
+	old, err := schema.Load("8.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recent, err := schema.Load("9.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, now := old.Parameters("POST", "/nodes/{node}/qemu"), recent.Parameters("POST", "/nodes/{node}/qemu")
+	for _, parameter := range slices.Sorted(maps.Keys(now)) {
+		name := strings.TrimSuffix(parameter, "[n]")
+		if before[parameter] == nil && name != "ha-managed" && len(versionBounds(name)) == 0 {
+			t.Errorf("8.4 does not know %s, and nothing says so", name)
+		}
+		if before[parameter] == nil {
+			continue
+		}
+		for key := range recent.Format(now[parameter].Format) {
+			if _, ok := old.Format(before[parameter].Format)[key]; ok || now[parameter].Format == "" {
+				continue
+			}
+			bounded := slices.ContainsFunc(versionBounds(name+"0"), func(b bound) bool { return b.key == key })
+			if _, excused := leftOut()[name+"."+key]; !bounded && !excused {
+				t.Errorf("8.4 does not know %s of %s, and nothing says so", key, name)
+			}
+		}
+	}
+}
+
+// The guide tells where each option has its place.
+func TestGuideHasEveryOption(t *testing.T) {
+	b, err := os.ReadFile("../../docs/machine-options.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(fields)), slices.Collect(maps.Keys(extras)))
+	for s := range indexedFields {
+		names = append(names, s)
+	}
+	guide := regexp.MustCompile("`([a-z_-]+)[0-9]*`")
+	told := map[string]bool{}
+	for _, m := range guide.FindAllStringSubmatch(string(b), -1) {
+		told[m[1]] = true
+	}
+	for _, name := range names {
+		s, _ := stem(name)
+		if !told[s] {
+			t.Errorf("docs/machine-options.md does not tell of %s", name)
+		}
+	}
+}

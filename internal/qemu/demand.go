@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A bound is the range of versions that know an option, or a key of one.
+type bound struct {
+	option string // Without its number.
+	key    string // Empty for the option itself.
+
+	// since is the first version that knows it; before the first that does not.
+	since, before release
+}
+
+// A release of PVE.
+type release struct{ major, minor int }
+
+func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
+
+//nolint:gochecknoglobals // Constants.
+var (
+	v90, v91, v92 = release{9, 0}, release{9, 1}, release{9, 2}
+
+	// future is the first version whose options may be others than those that
+	// are known here.
+	future = release{9, 3}
+
+	bounds = []bound{
+		{option: "allow-ksm", since: v91},
+		{option: "intel-tdx", since: v91},
+		{option: "machine", key: "aw-bits", since: v91},
+		{option: "cpu", key: "guest-phys-bits", since: v91},
+		{option: "cpu", key: "level", since: v92},
+		{option: "efidisk", key: "ms-cert", since: v91},
+		{option: "tpmstate", key: "format", since: v91},
+		{option: "hostpci", key: "driver", since: v91},
+		{option: "net", key: "host-tunnel", since: v92},
+	}
+
+	// geometry of disks, which PVE 9 dropped.
+	geometry = []string{"cyls", "heads", "secs", "trans"}
+)
+
+// versionBounds are all bounds of an option.
+func versionBounds(option string) []bound {
+	var all []bound
+	s, _ := stem(option)
+	for _, b := range bounds {
+		if b.option == s {
+			all = append(all, b)
+		}
+	}
+	if busOf(option) != "" && s != "net" {
+		for _, key := range geometry {
+			all = append(all, bound{key: key, before: v90})
+		}
+	}
+	return all
+}
+
+// sets says whether a change gives the option, or the key of it, a value that it
+// has not got.
+func (b bound) sets(now, want string) bool {
+	if b.key == "" {
+		return true
+	}
+	x, errX := proxmox.ParseProperties(now, "")
+	y, errY := proxmox.ParseProperties(want, "")
+	return errY == nil && y.Has(b.key) && (errX != nil || x.Get(b.key) != y.Get(b.key))
+}
+
+// unknown says why a version does not know what is asked for, or nothing.
+func (b bound) unknown(v proxmox.Version) string {
+	switch {
+	case b.since == future && !v.AtLeast(future.major, future.minor):
+		return fmt.Sprintf("Proxmox VE %s has no such option", v.Version)
+	case b.since != release{} && !v.AtLeast(b.since.major, b.since.minor):
+		return fmt.Sprintf("Proxmox VE has it since %s, and this is %s", b.since, v.Version)
+	case b.before != release{} && v.AtLeast(b.before.major, b.before.minor):
+		return fmt.Sprintf("Proxmox VE has it no longer since %s, and this is %s", b.before, v.Version)
+	}
+	return ""
+}
+
+// A Demand is something that not every version of PVE knows.
+type Demand struct {
+	name string
+	bound
+}
+
+// Unmet says why a version of PVE does not meet the demand; empty if it does.
+func (d Demand) Unmet(v proxmox.Version) string {
+	if why := d.unknown(v); why != "" {
+		return fmt.Sprintf("%s cannot be set: %s", d.name, why)
+	}
+	return ""
+}
+
+// Demands of a change of a configuration, by which it depends on the version.
+func (d Difference) Demands(config Config) []Demand {
+	var all []Demand
+	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
+		for _, b := range versionBounds(option) {
+			if b.sets(config[option], d.Set[option]) {
+				all = append(all, Demand{name: strings.TrimSpace(option + " " + b.key), bound: b})
+			}
+		}
+		if _, known := extras[option]; !known && field(option) == "" {
+			all = append(all, Demand{name: option, bound: bound{since: future}})
+		}
+	}
+	return all
+}

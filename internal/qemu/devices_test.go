@@ -1,0 +1,208 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// templateConfig is a configuration as a template has it: the boot disk is not the first
+// by its number.
+func templateConfig() Config {
+	return Config{
+		"scsi0": "local-lvm:base-9000-disk-1,size=8G",
+		"scsi1": "local-lvm:base-9000-disk-0,size=2G",
+		"ide2":  "local-lvm:vm-9000-cloudinit,media=cdrom",
+		"net1":  "virtio=BC:24:11:00:00:02,bridge=vmbr1",
+		"net0":  "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+		"boot":  "order=scsi1;ide2;net0",
+	}
+}
+
+func disk(name string) v1alpha1.MachineDisk       { return v1alpha1.MachineDisk{Name: name} }
+func network(name string) v1alpha1.MachineNetwork { return v1alpha1.MachineNetwork{Name: name} }
+
+func diskOn(name, device string) v1alpha1.MachineDisk {
+	return v1alpha1.MachineDisk{Name: name, Device: &device}
+}
+
+func networkOn(name, device string) v1alpha1.MachineNetwork {
+	return v1alpha1.MachineNetwork{Name: name, Device: &device}
+}
+
+func diskOf(name, bus string) v1alpha1.MachineDisk {
+	return v1alpha1.MachineDisk{Name: name, Type: &bus}
+}
+
+func TestAssign(t *testing.T) {
+	kept := func(disks, networks map[string]string) Devices {
+		return Devices{Disks: disks, Networks: networks, assigned: true}
+	}
+	type m = map[string]string
+	cases := map[string]struct {
+		reason string
+		before Devices
+		spec   v1alpha1.MachineParameters
+		have   map[string]string
+		want   Devices
+		err    string
+	}{
+		"EmptyVM": {
+			reason: "Without a source, entries get the lowest devices in their order.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("a"), diskOf("b", "virtio"), disk("c")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y")}},
+			want:   Devices{Disks: m{"a": "scsi0", "b": "virtio0", "c": "scsi1"}, Networks: m{"x": "net0", "y": "net1"}},
+		},
+		"CloneTakesBootDiskFirst": {
+			reason: "The first disk of a clone is the one that it boots from.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root"), disk("data")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y")}},
+			have:   templateConfig(),
+			want:   Devices{Disks: m{"root": "scsi1", "data": "scsi0"}, Networks: m{"x": "net0", "y": "net1"}},
+		},
+		"CloneMore": {
+			reason: "Entries beyond what the source has are new devices. Drives of removable media are no disks.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root"), disk("data"), disk("more"), diskOf("old", "ide")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y"), network("z")}},
+			have:   templateConfig(),
+			want:   Devices{Disks: m{"root": "scsi1", "data": "scsi0", "more": "scsi2", "old": "ide0"}, Networks: m{"x": "net0", "y": "net1", "z": "net2"}},
+		},
+		"CloneByType": {
+			reason: "A type that no disk of the source has makes a new disk.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{diskOf("fast", "virtio"), diskOf("root", "scsi")}},
+			have:   templateConfig(),
+			want:   Devices{Disks: m{"fast": "virtio0", "root": "scsi1"}, Networks: m{}},
+		},
+		"ExplicitFirst": {
+			reason: "Named devices are set aside before the others choose.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root"), diskOn("data", "scsi1")}, Networks: []v1alpha1.MachineNetwork{network("x"), networkOn("y", "net0")}},
+			have:   templateConfig(),
+			want:   Devices{Disks: m{"root": "scsi0", "data": "scsi1"}, Networks: m{"x": "net1", "y": "net0"}},
+		},
+		"LaterIsNew": {
+			reason: "An entry that is added later is a new device, although the VM has undeclared ones.",
+			before: kept(m{"root": "scsi1"}, m{"x": "net0"}),
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("data"), disk("root")}, Networks: []v1alpha1.MachineNetwork{network("y"), network("x")}},
+			have:   templateConfig(),
+			want:   Devices{Disks: m{"root": "scsi1", "data": "scsi2"}, Networks: m{"x": "net0", "y": "net2"}},
+		},
+		"Reordered": {
+			reason: "The position in the list is of no meaning.",
+			before: kept(m{"a": "scsi0", "b": "scsi1"}, m{"x": "net1", "y": "net0"}),
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("b"), disk("a")}, Networks: []v1alpha1.MachineNetwork{network("y"), network("x")}},
+			have:   templateConfig(),
+			want:   Devices{Disks: m{"a": "scsi0", "b": "scsi1"}, Networks: m{"x": "net1", "y": "net0"}},
+		},
+		"RemovedStays": {
+			reason: "A device whose entry was taken off the list is not given to another one before it is detached.",
+			before: kept(m{"a": "scsi0", "b": "scsi1"}, nil),
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("a"), disk("c")}},
+			have:   map[string]string{"scsi0": "s:a,size=1G", "scsi1": "s:b,size=1G"},
+			want:   Devices{Disks: m{"a": "scsi0", "b": "scsi1", "c": "scsi2"}, Networks: m{}},
+		},
+		"TwoOfOneDevice": {
+			reason: "A device that an entry has cannot be named by another.",
+			before: kept(m{"a": "scsi0"}, nil),
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("a"), diskOn("b", "scsi0")}},
+			err:    "device scsi0 is disk \"a\" already",
+		},
+		"OtherDevice": {
+			reason: "An entry cannot become another device.",
+			before: kept(nil, m{"x": "net0"}),
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{networkOn("x", "net1")}},
+			err:    "network \"x\" is device net0",
+		},
+		"Full": {
+			reason: "A bus has an end.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{diskOf("a", "ide"), diskOf("b", "ide"), diskOf("c", "ide"), diskOf("d", "ide")}},
+			have:   map[string]string{"ide2": "none,media=cdrom"},
+			err:    "no free ide device for disk \"d\"",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := tc.before.String()
+			got, err := tc.before.Assign(&tc.spec, tc.have)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("\n%s\nassign: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Devices{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nassign: -want, +got:\n%s", tc.reason, diff)
+			}
+			if tc.before.String() != before {
+				t.Errorf("\n%s\nassign changed what it was called on: %s is now %s", tc.reason, before, tc.before)
+			}
+		})
+	}
+}
+
+func TestParseDevices(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		s      string
+		want   Devices
+		fails  bool
+	}{
+		"Absent": {reason: "Without the annotation nothing is assigned."},
+		"None":   {reason: "An assignment of nothing is one.", s: "{}", want: Devices{assigned: true}},
+		"Some":   {reason: "What was written is read.", s: `{"disks":{"a":"scsi0"}}`, want: Devices{Disks: map[string]string{"a": "scsi0"}, assigned: true}},
+		"Broken": {reason: "What somebody else wrote is not guessed at.", s: "scsi0", fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseDevices(tc.s)
+			if (err != nil) != tc.fails {
+				t.Fatalf("\n%s\nparseDevices: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Devices{}), cmpopts.EquateEmpty()); diff != "" && !tc.fails {
+				t.Errorf("\n%s\nparseDevices: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestWithoutRemoved(t *testing.T) {
+	d := Devices{Disks: map[string]string{"a": "scsi0", "b": "scsi1"}, Networks: map[string]string{"x": "net0"}, assigned: true}
+	gone := d.removed(&v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("a")}})
+	if diff := cmp.Diff(Devices{Disks: map[string]string{"b": "scsi1"}, Networks: map[string]string{"x": "net0"}}, gone, cmp.AllowUnexported(Devices{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("removed: -want, +got:\n%s", diff)
+	}
+	rest := d.without(gone)
+	if !rest.Equal(Devices{Disks: map[string]string{"a": "scsi0"}}) {
+		t.Errorf("without: got %s", rest)
+	}
+	if rest.Equal(d) || len(d.Disks) != 2 {
+		t.Errorf("without changed what it was called on: %s", d)
+	}
+}
+
+func TestCompareDevices(t *testing.T) {
+	config := Config{"scsi10": "a:x", "scsi2": "a:y", "sata0": "a:z", "net0": "virtio", "unused0": "a:u", "efidisk0": "a:e", "scsihw": "lsi"}
+	want := []string{"sata0", "scsi2", "scsi10"}
+	if diff := cmp.Diff(want, config.Disks()); diff != "" {
+		t.Errorf("Disks are in the order of bus and number, and nothing else is one of them: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Difference is what separates a VM's configuration from the desired one.
+type Difference struct {
+	// Set and Delete are the options to change.
+	Set    proxmox.Params
+	Delete []string
+
+	// Allocates is true when the change makes disks, which takes a task.
+	Allocates bool
+}
+
+// Options that differ.
+func (d Difference) Options() []string {
+	return slices.Concat(slices.Sorted(maps.Keys(d.Set)), d.Delete)
+}
+
+// Within says whether the change is a part of another.
+func (d Difference) Within(whole Difference) bool {
+	for option, v := range d.Set {
+		if has, ok := whole.Set[option]; !ok || has != v {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(d.Delete, func(option string) bool { return !slices.Contains(whole.Delete, option) })
+}
+
+// Empty says whether nothing differs.
+func (d Difference) Empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
+
+// After is a configuration with the change made as it is sent.
+func (d Difference) After(config Config) Config {
+	after := Config{}
+	maps.Copy(after, config)
+	maps.Copy(after, d.Set)
+	for _, o := range d.Delete {
+		delete(after, o)
+	}
+	return after
+}
+
+// Difference to a VM's configuration, with pending changes applied.
+func (d Desired) Difference(config Config) Difference {
+	diff := Difference{Set: proxmox.Params{}}
+	for _, o := range d.options() {
+		want, declared := o.want(config[o.name])
+		if !declared || o.equal(config[o.name], want) {
+			continue
+		}
+		if want == "" {
+			diff.Delete = append(diff.Delete, o.name)
+			continue
+		}
+		diff.Set[o.name] = want
+		diff.Allocates = diff.Allocates || o.allocates && config[o.name] == ""
+	}
+	diff.Delete = append(diff.Delete, d.detached(config)...)
+	d.cloudInitDrive(config, &diff)
+	d.boot(config, &diff)
+	slices.Sort(diff.Delete)
+	return diff
+}
+
+// detached are the devices of entries that the spec no longer lists. PVE keeps
+// the disks as unused ones.
+func (d Desired) detached(config Config) []string {
+	gone := d.Devices.removed(d.MachineParameters)
+	maps.DeleteFunc(gone.Disks, func(_, device string) bool {
+		return slices.Contains(d.Devices.Destroyed(d.MachineParameters, config), device)
+	})
+	var options []string
+	for _, taken := range gone.all() {
+		for _, device := range taken {
+			if _, ok := config[device]; ok {
+				options = append(options, device)
+			}
+			if ip := ipConfigName(device); config[ip] != "" {
+				options = append(options, ip)
+			}
+		}
+	}
+	return options
+}
+
+// Pending are the changes of what the spec declares that are yet to take effect.
+// Those that others have made are not among them.
+func (d Desired) Pending(s State) []proxmox.PendingValue {
+	declared := map[string]bool{}
+	for _, o := range d.options() {
+		if _, ok := o.want(s.Config[o.name]); ok {
+			declared[o.name] = true
+		}
+	}
+	gone := d.Devices.removed(d.MachineParameters)
+	for _, devices := range []map[string]string{gone.Disks, gone.Networks} {
+		for _, device := range devices {
+			declared[device] = true
+		}
+	}
+	declared["boot"] = d.BootOrder != nil
+	return slices.DeleteFunc(slices.Clone(s.Pending), func(p proxmox.PendingValue) bool { return !declared[p.Key] })
+}

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// diskParts are the properties of a disk besides its volume and size.
+func diskParts(k *v1alpha1.MachineDisk) []part {
+	return slices.Concat([]part{
+		{key: "cache", cell: texts(&k.Cache), absent: "none"},
+		{key: "aio", cell: texts(&k.AIO)},
+		{key: "discard", cell: switches(&k.Discard), absent: "ignore"},
+		{key: "ssd", cell: flags(&k.SSD), absent: "0"},
+		{key: "iothread", cell: flags(&k.IOThread), absent: "0"},
+		{key: "backup", cell: flags(&k.Backup), absent: "1"},
+		{key: "replicate", cell: flags(&k.Replicate), absent: "1"},
+		{key: "ro", cell: flags(&k.ReadOnly), absent: "0"},
+		{key: "serial", cell: texts(&k.Serial)},
+		{key: "wwn", cell: texts(&k.WWN)},
+		{key: "model", cell: texts(&k.Model)},
+		{key: "vendor", cell: texts(&k.Vendor)},
+		{key: "product", cell: texts(&k.Product)},
+		{key: "queues", cell: counts(&k.Queues)},
+		{key: "scsiblock", cell: flags(&k.SCSIBlock), absent: "0"},
+		{key: "detect_zeroes", cell: flags(&k.DetectZeroes), absent: "1"},
+		{key: "rerror", cell: texts(&k.ReadError)},
+		{key: "werror", cell: texts(&k.WriteError)},
+		{key: "shared", cell: flags(&k.Shared), absent: "0"},
+		{key: "snapshot", cell: flags(&k.Snapshot), absent: "0"},
+	}, geometryParts(k.Geometry), limitParts(k.Limits))
+}
+
+func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {
+	if g == nil {
+		return nil
+	}
+	return []part{
+		{key: "cyls", cell: counts(&g.Cylinders)},
+		{key: "heads", cell: counts(&g.Heads)},
+		{key: "secs", cell: counts(&g.Sectors)},
+		{key: "trans", cell: texts(&g.Translation)},
+	}
+}
+
+func limitParts(l *v1alpha1.MachineDiskLimits) []part {
+	if l == nil {
+		return nil
+	}
+	return []part{
+		{key: "mbps", cell: rates(&l.TotalMBps)},
+		{key: "mbps_rd", cell: rates(&l.ReadMBps)},
+		{key: "mbps_wr", cell: rates(&l.WriteMBps)},
+		{key: "mbps_max", cell: rates(&l.TotalBurstMBps)},
+		{key: "mbps_rd_max", cell: rates(&l.ReadBurstMBps)},
+		{key: "mbps_wr_max", cell: rates(&l.WriteBurstMBps)},
+		{key: "iops", cell: counts(&l.TotalIOPS)},
+		{key: "iops_rd", cell: counts(&l.ReadIOPS)},
+		{key: "iops_wr", cell: counts(&l.WriteIOPS)},
+		{key: "iops_max", cell: counts(&l.TotalBurstIOPS)},
+		{key: "iops_rd_max", cell: counts(&l.ReadBurstIOPS)},
+		{key: "iops_wr_max", cell: counts(&l.WriteBurstIOPS)},
+		{key: "bps_max_length", cell: counts(&l.TotalBurstSeconds)},
+		{key: "bps_rd_max_length", cell: counts(&l.ReadBurstSeconds), aliases: []string{"bps_rd_length"}},
+		{key: "bps_wr_max_length", cell: counts(&l.WriteBurstSeconds), aliases: []string{"bps_wr_length"}},
+		{key: "iops_max_length", cell: counts(&l.TotalIOPSBurstSeconds)},
+		{key: "iops_rd_max_length", cell: counts(&l.ReadIOPSBurstSeconds), aliases: []string{"iops_rd_length"}},
+		{key: "iops_wr_max_length", cell: counts(&l.WriteIOPSBurstSeconds), aliases: []string{"iops_wr_length"}},
+	}
+}
+
+func onOrIgnore(b bool) string {
+	if b {
+		return "on"
+	}
+	return "ignore"
+}
+
+// diskOption is the option of a disk. A disk that is not there is made anew, on
+// its storage or the default one.
+func diskOption(device string, k v1alpha1.MachineDisk, defaultStorage string) option {
+	return option{name: device, same: sameProperties("file"), allocates: true, want: func(now string) (string, bool) {
+		d, err := proxmox.ParseDisk(now)
+		if err != nil {
+			d = newDisk(k, defaultStorage)
+		}
+		declared := overlay(&d.Options, diskParts(&k)...)
+		return d.String(), declared || now == ""
+	}}
+}
+
+// newDisk is a disk to attach, or to allocate: storage:GiB, or storage:0 for one
+// that gets the size of what it is filled from.
+func newDisk(k v1alpha1.MachineDisk, defaultStorage string) proxmox.Disk {
+	if k.Volume != nil {
+		return proxmox.Disk{Volume: *k.Volume}
+	}
+	gib := float64(SizeOf(k)) / float64(proxmox.GiB)
+	d := proxmox.Disk{Volume: cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage) + ":" + strconv.FormatFloat(gib, 'f', -1, 64)}
+	if k.ImportFrom != nil {
+		d.Volume = cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage) + ":0"
+	}
+	overlay(&d.Options, part{key: "import-from", cell: texts(&k.ImportFrom)}, part{key: "format", cell: texts(&k.Format)})
+	return d
+}
+
+// SizeOf a disk is its declared size in bytes, or 0. Units are binary with and
+// without their i.
+func SizeOf(k v1alpha1.MachineDisk) proxmox.Size {
+	if k.Size == nil {
+		return 0
+	}
+	s, err := proxmox.ParseSize(strings.TrimSuffix(*k.Size, "i"))
+	if err != nil {
+		return 0 // Admission lets nothing else pass.
+	}
+	return s
+}

@@ -1,0 +1,211 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// An extra is an option of PVE that has no field.
+type extra struct {
+	// structured is true for property strings, in which order is of no meaning;
+	// defaultKey is that of the value without a key.
+	structured bool
+	defaultKey string
+
+	// absent is the value that holds when the option is not there.
+	absent string
+
+	// generated is true for a value that PVE makes up where 1 is asked for.
+	generated bool
+}
+
+// extras are the options of PVE 8.4 and 9.2 that have no field.
+//
+//nolint:gochecknoglobals // Constants.
+var extras = map[string]extra{
+	"amd-sev":            {structured: true, defaultKey: "type"},
+	"arch":               {},
+	"args":               {},
+	"autostart":          {absent: "0"},
+	"cicustom":           {structured: true},
+	"citype":             {},
+	"freeze":             {absent: "0"},
+	"intel-tdx":          {structured: true, defaultKey: "type"},
+	"ivshmem":            {structured: true},
+	"keyboard":           {},
+	"migrate_downtime":   {absent: "0.1"},
+	"migrate_speed":      {absent: "0"},
+	"parallel0":          {},
+	"parallel1":          {},
+	"parallel2":          {},
+	"reboot":             {absent: "1"},
+	"spice_enhancements": {structured: true},
+	"startdate":          {absent: "now"},
+	"tdf":                {absent: "0"},
+	"vmgenid":            {generated: true},
+	"vmstatestorage":     {},
+}
+
+// fields are the fields of the spec that set options; indexedFields those that
+// set options with a number, such as net0.
+//
+//nolint:gochecknoglobals // Constants.
+var (
+	fields = map[string]string{
+		"acpi":          "acpi",
+		"affinity":      "cpu.affinity",
+		"agent":         "agent",
+		"allow-ksm":     "memoryOptions.allowKSM",
+		"balloon":       "balloon",
+		"bios":          "bios",
+		"boot":          "bootOrder",
+		"bootdisk":      "bootOrder",
+		"cdrom":         "iso",
+		"cipassword":    "cloudInit",
+		"ciupgrade":     "cloudInit.upgrade",
+		"ciuser":        "cloudInit.user",
+		"cores":         "cpu.cores",
+		"cpu":           "cpu.type",
+		"cpulimit":      "cpu.limit",
+		"cpuunits":      "cpu.units",
+		"description":   "description",
+		"ha-managed":    "highAvailability",
+		"hookscript":    "hookscript",
+		"hotplug":       "hotplug",
+		"hugepages":     "memoryOptions.hugePages",
+		"keephugepages": "memoryOptions.keepHugePages",
+		"kvm":           "kvm",
+		"localtime":     "localTime",
+		"machine":       "machineType",
+		"memory":        "memory",
+		"name":          "name",
+		"nameserver":    "cloudInit.nameservers",
+		"node":          "node",
+		"numa":          "cpu.numa",
+		"onboot":        "onBoot",
+		"ostype":        "osType",
+		"pool":          "pool",
+		"protection":    "protection",
+		"scsihw":        "scsiController",
+		"searchdomain":  "cloudInit.searchDomains",
+		"shares":        "memoryOptions.shares",
+		"smp":           "cpu.sockets",
+		"sockets":       "cpu.sockets",
+		"sshkeys":       "cloudInit.sshKeys",
+		"start":         "powerState",
+		"startup":       "startup",
+		"tablet":        "tablet",
+		"tags":          "tags",
+		"vcpus":         "cpu.vcpus",
+		"vga":           "vga",
+		"vmid":          "vmid",
+		"watchdog":      "watchdog",
+	}
+	indexedFields = map[string]string{
+		"audio":    "audio",
+		"efidisk":  "efiDisk",
+		"hostpci":  "pciDevices",
+		"ide":      "disks",
+		"ipconfig": "networks[].ipConfig",
+		"net":      "networks",
+		"numa":     "cpu.numaNodes",
+		"rng":      "rng",
+		"sata":     "disks",
+		"scsi":     "disks",
+		"serial":   "serialPorts",
+		"smbios":   "smbios",
+		"tpmstate": "tpm",
+		"usb":      "usbDevices",
+		"virtio":   "disks",
+		"virtiofs": "virtiofs",
+	}
+)
+
+// Reasons why a parameter of PVE is no option that a VM could be wanted to have.
+const (
+	saysHow   = "it says how one call is carried out"
+	isState   = "it is a state that operations leave, and setting it by hand can lose data"
+	isWritten = "Proxmox VE writes it itself"
+)
+
+// noOption are parameters of PVE's calls, and what it writes into configurations
+// itself.
+//
+//nolint:gochecknoglobals // Constants.
+var noOption = map[string]string{
+	"archive": saysHow, "background_delay": saysHow, "bwlimit": saysHow, "delete": saysHow, "digest": saysHow, "force": saysHow,
+	"import-working-storage": saysHow, "live-restore": saysHow, "revert": saysHow, "skiplock": saysHow, "storage": saysHow,
+	"unique": saysHow,
+	"lock":   isState, "template": isState, "unused": isState,
+	"meta": isWritten, "parent": isWritten, "runningcpu": isWritten, "runningmachine": isWritten, "running-nets-host-mtu": isWritten,
+	"snapstate": isWritten, "snaptime": isWritten, "vmstate": isWritten,
+}
+
+// stem of an option with a number: net of net0.
+func stem(option string) (string, bool) {
+	s := strings.TrimRight(option, "0123456789")
+	return s, s != option
+}
+
+// field of the spec that sets an option, or empty.
+func field(option string) string {
+	if s, indexed := stem(option); indexed {
+		return indexedFields[s]
+	}
+	return fields[option]
+}
+
+// extraOptions are the options of the spec that have no field.
+func extraOptions(p *v1alpha1.MachineParameters) []option {
+	var options []option
+	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
+		value := string(p.ExtraConfig[name])
+		options = append(options, option{name: name, absent: extras[name].absent, want: fixed(&value).want, same: extras[name].same})
+	}
+	return options
+}
+
+// same compares values as PVE understands them.
+func (x extra) same(now, want string) bool {
+	switch {
+	case now == want, x.generated && want == "1" && len(now) > 1:
+		return true
+	case x.structured:
+		return sameProperties(x.defaultKey)(now, want)
+	}
+	return sameNumber(now, want)
+}
+
+// extraRefusals are names that extraConfig does not take.
+func extraRefusals(p *v1alpha1.MachineParameters) []string {
+	var no []string
+	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
+		s, _ := stem(name)
+		if f := field(name); f != "" {
+			no = append(no, fmt.Sprintf("extraConfig %q has a field of its own: set %s", name, f))
+		} else if why := noOption[s]; why != "" {
+			no = append(no, fmt.Sprintf("extraConfig %q is no option of a VM: %s", name, why))
+		}
+	}
+	return no
+}

@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// The disks of a VM that are on no bus.
+const (
+	efiDevice = "efidisk0"
+	tpmDevice = "tpmstate0"
+)
+
+// A firmwareDisk is a disk of the VM's firmware as the spec wants it.
+type firmwareDisk struct {
+	device, field   string
+	enabled         *bool
+	storage, format *string
+
+	// made are the parts that are decided when the disk is made.
+	made []decided
+
+	// changeable are the parts that may change later.
+	changeable []part
+}
+
+// A decided part of a disk cannot change.
+type decided struct {
+	part
+
+	// initial is the value of a new disk if the spec has none.
+	initial string
+}
+
+// firmware disks that the spec declares.
+func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
+	var disks []firmwareDisk
+	if p.EFIDisk != nil {
+		disks = append(disks, efiDisk(p.EFIDisk))
+	}
+	if p.TPM != nil {
+		disks = append(disks, tpmDisk(p.TPM))
+	}
+	return disks
+}
+
+func efiDisk(e *v1alpha1.MachineEFIDisk) firmwareDisk {
+	return firmwareDisk{
+		device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
+		made: []decided{
+			{part: part{key: "efitype", cell: texts(&e.Type), absent: "2m"}, initial: "4m"},
+			{part: part{key: "pre-enrolled-keys", cell: flags(&e.PreEnrolledKeys), absent: "0"}},
+		},
+		changeable: []part{{key: "ms-cert", cell: certificates(&e.MSCertificate)}},
+	}
+}
+
+func tpmDisk(t *v1alpha1.MachineTPM) firmwareDisk {
+	return firmwareDisk{
+		device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
+		made: []decided{{part: part{key: "version", cell: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
+	}
+}
+
+// certificates are those of 2023, whatever PVE writes once it has enrolled them.
+func certificates(field **string) cell {
+	c := texts(field)
+	read := c.read
+	c.read = func(now string, same func(now, want string) bool) bool {
+		if strings.HasPrefix(now, "2023") {
+			now = "2023"
+		}
+		return read(now, same)
+	}
+	return c
+}
+
+func (f firmwareDisk) wanted() bool { return f.enabled == nil || *f.enabled }
+
+// option of the disk. PVE decides about its size, whatever is asked for.
+func (f firmwareDisk) option(defaultStorage string) option {
+	return option{name: f.device, same: sameFirmware, allocates: true, want: unless(f.enabled, func(now string) (string, bool) {
+		d, err := proxmox.ParseDisk(now)
+		if err != nil {
+			d = f.create(defaultStorage)
+		}
+		declared := overlay(&d.Options, f.changeable...)
+		return d.String(), declared || err != nil
+	})}
+}
+
+func (f firmwareDisk) create(defaultStorage string) proxmox.Disk {
+	d := proxmox.Disk{Volume: cmp.Or(ptr.Deref(f.storage, ""), defaultStorage) + ":1"}
+	overlay(&d.Options, part{key: "format", cell: fixed(f.format)})
+	for _, m := range f.made {
+		if v := cmp.Or(ptr.Deref(m.value, ""), m.initial); v != "" {
+			d.Options.Set(m.key, v)
+		}
+	}
+	return d
+}
+
+// sameFirmware knows that PVE writes 2023k once it has enrolled the certificates
+// that 2023 asks for.
+func sameFirmware(a, b string) bool {
+	x, errX := proxmox.ParseDisk(a)
+	y, errY := proxmox.ParseDisk(b)
+	if errX != nil || errY != nil {
+		return false
+	}
+	if y.Options.Get("ms-cert") == "2023" && strings.HasPrefix(x.Options.Get("ms-cert"), "2023") {
+		x.Options.Set("ms-cert", "2023")
+	}
+	return x.Equal(y)
+}
+
+// refusals are what cannot be had of a disk that is there, or that is not.
+func (f firmwareDisk) refusals(now, defaultStorage string) []string {
+	d, err := proxmox.ParseDisk(now)
+	switch {
+	case !f.wanted():
+		return nil
+	case err != nil && f.storage == nil && defaultStorage == "":
+		return []string{fmt.Sprintf("%s is new and has no storage, and the provider config has no defaultStorage", f.field)}
+	case err != nil:
+		return nil
+	}
+	var no []string
+	for _, m := range f.made {
+		is := cmp.Or(d.Options.Get(m.key), m.absent)
+		if m.value != nil && *m.value != is {
+			no = append(no, fmt.Sprintf("%s has %s=%s and cannot change to %s: that is decided when the disk is made. "+
+				"To make it anew, set %s.enabled to false, then true", f.field, m.key, is, *m.value, f.field))
+		}
+	}
+	return no
+}

@@ -1,0 +1,57 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// HASettings that a spec declares, in HA's words.
+func HASettings(h *v1alpha1.MachineHighAvailability) proxmox.HASettings {
+	settings := proxmox.HASettings{}
+	for _, s := range haParts(h) {
+		if s.value != nil {
+			settings[s.key] = *s.value
+		}
+	}
+	return settings
+}
+
+// haParts are the settings that have a field.
+func haParts(h *v1alpha1.MachineHighAvailability) []part {
+	return []part{
+		{key: "state", cell: texts(&h.State)},
+		{key: "group", cell: texts(&h.Group)},
+		{key: "max_restart", cell: integers(&h.MaxRestart)},
+		{key: "max_relocate", cell: integers(&h.MaxRelocate)},
+		{key: "failback", cell: flags(&h.Failback)},
+	}
+}
+
+// HADemands are the settings that not every version of PVE knows: in PVE 9 rules
+// have taken the place of groups, and failback has become a setting of VMs.
+func HADemands(told proxmox.HASettings) []Demand {
+	var all []Demand
+	if told["group"] != "" {
+		all = append(all, Demand{name: "highAvailability.group", bound: bound{before: v90}})
+	}
+	if told["failback"] != "" {
+		all = append(all, Demand{name: "highAvailability.failback", bound: bound{since: v90}})
+	}
+	return all
+}

@@ -1,0 +1,115 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// An Identity is what makes a VM a resource's: the VMID says where to look, the UUID
+// proves that the VM there is the one.
+type Identity struct {
+	VMID int
+	UUID string
+}
+
+// A Proof is the answer to whether a VM is a resource's.
+type Proof int
+
+const (
+	// Foreign VMs are somebody else's. They are never written to.
+	Foreign Proof = iota
+
+	// Unproven VMs are being created, so that they do not show their identity
+	// yet. They are left alone until they do.
+	Unproven
+
+	// Ours was created or adopted by the resource.
+	Ours
+)
+
+// A clone gets a random UUID from PVE. Until it has its own, this comment in its
+// description proves whose it is; PVE shows comments nowhere.
+const (
+	markerStart = "<!-- provider-proxmox: uuid="
+	markerEnd   = " -->"
+)
+
+// marker is what proves a clone ours before it has its UUID.
+func (id Identity) marker() string { return markerStart + id.UUID + markerEnd }
+
+// longestDescription that PVE takes, in bytes.
+const longestDescription = 8192
+
+// Mark adds the marker to a description, in place of any that it has, and of all
+// of one that leaves no room.
+func (id Identity) Mark(description string) string {
+	description = strings.TrimRight(unmark(description), "\n")
+	if description == "" || len(description)+len(id.marker()) >= longestDescription {
+		return id.marker()
+	}
+	return description + "\n" + id.marker()
+}
+
+// unmark removes all markers from a description.
+func unmark(description string) string {
+	before, rest, ok := strings.Cut(description, markerStart)
+	if !ok {
+		return description
+	}
+	_, after, _ := strings.Cut(rest, markerEnd)
+	return unmark(strings.TrimRight(before, "\n") + strings.TrimRight(after, "\n"))
+}
+
+// Prove says whether a VM with this configuration is the resource's.
+func (id Identity) Prove(config Config) Proof {
+	switch has := config.UUID(); {
+	case id.UUID == "":
+		return Foreign
+	case strings.EqualFold(has, id.UUID), strings.Contains(config["description"], id.marker()):
+		return Ours
+	case has == "" && config.BeingCreated():
+		return Unproven
+	}
+	return Foreign
+}
+
+// options that carry the identity: the UUID, and the description without the
+// marker, unless the spec declares one.
+func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []option {
+	return []option{
+		smbiosOption(id.UUID, smbios),
+		{name: "description", same: sameText, want: func(now string) (string, bool) {
+			if description != nil {
+				return *description, true
+			}
+			return unmark(now), unmark(now) != now
+		}},
+	}
+}
+
+// sameText ignores what PVE does not keep of a text: white space at its end, and
+// the sort of line ends.
+func sameText(a, b string) bool {
+	kept := func(s string) string {
+		return strings.TrimRightFunc(strings.ReplaceAll(s, "\r\n", "\n"), unicode.IsSpace)
+	}
+	return kept(a) == kept(b)
+}

@@ -1,0 +1,110 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// nicParts are the properties of a network interface besides its model and MAC
+// address.
+func nicParts(n *v1alpha1.MachineNetwork) []part {
+	return []part{
+		{key: "bridge", cell: texts(&n.Bridge)},
+		{key: "tag", cell: counts(&n.VLAN)},
+		{key: "trunks", cell: texts(&n.Trunks)},
+		{key: "firewall", cell: flags(&n.Firewall), absent: "0"},
+		{key: "mtu", cell: counts(&n.MTU)},
+		{key: "queues", cell: counts(&n.Queues)},
+		{key: "rate", cell: rates(&n.RateMBps)},
+		{key: "link_down", cell: flags(&n.LinkDown), absent: "0"},
+		{key: "host-tunnel", cell: flags(&n.HostTunnel)},
+	}
+}
+
+// defaultModel is the model of a new network interface whose spec names none.
+const defaultModel = "virtio"
+
+// nicOption is the option of a network interface. It always carries the MAC
+// address that the interface has, since PVE makes up a new one otherwise.
+func nicOption(device string, n v1alpha1.MachineNetwork, defaultBridge string) option {
+	return option{name: device, same: sameNIC, want: func(now string) (string, bool) {
+		nic, err := proxmox.ParseNIC(now)
+		if err != nil {
+			nic = proxmox.NIC{Model: defaultModel}
+			overlay(&nic.Options, part{key: "bridge", cell: fixed(nonEmpty(defaultBridge))})
+		}
+		nic.Model = cmp.Or(ptr.Deref(n.Model, ""), nic.Model)
+		if n.MACAddress != nil && !strings.EqualFold(*n.MACAddress, nic.MAC) {
+			nic.MAC = *n.MACAddress
+		}
+		overlay(&nic.Options, nicParts(&n)...)
+		return nic.String(), true
+	}}
+}
+
+func sameNIC(a, b string) bool {
+	x, errX := proxmox.ParseNIC(a)
+	y, errY := proxmox.ParseNIC(b)
+	return errX == nil && errY == nil && x.Equal(y)
+}
+
+// ipConfigName is the option of cloud-init for a network device.
+func ipConfigName(device string) string { return "ipconfig" + strings.TrimPrefix(device, "net") }
+
+func ipParts(c *v1alpha1.MachineIPConfig) []part {
+	return []part{
+		{key: "ip", cell: texts(&c.Address)},
+		{key: "gw", cell: texts(&c.Gateway)},
+		{key: "ip6", cell: texts(&c.Address6)},
+		{key: "gw6", cell: texts(&c.Gateway6)},
+	}
+}
+
+// ipConfigOption is what cloud-init configures on a network interface.
+func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
+	name := ipConfigName(device)
+	if c == nil {
+		return option{name: name, want: undeclared}
+	}
+	return option{name: name, same: sameProperties(""), want: func(now string) (string, bool) {
+		p, err := proxmox.ParseProperties(now, "")
+		if err != nil {
+			p = proxmox.Properties{}
+		}
+		declared := overlay(&p, ipParts(c)...)
+		// A gateway needs a static address beside it.
+		if c.Address != nil && !static(*c.Address) {
+			p.Delete("gw")
+		}
+		if c.Address6 != nil && !static(*c.Address6) {
+			p.Delete("gw6")
+		}
+		return p.String(), declared
+	}}
+}
+
+// static says whether an address of cloud-init is one that does not come from the
+// network.
+func static(address string) bool { return !slices.Contains([]string{"", "dhcp", "auto"}, address) }

@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// An option of a VM's configuration, and what the spec wants of it.
+type option struct {
+	// name of the option in PVE.
+	name string
+
+	// absent is the value that holds in PVE when the option is not there. Empty
+	// if that depends on something else.
+	absent string
+
+	// cell of the field, for an option that has one alone.
+	cell cell
+
+	// read sets the fields of the spec to the value that a VM has, and says what
+	// of it they cannot hold: keys of the value, or wholeOption. Nil for options
+	// that are not read this way.
+	read func(now string) (left []string)
+
+	// want is the wanted value, made from the value that the option has now, and
+	// whether the spec declares one at all. An empty value removes the option.
+	want func(now string) (value string, declared bool)
+
+	// same compares two values. Nil compares the text.
+	same func(a, b string) bool
+
+	// allocates says that PVE allocates a volume when the option is new.
+	allocates bool
+}
+
+// equal says whether the option has the wanted value.
+func (o option) equal(now, want string) bool {
+	if now == want {
+		return true
+	}
+	if now == "" {
+		now = o.absent
+	}
+	if want == "" {
+		want = o.absent
+	}
+	if o.same != nil {
+		return o.same(now, want)
+	}
+	return now == want
+}
+
+// scalars are the options that one field each sets.
+func scalars(p *v1alpha1.MachineParameters) []option {
+	cpu, mem := cmp.Or(p.CPU, &v1alpha1.MachineCPU{}), cmp.Or(p.MemoryOptions, &v1alpha1.MachineMemoryOptions{})
+	return celled(
+		option{name: "name", cell: texts(&p.Name)},
+		option{name: "cores", absent: "1", cell: integers(&cpu.Cores)},
+		option{name: "sockets", absent: "1", cell: integers(&cpu.Sockets)},
+		option{name: "vcpus", cell: counts(&cpu.VCPUs)},
+		option{name: "cpulimit", absent: "0", cell: decimals(&cpu.Limit), same: sameNumber},
+		option{name: "cpuunits", cell: counts(&cpu.Units), same: sameUnits},
+		option{name: "affinity", cell: texts(&cpu.Affinity)},
+		option{name: "numa", absent: "0", cell: flags(&cpu.NUMA)},
+		option{name: "memory", absent: "512", cell: mebibytes(&p.Memory), same: sameMemory},
+		option{name: "balloon", want: balloon(p.Balloon, mem.Minimum), cell: readBalloon(&p.Balloon, &mem.Minimum)},
+		option{name: "shares", absent: "1000", cell: integers(&mem.Shares)},
+		option{name: "allow-ksm", absent: "1", cell: flags(&mem.AllowKSM)},
+		option{name: "hugepages", cell: texts(&mem.HugePages)},
+		option{name: "keephugepages", absent: "0", cell: flags(&mem.KeepHugePages)},
+		option{name: "ostype", absent: "other", cell: osTypes(&p.OSType)},
+		option{name: "bios", absent: "seabios", cell: texts(&p.BIOS)},
+		option{name: "scsihw", absent: "lsi", cell: texts(&p.SCSIController)},
+		option{name: "onboot", absent: "0", cell: flags(&p.OnBoot)},
+		option{name: "protection", absent: "0", cell: flags(&p.Protection)},
+		option{name: "acpi", absent: "1", cell: flags(&p.ACPI)},
+		option{name: "kvm", absent: "1", cell: flags(&p.KVM)},
+		option{name: "tablet", absent: "1", cell: flags(&p.Tablet)},
+		option{name: "localtime", cell: flags(&p.LocalTime)},
+		option{name: "hookscript", cell: texts(&p.Hookscript)},
+		option{name: "hotplug", absent: hotplugDefault, cell: lists(&p.Hotplug, joinHotplug, splitHotplug), same: sameHotplug},
+	)
+}
+
+// celled options want what their cells say, and read it from there.
+func celled(options ...option) []option {
+	for i, o := range options {
+		if o.want == nil {
+			options[i].want = o.cell.want
+		}
+		options[i].read = func(now string) []string {
+			if o.cell.read(now, o.equal) {
+				return nil
+			}
+			return []string{wholeOption}
+		}
+	}
+	return options
+}
+
+func undeclared(string) (string, bool) { return "", false }
+
+// bit is a boolean as PVE writes it.
+func bit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// decimalUnlessZero is a number, or nothing for 0.
+func decimalUnlessZero(q *resource.Quantity) string {
+	if q.IsZero() {
+		return ""
+	}
+	return decimalText(q)
+}
+
+func decimalText(q *resource.Quantity) string {
+	return strconv.FormatFloat(q.AsApproximateFloat64(), 'f', -1, 64)
+}
+
+// mebibytesText is a quantity of bytes in MiB, which admission has made whole.
+func mebibytesText(q *resource.Quantity) string {
+	return strconv.FormatInt(q.Value()/int64(proxmox.MiB), 10)
+}
+
+// balloon is 0 without the device, otherwise the least memory in MiB. Without
+// a minimum, only a device that was turned off is turned on again.
+func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
+	return func(now string) (string, bool) {
+		switch {
+		case on != nil && !*on:
+			return "0", true
+		case minimum != nil:
+			return mebibytesText(minimum), true
+		case on != nil && now == "0":
+			return "", true
+		}
+		return "", false
+	}
+}
+
+// readBalloon is what balloon writes.
+func readBalloon(on **bool, minimum **resource.Quantity) cell {
+	return cell{read: func(now string, same func(now, want string) bool) bool {
+		if now == "0" {
+			*on = new(bool)
+			return true
+		}
+		return mebibytes(minimum).read(now, same)
+	}}
+}
+
+// systems are the names of guest systems that stand for one of PVE's.
+//
+//nolint:gochecknoglobals // A constant.
+var systems = map[string]string{"linux": "l26", "windows": "win11"}
+
+func osTypes(v **string) cell {
+	return cellOf(v, func(s string) string { return cmp.Or(systems[s], s) }, verbatim)
+}
+
+const hotplugDefault = "network,disk,usb"
+
+func joinHotplug(v []string) string { return cmp.Or(strings.Join(v, ","), "0") }
+
+func splitHotplug(s string) []string {
+	switch s {
+	case "0":
+		return []string{}
+	case "1":
+		s = hotplugDefault
+	}
+	return strings.Split(s, ",")
+}
+
+// sameHotplug knows that 1 stands for the default and that order is of no
+// meaning.
+func sameHotplug(a, b string) bool {
+	features := func(s string) []string { return slices.Sorted(slices.Values(splitHotplug(s))) }
+	return slices.Equal(features(a), features(b))
+}
+
+func sameNumber(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
+}
+
+// mostUnits is where PVE caps the weight of a VM with cgroup v2.
+const mostUnits = 10000
+
+func sameUnits(a, b string) bool {
+	x, errX := strconv.Atoi(a)
+	y, errY := strconv.Atoi(b)
+	return errX == nil && errY == nil && min(x, mostUnits) == min(y, mostUnits)
+}
+
+// currentMemory is the key that PVE may write memory with.
+const currentMemory = "current="
+
+// sameMemory compares memory, which PVE also writes as current=2048.
+func sameMemory(a, b string) bool {
+	return strings.TrimPrefix(a, currentMemory) == strings.TrimPrefix(b, currentMemory)
+}

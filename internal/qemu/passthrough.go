@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A hostDevice is a device or directory of the node that the guest gets, by its
+// name in the spec.
+type hostDevice struct {
+	name string
+
+	// defaultKey of the option's property string, whose value or that of the key
+	// mapping says what the device is.
+	defaultKey string
+
+	parts []part
+}
+
+// want the device as it is declared.
+func (h hostDevice) want(now string) (string, bool) {
+	value, _ := properties(h.defaultKey, "", h.parts...)(now)
+	return value, true
+}
+
+// option of the device.
+func (h hostDevice) option(device string) option {
+	return option{name: device, same: sameProperties(h.defaultKey), want: h.want}
+}
+
+// is says whether an option of a VM is the device that the spec means.
+func (h hostDevice) is(now string) bool {
+	p, err := proxmox.ParseProperties(now, h.defaultKey)
+	if err != nil {
+		return false
+	}
+	for _, d := range h.parts {
+		if (d.key == h.defaultKey || d.key == "mapping") && ptr.Deref(d.value, "") != "" {
+			return strings.EqualFold(p.Get(d.key), *d.value)
+		}
+	}
+	return false
+}
+
+// orNothing takes away what the spec excludes by having another.
+func orNothing(v *string) *string {
+	if v == nil {
+		return new(string)
+	}
+	return v
+}
+
+func pciDevices(p *v1alpha1.MachineParameters) []hostDevice {
+	all := make([]hostDevice, 0, len(p.PCIDevices))
+	for i := range p.PCIDevices {
+		d := &p.PCIDevices[i]
+		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
+			{key: "host", cell: alternative(&d.Host)},
+			{key: "mapping", cell: alternative(&d.Mapping)},
+			{key: "pcie", cell: flags(&d.PCIe), absent: "0"},
+			{key: "x-vga", cell: flags(&d.PrimaryGPU), absent: "0"},
+			{key: "legacy-igd", cell: flags(&d.LegacyIGD), absent: "0"},
+			{key: "rombar", cell: flags(&d.ROMBar), absent: "1"},
+			{key: "romfile", cell: texts(&d.ROMFile)},
+			{key: "mdev", cell: texts(&d.MediatedDevice)},
+			{key: "driver", cell: texts(&d.Driver), absent: "vfio"},
+			{key: "vendor-id", cell: texts(&d.VendorID)},
+			{key: "device-id", cell: texts(&d.DeviceID)},
+			{key: "sub-vendor-id", cell: texts(&d.SubVendorID)},
+			{key: "sub-device-id", cell: texts(&d.SubDeviceID)},
+		}})
+	}
+	return all
+}
+
+func usbDevices(p *v1alpha1.MachineParameters) []hostDevice {
+	all := make([]hostDevice, 0, len(p.USBDevices))
+	for i := range p.USBDevices {
+		d := &p.USBDevices[i]
+		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
+			{key: "host", cell: alternative(&d.Host)},
+			{key: "mapping", cell: alternative(&d.Mapping)},
+			{key: "usb3", cell: flags(&d.USB3), absent: "0"},
+		}})
+	}
+	return all
+}
+
+func sharedDirectories(p *v1alpha1.MachineParameters) []hostDevice {
+	all := make([]hostDevice, 0, len(p.VirtioFS))
+	for i := range p.VirtioFS {
+		d := &p.VirtioFS[i]
+		all = append(all, hostDevice{name: d.Name, defaultKey: "dirid", parts: []part{
+			{key: "dirid", cell: required(&d.Mapping)},
+			{key: "cache", cell: texts(&d.Cache), absent: "auto"},
+			{key: "direct-io", cell: flags(&d.DirectIO), absent: "0"},
+			{key: "expose-acl", cell: flags(&d.ExposeACL), absent: "0"},
+			{key: "expose-xattr", cell: flags(&d.ExposeXattr), absent: "0"},
+		}})
+	}
+	return all
+}
+
+// A passthrough is a sort of devices of the node.
+type passthrough struct {
+	what, prefix string
+	entries      []hostDevice
+
+	// devices by the name of the entry.
+	devices map[string]string
+}
+
+// passthroughs are all sorts, with the entries of the spec.
+func (d Devices) passthroughs(p *v1alpha1.MachineParameters) []passthrough {
+	return []passthrough{
+		{what: "PCI device", prefix: "hostpci", entries: pciDevices(p), devices: d.PCI},
+		{what: "USB device", prefix: "usb", entries: usbDevices(p), devices: d.USB},
+		{what: "virtiofs share", prefix: "virtiofs", entries: sharedDirectories(p), devices: d.VirtioFS},
+	}
+}
+
+// existing is a device of the VM that is what an entry asks for and that no
+// other entry has.
+func (t passthrough) existing(h hostDevice, have Config) string {
+	for i := range busSizes[t.prefix] {
+		device := t.prefix + strconv.Itoa(i)
+		if h.is(have[device]) && !has(t.devices, device) {
+			return device
+		}
+	}
+	return ""
+}

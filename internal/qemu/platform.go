@@ -1,0 +1,289 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// composed are the options that several fields set a part of each.
+func composed(p *v1alpha1.MachineParameters) []option {
+	startup, audio := cmp.Or(p.Startup, &v1alpha1.MachineStartup{}), cmp.Or(p.Audio, &v1alpha1.MachineAudio{})
+	rng, watchdog := cmp.Or(p.RNG, &v1alpha1.MachineRNG{}), cmp.Or(p.Watchdog, &v1alpha1.MachineWatchdog{})
+	return []option{
+		composite{name: "cpu", defaultKey: "cputype", first: "kvm64", parts: cpuParts(p.CPU)}.option(),
+		composite{name: "agent", absent: "0", defaultKey: "enabled", first: "0", parts: agentParts(p)}.option(),
+		composite{name: "machine", defaultKey: "type", parts: machineParts(p), same: sameMachine}.option(),
+		composite{name: "vga", absent: "std", defaultKey: "type", first: "std", parts: vgaParts(p.VGA)}.option(),
+		composite{name: "startup", defaultKey: "order", enabled: startup.Enabled, parts: startupParts(startup)}.option(),
+		composite{name: "audio0", enabled: audio.Enabled, parts: audioParts(audio)}.option(),
+		composite{name: "rng0", defaultKey: "source", enabled: rng.Enabled, parts: rngParts(rng)}.option(),
+		composite{name: "watchdog", defaultKey: "model", first: "i6300esb", enabled: watchdog.Enabled, parts: watchdogParts(watchdog)}.option(),
+	}
+}
+
+// sameMachine knows that a VM of type q35 or pc may have been pinned by PVE to a
+// version of it, as it does for Windows.
+func sameMachine(now, want string) bool {
+	x, errX := proxmox.ParseProperties(now, "type")
+	y, errY := proxmox.ParseProperties(want, "type")
+	if errX != nil || errY != nil {
+		return false
+	}
+	pinned := map[string]string{"q35": "pc-q35-", "pc": "pc-i440fx-"}[y.Get("type")]
+	if pinned != "" && strings.HasPrefix(x.Get("type"), pinned) {
+		x.SetDefault("type", y.Get("type"))
+	}
+	return x.Equal(y)
+}
+
+func cpuParts(c *v1alpha1.MachineCPU) []part {
+	if c == nil {
+		return nil
+	}
+	return []part{
+		{key: "cputype", cell: texts(&c.Type)},
+		{key: "hidden", cell: flags(&c.Hidden), absent: "0"},
+		{key: "hv-vendor-id", cell: texts(&c.HVVendorID)},
+		{key: "phys-bits", cell: texts(&c.PhysBits)},
+		{key: "guest-phys-bits", cell: counts(&c.GuestPhysBits)},
+		{key: "level", cell: counts(&c.Level)},
+		{key: "flags", cell: lists(&c.Flags, joinBySemicolon, splitTags)},
+	}
+}
+
+func joinBySemicolon(v []string) string { return strings.Join(v, ";") }
+
+func agentParts(p *v1alpha1.MachineParameters) []part {
+	o := cmp.Or(p.AgentOptions, &v1alpha1.MachineAgentOptions{})
+	return []part{
+		{key: "enabled", cell: flags(&p.Agent)},
+		{key: "type", cell: texts(&o.Type), absent: "virtio"},
+		{key: "fstrim_cloned_disks", cell: flags(&o.FSTrimClonedDisks), absent: "0"},
+		{key: "freeze-fs-on-backup", cell: flags(&o.FreezeFSOnBackup), absent: "1", aliases: []string{"freeze-fs", "guest-fsfreeze"}},
+	}
+}
+
+func machineParts(p *v1alpha1.MachineParameters) []part {
+	o := cmp.Or(p.MachineOptions, &v1alpha1.MachineOptions{})
+	return []part{
+		{key: "type", cell: texts(&p.MachineType)},
+		{key: "viommu", cell: texts(&o.VIOMMU)},
+		{key: "aw-bits", cell: counts(&o.AWBits)},
+		{key: "enable-s3", cell: flags(&o.EnableS3)},
+		{key: "enable-s4", cell: flags(&o.EnableS4)},
+	}
+}
+
+func vgaParts(v *v1alpha1.MachineVGA) []part {
+	if v == nil {
+		return nil
+	}
+	return []part{
+		{key: "type", cell: texts(&v.Type)},
+		{key: "memory", cell: counts(&v.MemoryMiB)},
+		{key: "clipboard", cell: texts(&v.Clipboard)},
+	}
+}
+
+func startupParts(s *v1alpha1.MachineStartup) []part {
+	return []part{
+		{key: "order", cell: integers(&s.Order)},
+		{key: "up", cell: integers(&s.UpSeconds)},
+		{key: "down", cell: integers(&s.DownSeconds)},
+	}
+}
+
+func audioParts(a *v1alpha1.MachineAudio) []part {
+	return []part{
+		{key: "device", cell: texts(&a.Device)},
+		{key: "driver", cell: texts(&a.Driver), absent: "spice"},
+	}
+}
+
+func rngParts(r *v1alpha1.MachineRNG) []part {
+	return []part{
+		{key: "source", cell: texts(&r.Source)},
+		{key: "max_bytes", cell: integers(&r.MaxBytes), absent: "1024"},
+		{key: "period", cell: integers(&r.PeriodMilliseconds), absent: "1000"},
+	}
+}
+
+func watchdogParts(w *v1alpha1.MachineWatchdog) []part {
+	return []part{
+		{key: "model", cell: texts(&w.Model)},
+		{key: "action", cell: texts(&w.Action)},
+	}
+}
+
+// maxSerials and maxNUMANodes are how many of them PVE has.
+const (
+	maxSerials   = 4
+	maxNUMANodes = 8
+)
+
+// serials are the serial ports. Those beyond the list are removed.
+func serials(p *v1alpha1.MachineParameters) []option {
+	if p.SerialPorts == nil {
+		return nil
+	}
+	options := make([]option, 0, maxSerials)
+	for i := range maxSerials {
+		port := ""
+		if i < len(p.SerialPorts) {
+			port = p.SerialPorts[i]
+		}
+		options = append(options, option{name: "serial" + strconv.Itoa(i), want: fixed(&port).want})
+	}
+	return options
+}
+
+// numaNodes are the NUMA nodes. Those beyond the list are removed.
+func numaNodes(c *v1alpha1.MachineCPU) []option {
+	if c == nil || c.NUMANodes == nil {
+		return nil
+	}
+	options := make([]option, 0, maxNUMANodes)
+	for i := range maxNUMANodes {
+		node := ""
+		if i < len(c.NUMANodes) {
+			node = numaNode(c.NUMANodes[i])
+		}
+		options = append(options, option{name: "numa" + strconv.Itoa(i), want: fixed(&node).want, same: sameProperties("")})
+	}
+	return options
+}
+
+func numaNode(n v1alpha1.MachineNUMANode) string {
+	var p proxmox.Properties
+	overlay(&p, numaParts(&n)...)
+	return p.String()
+}
+
+func numaParts(n *v1alpha1.MachineNUMANode) []part {
+	return []part{
+		{key: "cpus", cell: required(&n.CPUs)},
+		{key: "hostnodes", cell: texts(&n.HostNodes)},
+		{key: "memory", cell: mebibytes(&n.Memory)},
+		{key: "policy", cell: texts(&n.Policy)},
+	}
+}
+
+// smbiosTexts are the fields of SMBIOS that are text, in base64 where the string
+// says so.
+func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
+	if s == nil {
+		s = &v1alpha1.MachineSMBIOS{}
+	}
+	return []part{
+		{key: "manufacturer", cell: texts(&s.Manufacturer)},
+		{key: "product", cell: texts(&s.Product)},
+		{key: "version", cell: texts(&s.Version)},
+		{key: "serial", cell: texts(&s.Serial)},
+		{key: "sku", cell: texts(&s.SKU)},
+		{key: "family", cell: texts(&s.Family)},
+	}
+}
+
+// smbiosOption carries the UUID that is a VM's identity, and what else the guest
+// sees of its hardware.
+func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) option {
+	return option{name: "smbios1", same: sameSMBIOS, want: func(now string) (string, bool) {
+		p, err := proxmox.ParseProperties(now, "uuid")
+		if err != nil {
+			p = proxmox.Properties{}
+		}
+		known := strings.EqualFold(p.Get("uuid"), uuid)
+		if !known {
+			p.Set("uuid", uuid)
+		}
+		plain := plainSMBIOS(p)
+		if declared := overlay(&plain, smbiosTexts(s)...); !declared {
+			return p.String(), !known
+		}
+		return encodedSMBIOS(plain), true
+	}}
+}
+
+// plainSMBIOS has its texts as they are.
+func plainSMBIOS(p proxmox.Properties) proxmox.Properties {
+	if p.Get("base64") != "1" {
+		return p
+	}
+	p.Delete("base64")
+	for _, d := range smbiosTexts(nil) {
+		if b, err := base64.StdEncoding.DecodeString(p.Get(d.key)); err == nil && p.Has(d.key) {
+			p.Set(d.key, string(b))
+		}
+	}
+	return p
+}
+
+// encodedSMBIOS has its texts in base64, in which they may have any characters.
+func encodedSMBIOS(p proxmox.Properties) string {
+	encoded := false
+	for _, d := range smbiosTexts(nil) {
+		if p.Has(d.key) {
+			encoded = true
+			p.Set(d.key, base64.StdEncoding.EncodeToString([]byte(p.Get(d.key))))
+		}
+	}
+	if encoded {
+		p.Set("base64", "1")
+	}
+	return p.String()
+}
+
+// longestSMBIOS that PVE takes, in bytes.
+const longestSMBIOS = 512
+
+// platformRefusals are values that no schema can check.
+func (d Desired) platformRefusals(config Config) []string {
+	var no []string
+	smbios, _ := smbiosOption(d.Identity.UUID, d.SMBIOS).want(config["smbios1"])
+	if len(smbios) > longestSMBIOS {
+		no = append(no, fmt.Sprintf("smbios has %d characters in base64: Proxmox VE takes %d", len(smbios), longestSMBIOS))
+	}
+	if d.CPU == nil {
+		return no
+	}
+	for i, n := range d.CPU.NUMANodes {
+		if n.Memory != nil && (n.Memory.Value()%int64(proxmox.MiB) != 0 || n.Memory.Value() <= 0) {
+			no = append(no, fmt.Sprintf("cpu.numaNodes[%d].memory %s is not a whole number of MiB", i, n.Memory))
+		}
+	}
+	return no
+}
+
+func sameSMBIOS(a, b string) bool {
+	x, errX := proxmox.ParseProperties(a, "uuid")
+	y, errY := proxmox.ParseProperties(b, "uuid")
+	if errX != nil || errY != nil {
+		return false
+	}
+	x, y = plainSMBIOS(x), plainSMBIOS(y)
+	x.Set("uuid", strings.ToLower(x.Get("uuid")))
+	y.Set("uuid", strings.ToLower(y.Get("uuid")))
+	return x.Equal(y)
+}

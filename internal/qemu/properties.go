@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A part of a property string.
+type part struct {
+	key string
+
+	// cell of the field. An empty value asks for none.
+	cell
+
+	// absent is the value that holds when the part is not there.
+	absent string
+
+	// aliases are other keys that the part may stand under.
+	aliases []string
+}
+
+// in says under which key the part stands in a property string, and whether it
+// does.
+func (d part) in(p *proxmox.Properties) (key string, ok bool) {
+	for _, key := range append([]string{d.key}, d.aliases...) {
+		if p.Has(key) {
+			return key, true
+		}
+	}
+	return d.key, false
+}
+
+// overlay sets the declared parts and leaves the others as they are. A part that
+// is not there and is wanted as what holds then is not added.
+func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
+	for _, d := range parts {
+		if d.value == nil {
+			continue
+		}
+		declared = true
+		key, there := d.in(p)
+		switch {
+		case *d.value == "":
+			p.Delete(key)
+		case there && p.Get(key) == *d.value, !there && d.absent == *d.value:
+		default:
+			p.Set(key, *d.value)
+		}
+	}
+	return declared
+}
+
+// properties wants the parts in a property string whose first value has no key.
+// first is what that becomes if other parts need one.
+func properties(defaultKey, first string, parts ...part) func(string) (string, bool) {
+	return func(now string) (string, bool) {
+		p, err := proxmox.ParseProperties(now, defaultKey)
+		if err != nil {
+			p = proxmox.Properties{}
+		}
+		if !overlay(&p, parts...) {
+			return "", false
+		}
+		if lead := cmp.Or(p.Get(defaultKey), first); lead != "" && p.Len() > 0 {
+			p.SetDefault(defaultKey, lead)
+		}
+		return p.String(), true
+	}
+}
+
+// A composite is an option of several fields.
+type composite struct {
+	name, absent string
+
+	// defaultKey of the value without a key, and what becomes the first value if
+	// other parts need one.
+	defaultKey, first string
+
+	// enabled is false where the spec wants no such option.
+	enabled *bool
+
+	parts []part
+	same  func(a, b string) bool
+}
+
+func (c composite) option() option {
+	o := option{
+		name: c.name, absent: c.absent, same: c.same,
+		want: unless(c.enabled, properties(c.defaultKey, c.first, c.parts...)),
+		read: func(now string) []string { return readProperties(now, c.defaultKey, c.parts) },
+	}
+	if o.same == nil {
+		o.same = sameProperties(c.defaultKey)
+	}
+	return o
+}
+
+// wholeOption stands for all of an option's value, where keys of it are listed.
+const wholeOption = ""
+
+// readProperties sets the fields of the parts to what a property string has. It
+// returns the keys that they cannot hold.
+func readProperties(now, defaultKey string, parts []part) (left []string) {
+	p, err := proxmox.ParseProperties(now, defaultKey)
+	if err != nil {
+		return []string{wholeOption}
+	}
+	return readParts(p, parts)
+}
+
+func readParts(p proxmox.Properties, parts []part) (left []string) {
+	known := map[string]part{}
+	for _, d := range parts {
+		if key, there := d.in(&p); there {
+			known[key] = d
+		}
+	}
+	for _, key := range p.Keys() {
+		if d, ok := known[key]; !ok || d.read == nil || !d.read(p.Get(key), exactly) {
+			left = append(left, key)
+		}
+	}
+	return left
+}
+
+// unless wants no option at all where the spec says that it is not enabled.
+func unless(enabled *bool, want func(string) (string, bool)) func(string) (string, bool) {
+	if enabled == nil || *enabled {
+		return want
+	}
+	return func(string) (string, bool) { return "", true }
+}
+
+// sameProperties compares property strings, in which order is of no meaning.
+func sameProperties(defaultKey string) func(a, b string) bool {
+	return func(a, b string) bool {
+		x, errX := proxmox.ParseProperties(a, defaultKey)
+		y, errY := proxmox.ParseProperties(b, defaultKey)
+		return errX == nil && errY == nil && x.Equal(y)
+	}
+}
+
+func optional[T any](v *T, write func(T) string) *string {
+	if v == nil {
+		return nil
+	}
+	s := write(*v)
+	return &s
+}
+
+func itoa(i int32) string { return strconv.Itoa(int(i)) }
+
+// unlessZero is a number, or nothing for 0.
+func unlessZero(i int32) string {
+	if i == 0 {
+		return ""
+	}
+	return itoa(i)
+}
+
+// nonEmpty is a string if it is not empty.
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package qemu knows the configuration of QEMU guests: as a spec wants it, as
+// Proxmox VE keeps it, what differs between the two, and the spec that describes a
+// VM. It decides and calls nobody: data flows from Desired by Difference to what is
+// sent, and from what is read by State to Description.
+package qemu
+
+import (
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// A Desired VM is a spec, and what else decides about the configuration that it
+// asks for.
+type Desired struct {
+	*v1alpha1.MachineParameters
+
+	// Identity that the VM is to have.
+	Identity Identity
+
+	// Devices that the spec's entries are.
+	Devices Devices
+
+	// Tenant whose tag the VM is to have; empty for none.
+	Tenant string
+
+	// Defaults for what the spec leaves open of new devices.
+	Defaults Defaults
+
+	// Seed is the drive of the VM's own NoCloud image; nil to leave it as it is.
+	Seed *Seed
+
+	// Settled is true for a VM that was told already what cloud-init is to do, and
+	// whose spec has changes of that ignored.
+	Settled bool
+
+	// Created is true for a VM that was created for the spec, false for one that
+	// was adopted.
+	Created bool
+}
+
+// Defaults of a provider config; empty where it has none.
+type Defaults struct {
+	// Storage of new disks.
+	Storage string
+
+	// Bridge of new networks.
+	Bridge string
+}
+
+// options of the VM's configuration that are managed.
+func (d Desired) options() []option {
+	p := d.MachineParameters
+	options := slices.Concat(
+		d.Identity.options(p.Description, p.SMBIOS),
+		scalars(p), composed(p), serials(p), numaNodes(p.CPU), d.cloudInit(), extraOptions(p),
+		[]option{tagsOption(p.Tags, d.Tenant)},
+		d.mediumOption(),
+		d.seedOption(),
+	)
+	for _, f := range firmware(p) {
+		options = append(options, f.option(d.Defaults.Storage))
+	}
+	for _, k := range p.Disks {
+		options = append(options, diskOption(d.Devices.Disks[k.Name], k, d.Defaults.Storage))
+	}
+	for _, n := range p.Networks {
+		device := d.Devices.Networks[n.Name]
+		options = append(options, nicOption(device, n, d.Defaults.Bridge), ipConfigOption(device, n.IPConfig))
+	}
+	for _, t := range d.Devices.passthroughs(p) {
+		for _, h := range t.entries {
+			options = append(options, h.option(t.devices[h.name]))
+		}
+	}
+	return options
+}

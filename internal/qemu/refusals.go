@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"fmt"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Refusals are the changes that the spec asks for and that cannot be made to a
+// VM with this configuration. They are found before anything is sent.
+func (d Desired) Refusals(config Config) []string {
+	no := append(extraRefusals(d.MachineParameters), d.platformRefusals(config)...)
+	for _, f := range firmware(d.MachineParameters) {
+		no = append(no, f.refusals(config[f.device], d.Defaults.Storage)...)
+	}
+	for _, k := range d.Disks {
+		no = append(no, d.diskRefusals(k, config)...)
+	}
+	for _, n := range d.Networks {
+		if config[d.Devices.Networks[n.Name]] == "" && n.Bridge == nil && d.Defaults.Bridge == "" {
+			no = append(no, fmt.Sprintf("network %q is new and has no bridge, and the provider config has no defaultBridge", n.Name))
+		}
+	}
+	if least := config.Integer("balloon", 0); d.ballooned() && int64(least)*int64(proxmox.MiB) > d.Memory.Value() {
+		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+
+			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
+	}
+	return append(no, d.cloudInitRefusals(config)...)
+}
+
+// rounding is how much larger than asked for a storage may make a disk: LVM, for
+// one, allocates whole extents.
+const rounding = 32 * proxmox.MiB
+
+func (d Desired) diskRefusals(k v1alpha1.MachineDisk, config Config) []string {
+	device := d.Devices.Disks[k.Name]
+	disk, err := proxmox.ParseDisk(config[device])
+	if err != nil && d.Devices.Seen[k.Name] {
+		return []string{fmt.Sprintf("disk %q is no longer at %s of the VM: attach it there again, "+
+			"or take it off the list and add a new one by another name", k.Name, device)}
+	}
+	if err != nil {
+		return d.newDiskRefusals(k, config)
+	}
+	if disk.CDROM() {
+		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
+	}
+	var no []string
+	if has, known := disk.Size(); known && k.Size != nil && SizeOf(k)+rounding < has {
+		no = append(no, fmt.Sprintf("disk %q (%s) cannot shrink from %s to %s", k.Name, device, has, *k.Size))
+	}
+	return no
+}
+
+func (d Desired) newDiskRefusals(k v1alpha1.MachineDisk, config Config) []string {
+	if k.Volume != nil {
+		return d.attachRefusals(k, config)
+	}
+	var no []string
+	if k.Size == nil && k.ImportFrom == nil {
+		no = append(no, fmt.Sprintf("disk %q is new and has no size", k.Name))
+	}
+	if k.Storage == nil && d.Defaults.Storage == "" {
+		no = append(no, fmt.Sprintf("disk %q is new and has no storage, and the provider config has no defaultStorage", k.Name))
+	}
+	return no
+}
+
+// ballooned says whether memory is declared, but nothing of ballooning.
+func (d Desired) ballooned() bool {
+	return d.Memory != nil && d.Balloon == nil && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
+}

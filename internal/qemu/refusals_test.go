@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+func TestRefusals(t *testing.T) {
+	config := map[string]string{
+		"scsi0": "s:vm-100-disk-0,size=20G", "ide0": "local:iso/debian.iso,media=cdrom,size=500M",
+		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+	}
+	withDrive := map[string]string{"ide2": "s:vm-100-cloudinit,media=cdrom,size=4M"}
+	disks := func(d ...v1alpha1.MachineDisk) v1alpha1.MachineParameters {
+		return v1alpha1.MachineParameters{Disks: d}
+	}
+	cases := map[string]struct {
+		reason   string
+		spec     v1alpha1.MachineParameters
+		config   map[string]string
+		defaults Defaults
+		want     []string // parts of each refusal
+	}{
+		"None":           {reason: "What can be done is not refused.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("30G"), Storage: new("s")}), config: config},
+		"Shrink":         {reason: "A disk never shrinks.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("10G")}), config: config, want: []string{"cannot shrink from 20G to 10G"}},
+		"Rounded":        {reason: "A disk that its storage has made a little larger does not shrink.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("20476M")}), config: config},
+		"CDROM":          {reason: "A CD-ROM drive is no disk.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("ide0"), Size: new("1G")}), config: config, want: []string{"is a CD-ROM drive"}},
+		"NoSize":         {reason: "A new disk needs a size.", spec: disks(disk("a")), defaults: Defaults{Storage: "s"}, want: []string{`disk "a" is new and has no size`}},
+		"NoStorage":      {reason: "A new disk needs a storage.", spec: disks(v1alpha1.MachineDisk{Name: "a", Size: new("1G")}), want: []string{`disk "a" is new and has no storage`}},
+		"DefaultStorage": {reason: "The provider config's storage will do.", spec: disks(v1alpha1.MachineDisk{Name: "a", Size: new("1G")}), defaults: Defaults{Storage: "s"}},
+		"NoBridge":       {reason: "A new network needs a bridge.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}}, want: []string{`network "a" is new and has no bridge`}},
+		"DefaultBridge":  {reason: "The provider config's bridge will do.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}}, defaults: Defaults{Bridge: "b"}},
+		"SourceBridge":   {reason: "A network of the source keeps its bridge.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}}, config: config},
+		"NoDrive":        {reason: "cloud-init needs its drive.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}}, config: config, want: []string{"cloud-init drive"}},
+		"NoDriveForIP":   {reason: "So does an IP configuration.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "a", IPConfig: &v1alpha1.MachineIPConfig{Address: new("dhcp")}}}}, config: config, want: []string{"cloud-init drive"}},
+		"Drive":          {reason: "A drive from the template will do.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}}, config: withDrive},
+		"All": {
+			reason: "All that is wrong is said at once.",
+			spec:   disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("1G"), Storage: new("t")}, v1alpha1.MachineDisk{Name: "b", Device: new("scsi7")}),
+			config: config, want: []string{"shrink", "no size", "no storage"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := desiredOf(t, tc.spec, Devices{}, tc.config)
+			d.Defaults = tc.defaults
+			got := d.Refusals(tc.config)
+			if len(got) != len(tc.want) {
+				t.Fatalf("\n%s\nwant %d refusals with %q, got %q", tc.reason, len(tc.want), tc.want, got)
+			}
+			for i, part := range tc.want {
+				if !strings.Contains(got[i], part) {
+					t.Errorf("\n%s\nwant a refusal with %q, got %q", tc.reason, part, got[i])
+				}
+			}
+		})
+	}
+}
+
+func TestMemoryBelowBalloon(t *testing.T) {
+	d := Desired{MachineParameters: &v1alpha1.MachineParameters{Memory: quantity("1Gi")}}
+	if no := d.Refusals(map[string]string{"balloon": "2048"}); len(no) != 1 || !strings.Contains(no[0], "2048 MiB") {
+		t.Errorf("PVE refuses memory below the balloon, so it is refused before, got %q", no)
+	}
+	d.Balloon = new(false)
+	if no := d.Refusals(map[string]string{"balloon": "2048"}); len(no) != 0 {
+		t.Errorf("Without ballooning there is no minimum, got %q", no)
+	}
+}

@@ -1,0 +1,59 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var notInTag = regexp.MustCompile(`[^a-z0-9_+.-]`)
+
+// tenantTag is the tag of a tenant: in lower case, as PVE's tags are.
+func tenantTag(tenant string) string {
+	return "tenant_" + notInTag.ReplaceAllString(strings.ToLower(tenant), "_")
+}
+
+// splitTags reads tags, which PVE separates by ; and clients also by , or space.
+func splitTags(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(";, ", r) })
+}
+
+// joinTags writes tags as PVE keeps them: sorted, once each.
+func joinTags(tags []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(tags))), ";")
+}
+
+func sameTags(a, b string) bool {
+	return joinTags(splitTags(strings.ToLower(a))) == joinTags(splitTags(strings.ToLower(b)))
+}
+
+// tagsOption are the tags of the spec, and the tenant's. The tenant's tag is
+// added to those that the VM has if the spec declares none.
+func tagsOption(tags []string, tenant string) option {
+	return option{name: "tags", same: sameTags, want: func(now string) (string, bool) {
+		wanted := tags
+		if tags == nil {
+			wanted = splitTags(now)
+		}
+		if tenant != "" {
+			wanted = append(wanted[:len(wanted):len(wanted)], tenantTag(tenant))
+		}
+		return joinTags(wanted), tags != nil || tenant != ""
+	}}
+}
