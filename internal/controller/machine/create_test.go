@@ -19,11 +19,14 @@ package machine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -217,5 +220,152 @@ func TestCloneToOtherStorage(t *testing.T) {
 	}
 	if s.Config["scsi0"] != templateConfig()["scsi0"] {
 		t.Errorf("The configuration of the source was changed: %v", s.Config)
+	}
+}
+
+func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
+	b := newBench(t, all(fromTemplate, func(m *namespaced.Machine) {
+		delete(m.Annotations, AnnotationNode)
+		delete(m.Annotations, AnnotationDevices)
+		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
+	}))
+	b.vms[9000] = templateVM()
+	var before map[string]string
+	b.on["Clone"] = func() {
+		before = map[string]string{"node": b.kept(t, AnnotationNode), "source": b.kept(t, AnnotationSource), "devices": b.kept(t, AnnotationDevices)}
+	}
+	if s := b.reconcile(t.Context()); s.err != nil {
+		t.Fatal(s.err)
+	}
+	want := map[string]string{"node": "pve1", "source": "9000", "devices": `{"disks":{"root":"scsi1"}}`}
+	if diff := cmp.Diff(want, before); diff != "" {
+		t.Errorf("What is to be remembered must be kept before the VM is created: -want, +got:\n%s", diff)
+	}
+}
+
+func TestCreateLost(t *testing.T) {
+	taken := refused(500, "unable to create VM 10000: config file already exists")
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		there   *guest
+		looks   error
+		want    string // VMID that is tried next
+	}{
+		"Foreign":      {reason: "Who was faster keeps the VMID.", there: theirVM(), want: "10001"},
+		"Invisible":    {reason: "A VMID that somebody has where we cannot look is exchanged.", looks: refused(403, "Permission check failed (/vms/10000, VM.Audit)"), want: "10001"},
+		"Elsewhere":    {reason: "A VMID that somebody has on another node is exchanged.", want: "10001"},
+		"Ours":         {reason: "A VM that turns out to be ours stays ours.", there: ourVM("stopped"), want: "10000"},
+		"BeingCreated": {reason: "A VM that does not show whose it is may be ours.", there: &guest{config: map[string]string{"lock": "create"}}, want: "10000"},
+		"Unreachable":  {reason: "What cannot be looked at now may be ours.", looks: refused(595, "No route to host"), want: "10000"},
+		"Named":        {reason: "A VMID that the user named is never exchanged.", machine: named(10000), there: theirVM(), want: "10000"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.machine)
+			b.errs["Create"] = taken
+			b.on["Create"] = func() {
+				if tc.there != nil {
+					tc.there.node = "pve1"
+					b.vms[10000] = tc.there
+				}
+				b.errs["Pending"] = tc.looks
+			}
+			s := b.reconcile(t.Context())
+			if !proxmox.IsAlreadyExists(s.err) {
+				t.Errorf("\n%s\nwant an error that says the VMID is taken, got %v", tc.reason, s.err)
+			}
+			if got := b.kept(t, meta.AnnotationKeyExternalName); got != tc.want {
+				t.Errorf("\n%s\nwant VMID %s next, got %s", tc.reason, tc.want, got)
+			}
+			if exchanged := b.kept(t, AnnotationUUID) != ourUUID; exchanged != (tc.want == "10001") {
+				t.Errorf("\n%s\nA VMID and its UUID go together: the UUID was exchanged: %t", tc.reason, exchanged)
+			}
+			if len(b.writes) != 1 {
+				t.Errorf("\n%s\nwant one call, got %q", tc.reason, b.writes)
+			}
+		})
+	}
+}
+
+func TestExchangeIsKept(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = theirVM()
+	b.on["Create"] = func() {
+		if got := b.kept(t, meta.AnnotationKeyExternalName); got != "10001" {
+			t.Errorf("The other VMID must be kept before the VM is created with it, got %q", got)
+		}
+	}
+	if s := b.reconcile(t.Context()); s.err != nil {
+		t.Fatal(s.err)
+	}
+	if b.kept(t, AnnotationAllocated) != "10001" || b.kept(t, AnnotationUUID) == ourUUID {
+		t.Error("Another VMID goes with another UUID")
+	}
+}
+
+func TestCreateUnkept(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) { delete(m.Annotations, AnnotationNode) })
+	b.m.ResourceVersion = "1" // Somebody else has changed the object.
+	if s := b.reconcile(t.Context()); s.err == nil {
+		t.Error("What could not be kept must be an error")
+	}
+	if len(b.writes) != 0 {
+		t.Errorf("What could not be kept must not be done, got %q", b.writes)
+	}
+}
+
+func TestCreationFails(t *testing.T) {
+	b := newBench(t, nil)
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 1 {
+		t.Fatalf("want one call, got %q, %v", b.writes, s.err)
+	}
+	if s := b.reconcile(t.Context()); !s.exists || len(b.writes) != 1 {
+		t.Errorf("While the task runs nothing is done: %+v, %q", s, b.writes)
+	}
+	b.end(t, upid("pve1", "qmcreate", 10000), "no space left")
+	if s := b.reconcile(t.Context()); !proxmox.IsTaskFailed(s.err) || len(b.writes) != 1 {
+		t.Errorf("A failure is shown and held back: %v, %q", s.err, b.writes)
+	}
+	if c := b.m.GetCondition(TypeVMCreated); c.Reason != ReasonCreationFailed || !strings.Contains(c.Message, "no space left") {
+		t.Errorf("VMCreated is %v", c)
+	}
+	if l := b.m.Observation().LastTask; l == nil || l.Type != "qmcreate" || !strings.Contains(l.Result, "no space left") {
+		t.Errorf("The last task is shown, got %v", l)
+	}
+	b.clock.wait(time.Minute)
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 {
+		t.Errorf("In time it is tried again: %v, %q", s.err, b.writes)
+	}
+}
+
+func TestCreationRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		err    error
+		held   bool
+	}{
+		"Refused":     {reason: "What PVE refuses is shown, and not tried again at once.", err: refused(500, "no such pool 'x'"), held: true},
+		"Forbidden":   {reason: "So is what is not permitted.", err: refused(403, "Permission check failed (/vms/10000, VM.Allocate)"), held: true},
+		"Unavailable": {reason: "What failed on the way is looked for at once.", err: refused(595, "No route to host")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.errs["Create"] = tc.err
+			if s := b.reconcile(t.Context()); !errors.Is(s.err, tc.err) {
+				t.Fatalf("\n%s\nwant %v, got %v", tc.reason, tc.err, s.err)
+			}
+			delete(b.errs, "Create")
+			s := b.reconcile(t.Context())
+			shown := b.m.GetCondition(TypeVMCreated).Reason == ReasonCreationFailed && b.m.Observation().Phase == v1alpha1.MachineError
+			if shown != tc.held || (s.err != nil) != tc.held || (len(b.writes) == 1) != tc.held {
+				t.Errorf("\n%s\nwant it shown and held back: %t, got %t, %v and %q", tc.reason, tc.held, shown, s.err, b.writes)
+			}
+			b.clock.wait(time.Minute)
+			if b.reconcile(t.Context()); len(b.writes) < 2 {
+				t.Errorf("\n%s\nin time it is tried again, got %q", tc.reason, b.writes)
+			}
+		})
 	}
 }

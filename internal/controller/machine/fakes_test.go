@@ -25,23 +25,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	quantities "k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -514,116 +500,6 @@ func destroying(c proxmox.Change) string {
 }
 
 func keys(p proxmox.Params) string { return strings.Join(slices.Sorted(maps.Keys(p)), ",") }
-
-// A bench is where one Machine meets PVE.
-type bench struct {
-	*pve
-
-	clock    *clock
-	kube     client.Client
-	tasks    *tasks
-	hostKeys *hostKeys
-	talks    *guestTalks
-	sights   *sights
-	fleet    *Fleet
-	queue    *queue
-	// shares says whether another resource is for the same cluster.
-	shares func(resource.Managed) bool
-	woken  chan Machine
-	m      *namespaced.Machine
-}
-
-// newBench with a Machine that has our identity and VMID 10000, unless change
-// says otherwise.
-func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
-	t.Helper()
-	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "uid", Generation: 1, Annotations: map[string]string{
-		AnnotationUUID: ourUUID, AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", AnnotationDevices: "{}", AnnotationNode: "pve1",
-		meta.AnnotationKeyExternalCreatePending: "2001-01-01T00:00:00Z",
-	}}}
-	if change != nil {
-		change(m)
-	}
-	s := runtime.NewScheme()
-	if err := errors.Join(namespaced.SchemeBuilder.AddToScheme(s), corev1.AddToScheme(s)); err != nil {
-		t.Fatal(err)
-	}
-	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), talks: newGuestTalks(c.now), sights: newSights(c.now, DefaultSafetyInterval), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
-	b.talks.background = func(ask func()) { ask() }
-	b.shares = func(resource.Managed) bool { return true }
-	b.queue = newQueue(func(m Machine) { b.woken <- m })
-	deleted := m.DeletionTimestamp
-	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
-	b.kube = fake.NewClientBuilder().WithScheme(s).WithObjects(m).WithStatusSubresource(m).Build()
-	if err := b.kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
-		t.Fatal(err)
-	}
-	m.DeletionTimestamp = deleted
-	return b
-}
-
-func (b *bench) external() *external {
-	return &external{
-		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, talks: b.talks, sights: b.sights, fleet: b.fleet, queue: b.queue,
-		shares: func(context.Context) func(resource.Managed) bool { return b.shares },
-		wake:   func(m Machine) { b.woken <- m },
-		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
-		defaults: defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}},
-		vmids:    v1alpha1.VMIDRange{Min: 10000, Max: 10010},
-	}
-}
-
-// A step is what one reconcile came to.
-type step struct {
-	exists, upToDate bool
-	err              error
-}
-
-func allowed(m Machine, a xpv2.ManagementAction) bool {
-	p := m.GetManagementPolicies()
-	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, a)
-}
-
-// reconcile calls what the managed reconciler calls.
-func (b *bench) reconcile(ctx context.Context) step { return b.reconcileWith(ctx, b.external()) }
-
-func (b *bench) reconcileWith(ctx context.Context, e *external) step {
-	o, err := e.Observe(ctx, b.m)
-	s := step{exists: o.ResourceExists, upToDate: o.ResourceUpToDate, err: err}
-	switch {
-	case err != nil:
-	case meta.WasDeleted(b.m) && o.ResourceExists && allowed(b.m, xpv2.ManagementActionDelete):
-		_, s.err = e.Delete(ctx, b.m)
-	case meta.WasDeleted(b.m):
-	case !o.ResourceExists && allowed(b.m, xpv2.ManagementActionCreate):
-		meta.SetExternalCreatePending(b.m, b.clock.now())
-		_, s.err = e.Create(ctx, b.m)
-	case o.ResourceExists && !o.ResourceUpToDate && allowed(b.m, xpv2.ManagementActionUpdate):
-		_, s.err = e.Update(ctx, b.m)
-	}
-	return s
-}
-
-// touch the VMs as others do, which PVE has a sign of, and wait until their Machines
-// are woken.
-func (b *bench) touch() {
-	for _, w := range b.watchers {
-		w.Touched(inventory.TouchAll)
-		<-b.woken
-	}
-}
-
-// end a task as PVE does, and wait until the Machine is woken.
-func (b *bench) end(t *testing.T, u proxmox.UPID, exit string) {
-	t.Helper()
-	done := b.ends[u]
-	if done == nil {
-		t.Fatalf("nobody follows %s", u)
-	}
-	done(proxmox.Task{UPID: u, Type: u.Type(), ID: u.ID(), ExitStatus: exit})
-	<-b.woken
-}
 
 // noInterfaces is what an agent reports of a guest without any.
 var noInterfaces = []proxmox.Interface{} //nolint:gochecknoglobals // A constant.

@@ -32,7 +32,7 @@ import (
 type vm struct {
 	proxmox.Ref
 
-	// State is what PVE says of the options, as in values.
+	// State of the options.
 	qemu.State
 
 	// HA is what HA was told of the VM, if that was asked for.
@@ -45,6 +45,7 @@ type vm struct {
 	Pool string
 	pool poolSight
 
+	// values that PVE has told, from which State is sorted out.
 	values []proxmox.PendingValue
 
 	Status     proxmox.Status

@@ -19,6 +19,7 @@ package machine
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -188,4 +189,36 @@ func (e *external) passwordHash(ctx context.Context, m Machine, c *v1alpha1.Mach
 		return "", err
 	}
 	return cloudinit.PasswordHash(p.text, strings.ToLower(id.UUID))
+}
+
+// seal a password. The key is of this process alone, so that nobody can guess from
+// the outcome.
+func (t *tasks) seal(p password) (sum [sha256.Size]byte) {
+	h := hmac.New(sha256.New, t.key)
+	h.Write([]byte(p.text))
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
+
+// forgetPassword that was sent for a VM that a Machine had before.
+func (t *tasks) forgetPassword(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.passwords, m.GetUID())
+}
+
+// remember the password that was sent for a Machine.
+func (t *tasks) remember(m Machine, p password) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.passwords[m.GetUID()] = t.seal(p)
+}
+
+// remembers says whether this very password was the last that was sent for a Machine,
+// whatever its version.
+func (t *tasks) remembers(m Machine, p password) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sum, ok := t.passwords[m.GetUID()]
+	return ok && sum == t.seal(p)
 }

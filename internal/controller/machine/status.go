@@ -19,66 +19,18 @@ package machine
 import (
 	"maps"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// Conditions of a Machine beside Ready and Synced.
-const (
-	TypeVMCreated          xpv2.ConditionType = "VMCreated"
-	TypeResourcesAllocated xpv2.ConditionType = "ResourcesAllocated"
-	TypeNetworkConfigured  xpv2.ConditionType = "NetworkConfigured"
-	TypeRestartRequired    xpv2.ConditionType = "RestartRequired"
-)
-
-// Reasons of the conditions.
-const (
-	ReasonCreationSucceeded     xpv2.ConditionReason = "CreationSucceeded"
-	ReasonCreationFailed        xpv2.ConditionReason = "CreationFailed"
-	ReasonCreating              xpv2.ConditionReason = "Creating"
-	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
-	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
-	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
-	ReasonNetworkReady          xpv2.ConditionReason = "NetworkReady"
-	ReasonNetworkError          xpv2.ConditionReason = "NetworkError"
-	ReasonNetworkPending        xpv2.ConditionReason = "WaitingForAddress"
-	ReasonPendingChanges        xpv2.ConditionReason = "PendingChanges"
-	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
-	ReasonLocked                xpv2.ConditionReason = "Locked"
-	ReasonNotOurs               xpv2.ConditionReason = "NotOurs"
-	ReasonHalted                xpv2.ConditionReason = "Halted"
-	ReasonStopped               xpv2.ConditionReason = "NotInDesiredPowerState"
-)
-
-func condition(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {
-	return xpv2.Condition{Type: t, Status: s, Reason: r, Message: message, LastTransitionTime: metav1.Now()}
-}
-
-// show conditions as what is seen of the present generation of a Machine.
-func show(m Machine, conditions ...xpv2.Condition) {
-	for _, c := range conditions {
-		m.SetConditions(c.WithObservedGeneration(m.GetGeneration()))
-	}
-}
-
-// notReady is the condition Ready for a VM that exists, with the reason why it
-// is not ready.
-func notReady(r xpv2.ConditionReason, message string) xpv2.Condition {
-	return condition(xpv2.TypeReady, corev1.ConditionFalse, r, message)
-}
 
 // observe writes what is seen of a VM into the observation.
 func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Time) {
@@ -301,55 +253,3 @@ func int32Pointer(i int) *int32 {
 }
 
 func int64Pointer(i int64) *int64 { return &i }
-
-// conditions of a VM that is ours and not being created.
-func (v *vm) conditions(o *v1alpha1.MachineObservation) []xpv2.Condition {
-	return []xpv2.Condition{
-		condition(TypeVMCreated, corev1.ConditionTrue, ReasonCreationSucceeded, ""),
-		condition(TypeResourcesAllocated, corev1.ConditionTrue, ReasonAllocationSucceeded, ""),
-		v.networkCondition(o),
-	}
-}
-
-func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
-	waiting := v.Status.Running() && v.agentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
-	if waiting {
-		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "the guest agent has not reported an address yet")
-	}
-	return condition(TypeNetworkConfigured, corev1.ConditionTrue, ReasonNetworkReady, "")
-}
-
-// connectionDetails are what a client of the VM needs to reach it.
-func (v *vm) connectionDetails(o *v1alpha1.MachineObservation, endpoints []string) managed.ConnectionDetails {
-	d := managed.ConnectionDetails{
-		"vmid": []byte(strconv.Itoa(v.VMID)),
-		"node": []byte(v.Node),
-		"name": []byte(v.Config["name"]),
-	}
-	if len(endpoints) > 0 {
-		d["consoleURL"] = []byte(v.consoleURL(endpoints[0]))
-	}
-	if user := v.Config["ciuser"]; user != "" {
-		d[xpv2.CredentialsSecretUserKey] = []byte(user)
-	}
-	if len(o.IPAddresses) > 0 {
-		d[xpv2.CredentialsSecretEndpointKey] = []byte(o.IPAddresses[0])
-		d[xpv2.CredentialsSecretPortKey] = []byte(v.port())
-		d["ipAddresses"] = []byte(strings.Join(o.IPAddresses, ","))
-	}
-	return d
-}
-
-// port of remote access, by what the guest is: SSH, or RDP for Windows.
-func (v *vm) port() string {
-	if strings.HasPrefix(v.Config["ostype"], "w") {
-		return "3389"
-	}
-	return "22"
-}
-
-// consoleURL is PVE's page with the VM's console, which asks for a login.
-func (v *vm) consoleURL(endpoint string) string {
-	q := url.Values{"console": {"kvm"}, "novnc": {"1"}, "vmid": {strconv.Itoa(v.VMID)}, "vmname": {v.Config["name"]}, "node": {v.Node}}
-	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(endpoint, "/"), "/api2/json"), "/") + "/?" + q.Encode()
-}

@@ -17,7 +17,6 @@ limitations under the License.
 package machine
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"maps"
@@ -249,71 +248,6 @@ func (t *tasks) forget(m Machine) {
 	delete(t.passwords, m.GetUID())
 }
 
-// firstRepeat is when a change is made again that still differs: it may have
-// been undone, or PVE may not keep it.
-const firstRepeat = 15 * time.Second
-
-// send remembers a change of options that was made, and returns how often it was made
-// in a row. The same one again, or a part of it, is held back, longer each time.
-func (t *tasks) send(m Machine, d qemu.Difference) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.of(m)
-	if !d.Within(r.change) {
-		r.changes = 0
-	}
-	r.change, r.assumed = d, false
-	r.changed = t.now().Add(min(firstRepeat<<min(r.changes, 10), lastRetry))
-	r.changes++
-	return r.changes
-}
-
-// kept notes that the change that was made last has held: as far as was seen, or as
-// far as can be told without looking.
-func (t *tasks) kept(m Machine, seen bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.of(m)
-	if r.assumed = !seen && r.changes > 0; seen {
-		r.change, r.changes = qemu.Difference{}, 0
-	}
-}
-
-// sent says whether this very change was made last, not long ago, and still
-// differs.
-func (t *tasks) sent(m Machine, d qemu.Difference) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.of(m)
-	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
-}
-
-// asked says whether PVE was asked for this within a period. If not, it is taken
-// to be asked now.
-func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.attempt(m)
-	if at, ok := r.asked[what]; ok && t.now().Sub(at) < period {
-		return true
-	}
-	if r.asked == nil {
-		r.asked = map[string]time.Time{}
-	}
-	r.asked[what], r.asking = t.now(), what
-	return false
-}
-
-// unask forgets what PVE was to be asked for last, and that the VM was to be left
-// alone for it: nothing was sent.
-func (t *tasks) unask(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.of(m)
-	delete(r.asked, r.asking)
-	r.asking, r.resting = "", time.Time{}
-}
-
 // waited is how long ago PVE was first asked for this, which is now if it was not before.
 func (t *tasks) waited(m Machine, what string) time.Duration {
 	t.mu.Lock()
@@ -328,20 +262,6 @@ func (t *tasks) waited(m Machine, what string) time.Duration {
 	return t.now().Sub(r.asked[what])
 }
 
-// rest leaves a VM alone for a while.
-func (t *tasks) rest(m Machine, d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.attempt(m).resting = t.now().Add(d)
-}
-
-// resting says whether a VM is left alone.
-func (t *tasks) resting(m Machine) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.now().Before(t.of(m).resting)
-}
-
 // recently is how long what happens to a VM may be the work of our last task.
 const recently = time.Minute
 
@@ -351,36 +271,4 @@ func (t *tasks) active(m Machine) bool {
 	defer t.mu.Unlock()
 	r := t.of(m)
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
-}
-
-// seal a password. The key is of this process alone, so that nobody can guess from
-// the outcome.
-func (t *tasks) seal(p password) (sum [sha256.Size]byte) {
-	h := hmac.New(sha256.New, t.key)
-	h.Write([]byte(p.text))
-	copy(sum[:], h.Sum(nil))
-	return sum
-}
-
-// forgetPassword that was sent for a VM that a Machine had before.
-func (t *tasks) forgetPassword(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.passwords, m.GetUID())
-}
-
-// remember the password that was sent for a Machine.
-func (t *tasks) remember(m Machine, p password) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.passwords[m.GetUID()] = t.seal(p)
-}
-
-// remembers says whether this very password was the last that was sent for a Machine,
-// whatever its version.
-func (t *tasks) remembers(m Machine, p password) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sum, ok := t.passwords[m.GetUID()]
-	return ok && sum == t.seal(p)
 }

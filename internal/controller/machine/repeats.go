@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// firstRepeat is when a change is made again that still differs: it may have
+// been undone, or PVE may not keep it.
+const firstRepeat = 15 * time.Second
+
+// send remembers a change of options that was made, and returns how often it was made
+// in a row. The same one again, or a part of it, is held back, longer each time.
+func (t *tasks) send(m Machine, d qemu.Difference) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	if !d.Within(r.change) {
+		r.changes = 0
+	}
+	r.change, r.assumed = d, false
+	r.changed = t.now().Add(min(firstRepeat<<min(r.changes, 10), lastRetry))
+	r.changes++
+	return r.changes
+}
+
+// kept notes that the change that was made last has held: as far as was seen, or as
+// far as can be told without looking.
+func (t *tasks) kept(m Machine, seen bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	if r.assumed = !seen && r.changes > 0; seen {
+		r.change, r.changes = qemu.Difference{}, 0
+	}
+}
+
+// sent says whether this very change was made last, not long ago, and still
+// differs.
+func (t *tasks) sent(m Machine, d qemu.Difference) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
+}
+
+// asked says whether PVE was asked for this within a period. If not, it is taken
+// to be asked now.
+func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.attempt(m)
+	if at, ok := r.asked[what]; ok && t.now().Sub(at) < period {
+		return true
+	}
+	if r.asked == nil {
+		r.asked = map[string]time.Time{}
+	}
+	r.asked[what], r.asking = t.now(), what
+	return false
+}
+
+// unask forgets what PVE was to be asked for last, and that the VM was to be left
+// alone for it: nothing was sent.
+func (t *tasks) unask(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	delete(r.asked, r.asking)
+	r.asking, r.resting = "", time.Time{}
+}
+
+// rest leaves a VM alone for a while.
+func (t *tasks) rest(m Machine, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.attempt(m).resting = t.now().Add(d)
+}
+
+// resting says whether a VM is left alone.
+func (t *tasks) resting(m Machine) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.now().Before(t.of(m).resting)
+}
