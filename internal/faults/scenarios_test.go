@@ -253,6 +253,29 @@ func scenarios() map[string]scenario {
 			},
 			holds: has(map[string]string{"ciuser": "admin"}),
 		},
+		"Suspended": {
+			reason: "The memory of a VM is saved, brought back, and saved again until it is removed.",
+			spec:   v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04"))},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateSuspended) },
+				func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateRunning) },
+				func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateSuspended) },
+			},
+			holds: has(map[string]string{"lock": "suspended"}),
+		},
+		"Firmware": {
+			reason: "A VM has disks that no list has: those of its firmware and of its TPM.",
+			spec: func() v1alpha1.MachineParameters {
+				p := empty()
+				p.BIOS = new("ovmf")
+				p.EFIDisk, p.TPM = &v1alpha1.MachineEFIDisk{Storage: new("ceph")}, &v1alpha1.MachineTPM{Storage: new("local-lvm")}
+				return p
+			}(),
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.Disks = p.Disks[:1] },
+			},
+			holds: has(map[string]string{"efidisk0": "ceph:", "tpmstate0": "local-lvm:", "unused0": "ceph:"}),
+		},
 		"Adoption": {
 			reason:      "A VM of somebody's is adopted and changed.",
 			adopts:      100,

@@ -151,6 +151,16 @@ func pass(d time.Duration) func(*testing.T, *Server, *client) {
 	}
 }
 
+// Who may remove jobs depends on the version.
+func TestReplicationPrivileges(t *testing.T) {
+	for version, line := range map[string]string{"8.4": "403 Permission check failed (/storage, Datastore.Allocate)", "9.2": "500 no such job '100-0'"} {
+		c := connect(t, NewTest(t, Options{Scenario: pools(), Version: version})).with("Authorization", "PVEAPIToken=vmuser@pve!t1="+TestSecret)
+		if got := c.do("DELETE /cluster/replication/100-0"); got.Line != line {
+			t.Errorf("%s: got %s, want %s", version, got.Line, line)
+		}
+	}
+}
+
 // What a node tells of a job that fails, and what a migration may not do to it.
 func TestReplicationTrouble(t *testing.T) {
 	clock := newHandClock()
