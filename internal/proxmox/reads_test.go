@@ -106,6 +106,15 @@ func TestReads(t *testing.T) {
 			path: "/cluster/replication",
 			want: []Replication{{ID: "100-0", VMID: 100, Target: "pve2"}, {ID: "101-12", VMID: 101, Target: "pve1", Removal: RemovalFull}},
 		},
+		"ReplicationFailures": {
+			reason: "Jobs that went well have no error.",
+			data: `[{"duration":3.1,"fail_count":2,"error":"command 'ssh' failed: exit code 255","guest":100,"id":"100-0","last_sync":1795274110,"last_try":1795274990,"target":"pve2"},
+				{"fail_count":0,"guest":100,"id":"100-1","last_sync":1795274110,"last_try":1795274110,"target":"pve3"}]`,
+			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.ReplicationFailures(ctx, vm100)) },
+			path:  "/nodes/pve1/replication",
+			query: "guest=100",
+			want:  map[string]string{"100-0": "command 'ssh' failed: exit code 255"},
+		},
 		"Nodes": {
 			reason: "A node that is offline has no numbers.",
 			data: `[{"cgroup-mode":2,"cpu":0.0276,"disk":12,"id":"node/pve1","level":"","maxcpu":2,"maxdisk":34,"maxmem":8320000000,"mem":1000000000,"node":"pve1","status":"online","type":"node","uptime":28},

@@ -19,6 +19,7 @@ package proxmox
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -76,4 +77,25 @@ func (c *Client) Replications(ctx context.Context) ([]Replication, error) {
 // VM.Replicate on the VM, and Datastore.Allocate on /storage in PVE 8.
 func (c *Client) RemoveReplication(ctx context.Context, id string) error {
 	return c.do(ctx, request{op: "remove replication job " + id, method: http.MethodDelete, path: replicationPath + "/{id}", args: []string{id}}, nil)
+}
+
+// ReplicationFailures are the errors that the jobs of a VM have last ended with, by
+// the jobs' IDs, as far as they have failed.
+func (c *Client) ReplicationFailures(ctx context.Context, ref Ref) (map[string]string, error) {
+	r := onNode("list the replication jobs", http.MethodGet, ref.Node, "/replication")
+	r.query = url.Values{"guest": {strconv.Itoa(ref.VMID)}}
+	var data list[struct {
+		ID    text `json:"id"`
+		Error text `json:"error"`
+	}]
+	if err := c.node(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, d := range data {
+		if d.Error != "" {
+			all[string(d.ID)] = string(d.Error)
+		}
+	}
+	return all, nil
 }

@@ -56,8 +56,9 @@ type pve struct {
 	ha        proxmox.HASettings
 	rules     proxmox.HARules
 
-	// replications are the jobs of all VMs.
+	// replications are the jobs of all VMs, and failures how they ended last.
 	replications []proxmox.Replication
+	failures     map[string]string
 	ended        map[proxmox.UPID]proxmox.Task
 
 	// version of PVE.
@@ -404,6 +405,10 @@ func (p *pve) Replications(context.Context) ([]proxmox.Replication, error) {
 
 func (p *pve) FreshReplications(ctx context.Context) ([]proxmox.Replication, error) {
 	return p.Replications(ctx)
+}
+
+func (p *pve) ReplicationFailures(context.Context, proxmox.Ref) (map[string]string, error) {
+	return p.failures, p.call("ReplicationFailures")
 }
 
 func (p *pve) RemoveReplication(_ context.Context, id string) error {

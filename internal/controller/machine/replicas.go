@@ -32,16 +32,24 @@ import (
 // Replicas is the part of a Client that removes copies of VMs on other nodes.
 type Replicas interface {
 	RemoveReplication(ctx context.Context, id string) error
+	ReplicationFailures(ctx context.Context, ref proxmox.Ref) (map[string]string, error)
 }
 
 // How long a VM that is to be removed waits until PVE has removed its copies on other
 // nodes.
 const (
-	// replicaTime is for PVE to do so, once the nodes are there.
+	// replicaTime is for an obstacle to be removed, such as a node that is off.
 	replicaTime = 15 * time.Minute
 
 	// replicaRefusedTime is for the privilege to be granted that is missing.
 	replicaRefusedTime = time.Minute
+
+	// replicaQueueTime is for PVE to get to it: a node runs one job at a time.
+	replicaQueueTime = 6 * time.Hour
+
+	// replicaRound is how long it takes until what PVE says of a job is what became of
+	// its removal: a node looks for jobs once a minute.
+	replicaRound = 2 * time.Minute
 )
 
 // removingReplicas is what tasks remember that begin.
@@ -55,8 +63,28 @@ func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.R
 	if len(jobs) == 0 || err != nil {
 		return nil, nil, errors.Wrap(err, "cannot tell whether the VM is replicated")
 	}
-	patience := replicaTime
-	waits = errors.Errorf("VM %d is removed when Proxmox VE has removed what it has replicated to %s, or after %s", e.vm.VMID, targets(jobs), patience)
+	refused, err := e.removeReplications(ctx, m, jobs)
+	if err != nil {
+		return nil, nil, err
+	}
+	since := e.tasks.waited(m, removingReplicas)
+	obstacle, patience := e.obstacle(ctx, jobs, since), replicaTime
+	waits = errors.Errorf("VM %d waits, %s at most, until Proxmox VE has removed what it has replicated to %s: %s", e.vm.VMID, patience, targets(jobs), obstacle)
+	switch {
+	case refused != nil:
+		patience, waits = replicaRefusedTime, refused
+	case obstacle == "":
+		patience, waits = replicaQueueTime, errors.Errorf("VM %d waits until Proxmox VE has removed what it has replicated to %s", e.vm.VMID, targets(jobs))
+	}
+	if since >= patience {
+		return jobs, nil, nil
+	}
+	return nil, waits, nil
+}
+
+// removeReplications marks jobs for their removal. It returns why PVE refuses that, if
+// it does.
+func (e *external) removeReplications(ctx context.Context, m Machine, jobs []proxmox.Replication) (refused, err error) {
 	for _, j := range jobs {
 		if j.Removal == proxmox.RemovalFull {
 			continue
@@ -64,18 +92,37 @@ func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.R
 		err := e.client.RemoveReplication(ctx, j.ID)
 		switch {
 		case proxmox.IsAuthorization(err):
-			patience, waits = replicaRefusedTime, err
+			refused = err
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		default:
 			e.record.Event(m, xpevent.Normal(reasonUnreplicating,
 				fmt.Sprintf("Asked Proxmox VE to remove what it has replicated of VM %d to %s", e.vm.VMID, targets([]proxmox.Replication{j}))))
 		}
 	}
-	if e.tasks.waited(m, removingReplicas) < patience {
-		return nil, waits, nil
+	return refused, nil
+}
+
+// obstacle is why PVE cannot remove copies, or empty if nothing is known of one.
+func (e *external) obstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
+	for _, j := range jobs {
+		if off, err := e.offline(ctx, j.Target); err == nil && off {
+			return fmt.Sprintf("node %s is offline", j.Target)
+		}
 	}
-	return jobs, nil, nil
+	if since < replicaRound {
+		return ""
+	}
+	failures, err := e.client.ReplicationFailures(ctx, e.vm.Ref)
+	if err != nil {
+		e.log.Debug("Cannot read what became of replication jobs", "vmid", e.vm.VMID, "error", err)
+	}
+	for _, j := range jobs {
+		if why := failures[j.ID]; why != "" {
+			return fmt.Sprintf("job %s has failed: %s", j.ID, why)
+		}
+	}
+	return ""
 }
 
 // replications are the VM's jobs whose copies are to go with it: not those that

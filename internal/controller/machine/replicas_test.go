@@ -46,6 +46,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 	marked.Removal, kept.Removal = proxmox.RemovalFull, proxmox.RemovalLocal
 	pool := []proxmox.Storage{{Name: "tank", Node: "pve1", Type: "zfspool"}}
 	none := refused(403, "Permission check failed (/vms/10000, VM.Replicate)")
+	off, failing := []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "offline"}}, map[string]string{"10000-0": "no ssh"}
 	asked, left := string(reasonUnreplicating), string(reasonReplicasLeft)
 	cases := map[string]struct {
 		reason   string
@@ -54,6 +55,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 		jobs     []proxmox.Replication
 		storages []proxmox.Storage
 		nodes    []proxmox.Node
+		failures map[string]string
 		errs     map[string]error
 		later    time.Duration // Until the last of several attempts.
 		writes   []string
@@ -62,9 +64,16 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 	}{
 		"None":      {reason: "A VM without copies is destroyed at once.", storages: pool, jobs: []proxmox.Replication{theirs}, writes: []string{destroy}},
 		"Marked":    {reason: "Jobs are marked for their removal, and waited for.", storages: pool, jobs: []proxmox.Replication{theirs, job}, writes: []string{remove}, events: []string{asked}, err: "node pve2 (job 10000-0)"},
-		"Waiting":   {reason: "One that is marked is not marked again.", storages: pool, jobs: []proxmox.Replication{marked}, err: "VM 10000 is removed when Proxmox VE has removed"},
+		"Waiting":   {reason: "One that is marked is not marked again.", storages: pool, jobs: []proxmox.Replication{marked}, err: "VM 10000 waits until Proxmox VE has removed"},
 		"Running":   {reason: "Meanwhile the guest is shut down.", status: "running", storages: pool, jobs: []proxmox.Replication{job}, writes: []string{remove, shutdown}, events: []string{asked}},
-		"Patience":  {reason: "The VM does not wait for ever for a node that is off.", storages: pool, jobs: []proxmox.Replication{marked}, later: replicaTime, writes: []string{destroy}, events: []string{left}},
+		"Queue":     {reason: "A node may have other jobs to do first.", storages: pool, jobs: []proxmox.Replication{marked}, later: replicaTime, err: "VM 10000 waits until"},
+		"Patience":  {reason: "But not for ever.", storages: pool, jobs: []proxmox.Replication{marked}, later: replicaQueueTime, writes: []string{destroy}, events: []string{left}},
+		"Off":       {reason: "A node that is off is waited for.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, err: "node pve2 is offline"},
+		"Dead":      {reason: "But not as long.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, later: replicaTime, writes: []string{destroy}, events: []string{left}},
+		"Old":       {reason: "What became of the job before it was to be removed does not count.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing, later: time.Minute, err: "VM 10000 waits until"},
+		"Failing":   {reason: "What PVE says of the removal is told.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing, later: replicaRound, err: "job 10000-0 has failed: no ssh"},
+		"Hopeless":  {reason: "And waited for until somebody has seen to it.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing, later: replicaTime, writes: []string{destroy}, events: []string{left}},
+		"Unknown":   {reason: "If PVE does not say, it is waited for.", storages: pool, jobs: []proxmox.Replication{marked}, errs: map[string]error{"ReplicationFailures": refused(500, "got timeout")}, later: replicaTime, err: "VM 10000 waits until"},
 		"Forbidden": {reason: "Who may not have copies removed is told so.", storages: pool, jobs: []proxmox.Replication{job}, errs: map[string]error{"RemoveReplication": none}, writes: []string{remove}, err: "VM.Replicate"},
 		"Allowed":   {reason: "And what is left in the end.", storages: pool, jobs: []proxmox.Replication{job}, errs: map[string]error{"RemoveReplication": none}, later: replicaRefusedTime, writes: []string{remove, remove, destroy}, events: []string{left}},
 		"Kept":      {reason: "Copies that somebody has decided to keep stay.", storages: pool, jobs: []proxmox.Replication{kept}, writes: []string{destroy}},
@@ -85,7 +94,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 			if tc.disk != "" {
 				vm.config["scsi0"] = tc.disk
 			}
-			b.vms[10000], b.replications, b.storages = vm, tc.jobs, append(b.storages, tc.storages...)
+			b.vms[10000], b.replications, b.failures, b.storages = vm, tc.jobs, tc.failures, append(b.storages, tc.storages...)
 			if tc.nodes != nil {
 				b.nodes = tc.nodes
 			}
