@@ -56,13 +56,10 @@ type Client interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
-	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
-	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
-	Replications(ctx context.Context) ([]proxmox.Replication, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 
+	aroundClient
 	haClient
 	settingsClient
 }

@@ -38,6 +38,14 @@ const (
 	slowestAge = 5 * time.Minute
 )
 
+// An aroundClient reads what VMs can be attached to, and where copies of them are.
+type aroundClient interface {
+	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	Replications(ctx context.Context) ([]proxmox.Replication, error)
+}
+
 // surroundings are what VMs of a cluster can be attached to.
 type surroundings struct {
 	mappings     reading[[]proxmox.PCIMapping]
