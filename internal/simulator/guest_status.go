@@ -44,7 +44,7 @@ func (st *State) haStatus(vmid int) map[string]any {
 	if !st.haManaged(vmid) {
 		return map[string]any{"managed": 0}
 	}
-	out := map[string]any{"managed": 1, "state": ha.wanted()}
+	out := map[string]any{"managed": 1, "state": ha.shown()}
 	if st.HAIdle {
 		out["state"] = nil
 	}

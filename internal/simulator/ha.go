@@ -155,6 +155,8 @@ func (c *call) updateHA() (any, error) {
 	}
 	h := c.state.HA[sid]
 	switch {
+	case h != nil && h.Failed && h.State != "ignored" && c.str("state") != "disabled":
+		return nil, die("service '%s' in error state, must be disabled and fixed first", sid)
 	case c.has("digest") && c.str("digest") != c.state.haDigest():
 		return nil, errModified()
 	case h == nil:
@@ -187,6 +189,7 @@ func (c *call) setHA(h *HAResource) error {
 	}
 	if c.has("state") {
 		h.State = c.str("state")
+		h.Failed = false
 	}
 	if c.has("comment") {
 		h.Comment = c.str("comment")
@@ -229,12 +232,13 @@ func (c *call) haStatus() (any, error) {
 		})
 	}
 	for _, sid := range slices.Sorted(maps.Keys(c.state.HA)) {
-		node, state := "", c.state.HA[sid].wanted()
+		h := c.state.HA[sid]
+		node, wanted, state := "", h.wanted(), h.shown()
 		if g := c.state.Guests[atoi(strings.TrimPrefix(sid, "vm:"))]; g != nil {
 			node = g.Node
 		}
 		out = append(out, map[string]any{
-			"id": "service:" + sid, "sid": sid, "type": "service", "node": node, "state": state, "request_state": state,
+			"id": "service:" + sid, "sid": sid, "type": "service", "node": node, "state": state, "request_state": wanted,
 			"crm_state": state, "status": sid + " (" + node + ", " + state + ")",
 		})
 	}

@@ -33,6 +33,14 @@ func (h *HAResource) wanted() string {
 	return h.State
 }
 
+// shown is the state that HA has a resource in.
+func (h *HAResource) shown() string {
+	if h.Failed {
+		return "error"
+	}
+	return h.wanted()
+}
+
 // requestedHA lets HA act on what is asked for a guest, after it has noticed. The state must be held.
 func (s *Server) requestedHA(vmid int) {
 	if s.state.HAIdle {
@@ -44,7 +52,7 @@ func (s *Server) requestedHA(vmid int) {
 // settleHA brings a guest into the state that is asked for.
 func (o *op) settleHA(vmid int) {
 	h, g := o.st.HA[haID(vmid)], o.st.Guests[vmid]
-	if h == nil || g == nil || o.st.NoQuorum || o.st.Nodes[g.Node].Offline {
+	if h == nil || g == nil || h.Failed || o.st.NoQuorum || o.st.Nodes[g.Node].Offline {
 		return
 	}
 	switch h.wanted() {
@@ -143,7 +151,7 @@ func (st *State) offline() map[string]bool {
 func (o *op) recover(node string) {
 	for _, sid := range slices.Sorted(maps.Keys(o.st.HA)) {
 		g := o.st.Guests[atoi(strings.TrimPrefix(sid, "vm:"))]
-		if g == nil || g.Node != node || !o.st.haManaged(g.VMID) || o.st.HA[sid].wanted() == "disabled" {
+		if g == nil || g.Node != node || !o.st.haManaged(g.VMID) || o.st.HA[sid].Failed || o.st.HA[sid].wanted() == "disabled" {
 			continue
 		}
 		target := o.st.haTarget(sid)

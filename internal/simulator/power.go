@@ -63,11 +63,20 @@ func haID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 func (w *worker) requestHA(node string, vmid int, state string) error {
 	verb := map[string]string{"started": "start", "stopped": "stop"}[state]
 	w.logf("Requesting HA %s for VM %d", verb, vmid)
+	failed := false
 	err := w.do(func(st *State) error {
-		st.HA[haID(vmid)].State = state
+		h := st.HA[haID(vmid)]
+		if failed = h.Failed; !failed {
+			h.State = state
+		}
 		return nil
 	})
-	if state == "started" {
+	switch {
+	case failed && state == "started":
+		return die("command 'ha-manager set %s --state started' failed: exit code 255", haID(vmid))
+	case failed:
+		return err // HA lets the request be.
+	case state == "started":
 		w.spawnAs(root, node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
 		return err
 	}

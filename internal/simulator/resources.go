@@ -237,7 +237,7 @@ func (c *call) guestResources(out []byte) []byte {
 			r.text("pool", pool)
 		}
 		if ha := c.state.HA[haID(vmid)]; ha != nil {
-			r.text("hastate", ha.wanted())
+			r.text("hastate", ha.shown())
 		}
 		r = append(r, "},"...)
 		out = r

@@ -244,3 +244,28 @@ func TestHAWaitsForQuorum(t *testing.T) {
 		t.Errorf("got %s, want pve1", g.Node)
 	}
 }
+
+func TestHAGivesUp(t *testing.T) {
+	s := NewTest(t, Options{Scenario: lab()})
+	c := connect(t, s)
+	c.ok("POST /nodes/pve1/qemu", "vmid=100")
+	c.ok("POST /cluster/ha/resources", "sid=vm:100", "state=stopped")
+	s.Edit(func(st *State) { st.HA["vm:100"].Failed = true })
+	const given = "500 service 'vm:100' in error state, must be disabled and fixed first"
+	converse(t, c, []step{
+		{request: "GET /nodes/pve1/qemu/100/status/current", has: `"ha":{"managed":1,"state":"error"}`},
+		{request: "GET /cluster/resources", params: []string{"type=vm"}, has: `"hastate":"error"`},
+		{request: "GET /cluster/ha/resources/vm:100", has: `"state":"stopped"`},
+		{request: "PUT /cluster/ha/resources/vm:100", params: []string{"state=started"}, line: given},
+		{request: "PUT /cluster/ha/resources/vm:100", params: []string{"max_restart=2"}, line: given},
+	})
+	failure := "command 'ha-manager set vm:100 --state started' failed: exit code 255"
+	if exit := c.task("POST /nodes/pve1/qemu/100/status/start"); exit != failure {
+		t.Errorf("start: %s", exit)
+	}
+	c.ok("PUT /cluster/ha/resources/vm:100", "state=disabled")
+	c.ok("PUT /cluster/ha/resources/vm:100", "state=started")
+	if g, _ := s.Guest(100); g.Power != Running {
+		t.Errorf("HA has not started the VM: %s", g.Power)
+	}
+}

@@ -292,6 +292,8 @@ type HAResource struct {
 	Comment string
 	// Options are further options as the API names them, such as "max_restart" or "group".
 	Options map[string]string
+	// Failed is true when HA has given the guest up: it does nothing for it until that is disabled.
+	Failed bool
 }
 
 // NewGuest adds a stopped guest with the given options and the identity that PVE gives every VM.
