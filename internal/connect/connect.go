@@ -27,7 +27,9 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,8 +44,9 @@ const (
 	DefaultMaxAge = 10 * time.Second
 
 	// DefaultGrace is how long a connection outlives its last configuration. It
-	// is longer than a reconcile may take.
-	DefaultGrace = 3 * time.Minute
+	// is longer than a reconcile may take, and than it takes until what goes
+	// together with the configuration is tried again.
+	DefaultGrace = 10 * time.Minute
 )
 
 // DefaultName is the name of the provider configuration of a resource that names
@@ -155,6 +158,11 @@ func New(kube client.Client, opts ...Option) *Connector {
 // Connect to the cluster of the resource's provider configuration and record
 // that the resource uses that. It does not reach out to PVE. Errors say what is
 // wrong and where, and have no secrets in them; see IsConfiguration.
+//
+// A resource that is being deleted together with its configuration, as all in a
+// namespace are that is deleted, gets the connection that there was last where the
+// configuration or its Secret is gone already: what the resource stands for would
+// be left over otherwise.
 func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connection, error) {
 	named, err := referenceOf(mg)
 	if err != nil {
@@ -163,17 +171,34 @@ func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connecti
 	ref, spec, missing := c.resolve(ctx, named)
 	// The use of a configuration that does not work counts too: otherwise it
 	// could be deleted between two attempts to repair it.
-	if err := c.track.track(ctx, mg, ref); err != nil {
+	if err := c.track.track(ctx, mg, ref); err != nil && !closing(mg, err) {
 		return nil, errors.Wrapf(err, "cannot record the use of %s", ref)
 	}
-	if missing != nil {
-		return nil, asConfiguration(missing)
+	s, err := c.use(ctx, ref, spec, missing)
+	if err != nil && meta.WasDeleted(mg) && ref.leaves(ctx, c.kube) {
+		if last, said := c.pool.inherit(ref); last != nil {
+			s, spec, err = last, said, nil
+		}
 	}
-	s, err := c.share(ctx, ref, spec)
 	if err != nil {
-		return nil, asConfiguration(errors.Wrapf(err, "cannot use %s", ref))
+		return nil, asConfiguration(err)
 	}
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, nil
+}
+
+// closing says whether the use of a configuration cannot be recorded because the
+// namespace of a resource is being deleted with it, where nothing new is taken.
+func closing(mg resource.Managed, err error) bool {
+	return meta.WasDeleted(mg) && kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// use what belongs to a configuration, unless it is missing.
+func (c *Connector) use(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec, missing error) (*shared, error) {
+	if missing != nil {
+		return nil, missing
+	}
+	s, err := c.share(ctx, r, spec)
+	return s, errors.Wrapf(err, "cannot use %s", r)
 }
 
 // ConnectTo connects to the cluster of a provider configuration itself.
@@ -206,7 +231,7 @@ func (c *Connector) share(ctx context.Context, r reference, spec *v1alpha1.Provi
 	if err != nil {
 		return nil, err
 	}
-	return c.pool.get(r, cfg)
+	return c.pool.get(r, cfg, spec)
 }
 
 // resolve gets the configuration, or the one that stands in for a missing one

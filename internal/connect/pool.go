@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -39,6 +40,17 @@ type pool struct {
 	mu     sync.Mutex
 	shared map[fingerprint]*shared
 	users  map[reference]fingerprint
+
+	// last is what configurations came to last, and said then, for what goes together
+	// with them.
+	last map[reference]heritage
+}
+
+// A heritage is what a configuration leaves.
+type heritage struct {
+	fingerprint
+
+	spec *v1alpha1.ProviderConfigSpec
 }
 
 // shared is what users of one configuration share.
@@ -60,12 +72,13 @@ func newPool() *pool {
 		now:    time.Now,
 		shared: map[fingerprint]*shared{},
 		users:  map[reference]fingerprint{},
+		last:   map[reference]heritage{},
 	}
 }
 
 // get what the configuration shares with its equals, made if need be. Whatever it
 // came to before is left to its other users.
-func (p *pool) get(r reference, cfg proxmox.Config) (*shared, error) {
+func (p *pool) get(r reference, cfg proxmox.Config, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	f := fingerprintOf(cfg)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +97,24 @@ func (p *pool) get(r reference, cfg proxmox.Config) (*shared, error) {
 		p.users[r] = f
 	}
 	s.unused = time.Time{}
+	p.last[r] = heritage{fingerprint: f, spec: spec.DeepCopy()}
 	return s, nil
+}
+
+// inherit what a configuration came to last, if that is still there. It is kept for
+// the time of grace from now.
+func (p *pool) inherit(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last, ok := p.last[r]
+	s := p.shared[last.fingerprint]
+	if !ok || s == nil {
+		return nil, nil
+	}
+	if !s.unused.IsZero() {
+		s.unused = p.now()
+	}
+	return s, last.spec.DeepCopy()
 }
 
 // bequeath what is followed with the credentials that a configuration had before,
@@ -142,6 +172,7 @@ func (p *pool) sweep() {
 		s.close()
 		return true
 	})
+	maps.DeleteFunc(p.last, func(_ reference, h heritage) bool { return p.shared[h.fingerprint] == nil })
 }
 
 // close everything.
@@ -153,6 +184,7 @@ func (p *pool) close() {
 	}
 	clear(p.shared)
 	clear(p.users)
+	clear(p.last)
 }
 
 // A fingerprint is equal for configurations that come to the same.

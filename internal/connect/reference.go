@@ -74,17 +74,33 @@ func namespacedReference(mg resource.ModernManaged) (reference, error) {
 
 // get reads the configuration that is named.
 func (r reference) get(ctx context.Context, kube client.Reader) (*v1alpha1.ProviderConfigSpec, error) {
-	key := client.ObjectKey{Namespace: r.namespace, Name: r.name}
+	o, spec := r.empty()
+	return spec, kube.Get(ctx, r.key(), o)
+}
+
+// leaves says whether the configuration is being deleted, or is gone.
+func (r reference) leaves(ctx context.Context, kube client.Reader) bool {
+	o, _ := r.empty()
+	err := kube.Get(ctx, r.key(), o)
+	return kerrors.IsNotFound(err) || err == nil && o.GetDeletionTimestamp() != nil
+}
+
+func (r reference) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: r.namespace, Name: r.name}
+}
+
+// empty is a configuration of the kind, and its spec.
+func (r reference) empty() (client.Object, *v1alpha1.ProviderConfigSpec) {
 	switch r.kind {
 	case cluster.ProviderConfigGroupVersionKind.GroupKind():
 		pc := &cluster.ProviderConfig{}
-		return &pc.Spec, kube.Get(ctx, key, pc)
+		return pc, &pc.Spec
 	case namespaced.ProviderConfigGroupVersionKind.GroupKind():
 		pc := &namespaced.ProviderConfig{}
-		return &pc.Spec, kube.Get(ctx, key, pc)
+		return pc, &pc.Spec
 	default:
 		pc := &namespaced.ClusterProviderConfig{}
-		return &pc.Spec, kube.Get(ctx, key, pc)
+		return pc, &pc.Spec
 	}
 }
 

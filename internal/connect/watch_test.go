@@ -281,7 +281,7 @@ func TestReplacedCredentials(t *testing.T) {
 		Endpoints: []string{"https://192.0.2.1"}, Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "1" + hidden},
 		Limits: proxmox.Limits{Tasks: 1},
 	}
-	s, err := p.get(siteA, cfg)
+	s, err := p.get(siteA, cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestReplacedCredentials(t *testing.T) {
 		t.Fatal("there is one turn only")
 	}
 	cfg.Credentials.TokenSecret = "2" + hidden
-	if _, err := p.get(siteA, cfg); err != nil {
+	if _, err := p.get(siteA, cfg, nil); err != nil {
 		t.Fatal(err)
 	}
 	<-turn
