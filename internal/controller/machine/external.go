@@ -118,6 +118,9 @@ func (e *external) seek(ctx context.Context, m Machine, id qemu.Identity) (manag
 	if e.vm, err = e.found(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, unseen(m, err)
 	}
+	if err := e.misnamed(m, id); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	if e.vm == nil {
 		return e.absent(ctx, m, id)
 	}

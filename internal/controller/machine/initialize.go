@@ -66,6 +66,9 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if !ok {
 		return errors.Errorf("cannot initialize a %T: it is not a Machine", mg)
 	}
+	if lost := recalled(m); lost != nil {
+		return kind.Annotate(ctx, c.kube, m, lost)
+	}
 	if meta.WasDeleted(m) || m.GetAnnotations()[AnnotationUUID] != "" && meta.GetExternalName(m) != "" {
 		return nil
 	}

@@ -85,6 +85,9 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	if err != nil {
 		return errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
 	}
+	if !before.assigned {
+		before = recalledDevices(m.Observation(), id)
+	}
 	e.plan = plan{desired: d, power: d.powerChange(e.vm)}
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, m.GetGeneration()); err != nil {
 		e.plan.refusals = []string{err.Error()}

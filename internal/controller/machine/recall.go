@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// recalled is the identity of a Machine that has lost annotations, as it does when
+// somebody replaces it by its manifest: nobody but this provider writes its status,
+// which a user cannot even create. It is nil if nothing is lost, or nothing known.
+func recalled(m Machine) map[string]string {
+	o, a := m.Observation(), m.GetAnnotations()
+	name, uuid, vmid := meta.GetExternalName(m), a[AnnotationUUID], ""
+	if o.VMID != nil {
+		vmid = strconv.Itoa(int(*o.VMID))
+	}
+	switch {
+	case uuid != "" && name == "":
+		// The UUID proves which VM it is, wherever it is looked for.
+		if vmid = cmp.Or(vmid, a[AnnotationAllocated]); vmid != "" {
+			return map[string]string{meta.AnnotationKeyExternalName: vmid}
+		}
+	case uuid == "" && o.UUID != "" && vmid != "" && (name == "" || name == vmid):
+		return map[string]string{meta.AnnotationKeyExternalName: vmid, AnnotationUUID: o.UUID}
+	}
+	return nil
+}
+
+// recalledDevices are the devices that the entries of the spec were seen to have.
+func recalledDevices(o *v1alpha1.MachineObservation, id identity) devices {
+	d := devices{Disks: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}}
+	if !strings.EqualFold(o.UUID, id.UUID) {
+		return d
+	}
+	for _, k := range o.Disks {
+		if k.Name != "" {
+			d.Disks[k.Name], d.Seen[k.Name] = k.Device, true
+		}
+	}
+	for _, n := range o.Networks {
+		if n.Name != "" {
+			d.Networks[n.Name] = n.Device
+		}
+	}
+	return d
+}
+
+// misnamed is an error if the VM of a Machine is not the one that its external name,
+// which somebody has changed, leads to.
+func (e *external) misnamed(m Machine, id identity) error {
+	o := m.Observation()
+	found := e.vm != nil && id.prove(e.vm.Config) == ours
+	if found || o.VMID == nil || int(*o.VMID) == id.VMID || id.UUID == "" || !strings.EqualFold(o.UUID, id.UUID) {
+		return nil
+	}
+	err := errors.Errorf("annotation %s is %q, but the VM of this Machine is VM %d, and is left alone: set the annotation back",
+		meta.AnnotationKeyExternalName, meta.GetExternalName(m), *o.VMID)
+	o.Phase = v1alpha1.MachineError
+	show(m, notReady(ReasonNotOurs, err.Error()))
+	return err
+}
