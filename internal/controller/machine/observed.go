@@ -38,6 +38,9 @@ type vm struct {
 	// HA is what HA was told of the VM, if that was asked for.
 	HA proxmox.HASettings
 
+	// inHA is true if HA was told of the VM, even if it is to ignore it.
+	inHA bool
+
 	// noHA is why that cannot be read.
 	noHA string
 
@@ -93,7 +96,7 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	if err != nil {
 		return nil, err
 	}
-	off, err := e.offline(ctx, hint)
+	off, err := e.silent(ctx, hint)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +104,7 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	if g, ok := guestOf(guests, id); ok {
 		node = g.Node
 	} else if off {
-		node = "" // The list has the VMs of nodes that are offline too.
+		node = "" // The list has the VMs of nodes that cannot be asked too.
 	}
 	if node != "" {
 		if v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id}); v != nil || err != nil {
@@ -169,4 +172,12 @@ func (e *external) online(ctx context.Context, node string) error {
 func (e *external) offline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && !n.Online() }), err
+}
+
+// silent says whether a node cannot be asked, now or ever again: it is offline, or the
+// cluster does not know it any more.
+func (e *external) silent(ctx context.Context, node string) (bool, error) {
+	nodes, err := e.inventory.Nodes(ctx)
+	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
+	return node != "" && len(nodes) > 0 && (i < 0 || !nodes[i].Online()), err
 }

@@ -93,7 +93,7 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := value(m.Parameters().Node)
 	before := m.GetAnnotations()[AnnotationNode]
-	off, err := e.offline(ctx, before)
+	off, err := e.silent(ctx, before)
 	if err != nil || before != "" && !off && (wanted == before || wanted == "" && !e.mayMove(m)) {
 		return before, err
 	}

@@ -94,8 +94,8 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 // unsown says whether the VM has to wait for its image before it starts.
 func (p plan) unsown() bool { return p.seed != nil && (p.seed.later || p.seed.eject) }
 
-// weeds are the images that the VM no longer has, those on nodes apart that are
-// offline.
+// weeds are the images that the VM no longer has, those on nodes apart that
+// cannot be asked.
 func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
 	all := plots(m)
 	if len(all) == 0 {
@@ -107,7 +107,7 @@ func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
 	}
 	var weeds []plot
 	for _, p := range all {
-		off, err := e.offline(ctx, p.node)
+		off, err := e.silent(ctx, p.node)
 		if err != nil {
 			return nil, err
 		}
