@@ -39,6 +39,7 @@ var (
 	reProtected     = regexp.MustCompile(`protection mode enabled`)
 	reHotplug       = regexp.MustCompile(`^hotplug problem\b`)
 	reNoSuchTask    = regexp.MustCompile(`^no such task$`)
+	reNoHA          = regexp.MustCompile(`^cannot delete service '[^']*', not HA managed`)
 	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed`)
 	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
 	rePrivilege     = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
@@ -87,6 +88,9 @@ func IsHotplugRefused(err error) bool { return says(err, reHotplug) }
 
 // IsNoSuchTask says whether PVE does not know the task, or not yet.
 func IsNoSuchTask(err error) bool { return says(err, reNoSuchTask) }
+
+// IsNotInHA says whether HA cannot forget the VM since it does not know it.
+func IsNotInHA(err error) bool { return says(err, reNoHA) }
 
 // IsAgentUnavailable says whether the guest agent is not configured, not running
 // or not answering, or the VM is not running.

@@ -40,6 +40,9 @@ func actionDue(m Machine) *v1alpha1.MachinePowerAction {
 	if a == nil || m.GetAnnotations()[AnnotationPowerAction] == a.Token {
 		return nil
 	}
+	if done := m.Observation().PowerAction; done != nil && done.Token == a.Token {
+		return nil // The annotation was lost.
+	}
 	return a
 }
 
@@ -75,7 +78,8 @@ func (e *external) actOn(ctx context.Context, m Machine, action string) (proxmox
 	case "Shutdown":
 		return e.client.Shutdown(ctx, ref, shutdown(m))
 	case "Stop":
-		return e.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: true})
+		// HA stops a VM itself, whatever runs, and takes no such option.
+		return e.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: !e.vm.Status.HAManaged})
 	default:
 		return e.client.Start(ctx, ref)
 	}

@@ -83,10 +83,12 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 		return err
 	}
 	left, waits, err := e.unreplicate(ctx, m)
-	switch {
+	switch running := e.vm.Status.Running(); {
 	case err != nil:
 		return err
-	case e.vm.Status.Running():
+	case running && e.vm.haFailed():
+		return e.takeFromHA(ctx) // It would not stop the VM.
+	case running:
 		e.plan.power = powerOff
 		return e.setPower(ctx, m)
 	case waits != nil:

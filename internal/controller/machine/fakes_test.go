@@ -369,8 +369,11 @@ func (p *pve) LeavePool(_ context.Context, pool string, vmid int) error {
 
 func (p *pve) HAResources(context.Context) (map[int]proxmox.HASettings, error) {
 	all := map[int]proxmox.HASettings{}
-	for id := range p.vms {
-		all[id] = p.ha
+	for id, g := range p.vms {
+		if p.ha != nil || g.now.HAManaged {
+			all[id] = proxmox.HASettings{}
+			maps.Copy(all[id], p.ha)
+		}
 	}
 	return all, p.call("HAResources")
 }

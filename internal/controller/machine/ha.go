@@ -23,6 +23,7 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -35,6 +36,9 @@ const (
 	haStopped  = "stopped"
 	haDisabled = "disabled"
 	haIgnored  = "ignored"
+
+	// haError is no state that anybody asks for.
+	haError = "error"
 )
 
 // haDefaults are what holds in HA if it is not set.
@@ -103,35 +107,44 @@ func (d desired) haDemands(v *vm) []qemu.Demand {
 		return nil
 	}
 	told := d.ha(v)
-	if v.Status.HAManaged {
+	if v.inHA {
 		told = d.haChange(v)
 	}
 	return qemu.HADemands(told)
 }
 
 // readHA adds what HA was told of the VM, if the spec declares that. What may be out of
-// date is read again before it is found to differ.
+// date is read again before it is found to differ. The status of a VM that HA is to
+// ignore says that HA does not manage it.
 func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
-	if !d.haOn() || !e.vm.Status.HAManaged {
+	e.vm.inHA = e.vm.Status.HAManaged
+	if d.HighAvailability == nil || e.vm.template() || e.vm.inHA && !d.haOn() {
 		return nil
 	}
-	known := false
 	for _, list := range []func(context.Context) (map[int]proxmox.HASettings, error){e.inventory.HAResources, e.inventory.FreshHAResources} {
 		all, err := list(ctx)
 		if proxmox.IsAuthorization(err) {
-			e.vm.noHA = err.Error() // All else goes on being seen.
-			return nil
+			return e.withoutHA(d, err)
 		}
 		if err != nil {
 			return err
 		}
-		if e.vm.HA, known = all[e.vm.VMID]; known && len(d.haChange(e.vm)) == 0 {
+		e.vm.HA, e.vm.inHA = all[e.vm.VMID], all[e.vm.VMID] != nil
+		if e.vm.inHA == d.haOn() && (!e.vm.inHA || len(d.haChange(e.vm)) == 0) {
 			return nil
 		}
 	}
-	if !known {
+	if e.vm.Status.HAManaged && !e.vm.inHA {
 		e.sights.blur(m, blurStatus)
 		return errors.Errorf("VM %d is said to be managed by high availability, which does not list it", e.vm.VMID)
+	}
+	return nil
+}
+
+// withoutHA goes on seeing all else, if nobody may see HA.
+func (e *external) withoutHA(d desired, why error) error {
+	if d.haOn() {
+		e.vm.noHA = why.Error()
 	}
 	return nil
 }
@@ -141,6 +154,10 @@ func (e *external) toldHA(err error) error {
 	e.inventory.ChangedHA()
 	return err
 }
+
+// haFailed says whether HA has given the VM up: until somebody has disabled it there,
+// HA takes no request for it.
+func (v *vm) haFailed() bool { return v.Status.HAManaged && v.Status.HAState == haError }
 
 // haRefusals are why HA cannot be told of the VM.
 func (v *vm) haRefusals() []string {
@@ -153,20 +170,19 @@ func (v *vm) haRefusals() []string {
 // haErrands change what HA is told of the VM.
 func (e *external) haErrands() []errand {
 	d, v := e.plan.desired, e.vm
-	managed := v.Status.HAManaged
 	switch {
 	case d.HighAvailability == nil || v.template() || v.noHA != "":
 		return nil
-	case !d.haOn() && managed:
+	case !d.haOn() && v.inHA:
 		return []errand{{
 			shown: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return "", e.toldHA(e.client.RemoveHAResource(ctx, v.VMID))
+				return "", e.takeFromHA(ctx)
 			},
 		}}
 	case !d.haOn():
 		return nil
-	case !managed:
+	case !v.inHA:
 		return []errand{e.addHA()}
 	}
 	change := d.haChange(v)
@@ -183,6 +199,12 @@ func (e *external) haErrands() []errand {
 		return "", e.toldHA(e.client.ChangeHAResource(ctx, v.VMID, change))
 	}
 	return errands
+}
+
+// takeFromHA lets HA forget the VM, which goes on as it is.
+func (e *external) takeFromHA(ctx context.Context) error {
+	e.unsure |= blurAll
+	return e.toldHA(resource.Ignore(proxmox.IsNotInHA, e.client.RemoveHAResource(ctx, e.vm.VMID)))
 }
 
 // addHA lets HA manage the VM. HA starts what it is told nothing else of, so it

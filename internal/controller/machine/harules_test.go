@@ -164,7 +164,6 @@ func TestHARules(t *testing.T) {
 			if !tc.notOurs {
 				managedByHA(b.vms[10000], "started")
 			}
-			b.ha = proxmox.HASettings{}
 			for _, vmid := range tc.managed {
 				b.vms[vmid] = managedByHA(theirVM(), "started")
 			}

@@ -74,8 +74,25 @@ const (
 // target is the power state that the VM is to be kept in; empty if it is to be
 // left as it is.
 func (d desired) target(v *vm) v1alpha1.PowerState {
+	if v.template() {
+		return ""
+	}
+	return d.wish()
+}
+
+// wish is the power state that the spec asks for, whatever the VM is; empty if that is
+// left open.
+func (d desired) wish() v1alpha1.PowerState {
+	if d.haOn() {
+		switch value(d.HighAvailability.State) {
+		case haStarted:
+			return v1alpha1.PowerStateRunning
+		case haStopped, haDisabled:
+			return v1alpha1.PowerStateStopped
+		}
+	}
 	switch strategy := value(d.RunStrategy); {
-	case v.template(), strategy == runManual:
+	case strategy == runManual:
 		return ""
 	case strategy == runHalted:
 		return v1alpha1.PowerStateStopped
@@ -88,11 +105,17 @@ func (d desired) target(v *vm) v1alpha1.PowerState {
 }
 
 // powerChange that brings the VM to the power state of the spec. What HA was told
-// to see to is left to HA.
+// to see to is left to HA, which takes a VM that is paused for one that runs.
 func (d desired) powerChange(v *vm) powerChange {
-	if d.leftToHA(v) {
+	change := d.powerChangeAlone(v)
+	if change != powerResume && (d.leftToHA(v) || v.haFailed()) {
 		return keepPower
 	}
+	return change
+}
+
+// powerChangeAlone is the powerChange where nobody but us sees to the VM.
+func (d desired) powerChangeAlone(v *vm) powerChange {
 	running := v.Status.Running()
 	switch d.target(v) {
 	case v1alpha1.PowerStateRunning:
@@ -208,17 +231,39 @@ func (e *external) ready() xpv2.Condition {
 	case e.plan.power != keepPower:
 		return notReady(ReasonStopped, powerMessages[e.plan.power])
 	}
-	target, s := e.plan.target(e.vm), e.vm.Status
-	switch ha := e.plan.haState(e.vm); {
+	if why := e.plan.inVain(e.vm); why != "" {
+		return notReady(ReasonStopped, why)
+	}
+	return e.plan.settledPower(e.vm)
+}
+
+// inVain says why the VM cannot be brought to the power state that the spec wants;
+// empty if it can.
+func (d desired) inVain(v *vm) string {
+	change := d.powerChangeAlone(v)
+	switch wish := d.wish(); {
+	case v.template() && wish != "" && wish != v1alpha1.PowerStateStopped:
+		return "the VM is a template, which cannot run: make a VM of it again in Proxmox VE, or set powerState to Stopped"
+	case v.haFailed() && change != keepPower:
+		return fmt.Sprintf("%s, and high availability has given the VM up (state error): find out why, then have it take the VM up again by "+
+			"\"ha-manager set vm:%d --state disabled\" on a node", powerMessages[change], v.VMID)
+	}
+	return ""
+}
+
+// settledPower is the condition Ready of a VM whose power is not for us to change.
+func (d desired) settledPower(v *vm) xpv2.Condition {
+	target, s := d.target(v), v.Status
+	switch ha := d.haState(v); {
 	case ha == haStarted && !s.Running():
 		return notReady(ReasonStopped, "the VM is not running yet: high availability is to start it")
 	case (ha == haStopped || ha == haDisabled) && s.Running():
 		return notReady(ReasonStopped, "the VM is still running: high availability is to stop it")
-	case target == v1alpha1.PowerStateSuspended && !e.vm.suspended():
+	case target == v1alpha1.PowerStateSuspended && !v.suspended():
 		return notReady(ReasonStopped, "the VM is stopped: only a VM that runs can be suspended")
 	case s.Running() && slices.Contains(halted, s.QMPStatus):
 		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", s.QMPStatus))
-	case target == v1alpha1.PowerStateRunning && !s.Running():
+	case value(d.RunStrategy) == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !s.Running():
 		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
 	}
 	return xpv2.Available()
