@@ -1,0 +1,59 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+func TestRecalled(t *testing.T) {
+	const uuid, other = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
+	seen := v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: uuid}
+	cases := map[string]struct {
+		reason string
+		has    map[string]string
+		seen   v1alpha1.MachineObservation
+		want   map[string]string
+	}{
+		"New":       {reason: "Nothing is known of a Machine that is new."},
+		"Complete":  {reason: "Nothing is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}, seen: seen},
+		"Stripped":  {reason: "All is lost.", seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
+		"Unproven":  {reason: "The proof is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000"}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
+		"Unnamed":   {reason: "The name is lost.", has: map[string]string{AnnotationUUID: uuid}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
+		"Unborn":    {reason: "It is lost before the VM is seen.", has: map[string]string{AnnotationUUID: uuid, AnnotationAllocated: "10001"}, want: map[string]string{meta.AnnotationKeyExternalName: "10001"}},
+		"Halfborn":  {reason: "A clone has not got its own UUID yet.", has: map[string]string{AnnotationUUID: other}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
+		"Adoption":  {reason: "Another VM is named, whose proof is yet to be found.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: seen},
+		"Exchanged": {reason: "Another name was given to the same proof: that is for a look to decide.", has: map[string]string{meta.AnnotationKeyExternalName: "200", AnnotationUUID: uuid}, seen: seen},
+		"Nameless":  {reason: "Nothing says which VM it was.", has: map[string]string{AnnotationUUID: uuid}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &namespaced.Machine{}
+			m.SetAnnotations(tc.has)
+			m.Status.AtProvider = tc.seen
+			if diff := cmp.Diff(tc.want, recalled(m)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
