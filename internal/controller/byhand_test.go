@@ -43,7 +43,7 @@ import (
 // TestByHand has what people do by hand to Machines, and to VMs more rarely.
 func TestByHand(t *testing.T) {
 	t.Parallel()
-	runAll(t, map[string]scenario{
+	runVersions(t, map[string]scenario{
 		"stripped":   {reason: "A Machine whose annotations were taken away keeps its VM, and does nothing twice.", run: stripped},
 		"unnamed":    {reason: "One whose external name was taken away does, too.", run: unnamed},
 		"misnamed":   {reason: "One whose external name was changed makes no other VM, and leaves none behind.", run: misnamed},

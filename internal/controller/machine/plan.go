@@ -85,7 +85,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	if err != nil {
 		return errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
 	}
-	if !before.assigned {
+	if m.GetAnnotations()[AnnotationDevices] == "" {
 		before = recalledDevices(m.Observation(), id)
 	}
 	e.plan = plan{desired: d, power: d.powerChange(e.vm)}

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // recalled is the identity of a Machine that has lost annotations, as it does when
@@ -49,8 +50,8 @@ func recalled(m Machine) map[string]string {
 }
 
 // recalledDevices are the devices that the entries of the spec were seen to have.
-func recalledDevices(o *v1alpha1.MachineObservation, id identity) devices {
-	d := devices{Disks: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}}
+func recalledDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devices {
+	d := qemu.Devices{Disks: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}}
 	if !strings.EqualFold(o.UUID, id.UUID) {
 		return d
 	}
@@ -69,9 +70,9 @@ func recalledDevices(o *v1alpha1.MachineObservation, id identity) devices {
 
 // misnamed is an error if the VM of a Machine is not the one that its external name,
 // which somebody has changed, leads to.
-func (e *external) misnamed(m Machine, id identity) error {
+func (e *external) misnamed(m Machine, id qemu.Identity) error {
 	o := m.Observation()
-	found := e.vm != nil && id.prove(e.vm.Config) == ours
+	found := e.vm != nil && id.Prove(e.vm.Config) == qemu.Ours
 	if found || o.VMID == nil || int(*o.VMID) == id.VMID || id.UUID == "" || !strings.EqualFold(o.UUID, id.UUID) {
 		return nil
 	}
