@@ -40,6 +40,32 @@ func (d drive) cdrom() bool {
 	return d["media"] == "cdrom" || d.file() == "none" || d.file() == "cdrom" || strings.HasSuffix(d.file(), ":cloudinit")
 }
 
+// throttleNeeds are the limits without which a drive cannot have others.
+//
+//nolint:gochecknoglobals // Constants.
+var throttleNeeds = map[string]string{
+	"mbps_max": "mbps", "mbps_rd_max": "mbps_rd", "mbps_wr_max": "mbps_wr",
+	"bps_max_length": "mbps_max", "bps_rd_max_length": "mbps_rd_max", "bps_wr_max_length": "mbps_wr_max",
+	"iops_max_length": "iops_max", "iops_rd_max_length": "iops_rd_max", "iops_wr_max_length": "iops_wr_max",
+}
+
+// coherent reports whether a drive can have its options together (PVE::QemuServer::Drive::parse_drive). What is 0 counts
+// as absent.
+func (d drive) coherent() bool {
+	set := func(key string) bool { return d[key] != "" && d[key] != "0" }
+	for key, other := range throttleNeeds {
+		if set(key) && !set(other) {
+			return false
+		}
+	}
+	for _, total := range []string{"mbps", "iops"} {
+		if set(total) && (set(total+"_rd") || set(total+"_wr")) {
+			return false
+		}
+	}
+	return true
+}
+
 // newDisk matches the file of a drive that asks for a new volume: "storage:size in GiB".
 func newDisk(file string) (storage, size string, ok bool) {
 	storage, size, ok = strings.Cut(file, ":")

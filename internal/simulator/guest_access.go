@@ -299,6 +299,9 @@ func (a *guestAccess) checkDrives(options map[string]string) error {
 			continue
 		}
 		d := a.s.parseDrive(key, options[key])
+		if !d.coherent() {
+			return paramError(key, "unable to parse drive options")
+		}
 		_, size, isNew := newDisk(d.file())
 		if d["import-from"] != "" && (!isNew || strings.Trim(size, "0.") != "") {
 			return paramError(key, "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>")

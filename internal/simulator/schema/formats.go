@@ -319,7 +319,7 @@ func isAbsolute(v string) bool { return strings.HasPrefix(v, "/") && len(v) > 1 
 func startupOrder(v string) string {
 	part := regexp.MustCompile(`^\s*$|^(order=)?\d+$|^up=\d+$|^down=\d+$`)
 	for p := range strings.SplitSeq(v, ",") {
-		if v == "" || !part.MatchString(p) {
+		if v == "" || v == "0" || !part.MatchString(p) { // PVE takes 0 for nothing here.
 			return "unable to parse startup options"
 		}
 	}

@@ -40,7 +40,7 @@ func samples() map[string][2][]string {
 		"pve-tokenid": {{"a@pve!tok"}, {"a@pve", "a@pve!1"}}, "pve-priv": {{"VM.Audit", "Sys.Modify"}, {"VM.Nothing"}}, "pve-poolid": {{"p", "a/b/c"}, {"a/b/c/d", "a b"}},
 		"pve-volume-id": {{"local:1", "st:100/vm-100-disk-0.raw"}, {"local", ":1"}}, "pve-qm-bootdev": {{"scsi0", "net1"}, {"bogus0", "scsi"}},
 		"pve-qm-bootdisk": {{"ide0", "sata1"}, {"net0"}}, "pve-storage-content": {{"iso", "images"}, {"bogus"}}, "pve-storage-path": {{"/a", "/a/b"}, {"a", "/"}},
-		"pve-calendar-event": {{"daily", "mon..fri 2:30"}, {"bogus!"}}, "pve-startup-order": {{"order=1", "2", "up=3"}, {"bogus", ""}},
+		"pve-calendar-event": {{"daily", "mon..fri 2:30"}, {"bogus!"}}, "pve-startup-order": {{"order=1", "2", "up=3", "order=0", "0,up=3"}, {"bogus", "", "0"}},
 		"pve-hotplug-features": {{"disk", "network", "1"}, {"bogus"}}, "pve-cpuset": {{"0", "0-3"}, {"a", ""}}, "pve-phys-bits": {{"host", "8", "64"}, {"7", "65", "a"}},
 		"disk-size": {{"1G", "512M", "10"}, {"1X", "-1"}}, "email": {{"a@b.c"}, {"a", "a b@c"}}, "pve-ha-resource-id": {{"vm:100", "ct:7"}, {"100", "VM:1"}},
 		"pve-ha-resource-or-vm-id": {{"vm:100", "100"}, {"x", ":1"}}, "pve-ha-node": {{"a", "b:2"}, {"a:", "_"}}, "pve-ha-group-node": {{"a", "b:2"}, {"a:", "_"}},
