@@ -101,7 +101,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	}
 	e.plan.restart = restart{reason: ReasonPendingChanges}
 	if e.plan.change.Empty() { // It may take back what is pending.
-		e.plan.restart = d.restart(e.vm, m.GetAnnotations()[AnnotationRestart], e.now())
+		e.plan.restart = e.plan.desired.restart(e.vm, m.GetAnnotations()[AnnotationRestart], e.now())
 	}
 	e.plan.action = actionDue(m)
 	e.plan.notes = e.notes(m, before)

@@ -124,3 +124,30 @@ func TestRestartOnce(t *testing.T) {
 		t.Errorf("want the same changes to restart it again later, got %q", b.writes)
 	}
 }
+
+// An image that waits for its drive is a change like others.
+func TestRestartOnceForImage(t *testing.T) {
+	b := newBench(t, all(spec(restarting), spec(func(p *v1alpha1.MachineParameters) {
+		p.CloudInit = &v1alpha1.MachineCloudInit{UserData: &v1alpha1.CloudInitData{Inline: new("#cloud-config\n")}}
+	})))
+	b.vms[10000] = pendingVM()
+	b.reconcile(t.Context())
+	for u := range b.ends {
+		b.end(t, u, "OK")
+		delete(b.ends, u)
+	}
+	uploaded := b.volumes["pve1"][len(b.volumes["pve1"])-1]
+	b.vms[10000].config["ide2"], b.vms[10000].pending["ide2"] = "none,media=cdrom", uploaded+",media=cdrom"
+	b.writes = nil
+	for range 3 {
+		b.touch()
+		b.reconcile(t.Context())
+		if b.kept(t, AnnotationRestart) != "" {
+			b.tasks = newTasks(b.clock.now) // The provider starts again.
+		}
+		b.clock.wait(time.Hour)
+	}
+	if diff := cmp.Diff([]string{"Reboot 10000 0s"}, b.writes); diff != "" {
+		t.Errorf("want one restart, whatever comes of it: -want, +got:\n%s", diff)
+	}
+}
