@@ -238,6 +238,13 @@ func (c *Client) ConfigureAsync(ctx context.Context, ref Ref, change Change) (UP
 	return c.start(ctx, ref, r)
 }
 
+// RenewCloudInit writes the VM's cloud-init drive anew with what is configured now, and
+// has the guest of a running VM see that. It returns when that is done; without such
+// a drive nothing is.
+func (c *Client) RenewCloudInit(ctx context.Context, ref Ref) error {
+	return c.vm(ctx, ref, machine("renew the cloud-init drive of", http.MethodPut, ref, "/cloudinit"), nil)
+}
+
 // Resize starts to bring a disk, such as scsi0, to a size, such as 32G: a number
 // of bytes, or of K, M, G or T. Repeating it is harmless. A smaller size fails in
 // the task; a relative one (+1G) is refused here, for a repetition would add.

@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -133,3 +134,18 @@ func splitKeys(s string) []string {
 }
 
 func sameKeys(a, b string) bool { return slices.Equal(splitKeys(a), splitKeys(b)) }
+
+// OutdatesDrive says whether PVE's cloud-init drive of a running VM has old data once
+// the change is made. PVE writes the drive when it starts a VM, and at each change
+// only if hotplug says so.
+func (d Difference) OutdatesDrive(s State) bool {
+	return s.Active.CloudInitDrive() != "" &&
+		!slices.Contains(splitHotplug(cmp.Or(d.After(s.Config)["hotplug"], hotplugDefault)), "cloudinit") &&
+		slices.ContainsFunc(d.Options(), onDrive)
+}
+
+// onDrive says whether an option is written to PVE's cloud-init drive.
+func onDrive(option string) bool {
+	f := field(option)
+	return strings.HasPrefix(f, "cloudInit") || strings.HasSuffix(f, ".ipConfig") || option == "cicustom" || option == "citype"
+}

@@ -43,6 +43,7 @@ type cluster struct {
 	client    *proxmox.Client
 	inventory *inventory.Cluster
 	writes    atomic.Int32
+	renewals  atomic.Int32 // of cloud-init drives
 	vmids     int
 }
 
@@ -50,7 +51,11 @@ func newCluster(t *testing.T, version string) *cluster {
 	t.Helper()
 	c := &cluster{vmids: 10000}
 	c.Server = simulator.NewTest(t, simulator.Options{Version: version, OnRequest: func(r simulator.Request) {
-		if r.Method != http.MethodGet && !strings.HasSuffix(r.Path, "/access/ticket") {
+		switch {
+		case r.Method == http.MethodGet, strings.HasSuffix(r.Path, "/access/ticket"):
+		case strings.HasSuffix(r.Path, "/cloudinit"):
+			c.renewals.Add(1)
+		default:
 			c.writes.Add(1)
 		}
 	}})
@@ -158,6 +163,8 @@ type optionCase struct {
 
 	// live is true for a change that a running VM takes up at once.
 	live bool
+	// guest is true for an option that cloud-init hands to the guest.
+	guest bool
 	// only is the version that knows the option.
 	only string
 }
@@ -214,8 +221,12 @@ func (r *rig) run(c optionCase, power string) {
 			r.t.Errorf("%d calls wrote to a VM that was just created", n)
 		}
 	}
+	renewals := r.renewals.Load()
 	r.to(c.option, c.secondValue, parameters(r.t, append(with, c.second)...))
 	r.live(power, c)
+	if renewed := r.renewals.Load() > renewals; renewed != (c.guest && power == "Running") {
+		r.t.Errorf("the cloud-init drive was renewed: %t", renewed)
+	}
 	if c.none != "" {
 		r.to(c.option, c.noneValue, parameters(r.t, append(with, c.none)...))
 	}

@@ -311,6 +311,10 @@ func (p *pve) ConfigureAsync(_ context.Context, ref proxmox.Ref, c proxmox.Chang
 	return upid(ref.Node, "qmconfig", ref.VMID), p.write("ConfigureAsync", "%d set %s delete %s digest %s%s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest, destroying(c))
 }
 
+func (p *pve) RenewCloudInit(_ context.Context, ref proxmox.Ref) error {
+	return p.write("RenewCloudInit", "%d", ref.VMID)
+}
+
 func (p *pve) Resize(_ context.Context, ref proxmox.Ref, disk, size, _ string) (proxmox.UPID, error) {
 	return upid(ref.Node, "resize", ref.VMID), p.write("Resize", "%d %s %s", ref.VMID, disk, size)
 }

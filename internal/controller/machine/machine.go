@@ -67,6 +67,7 @@ type Client interface {
 
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
 	ConfigureAsync(ctx context.Context, ref proxmox.Ref, change proxmox.Change) (proxmox.UPID, error)
+	RenewCloudInit(ctx context.Context, ref proxmox.Ref) error
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }

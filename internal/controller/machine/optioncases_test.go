@@ -63,6 +63,7 @@ func composedCases() []optionCase {
 		{option: "vga", first: "vga: {type: virtio, memoryMiB: 32}", firstValue: "virtio,memory=32", second: "vga: {type: qxl, memoryMiB: 0}", secondValue: "qxl"},
 		{option: "vga", first: "vga: {clipboard: vnc}", firstValue: "std,clipboard=vnc", second: `vga: {type: std, clipboard: ""}`, secondValue: "std"},
 		{option: "startup", first: "startup: {order: 1, upSeconds: 2, downSeconds: 3}", firstValue: "1,up=2,down=3", second: "startup: {order: 2, upSeconds: 0}", secondValue: "2,up=0,down=3", none: "startup: {enabled: false}", live: true},
+		{option: "startup", first: "startup: {order: 0}", firstValue: "order=0", second: "startup: {order: 0, downSeconds: 9}", secondValue: "0,down=9", none: "startup: {enabled: false}", live: true},
 		{option: "audio0", first: "audio: {device: AC97}", firstValue: "device=AC97", second: "audio: {device: intel-hda, driver: none}", secondValue: "device=intel-hda,driver=none", none: "audio: {enabled: false}"},
 		{option: "rng0", first: "rng: {source: /dev/urandom}", firstValue: "/dev/urandom", second: "rng: {source: /dev/random, maxBytes: 0, periodMilliseconds: 10}", secondValue: "/dev/random,max_bytes=0,period=10", none: "rng: {enabled: false}"},
 		{option: "watchdog", first: "watchdog: {action: reset}", firstValue: "i6300esb,action=reset", second: `watchdog: {model: ib700, action: ""}`, secondValue: "ib700", none: "watchdog: {enabled: false}"},
@@ -97,10 +98,11 @@ func diskCases() []optionCase {
 		{
 			option: "scsi0", live: true,
 			first: scsi(`limits: {readMBps: "1.5", writeMBps: 2, readIOPS: 30, writeIOPS: 40, readBurstMBps: 5, writeBurstMBps: 6}`), firstValue: "VOL,iops_rd=30,iops_wr=40,mbps_rd=1.5,mbps_rd_max=5,mbps_wr=2,mbps_wr_max=6,size=1G",
-			second: scsi("limits: {readMBps: 3, readIOPS: 0, readBurstSeconds: 7, readBurstIOPS: 80, readIOPSBurstSeconds: 9}"), secondValue: "VOL,bps_rd_max_length=7,iops_rd_max=80,iops_rd_max_length=9,iops_wr=40,mbps_rd=3,mbps_rd_max=5,mbps_wr=2,mbps_wr_max=6,size=1G",
+			second: scsi("limits: {readMBps: 3, readIOPS: 0, readBurstMBps: 7, readBurstSeconds: 7, writeIOPS: 40, writeBurstIOPS: 80, writeIOPSBurstSeconds: 9}"), secondValue: "VOL,bps_rd_max_length=7,iops_wr=40,iops_wr_max=80,iops_wr_max_length=9,mbps_rd=3,mbps_rd_max=7,mbps_wr=2,mbps_wr_max=6,size=1G",
+			none: scsi("limits: {readMBps: 0, writeMBps: 0, writeIOPS: 0}"), noneValue: "VOL,size=1G",
 		},
 		{option: "scsi0", first: scsi("limits: {totalMBps: 1, totalIOPS: 2, totalBurstMBps: 3, totalBurstIOPS: 4, totalBurstSeconds: 5, totalIOPSBurstSeconds: 6}"), firstValue: "VOL,bps_max_length=5,iops=2,iops_max=4,iops_max_length=6,mbps=1,mbps_max=3,size=1G", second: scsi("limits: {totalMBps: 0, totalIOPS: 0, totalBurstMBps: 0, totalBurstIOPS: 0, totalBurstSeconds: 0, totalIOPSBurstSeconds: 0}"), secondValue: "VOL,size=1G", live: true},
-		{option: "scsi0", first: scsi("limits: {writeBurstSeconds: 1, writeBurstIOPS: 2, writeIOPSBurstSeconds: 3}"), firstValue: "VOL,bps_wr_max_length=1,iops_wr_max=2,iops_wr_max_length=3,size=1G", second: scsi("limits: {writeBurstSeconds: 0, writeBurstIOPS: 0, writeIOPSBurstSeconds: 0}"), secondValue: "VOL,size=1G", live: true},
+		{option: "scsi0", first: scsi("limits: {readIOPS: 1, readBurstIOPS: 2, readIOPSBurstSeconds: 3, writeMBps: 1, writeBurstMBps: 2, writeBurstSeconds: 3}"), firstValue: "VOL,bps_wr_max_length=3,iops_rd=1,iops_rd_max=2,iops_rd_max_length=3,mbps_wr=1,mbps_wr_max=2,size=1G", second: scsi("limits: {totalMBps: 4, totalIOPS: 5}"), secondValue: "VOL,iops=5,mbps=4,size=1G", none: scsi("limits: {readMBps: 1}"), noneValue: "VOL,iops=5,mbps_rd=1,size=1G", live: true},
 	}
 }
 
@@ -128,13 +130,13 @@ func ipConfigCases() []optionCase {
 	nic := func(options string) string { return "networks: [{name: lan, ipConfig: {" + options + "}}]" }
 	const drive = "template: ubuntu-24.04"
 	return []optionCase{
-		{option: "ipconfig0", with: drive, first: nic("address: 192.0.2.2/24, gateway: 192.0.2.1"), firstValue: "ip=192.0.2.2/24,gw=192.0.2.1", second: nic("address: dhcp, address6: auto"), secondValue: "ip=dhcp,ip6=auto", none: nic(`address: "", address6: ""`), live: true},
-		{option: "ipconfig0", with: drive, first: nic("address6: 2001:db8::2/64, gateway6: '2001:db8::1'"), firstValue: "ip6=2001:db8::2/64,gw6=2001:db8::1", second: nic("address6: 2001:db8::3/64, gateway6: ''"), secondValue: "ip6=2001:db8::3/64", live: true},
-		{option: "ciuser", with: drive, first: "cloudInit: {user: a}", firstValue: "a", second: "cloudInit: {user: b}", secondValue: "b", live: true},
-		{option: "nameserver", with: drive, first: "cloudInit: {nameservers: [192.0.2.53]}", firstValue: "192.0.2.53", second: "cloudInit: {nameservers: [192.0.2.54, 192.0.2.55]}", secondValue: "192.0.2.54 192.0.2.55", none: "cloudInit: {nameservers: []}", live: true},
-		{option: "searchdomain", with: drive, first: "cloudInit: {searchDomains: [a.example]}", firstValue: "a.example", second: "cloudInit: {searchDomains: [b.example]}", secondValue: "b.example", none: "cloudInit: {searchDomains: []}", live: true},
-		{option: "ciupgrade", with: drive, first: "cloudInit: {upgrade: false}", firstValue: "0", second: "cloudInit: {upgrade: true}", secondValue: "1", live: true},
-		{option: "sshkeys", with: drive, first: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==]}", firstValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIA%3D%3D", second: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB==]}", secondValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIB%3D%3D", none: "cloudInit: {sshKeys: []}", live: true},
+		{option: "ipconfig0", with: drive, first: nic("address: 192.0.2.2/24, gateway: 192.0.2.1"), firstValue: "ip=192.0.2.2/24,gw=192.0.2.1", second: nic("address: dhcp, address6: auto"), secondValue: "ip=dhcp,ip6=auto", none: nic(`address: "", address6: ""`), live: true, guest: true},
+		{option: "ipconfig0", with: drive, first: nic("address6: 2001:db8::2/64, gateway6: '2001:db8::1'"), firstValue: "ip6=2001:db8::2/64,gw6=2001:db8::1", second: nic("address6: 2001:db8::3/64, gateway6: ''"), secondValue: "ip6=2001:db8::3/64", live: true, guest: true},
+		{option: "ciuser", with: drive, first: "cloudInit: {user: a}", firstValue: "a", second: "cloudInit: {user: b}", secondValue: "b", live: true, guest: true},
+		{option: "nameserver", with: drive, first: "cloudInit: {nameservers: [192.0.2.53]}", firstValue: "192.0.2.53", second: "cloudInit: {nameservers: [192.0.2.54, 192.0.2.55]}", secondValue: "192.0.2.54 192.0.2.55", none: "cloudInit: {nameservers: []}", live: true, guest: true},
+		{option: "searchdomain", with: drive, first: "cloudInit: {searchDomains: [a.example]}", firstValue: "a.example", second: "cloudInit: {searchDomains: [b.example]}", secondValue: "b.example", none: "cloudInit: {searchDomains: []}", live: true, guest: true},
+		{option: "ciupgrade", with: drive, first: "cloudInit: {upgrade: false}", firstValue: "0", second: "cloudInit: {upgrade: true}", secondValue: "1", live: true, guest: true},
+		{option: "sshkeys", with: drive, first: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==]}", firstValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIA%3D%3D", second: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB==]}", secondValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIB%3D%3D", none: "cloudInit: {sshKeys: []}", live: true, guest: true},
 	}
 }
 

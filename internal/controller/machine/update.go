@@ -163,5 +163,20 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 		e.inferChange(m)
 	}
 	e.waker(m)()
-	return nil
+	return e.renewDrive(ctx)
+}
+
+// renewDrive has a running guest find what was changed for it when it boots next, by
+// itself too. That is lost if the provider ends before: then PVE does it when it
+// starts the VM.
+func (e *external) renewDrive(ctx context.Context) error {
+	if !e.vm.Status.Running() || !e.plan.change.OutdatesDrive(e.vm.State) {
+		return nil
+	}
+	err := e.client.RenewCloudInit(ctx, e.vm.Ref)
+	if proxmox.IsAuthorization(err) {
+		e.log.Debug("Cloud-init drive is written when the VM starts next", "vmid", e.vm.VMID, "error", err)
+		return nil
+	}
+	return errors.Wrap(err, "cannot renew the cloud-init drive, which has old data until the VM is started next")
 }
