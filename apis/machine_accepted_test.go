@@ -110,7 +110,7 @@ func TestMachineAccepted(t *testing.T) {
 				memoryOptions: {hugePages: ""}, machineType: "", machineOptions: {viommu: "", awBits: 0}, hookscript: "", description: "",
 				vga: {memoryMiB: 0, clipboard: ""}, audio: {enabled: false}, rng: {enabled: false}, watchdog: {enabled: false}, startup: {enabled: false},
 				efiDisk: {enabled: false}, tpm: {enabled: false}, smbios: {serial: ""}, pciDevices: [], usbDevices: [], virtiofs: [], extraConfig: {args: ""},
-				disks: [{name: a, aio: "", serial: "", wwn: "", vendor: "", product: "", queues: 0, readError: "", writeError: "", limits: {totalMBps: 0, totalIOPS: 0}}],
+				disks: [{name: a, aio: "", serial: "", wwn: "", vendor: "", product: "", queues: 0, readError: "", writeError: "", limits: {totalMBps: 0, totalBurstMBps: "0", totalBurstSeconds: 0, totalIOPS: 0, totalBurstIOPS: 0}}],
 				networks: [{name: a, vlan: 0, trunks: "", mtu: 0, queues: 0, rateMBps: 0, ipConfig: {address: "", gateway: "", address6: "", gateway6: ""}}]}`,
 		},
 		"SerialPortOfTheHost": {

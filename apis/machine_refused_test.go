@@ -475,6 +475,31 @@ func diskRefusals() map[string]refusal {
 			spec:   `{disks: [{name: root, limits: {readMBps: "-1"}}]}`,
 			want:   []string{"spec.forProvider.disks[0].limits.readMBps", "-1", "0 or more"},
 		},
+		"BurstAlone": {
+			reason: "PVE takes no burst without its limit.",
+			spec:   `{disks: [{name: root, limits: {readMBps: 0, readBurstMBps: "20"}}]}`,
+			want:   []string{"spec.forProvider.disks[0].limits", "limits.readBurstMBps needs limits.readMBps"},
+		},
+		"BurstOfOtherDirection": {
+			reason: "A limit of one direction is none of the other.",
+			spec:   `{disks: [{name: root, limits: {readIOPS: 10, writeBurstIOPS: 20}}]}`,
+			want:   []string{"spec.forProvider.disks[0].limits", "limits.writeBurstIOPS needs limits.writeIOPS"},
+		},
+		"BurstLengthAlone": {
+			reason: "What is no burst has no length.",
+			spec:   `{disks: [{name: root, limits: {totalMBps: 10, totalBurstSeconds: 5}}]}`,
+			want:   []string{"spec.forProvider.disks[0].limits", "limits.totalBurstSeconds needs limits.totalBurstMBps"},
+		},
+		"IOPSBurstLengthAlone": {
+			reason: "What is no burst has no length.",
+			spec:   `{disks: [{name: root, limits: {totalIOPS: 10, totalIOPSBurstSeconds: 5}}]}`,
+			want:   []string{"spec.forProvider.disks[0].limits", "limits.totalIOPSBurstSeconds needs limits.totalBurstIOPS"},
+		},
+		"VendorEndsInSpace": {
+			reason: "PVE keeps no space at the end.",
+			spec:   `{disks: [{name: root, vendor: "ACME "}]}`,
+			want:   []string{"spec.forProvider.disks[0].vendor", "should match"},
+		},
 		"WriteMBpsNegative": {
 			reason: "A throughput cannot be negative, as a number neither.",
 			spec:   `{disks: [{name: root, limits: {writeMBps: -1}}]}`,

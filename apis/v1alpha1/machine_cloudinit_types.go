@@ -36,11 +36,11 @@ type MachineCloudInit struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
-	// User that is created or configured, 1 to 64 characters. PVE: ciuser.
+	// User that is created or configured, up to 64 characters; empty for the
+	// guest's default user. PVE: ciuser.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._@-]+$`
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._@-]*$`
 	User *string `json:"user,omitempty"`
 
 	// PasswordSecretRef is the key of a Secret with the user's password, plain or

@@ -75,8 +75,9 @@ type MachineDisk struct {
 	Device *string `json:"device,omitempty"`
 
 	// Format of the disk on file storage: raw, qcow2 or vmdk. Default: that of
-	// the storage. A change converts the disk, as one of storage moves it. Other
-	// storages know one format only and ignore this.
+	// the storage. A change converts the disk, as one of storage moves it. Most
+	// storages without files know raw only: there a disk that is moved is raw
+	// whatever this says, and a new one in another format fails.
 	// +optional
 	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
 	Format *string `json:"format,omitempty"`
@@ -145,14 +146,14 @@ type MachineDisk struct {
 	// Empty for QEMU's. PVE: vendor=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_ -]*$`
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-]([A-Za-z0-9_ -]*[A-Za-z0-9_-])?)?$`
 	Vendor *string `json:"vendor,omitempty"`
 
 	// Product name of the disk that the guest sees, up to 16 characters; scsi
 	// only. Empty for QEMU's. PVE: product=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_ -]*$`
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-]([A-Za-z0-9_ -]*[A-Za-z0-9_-])?)?$`
 	Product *string `json:"product,omitempty"`
 
 	// Queues of the disk's controller, 2 or more; scsi with scsiController
@@ -236,11 +237,25 @@ type MachineDisk struct {
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
-// MachineDiskLimits limit the throughput of a disk. 0 removes a limit. A burst
-// may exceed its limit for a time, by default one second.
+// MachineDiskLimits limit the throughput of a disk. 0 removes a limit, and what is
+// not declared of its burst. A burst may exceed its limit for a time, by default
+// one second. A limit of the total takes the place of those of reading and writing
+// that are no longer declared, and the other way round.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.totalMBps) || has(self.totalBurstMBps)) || !(has(self.readMBps) || has(self.writeMBps) || has(self.readBurstMBps) || has(self.writeBurstMBps))",message="limits in MBps are for reading and writing each or for their total, not both"
 // +kubebuilder:validation:XValidation:rule="!(has(self.totalIOPS) || has(self.totalBurstIOPS)) || !(has(self.readIOPS) || has(self.writeIOPS) || has(self.readBurstIOPS) || has(self.writeBurstIOPS))",message="limits in IOPS are for reading and writing each or for their total, not both"
+// +kubebuilder:validation:XValidation:rule="!has(self.readBurstMBps) || self.readBurstMBps == 0 || self.readBurstMBps == '0' || has(self.readMBps) && self.readMBps != 0 && self.readMBps != '0'",message="limits.readBurstMBps needs limits.readMBps"
+// +kubebuilder:validation:XValidation:rule="!has(self.readBurstIOPS) || self.readBurstIOPS == 0 || has(self.readIOPS) && self.readIOPS > 0",message="limits.readBurstIOPS needs limits.readIOPS"
+// +kubebuilder:validation:XValidation:rule="!has(self.readBurstSeconds) || self.readBurstSeconds == 0 || has(self.readBurstMBps) && self.readBurstMBps != 0 && self.readBurstMBps != '0'",message="limits.readBurstSeconds needs limits.readBurstMBps"
+// +kubebuilder:validation:XValidation:rule="!has(self.readIOPSBurstSeconds) || self.readIOPSBurstSeconds == 0 || has(self.readBurstIOPS) && self.readBurstIOPS > 0",message="limits.readIOPSBurstSeconds needs limits.readBurstIOPS"
+// +kubebuilder:validation:XValidation:rule="!has(self.writeBurstMBps) || self.writeBurstMBps == 0 || self.writeBurstMBps == '0' || has(self.writeMBps) && self.writeMBps != 0 && self.writeMBps != '0'",message="limits.writeBurstMBps needs limits.writeMBps"
+// +kubebuilder:validation:XValidation:rule="!has(self.writeBurstIOPS) || self.writeBurstIOPS == 0 || has(self.writeIOPS) && self.writeIOPS > 0",message="limits.writeBurstIOPS needs limits.writeIOPS"
+// +kubebuilder:validation:XValidation:rule="!has(self.writeBurstSeconds) || self.writeBurstSeconds == 0 || has(self.writeBurstMBps) && self.writeBurstMBps != 0 && self.writeBurstMBps != '0'",message="limits.writeBurstSeconds needs limits.writeBurstMBps"
+// +kubebuilder:validation:XValidation:rule="!has(self.writeIOPSBurstSeconds) || self.writeIOPSBurstSeconds == 0 || has(self.writeBurstIOPS) && self.writeBurstIOPS > 0",message="limits.writeIOPSBurstSeconds needs limits.writeBurstIOPS"
+// +kubebuilder:validation:XValidation:rule="!has(self.totalBurstMBps) || self.totalBurstMBps == 0 || self.totalBurstMBps == '0' || has(self.totalMBps) && self.totalMBps != 0 && self.totalMBps != '0'",message="limits.totalBurstMBps needs limits.totalMBps"
+// +kubebuilder:validation:XValidation:rule="!has(self.totalBurstIOPS) || self.totalBurstIOPS == 0 || has(self.totalIOPS) && self.totalIOPS > 0",message="limits.totalBurstIOPS needs limits.totalIOPS"
+// +kubebuilder:validation:XValidation:rule="!has(self.totalBurstSeconds) || self.totalBurstSeconds == 0 || has(self.totalBurstMBps) && self.totalBurstMBps != 0 && self.totalBurstMBps != '0'",message="limits.totalBurstSeconds needs limits.totalBurstMBps"
+// +kubebuilder:validation:XValidation:rule="!has(self.totalIOPSBurstSeconds) || self.totalIOPSBurstSeconds == 0 || has(self.totalBurstIOPS) && self.totalBurstIOPS > 0",message="limits.totalIOPSBurstSeconds needs limits.totalBurstIOPS"
 type MachineDiskLimits struct {
 	// ReadMBps is the limit of reading in megabytes per second, with decimals:
 	// "12.5". PVE: mbps_rd=.

@@ -46,7 +46,7 @@ type MachineNetwork struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=15
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]*$`
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_.-]+$`
 	Bridge *string `json:"bridge,omitempty"`
 
 	// Model of the interface. Default: virtio, or that of the source.

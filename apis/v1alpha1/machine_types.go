@@ -215,9 +215,9 @@ type MachineParameters struct {
 
 	// Tags of the VM, each of lower-case letters, digits, _, -, + and dots, up
 	// to 124 characters. They replace all tags the VM has; an empty list
-	// removes them. The labels
-	// tenant-id and tenant.vitistack.io/id add the tag tenant_<id>. PVE: tags,
-	// sorted and without duplicates.
+	// removes them. The labels tenant-id and tenant.vitistack.io/id add the tag
+	// tenant_<id>, in place of that of another tenant. PVE: tags, sorted and
+	// without duplicates.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

@@ -60,7 +60,7 @@ type ProviderConfigSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=15
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]*$`
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_.-]+$`
 	DefaultBridge *string `json:"defaultBridge,omitempty"`
 
 	// VMIDRange that VMIDs are taken from, lowest free first. Default: 10000

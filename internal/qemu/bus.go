@@ -38,6 +38,12 @@ func busOf(device string) string {
 	return ""
 }
 
+// isDisk says whether an option is a disk or a drive.
+func isDisk(option string) bool {
+	b := busOf(option)
+	return b != "" && b != "net" || option == efiDevice || option == tpmDevice
+}
+
 // compareDevices orders devices by bus, then by number.
 func compareDevices(a, b string) int {
 	x, y := busOf(a), busOf(b)

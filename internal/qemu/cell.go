@@ -17,9 +17,11 @@ limitations under the License.
 package qemu
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -34,16 +36,29 @@ type cell struct {
 	// read sets the field to what a VM has, if it can hold that: same compares
 	// what the VM has with what the field would ask for.
 	read func(now string, same func(now, want string) bool) bool
+
+	// plain is a value in the one way of writing it that the field has. Nil if all
+	// that differs means something else.
+	plain func(now string) string
 }
 
 // want is what the field asks for, and whether it does.
 func (c cell) want(string) (string, bool) { return ptr.Deref(c.value, ""), c.value != nil }
 
-func exactly(now, want string) bool { return now == want }
+// same says whether two values mean the same: yes and 1, 10.0 and 10.
+func (c cell) same(now, want string) bool {
+	return now == want || c.plain != nil && c.plain(now) == c.plain(want)
+}
 
 // cellOf a field that is written and read as said.
 func cellOf[T any](field **T, write func(T) string, parse func(string) (T, error)) cell {
-	return cell{value: optional(*field, write), read: func(now string, same func(now, want string) bool) bool {
+	return cell{value: optional(*field, write), plain: func(now string) string {
+		v, err := parse(now)
+		if err != nil {
+			return now
+		}
+		return write(v)
+	}, read: func(now string, same func(now, want string) bool) bool {
 		v, err := parse(now)
 		if err != nil || !same(now, write(v)) {
 			return false
@@ -90,7 +105,19 @@ func integers(field **int32) cell { return cellOf(field, itoa, parseInteger) }
 // counts are numbers of which 0 is none.
 func counts(field **int32) cell { return cellOf(field, unlessZero, parseInteger) }
 
-func flags(field **bool) cell { return cellOf(field, bit, strconv.ParseBool) }
+func flags(field **bool) cell { return cellOf(field, bit, parseFlag) }
+
+// parseFlag reads a boolean in any of the forms that PVE takes, and keeps in
+// property strings.
+func parseFlag(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "1", "on", "yes", "true":
+		return true, nil
+	case "0", "off", "no", "false":
+		return false, nil
+	}
+	return false, errors.Errorf("%q is no boolean", s)
+}
 
 // switches are on, or ignored.
 func switches(field **bool) cell {
@@ -128,5 +155,12 @@ func lists(field *[]string, join func([]string) string, split func(string) []str
 		s := join(*field)
 		c.value = &s
 	}
+	return c
+}
+
+// sets are lists whose order is of no meaning.
+func sets(field *[]string, join func([]string) string, split func(string) []string) cell {
+	c := lists(field, join, split)
+	c.plain = func(now string) string { return join(slices.Sorted(slices.Values(split(now)))) }
 	return c
 }

@@ -45,6 +45,9 @@ func (c Config) Template() bool { return c["template"] == "1" }
 // BeingCreated says whether the VM is not complete yet.
 func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] == "clone" }
 
+// protected VMs let no disk go.
+func (c Config) protected() bool { return c["protection"] == "1" }
+
 // Integer that an option is, or otherwise.
 func (c Config) Integer(option string, otherwise int32) int32 { return integer(c[option], otherwise) }
 
@@ -69,6 +72,9 @@ func (c Config) Memory() int64 {
 func (c Config) Disks() []string {
 	disks := c.drives(func(d proxmox.Disk) bool { return !d.CDROM() })
 	boot := bootDevices(c["boot"])
+	if len(boot) == 0 { // As before Proxmox VE 6.3.
+		boot = []string{c["bootdisk"]}
+	}
 	slices.SortStableFunc(disks, func(a, b string) int { return rank(boot, a) - rank(boot, b) })
 	return disks
 }

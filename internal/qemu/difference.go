@@ -80,6 +80,9 @@ func (d Desired) Difference(config Config) Difference {
 	diff.Delete = append(diff.Delete, d.detached(config)...)
 	d.cloudInitDrive(config, &diff)
 	d.boot(config, &diff)
+	if config.protected() { // Its disks go once it no longer is.
+		diff.Delete = slices.DeleteFunc(diff.Delete, isDisk)
+	}
 	slices.Sort(diff.Delete)
 	return diff
 }
@@ -115,11 +118,14 @@ func (d Desired) Pending(s State) []proxmox.PendingValue {
 		}
 	}
 	gone := d.Devices.removed(d.MachineParameters)
-	for _, devices := range []map[string]string{gone.Disks, gone.Networks} {
+	for _, devices := range gone.all() {
 		for _, device := range devices {
 			declared[device] = true
 		}
 	}
 	declared["boot"] = d.BootOrder != nil
+	if d.usesDrive() {
+		declared[s.Config.CloudInitDrive()] = true
+	}
 	return slices.DeleteFunc(slices.Clone(s.Pending), func(p proxmox.PendingValue) bool { return !declared[p.Key] })
 }

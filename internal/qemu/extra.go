@@ -179,7 +179,7 @@ func field(option string) string {
 func extraOptions(p *v1alpha1.MachineParameters) []option {
 	var options []option
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
-		value := string(p.ExtraConfig[name])
+		value := strings.TrimSpace(string(p.ExtraConfig[name])) // As PVE keeps it.
 		options = append(options, option{name: name, absent: extras[name].absent, want: fixed(&value).want, same: extras[name].same})
 	}
 	return options

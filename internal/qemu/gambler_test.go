@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -74,10 +75,7 @@ func (g gambler) spec() v1alpha1.MachineParameters {
 			Serial: some(g, "", "A"), WWN: some(g, "", "0x5000c50015ea71aa"), AIO: some(g, "", "native"), ReadError: some(g, "", "stop"),
 			Queues: some(g, int32(0), 4), Shared: some(g, true, false), DetectZeroes: some(g, true, false), Vendor: some(g, "", "ACME"),
 			Geometry: some(g, v1alpha1.MachineDiskGeometry{Heads: some(g, int32(0), 16), Translation: some(g, "", "lba")}),
-			Limits: some(g, v1alpha1.MachineDiskLimits{
-				ReadMBps: some(g, resource.MustParse("0"), resource.MustParse("1500m")), WriteIOPS: some(g, int32(0), 10),
-				ReadBurstSeconds: some(g, int32(0), 5), TotalBurstIOPS: some(g, int32(0), 9),
-			}),
+			Limits:   some(g, g.limits()),
 		})
 	}
 	for _, name := range g.names("lan", "dmz", "own") {
@@ -94,6 +92,32 @@ func (g gambler) spec() v1alpha1.MachineParameters {
 		p.BootOrder = order
 	}
 	return p
+}
+
+// limits of a disk as admission takes them: of the total or of each direction, and a
+// burst only beside its limit.
+func (g gambler) limits() v1alpha1.MachineDiskLimits {
+	mbps, iops := some(g, resource.MustParse("0"), resource.MustParse("1500m")), some(g, int32(0), 10)
+	var (
+		burst                         *resource.Quantity
+		burstIOPS, length, iopsLength *int32
+	)
+	if mbps != nil && !mbps.IsZero() {
+		burst = some(g, resource.MustParse("0"), resource.MustParse("3"))
+	}
+	if burst != nil && !burst.IsZero() {
+		length = some(g, int32(0), 5)
+	}
+	if ptr.Deref(iops, 0) > 0 {
+		burstIOPS = some(g, int32(0), 20)
+	}
+	if ptr.Deref(burstIOPS, 0) > 0 {
+		iopsLength = some(g, int32(0), 7)
+	}
+	if g.maybe() {
+		return v1alpha1.MachineDiskLimits{TotalMBps: mbps, TotalBurstMBps: burst, TotalBurstSeconds: length, TotalIOPS: iops, TotalBurstIOPS: burstIOPS, TotalIOPSBurstSeconds: iopsLength}
+	}
+	return v1alpha1.MachineDiskLimits{ReadMBps: mbps, ReadBurstMBps: burst, ReadBurstSeconds: length, WriteIOPS: iops, WriteBurstIOPS: burstIOPS, WriteIOPSBurstSeconds: iopsLength}
 }
 
 // platform of a spec: what a VM has one of.
@@ -149,7 +173,7 @@ func (g gambler) config() Config {
 		"onboot": {"0", "1"}, "protection": {"0", "1"}, "cpu": {"host", "cputype=kvm64,flags=+aes"}, "vga": {"std", "type=qxl,memory=16"},
 		"startup": {"1", "order=2,up=9"}, "tags": {"a;b", "Z;c", ""}, "hotplug": {"1", "0", "usb,disk,network"}, "bios": {"ovmf"},
 		"smbios1": {"uuid=" + otherUUID, "base64=1,uuid=" + ourUUID}, "cpulimit": {"1.5", "0"}, "numa": {"1"}, "scsihw": {"lsi"},
-		"scsi0": {"s:a,size=1G", "s:a,discard=on,size=8G"}, "scsi1": {"t:b,backup=0,size=512M"}, "virtio0": {"s:c,cache=writeback,size=1G"},
+		"scsi0": {"s:a,size=1G", "s:a,discard=on,size=8G", "s:a,bps_max_length=9,mbps=2,mbps_max=3,size=1G", "s:a,iops_rd=2,iops_rd_max=3,iops_rd_max_length=9,mbps_wr=1.0,size=1G"}, "scsi1": {"t:b,backup=0,size=512M"}, "virtio0": {"s:c,cache=writeback,size=1G"},
 		"ide2": {"none,media=cdrom", "s:cloudinit,media=cdrom"}, "net0": {"virtio=BC:24:11:00:00:01,bridge=vmbr0", "e1000=bc:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=3"},
 		"net1": {"virtio=BC:24:11:00:00:02"}, "efidisk0": {"s:e,efitype=2m,size=528K", "s:e,efitype=4m,ms-cert=2023k,pre-enrolled-keys=1,size=528K"},
 		"tpmstate0": {"s:t,size=4M,version=v2.0"}, "hostpci0": {"0000:01:00.0,pcie=1", "mapping=m1,rombar=0"}, "hostpci3": {"mapping=m2"},

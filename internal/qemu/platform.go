@@ -36,14 +36,14 @@ func composed(p *v1alpha1.MachineParameters) []option {
 		composite{name: "agent", absent: "0", defaultKey: "enabled", first: "0", parts: agentParts(p)}.option(),
 		composite{name: "machine", defaultKey: "type", parts: machineParts(p), same: sameMachine}.option(),
 		composite{name: "vga", absent: "std", defaultKey: "type", first: "std", parts: vgaParts(p.VGA)}.option(),
-		composite{name: "startup", defaultKey: "order", enabled: startup.Enabled, parts: startupParts(startup)}.option(),
+		composite{name: "startup", defaultKey: "order", enabled: startup.Enabled, spelled: true, parts: startupParts(startup)}.option(),
 		composite{name: "audio0", enabled: audio.Enabled, parts: audioParts(audio)}.option(),
 		composite{name: "rng0", defaultKey: "source", enabled: rng.Enabled, parts: rngParts(rng)}.option(),
 		composite{name: "watchdog", defaultKey: "model", first: "i6300esb", enabled: watchdog.Enabled, parts: watchdogParts(watchdog)}.option(),
 	}
 }
 
-// sameMachine knows that a VM of type q35 or pc may have been pinned by PVE to a
+// sameMachine knows that a VM of type q35, pc or virt may have been pinned by PVE to a
 // version of it, as it does for Windows.
 func sameMachine(now, want string) bool {
 	x, errX := proxmox.ParseProperties(now, "type")
@@ -51,7 +51,7 @@ func sameMachine(now, want string) bool {
 	if errX != nil || errY != nil {
 		return false
 	}
-	pinned := map[string]string{"q35": "pc-q35-", "pc": "pc-i440fx-"}[y.Get("type")]
+	pinned := map[string]string{"q35": "pc-q35-", "pc": "pc-i440fx-", "virt": "virt-"}[y.Get("type")]
 	if pinned != "" && strings.HasPrefix(x.Get("type"), pinned) {
 		x.SetDefault("type", y.Get("type"))
 	}
@@ -69,7 +69,7 @@ func cpuParts(c *v1alpha1.MachineCPU) []part {
 		{key: "phys-bits", cell: texts(&c.PhysBits)},
 		{key: "guest-phys-bits", cell: counts(&c.GuestPhysBits)},
 		{key: "level", cell: counts(&c.Level)},
-		{key: "flags", cell: lists(&c.Flags, joinBySemicolon, splitTags)},
+		{key: "flags", cell: sets(&c.Flags, joinBySemicolon, splitTags)},
 	}
 }
 
@@ -90,7 +90,7 @@ func machineParts(p *v1alpha1.MachineParameters) []part {
 	return []part{
 		{key: "type", cell: texts(&p.MachineType)},
 		{key: "viommu", cell: texts(&o.VIOMMU)},
-		{key: "aw-bits", cell: counts(&o.AWBits)},
+		{key: "aw-bits", cell: counts(&o.AWBits), needs: "viommu"},
 		{key: "enable-s3", cell: flags(&o.EnableS3)},
 		{key: "enable-s4", cell: flags(&o.EnableS4)},
 	}
@@ -265,6 +265,7 @@ func (d Desired) platformRefusals(config Config) []string {
 	if len(smbios) > longestSMBIOS {
 		no = append(no, fmt.Sprintf("smbios has %d characters in base64: Proxmox VE takes %d", len(smbios), longestSMBIOS))
 	}
+	no = append(no, d.machineRefusals(config["machine"])...)
 	if d.CPU == nil {
 		return no
 	}
@@ -272,6 +273,27 @@ func (d Desired) platformRefusals(config Config) []string {
 		if n.Memory != nil && (n.Memory.Value()%int64(proxmox.MiB) != 0 || n.Memory.Value() <= 0) {
 			no = append(no, fmt.Sprintf("cpu.numaNodes[%d].memory %s is not a whole number of MiB", i, n.Memory))
 		}
+	}
+	return no
+}
+
+// machineRefusals are options of the machine that PVE does not take together.
+func (d Desired) machineRefusals(now string) []string {
+	want, declared := properties("type", "", machineParts(d.MachineParameters)...)(now)
+	p, err := proxmox.ParseProperties(want, "type")
+	if !declared || err != nil || sameMachine(now, want) {
+		return nil
+	}
+	var no []string
+	if p.Get("viommu") == "intel" && !strings.Contains(p.Get("type"), "q35") {
+		no = append(no, "machineOptions.viommu intel needs machineType q35")
+	}
+	switch bits := p.Get("aw-bits"); {
+	case bits == "":
+	case !p.Has("viommu"):
+		no = append(no, "machineOptions.awBits needs machineOptions.viommu")
+	case p.Get("viommu") == "intel" && bits != "39" && bits != "48":
+		no = append(no, "machineOptions.awBits is 39 or 48 with viommu intel, not "+bits)
 	}
 	return no
 }

@@ -18,7 +18,10 @@ package qemu
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -35,6 +38,11 @@ type part struct {
 
 	// aliases are other keys that the part may stand under.
 	aliases []string
+
+	// needs is the key without which PVE does not take this one, and excludes are
+	// those beside which it does not.
+	needs    string
+	excludes []string
 }
 
 // in says under which key the part stands in a property string, and whether it
@@ -48,9 +56,11 @@ func (d part) in(p *proxmox.Properties) (key string, ok bool) {
 	return d.key, false
 }
 
-// overlay sets the declared parts and leaves the others as they are. A part that
-// is not there and is wanted as what holds then is not added.
+// overlay sets the declared parts and leaves the others as they are, but for those
+// that PVE would not take beside them. A part that is not there and is wanted as
+// what holds then is not added.
 func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
+	before := *p
 	for _, d := range parts {
 		if d.value == nil {
 			continue
@@ -60,12 +70,36 @@ func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
 		switch {
 		case *d.value == "":
 			p.Delete(key)
-		case there && p.Get(key) == *d.value, !there && d.absent == *d.value:
+		case there && d.same(p.Get(key), *d.value), !there && d.absent == *d.value:
 		default:
 			p.Set(key, *d.value)
 		}
 	}
+	if declared {
+		yield(p, before, parts)
+	}
 	return declared
+}
+
+// yield takes away what is not declared and cannot stay: what a declared part
+// excludes, and then what needs a part that has gone.
+func yield(p *proxmox.Properties, before proxmox.Properties, parts []part) {
+	for _, d := range parts {
+		if ptr.Deref(d.value, "") == "" {
+			continue
+		}
+		for _, other := range parts {
+			if other.value == nil && slices.Contains(d.excludes, other.key) {
+				p.Delete(other.key)
+			}
+		}
+	}
+	for _, d := range parts {
+		key, there := d.in(p)
+		if there && ptr.Deref(d.value, "") == "" && before.Has(d.needs) && !p.Has(d.needs) {
+			p.Delete(key)
+		}
+	}
 }
 
 // properties wants the parts in a property string whose first value has no key.
@@ -94,6 +128,9 @@ type composite struct {
 	// other parts need one.
 	defaultKey, first string
 
+	// spelled is true for an option that PVE does not take as a mere 0.
+	spelled bool
+
 	// enabled is false where the spec wants no such option.
 	enabled *bool
 
@@ -104,13 +141,21 @@ type composite struct {
 func (c composite) option() option {
 	o := option{
 		name: c.name, absent: c.absent, same: c.same,
-		want: unless(c.enabled, properties(c.defaultKey, c.first, c.parts...)),
+		want: unless(c.enabled, c.want),
 		read: func(now string) []string { return readProperties(now, c.defaultKey, c.parts) },
 	}
 	if o.same == nil {
 		o.same = sameProperties(c.defaultKey)
 	}
 	return o
+}
+
+func (c composite) want(now string) (string, bool) {
+	want, declared := properties(c.defaultKey, c.first, c.parts...)(now)
+	if c.spelled && want == "0" {
+		want = c.defaultKey + "=0"
+	}
+	return want, declared
 }
 
 // wholeOption stands for all of an option's value, where keys of it are listed.
@@ -134,7 +179,7 @@ func readParts(p proxmox.Properties, parts []part) (left []string) {
 		}
 	}
 	for _, key := range p.Keys() {
-		if d, ok := known[key]; !ok || d.read == nil || !d.read(p.Get(key), exactly) {
+		if d, ok := known[key]; !ok || d.read == nil || !d.read(p.Get(key), d.same) {
 			left = append(left, key)
 		}
 	}

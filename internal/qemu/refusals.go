@@ -18,6 +18,9 @@ package qemu
 
 import (
 	"fmt"
+	"slices"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -34,10 +37,9 @@ func (d Desired) Refusals(config Config) []string {
 		no = append(no, d.diskRefusals(k, config)...)
 	}
 	for _, n := range d.Networks {
-		if config[d.Devices.Networks[n.Name]] == "" && n.Bridge == nil && d.Defaults.Bridge == "" {
-			no = append(no, fmt.Sprintf("network %q is new and has no bridge, and the provider config has no defaultBridge", n.Name))
-		}
+		no = append(no, d.networkRefusals(n, config)...)
 	}
+	no = append(no, d.protectedRefusals(config)...)
 	if least := config.Integer("balloon", 0); d.ballooned() && int64(least)*int64(proxmox.MiB) > d.Memory.Value() {
 		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+
 			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
@@ -83,7 +85,43 @@ func (d Desired) newDiskRefusals(k v1alpha1.MachineDisk, config Config) []string
 	return no
 }
 
-// ballooned says whether memory is declared, but nothing of ballooning.
+func (d Desired) networkRefusals(n v1alpha1.MachineNetwork, config Config) []string {
+	device := d.Devices.Networks[n.Name]
+	_, err := proxmox.ParseNIC(config[device])
+	switch {
+	case config[device] != "" && err != nil: // Its MAC address would be lost.
+		return []string{fmt.Sprintf("network %q: %s of the VM cannot be read: %q", n.Name, device, config[device])}
+	case config[device] == "" && n.Bridge == nil && d.Defaults.Bridge == "":
+		return []string{fmt.Sprintf("network %q is new and has no bridge, and the provider config has no defaultBridge", n.Name)}
+	}
+	return nil
+}
+
+// ballooned says whether memory is declared, and the least that ballooning leaves
+// of it is not.
 func (d Desired) ballooned() bool {
-	return d.Memory != nil && d.Balloon == nil && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
+	return d.Memory != nil && ptr.Deref(d.Balloon, true) && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
+}
+
+// protectedRefusals are disks that PVE does not let go while the VM is protected.
+func (d Desired) protectedRefusals(config Config) []string {
+	if !config.protected() || !ptr.Deref(d.Protection, true) {
+		return nil
+	}
+	var going []string
+	for name, device := range d.Devices.removed(d.MachineParameters).Disks {
+		if config[device] != "" {
+			going = append(going, fmt.Sprintf("disk %q (%s)", name, device))
+		}
+	}
+	for _, f := range firmware(d.MachineParameters) {
+		if config[f.device] != "" && !f.wanted() {
+			going = append(going, f.field)
+		}
+	}
+	slices.Sort(going)
+	for i := range going {
+		going[i] += " cannot be detached: the VM is protected. Set protection to false first"
+	}
+	return going
 }

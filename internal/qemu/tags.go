@@ -24,9 +24,14 @@ import (
 
 var notInTag = regexp.MustCompile(`[^a-z0-9_+.-]`)
 
+// tenantPrefix begins the tag of each tenant.
+const tenantPrefix = "tenant_"
+
+func isTenantTag(tag string) bool { return strings.HasPrefix(strings.ToLower(tag), tenantPrefix) }
+
 // tenantTag is the tag of a tenant: in lower case, as PVE's tags are.
 func tenantTag(tenant string) string {
-	return "tenant_" + notInTag.ReplaceAllString(strings.ToLower(tenant), "_")
+	return tenantPrefix + notInTag.ReplaceAllString(strings.ToLower(tenant), "_")
 }
 
 // splitTags reads tags, which PVE separates by ; and clients also by , or space.
@@ -43,13 +48,13 @@ func sameTags(a, b string) bool {
 	return joinTags(splitTags(strings.ToLower(a))) == joinTags(splitTags(strings.ToLower(b)))
 }
 
-// tagsOption are the tags of the spec, and the tenant's. The tenant's tag is
-// added to those that the VM has if the spec declares none.
+// tagsOption are the tags of the spec, and the tenant's. If the spec declares none,
+// those that the VM has stay, but for that of another tenant.
 func tagsOption(tags []string, tenant string) option {
 	return option{name: "tags", same: sameTags, want: func(now string) (string, bool) {
 		wanted := tags
 		if tags == nil {
-			wanted = splitTags(now)
+			wanted = slices.DeleteFunc(splitTags(now), isTenantTag)
 		}
 		if tenant != "" {
 			wanted = append(wanted[:len(wanted):len(wanted)], tenantTag(tenant))

@@ -44,6 +44,7 @@ func TestTagsOption(t *testing.T) {
 		"None":            {reason: "An empty list removes all tags.", tags: []string{}, now: "c", want: want{set: proxmox.Params{}, remove: []string{"tags"}}},
 		"NoneAlready":     {reason: "No tags are no difference to none.", tags: []string{}, want: want{set: proxmox.Params{}}},
 		"TenantAlone":     {reason: "The tenant's tag is added to those that the VM has.", tenant: "Blue Team", now: "x", want: want{set: proxmox.Params{"tags": "tenant_blue_team;x"}}},
+		"TenantMoves":     {reason: "A VM has one tenant.", tenant: "red", now: "Tenant_blue;x", want: want{set: proxmox.Params{"tags": "tenant_red;x"}}},
 		"TenantDone":      {reason: "The tenant's tag is added once.", tenant: "blue", now: "tenant_blue;x", want: want{set: proxmox.Params{}}},
 		"TenantAndTags":   {reason: "The tenant's tag goes with those of the spec.", tags: []string{"x"}, tenant: "blue", now: "y", want: want{set: proxmox.Params{"tags": "tenant_blue;x"}}},
 		"TenantAndNoTags": {reason: "The tenant's tag stays where the spec wants no other.", tags: []string{}, tenant: "blue", now: "y", want: want{set: proxmox.Params{"tags": "tenant_blue"}}},
