@@ -120,16 +120,16 @@ func (p *pool) inherit(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
 // bequeath what is followed with the credentials that a configuration had before,
 // if they were for the same cluster.
 func (p *pool) bequeath(r reference, to *shared) {
-	from, ok := p.shared[p.users[r]]
-	if !ok {
+	f := p.users[r]
+	from, ok := p.shared[f]
+	if !ok || !overlap(from.endpoints, to.endpoints) {
 		return
 	}
-	for _, e := range from.endpoints {
-		if slices.Contains(to.endpoints, e) {
-			to.inventory.Inherit(from.inventory)
-			return
-		}
+	others := false
+	for other, of := range p.users {
+		others = others || other != r && of == f
 	}
+	to.inventory.Inherit(from.inventory, others)
 }
 
 // references of all configurations that came to something.

@@ -30,7 +30,6 @@ import (
 // endpoints. It is good for one look at many resources, whose configurations it
 // reads once each; one that cannot be read is not for the same cluster.
 func (c *Connector) Sharing(ctx context.Context, endpoints []string) func(resource.Managed) bool {
-	ours := hosts(endpoints)
 	known := map[reference]bool{}
 	return func(mg resource.Managed) bool {
 		ref, err := referenceOf(mg)
@@ -40,11 +39,17 @@ func (c *Connector) Sharing(ctx context.Context, endpoints []string) func(resour
 		same, ok := known[ref]
 		if !ok {
 			_, spec, err := c.resolve(ctx, ref)
-			same = err == nil && slices.ContainsFunc(hosts(spec.Endpoints), func(h string) bool { return slices.Contains(ours, h) })
+			same = err == nil && overlap(spec.Endpoints, endpoints)
 			known[ref] = same
 		}
 		return same
 	}
+}
+
+// overlap says whether two lists of endpoints have one in common.
+func overlap(a, b []string) bool {
+	known := hosts(a)
+	return slices.ContainsFunc(hosts(b), func(h string) bool { return slices.Contains(known, h) })
 }
 
 // hosts of endpoints with their ports, however the endpoints are written.

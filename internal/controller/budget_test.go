@@ -44,6 +44,7 @@ func TestBudgets(t *testing.T) {
 		"powered":  {reason: "Stopped and started: look and do.", run: budgetOfPower},
 		"deleted":  {reason: "Deleted while it runs: look, shut down, look, destroy.", run: budgetOfDelete},
 		"adopted":  {reason: "Adopted: two looks.", run: budgetOfAdoption},
+		"highly":   {reason: "Created for HA: told once, and looked at while HA acts.", run: budgetOfHA},
 		"idle":     {reason: "Nothing happens: nothing.", run: budgetOfNothing},
 	})
 }
@@ -107,6 +108,16 @@ func budgetOfResize(w *world) {
 		p := calm()
 		p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))}
 		p.Disks = []v1alpha1.MachineDisk{{Name: "root", Device: new("scsi0"), Size: new("20G")}}
+		w.create(p)
+		w.ready()
+	})
+}
+
+func budgetOfHA(w *world) {
+	w.grant("/", "PVESysAdmin")
+	w.costs(16, "clone for HA, which starts it", func() { // HA's own tasks are signs.
+		p := calm()
+		p.HighAvailability = &v1alpha1.MachineHighAvailability{}
 		w.create(p)
 		w.ready()
 	})

@@ -51,8 +51,12 @@ func watched(w *world) *witness {
 	}
 	w.server = rest.CopyConfig(apiServer)
 	w.server.Wrap(func(next http.RoundTripper) http.RoundTripper { return witnessed{next: next, by: seen} })
+	options := w.options
+	if options == nil {
+		options = kindOptions
+	}
 	w.options = func(mgr ctrl.Manager) kind.Options {
-		o := kindOptions(mgr)
+		o := options(mgr)
 		o.Metrics = m
 		return o
 	}

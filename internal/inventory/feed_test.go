@@ -308,21 +308,59 @@ func TestLogTooShort(t *testing.T) {
 }
 
 func TestInheritWatches(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		others bool
+		stays  bool
+	}{
+		"Alone":  {reason: "What nobody else uses is left with nothing."},
+		"Shared": {reason: "Others go on with what is theirs.", others: true, stays: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				from, to := New(&pve{}), New(&pve{})
+				defer from.Close()
+				defer to.Close()
+				w := &witness{}
+				from.Watch(t.Context(), "ours", 100, w)
+				from.Watch(t.Context(), "other", 101, &witness{})
+				to.Inherit(from, tc.others)
+				if !to.Watches("ours", 100) || !to.Watch(t.Context(), "ours", 100, w) {
+					t.Error("What is watched goes on being watched.")
+				}
+				if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
+					t.Errorf("What happened in between is not known: -want, +got:\n%s", diff)
+				}
+				for key, vmid := range map[string]int{"ours": 100, "other": 101} {
+					if from.Watches(key, vmid) != tc.stays {
+						t.Errorf("%s\n%s: want it watched there %t", tc.reason, key, tc.stays)
+					}
+				}
+				pass(claimWithin + 2*DefaultMaxAge)
+				if !to.Watches("ours", 100) || to.Watches("other", 101) == tc.others {
+					t.Errorf("%s\nwhat nobody claims is let go of, if it may be theirs", tc.reason)
+				}
+			})
+		})
+	}
+}
+
+// TestInheritFollowed has both views see the end of a task.
+func TestInheritFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		from, to := New(&pve{}), New(&pve{})
+		p := &pve{tasks: []proxmox.Task{{UPID: "a", Running: true}}}
+		from, to := New(p), New(p)
 		defer from.Close()
 		defer to.Close()
-		w := &witness{}
-		from.Watch(t.Context(), "a", 100, w)
-		to.Inherit(from)
-		if !to.Watch(t.Context(), "a", 100, w) {
-			t.Error("What is watched goes on being watched.")
-		}
-		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
-			t.Errorf("What happened in between is not known: -want, +got:\n%s", diff)
-		}
-		if from.Watch(t.Context(), "a", 100, w) {
-			t.Error("Here it is no longer watched.")
+		f := make(followed, 10)
+		from.Follow("a", f.done)
+		to.Inherit(from, true)
+		p.set(func() { p.tasks = []proxmox.Task{{UPID: "a", ExitStatus: "OK"}} })
+		pass(2 * DefaultPollInterval)
+		synctest.Wait()
+		if got := f.told(); len(got) != 1 {
+			t.Errorf("want the end of the task told once, got %v", got)
 		}
 	})
 }

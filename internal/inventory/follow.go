@@ -18,6 +18,8 @@ package inventory
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -45,7 +47,8 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := len(c.followed) == 0
-	c.followed[u] = &follower{done: done, begun: c.now()}
+	var once sync.Once // Two views may follow one task.
+	c.followed[u] = &follower{done: func(t proxmox.Task) { once.Do(func() { done(t) }) }, begun: c.now()}
 	c.run()
 	if first {
 		select {
@@ -56,16 +59,20 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 }
 
 // Inherit what another view of the same cluster follows and watches, whose client
-// may not be let in any more.
-func (c *Cluster) Inherit(from *Cluster) {
+// may not be let in any more. If that has other users, it keeps what it has besides:
+// which is theirs is found by who watches here.
+func (c *Cluster) Inherit(from *Cluster, others bool) {
 	from.mu.Lock()
-	followed, watches := from.followed, from.watches
-	from.followed, from.watches = map[proxmox.UPID]*follower{}, map[string]*watch{}
-	from.watchers = map[int]map[string]*watch{}
+	followed, watches := maps.Clone(from.followed), maps.Clone(from.watches)
+	if !others {
+		clear(from.followed)
+		clear(from.watches)
+		clear(from.watchers)
+	}
 	from.mu.Unlock()
 	c.mu.Lock()
 	for key, w := range watches {
-		c.watch(key, w)
+		c.inherit(key, w, others)
 	}
 	c.mu.Unlock()
 	for u, f := range followed {
@@ -73,6 +80,18 @@ func (c *Cluster) Inherit(from *Cluster) {
 	}
 	// What happens between the lists of the two is not known.
 	c.doubt()
+}
+
+// inherit must be called with the lock held. Whose watch it is may be unclear.
+func (c *Cluster) inherit(key string, w *watch, unclear bool) {
+	if _, ok := c.watches[key]; ok {
+		return
+	}
+	heir := *w
+	if unclear {
+		heir.inherited = c.now()
+	}
+	c.watch(key, &heir)
 }
 
 // settle tells followers about the tasks that have ended.

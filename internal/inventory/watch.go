@@ -50,7 +50,14 @@ type watch struct {
 	told    summary
 	listed  bool      // whether told says something
 	checked time.Time // when it was told
+
+	// inherited is when the watch came from another view, of which it is not known
+	// whether it goes on here; zero once it does.
+	inherited time.Time
 }
+
+// claimWithin is how long a watch is kept that was inherited and that nobody claims.
+const claimWithin = time.Hour
 
 // Watch a guest from now on, until Unwatch. It returns true if the key has watched
 // this guest without a break. Where it has not, whatever is known of the guest from
@@ -59,7 +66,7 @@ func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bo
 	c.mu.Lock()
 	was, ok := c.watches[key]
 	if ok && was.vmid == vmid {
-		was.Watcher = w
+		was.Watcher, was.inherited = w, time.Time{}
 		c.mu.Unlock()
 		return true
 	}
@@ -84,7 +91,11 @@ func (c *Cluster) Watches(key string, vmid int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w, ok := c.watches[key]
-	return ok && w.vmid == vmid
+	if !ok || w.vmid != vmid {
+		return false
+	}
+	w.inherited = time.Time{}
+	return true
 }
 
 // Changed tells that we have changed a guest, of which there is no sign: what others
@@ -179,7 +190,11 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 		listed[guests[i].VMID] = &guests[i]
 	}
 	var tell []func()
-	for _, w := range c.watches {
+	for key, w := range c.watches {
+		if !w.inherited.IsZero() && c.now().Sub(w.inherited) > claimWithin {
+			c.forget(key)
+			continue
+		}
 		g := listed[w.vmid]
 		if w.news(g, begun, c.lag) {
 			tell = append(tell, func() { w.Listed(g) })

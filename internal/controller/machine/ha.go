@@ -47,8 +47,10 @@ const (
 var haDefaults = map[string]string{"state": haStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
 
 // haOn says whether the spec wants HA to manage the VM.
-func (d desired) haOn() bool {
-	ha := d.HighAvailability
+func (d desired) haOn() bool { return haOn(d.MachineParameters) }
+
+func haOn(p *v1alpha1.MachineParameters) bool {
+	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled == nil || *ha.Enabled)
 }
 

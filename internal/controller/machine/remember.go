@@ -43,6 +43,9 @@ func (e *external) remember(ctx context.Context, m Machine, id qemu.Identity) bo
 	if !e.inventory.Watches(string(m.GetUID()), id.VMID) {
 		return false
 	}
+	if at := e.sights.seenAt(m); at != nil && at != e.inventory {
+		e.inherit(ctx, m, id)
+	}
 	busy := e.before.err == nil && e.before.ours
 	e.vm = e.sights.recall(m, id, e.inventory, busy)
 	if e.vm == nil {
@@ -50,6 +53,21 @@ func (e *external) remember(ctx context.Context, m Machine, id qemu.Identity) bo
 	}
 	off, err := e.offline(ctx, e.vm.Node)
 	return err == nil && !off
+}
+
+// inherit what is known of the VM through another connection to the cluster, as far as
+// this one shows the same. To read all VMs because of a new token would be in vain.
+func (e *external) inherit(ctx context.Context, m Machine, id qemu.Identity) {
+	guests, err := e.inventory.Guests(ctx)
+	if err != nil {
+		return
+	}
+	if g, listed := guestOf(guests, id.VMID); listed {
+		before := e.sights.seenAt(m)
+		if e.sights.inherit(m, e.inventory, g); e.sights.seenAt(m) != before {
+			before.Unwatch(string(m.GetUID()))
+		}
+	}
 }
 
 // hasToLook says whether what is planned for the VM, as it is remembered, needs a
@@ -141,13 +159,13 @@ func (e *external) remains(ctx context.Context, vmid int) (*vm, error) {
 }
 
 // enrich adds the status, if that has to be read. Of a VM that we have just created
-// it is known, and of one that nobody has touched lately the cluster's list has it.
+// it is known, unless HA was told of it since, and of one that nobody has touched lately the cluster's list has it.
 func (e *external) enrich(ctx context.Context, m Machine, g glance) error {
 	if g.status != nil {
 		e.vm.Status = *g.status
 		return nil
 	}
-	if t, _ := e.tasks.last(m); e.newborn(m) && !e.before.names(e.vm.VMID, t.UPID) {
+	if t, _ := e.tasks.last(m); e.newborn(m) && (e.sights.first(m) || !haOn(m.Parameters())) && !e.before.names(e.vm.VMID, t.UPID) {
 		e.vm.Status = proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
 		return nil
 	}

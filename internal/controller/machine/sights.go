@@ -172,6 +172,23 @@ func (s *sights) next(first bool) time.Time {
 	return s.now().Add(s.safety + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 }
 
+// inherit a VM that was seen where it was watched before: through another connection
+// to the cluster. The list of this one must say the same of it, for it may lead to
+// another cluster, or not be let see the VM.
+func (s *sights) inherit(m Machine, at Inventory, g proxmox.Guest) {
+	s.at(m, func(r *sight) {
+		if r.values != nil && r.recalled(s.now()).doubts(g) == 0 {
+			r.at = at
+		}
+	})
+}
+
+// seenAt says where a VM was seen that is known.
+func (s *sights) seenAt(m Machine) (at Inventory) {
+	s.at(m, func(r *sight) { at = r.at })
+	return at
+}
+
 // recall the VM of a Machine, or nil if it has to be looked at. While a task of ours
 // runs, what was before is good enough.
 func (s *sights) recall(m Machine, id qemu.Identity, at Inventory, busy bool) *vm {
@@ -250,8 +267,7 @@ func (s *sights) act(m Machine) { s.at(m, func(r *sight) { r.acted = s.now() }) 
 
 // leave where the VM of a Machine was watched before, if that was elsewhere.
 func (s *sights) leave(m Machine, at Inventory) {
-	var before Inventory
-	s.at(m, func(r *sight) { before = r.at })
+	before := s.seenAt(m)
 	if before != nil && before != at {
 		before.Unwatch(string(m.GetUID()))
 	}

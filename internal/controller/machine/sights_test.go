@@ -17,12 +17,16 @@ limitations under the License.
 package machine
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -113,6 +117,211 @@ func TestRemembered(t *testing.T) {
 	b.on["Pending"] = func() { *reads++ }
 	want("Has it read once more", 6)
 	want("And no more", 6)
+}
+
+// A listing is another connection, whose list may say something else.
+type listing struct {
+	*pve
+
+	guests []proxmox.Guest
+}
+
+func (l *listing) Guests(context.Context) ([]proxmox.Guest, error) { return l.guests, nil }
+
+// TestInherit has a Machine connect in another way, with another token, say.
+func TestInherit(t *testing.T) {
+	listed := proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20}
+	cases := map[string]struct {
+		reason string
+		change func(*proxmox.Guest)
+		broken bool
+		reads  int
+	}{
+		"Same":    {reason: "What is known is known if the new connection shows the same.", change: func(*proxmox.Guest) {}},
+		"Hidden":  {reason: "The new token may not be let see the VM.", change: func(g *proxmox.Guest) { g.VMID = 1 }, reads: 1},
+		"Another": {reason: "Another cluster has another VM of that VMID.", change: func(g *proxmox.Guest) { g.MaxMemory *= 2 }, reads: 1},
+		"Broken":  {reason: "What was not watched in between may have changed.", change: func(*proxmox.Guest) {}, broken: true, reads: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.vms[10000] = ourVM("running")
+			b.reconcile(t.Context())
+			reads := b.reads()
+			g := listed
+			tc.change(&g)
+			before, to := b.watchers, &listing{pve: newPVE(), guests: []proxmox.Guest{g}}
+			to.vms = b.vms
+			if !tc.broken {
+				maps.Copy(to.watchers, before)
+			}
+			for range 2 {
+				e := b.external()
+				e.inventory = to
+				if s := b.reconcileWith(t.Context(), e); s.err != nil || !s.exists {
+					t.Errorf("%s: %+v", tc.reason, s)
+				}
+			}
+			if *reads != tc.reads {
+				t.Errorf("%s\nwant %d reads, got %d", tc.reason, tc.reads, *reads)
+			}
+			if len(before) > 0 || len(to.watchers) != 1 {
+				t.Errorf("%s\nwant the VM watched in the new way only, got %d and %d", tc.reason, len(before), len(to.watchers))
+			}
+		})
+	}
+}
+
+// TestDoubted has changes be missed: what is known is known until it is read some time
+// soon, but nothing is done to the VM before.
+func TestDoubted(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	reads := b.reads()
+	if !b.sights.fresh(b.m) {
+		t.Error("What was just read is fresh.")
+	}
+	for _, w := range b.watchers {
+		w.Doubted()
+	}
+	if b.sights.fresh(b.m) || b.sights.proven(b.m) {
+		t.Error("Nothing is proven any more.")
+	}
+	if b.reconcile(t.Context()); *reads != 0 {
+		t.Errorf("want no read at once, got %d", *reads)
+	}
+	b.clock.wait(DefaultSafetyInterval / 3)
+	if b.reconcile(t.Context()); *reads != 1 {
+		t.Errorf("want one read within a third of the usual time, got %d", *reads)
+	}
+	spotter{sights: b.sights, uid: "nobody"}.Doubted() // Of whom nothing is known.
+}
+
+// TestDisputes has the list go on to say something else than what was read: it is
+// believed ever more seldom, until both agree.
+func TestDisputes(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	p := spotter{sights: b.sights, uid: b.m.GetUID(), wake: func() {}}
+	useless := func() time.Duration {
+		changed, until := p.Since()
+		return until.Sub(changed)
+	}
+	same := proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20}
+	other := same
+	other.Name = "db"
+	var got []float64 // in seconds
+	for range 10 {
+		p.Listed(&other)
+		got = append(got, useless().Seconds())
+		b.reconcile(t.Context())
+	}
+	want := []float64{0, 10, 30, 70, 150, 310, 630, 1270, 2550, 2550}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("for how long lists are of no use: -want, +got:\n%s", diff)
+	}
+	if p.Listed(&same); useless() != 0 {
+		t.Errorf("want the list believed once it agrees, got %s", useless())
+	}
+	p.Listed(nil)
+	b.reconcile(t.Context())
+	if p.Listed(nil); useless() != firstDispute {
+		t.Errorf("want a VM that is not listed disputed anew, got %s", useless())
+	}
+	if changed, until := (spotter{sights: b.sights, uid: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
+		t.Error("Of whom nothing is known, every list tells.")
+	}
+}
+
+func TestResized(t *testing.T) {
+	const disk = "local-lvm:vm-100-disk-0,size=10G,ssd=1"
+	cases := map[string]struct {
+		reason string
+		values map[string]string
+		sizes  map[string]string
+		want   map[string]string
+	}{
+		"Grown":    {reason: "The disk has its new size, and what it had else.", values: map[string]string{"scsi0": disk}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "local-lvm:vm-100-disk-0,size=20G,ssd=1"}},
+		"Another":  {reason: "Other disks stay as they are.", values: map[string]string{"scsi0": disk, "scsi1": disk}, sizes: map[string]string{"scsi1": "20G"}, want: map[string]string{"scsi0": disk, "scsi1": "local-lvm:vm-100-disk-0,size=20G,ssd=1"}},
+		"Sizeless": {reason: "A size is added where there was none.", values: map[string]string{"scsi0": "ceph:vm-100-disk-0"}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "ceph:vm-100-disk-0,size=20G"}},
+		"Gone":     {reason: "What the VM does not have is not made up.", values: map[string]string{"cores": "2"}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"cores": "2"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			options := func() (all []proxmox.PendingValue) {
+				for _, k := range slices.Sorted(maps.Keys(tc.values)) {
+					all = append(all, proxmox.PendingValue{Key: k, Value: new(tc.values[k])})
+				}
+				return all
+			}
+			before := options()
+			if diff := cmp.Diff(qemu.Config(tc.want), qemu.Read(resized(before, tc.sizes)).Config); diff != "" {
+				t.Errorf("%s\nresized(): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(options(), before); diff != "" {
+				t.Errorf("%s\nwhat was known before is changed: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFollows has tasks of ours end: what the VM is like then is known, or it is read.
+func TestFollows(t *testing.T) {
+	const disk = "local-lvm:vm-10000-disk-0,size=10G"
+	cases := map[string]struct {
+		reason string
+		vm     func(*guest)
+		task   proxmox.Task
+		resize string
+		status string
+		config map[string]string
+		read   bool
+	}{
+		"Started":   {reason: "A VM that was started runs.", task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, status: "running"},
+		"Warned":    {reason: "With warnings too.", task: proxmox.Task{Type: "qmstart", ExitStatus: "WARNINGS: 1"}, status: "running"},
+		"Stopped":   {reason: "A VM that was stopped does not.", task: proxmox.Task{Type: "qmstop", ExitStatus: "OK"}, status: "stopped"},
+		"ShutDown":  {reason: "Nor does one that was shut down.", task: proxmox.Task{Type: "qmshutdown", ExitStatus: "OK"}, status: "stopped"},
+		"Failed":    {reason: "After a failure nobody knows.", task: proxmox.Task{Type: "qmstart", ExitStatus: "boom"}, read: true},
+		"Resized":   {reason: "A disk has the size that was asked for.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, resize: "20G", status: "stopped", config: map[string]string{"scsi0": "local-lvm:vm-10000-disk-0,size=20G"}},
+		"Unasked":   {reason: "Without that it is read.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, read: true},
+		"Other":     {reason: "Other tasks change what they like.", task: proxmox.Task{Type: "qmmove", ExitStatus: "OK"}, read: true},
+		"Locked":    {reason: "What is locked is on its way somewhere.", vm: func(g *guest) { g.config["lock"] = "suspended" }, task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true},
+		"Pending":   {reason: "A start puts pending changes in force.", vm: func(g *guest) { g.config["cores"], g.pending = "2", map[string]string{"cores": "4"} }, task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true},
+		"HAManaged": {reason: "HA does as it likes.", vm: func(g *guest) { *g = *managedByHA(g, "stopped") }, task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) { m.Spec.ForProvider.RunStrategy = new(runManual) })
+			g := ourVM("stopped")
+			g.config["scsi0"] = disk
+			if tc.vm != nil {
+				tc.vm(g)
+			}
+			b.vms[10000] = g
+			b.reconcile(t.Context())
+			if tc.resize != "" {
+				b.sights.resize(b.m, "scsi0", tc.resize)
+			}
+			b.sights.ended(b.m, tc.task)
+			v := b.sights.recall(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false)
+			if (v == nil) != tc.read {
+				t.Fatalf("%s\nwant it read %t, got %+v", tc.reason, tc.read, v)
+			}
+			if v == nil {
+				return
+			}
+			if v.Status.Status != tc.status || tc.config != nil && v.Config["scsi0"] != tc.config["scsi0"] || !b.sights.guessed(b.m) {
+				t.Errorf("%s\nwant it %s with %v, inferred, got %+v with %v", tc.reason, tc.status, tc.config, v.Status, v.Config)
+			}
+			b.clock.wait(checkWithin)
+			if v := b.sights.recall(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false); v != nil {
+				t.Errorf("%s\nwhat is inferred is read some time soon", tc.reason)
+			}
+		})
+	}
+	newSights(time.Now, time.Hour).ended(resourceOf("nobody", 1), proxmox.Task{Type: "qmstart", ExitStatus: "OK"})
 }
 
 // The task of a clone names its source, so nothing tells of its end: a VM that is

@@ -60,11 +60,12 @@ func (p spotter) Listed(g *proxmox.Guest) {
 	}
 }
 
-// Doubted has the VM read some time soon.
+// Doubted has the VM read some time soon. That it is ours has to be proven anew.
 func (p spotter) Doubted() {
 	p.sights.mu.Lock()
 	defer p.sights.mu.Unlock()
 	if r := p.sights.all[p.uid]; r != nil {
+		r.read = time.Time{}
 		r.due = earlier(r.due, p.sights.now().Add(rand.N(p.sights.safety/3+1))) //nolint:gosec // Jitter needs no secrecy.
 	}
 }
