@@ -327,8 +327,9 @@ type MachineParameters struct {
 	VirtioFS []MachineVirtioFS `json:"virtiofs,omitempty"`
 
 	// Hotplug lists what may change while the VM runs: network, disk, cpu,
-	// memory, usb, cloudinit; an empty list turns hotplug off. PVE: hotplug,
-	// default network,disk,usb.
+	// memory, usb, cloudinit; an empty list turns hotplug off. That of memory needs
+	// cpu.numa, and has memory in steps: 1Gi, then 512Mi each up to 17Gi, 1Gi each up
+	// to 49Gi, and so on. PVE: hotplug, default network,disk,usb.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=6
