@@ -107,5 +107,19 @@ func (d Desired) GuestNetworks(config Config) ([]cloudinit.Network, bool) {
 			Address6: ptr.Deref(c.Address6, ""), Gateway6: ptr.Deref(c.Gateway6, ""),
 		})
 	}
-	return networks, true
+	if c := d.CloudInit; len(networks) > 0 || c == nil || len(c.Nameservers)+len(c.SearchDomains) == 0 {
+		return networks, true
+	}
+	return d.namedNetwork(config)
+}
+
+// namedNetwork is the one that has the name servers where the spec configures none:
+// the first, configured as the guest would by itself.
+func (d Desired) namedNetwork(config Config) ([]cloudinit.Network, bool) {
+	for _, device := range config.NICs() {
+		if nic, err := proxmox.ParseNIC(config[device]); err == nil && nic.MAC != "" {
+			return []cloudinit.Network{{Number: deviceNumber(device), MAC: nic.MAC, Address: "dhcp"}}, true
+		}
+	}
+	return nil, len(d.Networks) == 0
 }

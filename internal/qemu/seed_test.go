@@ -18,6 +18,11 @@ package qemu
 
 import (
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/cloudinit"
 )
 
 const (
@@ -45,6 +50,34 @@ func TestSeedDrive(t *testing.T) {
 			d := Desired{Identity: Identity{UUID: ourUUID, VMID: 10000}, Devices: Devices{ISO: tc.iso}}
 			if got := d.SeedDrive(tc.config); got != tc.want {
 				t.Errorf("%s Want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestGuestNetworks(t *testing.T) {
+	static := v1alpha1.MachineNetwork{Name: "lan", IPConfig: &v1alpha1.MachineIPConfig{Address: new("192.0.2.2/24")}}
+	servers := &v1alpha1.MachineCloudInit{Nameservers: []string{"192.0.2.53"}}
+	config := Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1": "virtio=BC:24:11:00:00:02,bridge=vmbr0"}
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		config Config
+		want   []cloudinit.Network
+		later  bool
+	}{
+		"None":        {reason: "The guest configures networks by itself.", config: config, spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}}},
+		"Declared":    {reason: "What is declared is configured.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{static}}, want: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}},
+		"Unknown":     {reason: "Without its MAC address nothing can be said yet.", config: Config{}, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{static}}, later: true},
+		"Servers":     {reason: "Name servers are for the first network, which the guest would configure by DHCP.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}},
+		"ServersSoon": {reason: "That may be yet to come.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}}, later: true},
+		"ServersOnly": {reason: "A VM without networks asks no server.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, known := desiredOf(t, tc.spec, Devices{}, tc.config).GuestNetworks(tc.config)
+			if diff := cmp.Diff(tc.want, got); diff != "" || known == tc.later {
+				t.Errorf("\n%s\nknown %t, networks: -want, +got:\n%s", tc.reason, known, diff)
 			}
 		})
 	}
