@@ -55,6 +55,7 @@ func TestByHand(t *testing.T) {
 		"restored":   {reason: "A VM that was restored from a backup is as the spec wants it.", run: restored},
 		"replaced":   {reason: "A VM that was restored as another one is left alone.", run: replaced},
 		"guarded":    {reason: "A VM that is locked stays until it is not.", run: lockedAtDeletion},
+		"waiting":    {reason: "A change that waits for a lock is said to.", run: waiting},
 		"expelled":   {reason: "A VM that was lost with its node is made anew on another.", run: expelled},
 		"together":   {reason: "A Machine goes together with all that it needs to be deleted.", run: together},
 		"acted":      {reason: "An action that PVE refuses is done, and so is the next.", run: actedInVain},
@@ -288,6 +289,30 @@ func lockedAtDeletion(w *world) {
 	if ours := w.ours(); len(ours) > 0 {
 		w.Errorf("VMs %v are left", ours)
 	}
+}
+
+func waiting(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	n := len(w.writes())
+	w.tamper(func(g *simulator.Guest) { g.Config["lock"] = "backup" })
+	w.change(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })
+	w.says(xpv2.TypeReady, xpv2.ReasonAvailable, "changes wait until the VM is no longer locked (backup)")
+	w.unchanged()
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write:\n%s", w)
+	}
+	w.tamper(func(g *simulator.Guest) { delete(g.Config, "lock") })
+	w.eventually("the change is made", func() bool { return w.vm().Config["onboot"] == "1" })
+	w.ready()
+	if c := w.m.GetCondition(xpv2.TypeReady); c.Message != "" {
+		w.Errorf("want no message any more, got %q", c.Message)
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateSuspended) })
+	w.eventually("the VM is suspended", func() bool { return w.vm().Config["lock"] == "suspended" })
+	w.change(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(false) })
+	w.says(xpv2.TypeReady, xpv2.ReasonAvailable, "changes wait until the VM is resumed")
+	w.finish()
 }
 
 func expelled(w *world) {

@@ -157,7 +157,8 @@ func (e *external) foreign(ctx context.Context, m Machine, id qemu.Identity) (ma
 		return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
 	}
 	err := errors.Errorf("VM %d already exists on node %s and is not this resource's: it is left alone. "+
-		"Choose another vmid, or create a resource with the annotation %s: \"%d\" to adopt it", id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
+		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",
+		id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
 	show(m, notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
 	return managed.ExternalObservation{}, err

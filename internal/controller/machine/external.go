@@ -192,6 +192,9 @@ func (e *external) mayAct(m Machine, seen managed.ExternalObservation) (managed.
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	if !e.before.ours && !e.plan.mayPass(e.vm) && e.plan.power == keepPower {
+		remark(m, e.vm.waitsFor())
+	}
 	if busy || e.tasks.resting(m) || !e.plan.mayPass(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil

@@ -155,6 +155,14 @@ func (d desired) failed() bool { return d.ran.IsZero() || d.ran.Before(d.nodeUp)
 // suspended says whether the VM's memory is on disk.
 func (v *vm) suspended() bool { return v.lock() == "suspended" && !v.Status.Running() }
 
+// waitsFor says what ends the lock that keeps changes from the VM.
+func (v *vm) waitsFor() string {
+	if v.suspended() {
+		return "changes wait until the VM is resumed"
+	}
+	return fmt.Sprintf("changes wait until the VM is no longer locked (%s)", v.lock())
+}
+
 // powerRefusals are why a VM cannot be in the power state that the spec wants.
 func (d desired) powerRefusals(v *vm) []string {
 	if d.powerChange(v) != powerSuspend {

@@ -205,7 +205,7 @@ func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status,
 		return proxmox.Status{}, false
 	}
 	g, ok := guestOf(guests, e.vm.VMID)
-	if !ok || g.Node != e.vm.Node || g.HAState != "" || g.Lock != e.vm.lock() || g.Status == "unknown" || g.Name != e.vm.listedName() {
+	if !ok || g.Node != e.vm.Node || stateInHA(g) != "" || g.Lock != e.vm.lock() || g.Status == "unknown" || g.Name != e.vm.listedName() {
 		return proxmox.Status{}, false
 	}
 	s := proxmox.Status{Status: "running", QMPStatus: g.Status, Uptime: g.Uptime}

@@ -58,6 +58,7 @@ func TestDoubts(t *testing.T) {
 		"Paused":    {reason: "So is one that was paused.", change: func(g *proxmox.Guest) { g.Status = "paused" }, want: blurAll},
 		"Restarted": {reason: "And one that was started again.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: blurAll},
 		"HA":        {reason: "And one that HA manages now.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: blurAll},
+		"HAIgnored": {reason: "One that HA is to ignore says nothing of it itself.", change: func(g *proxmox.Guest) { g.HAState = "ignored" }},
 		"Tagged":    {reason: "Tags are options.", change: func(g *proxmox.Guest) { g.Tags = nil }, want: blurConfig},
 		"Locked":    {reason: "A lock is one.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: blurConfig},
 		"Renamed":   {reason: "So is the name.", change: func(g *proxmox.Guest) { g.Name = "db" }, want: blurConfig},

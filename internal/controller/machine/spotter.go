@@ -117,7 +117,7 @@ func (v *vm) doubts(g proxmox.Guest) blur {
 	told := g.Status != "unknown"
 	restarted := told && v.Status.Running() && v.Status.Uptime-g.Uptime > startsApart
 	status := told && g.Status != v.powerState() && v.lock() != "suspended"
-	if g.Node != v.Node || g.HAState != v.Status.HAState || restarted || status {
+	if g.Node != v.Node || stateInHA(g) != v.Status.HAState || restarted || status {
 		return blurAll
 	}
 	tags := strings.FieldsFunc(v.Config["tags"], isTagSeparator)
@@ -126,6 +126,15 @@ func (v *vm) doubts(g proxmox.Guest) blur {
 		return blurConfig
 	}
 	return 0
+}
+
+// stateInHA is the state of a guest in HA as its status tells it: nothing of one that HA
+// is to ignore.
+func stateInHA(g proxmox.Guest) string {
+	if g.HAState == haIgnored {
+		return ""
+	}
+	return g.HAState
 }
 
 // listedName is the name that a list has. PVE makes one up where there is none.

@@ -48,8 +48,13 @@ func (e *external) note(m Machine, err error) {
 		return
 	}
 	e.tasks.unask(m)
+	remark(m, "the next task of the VM is yet to start: "+whatFor(err))
+}
+
+// remark on something in the message of the condition Ready.
+func remark(m Machine, text string) {
 	ready := m.GetCondition(xpv2.TypeReady)
-	show(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; the next task of the VM is yet to start: "+whatFor(err), "; ")))
+	show(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; "+text, "; ")))
 }
 
 func (e *external) update(ctx context.Context, m Machine) error {
