@@ -63,6 +63,9 @@ func (e *external) afterwards(ctx context.Context, m Machine) (managed.ExternalO
 	if e.plan.weeds, err = e.weeds(ctx, m); err != nil || len(e.plan.weeds) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
+	if e.plan.waits, err = e.leavePlots(ctx, m); err != nil || e.plan.waits != nil {
+		return managed.ExternalObservation{ResourceExists: true}, err
+	}
 	e.forget(m)
 	return managed.ExternalObservation{}, nil
 }

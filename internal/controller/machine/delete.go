@@ -32,6 +32,9 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	if len(e.plan.strayRules) > 0 {
 		return managed.ExternalDelete{}, e.takeStep(ctx, e.plan.strayRules[0])
 	}
+	if e.plan.waits != nil {
+		return managed.ExternalDelete{}, e.plan.waits
+	}
 	if e.vm == nil {
 		u, err := e.weed(ctx, m, e.plan.weeds)
 		if err == nil && u != "" {

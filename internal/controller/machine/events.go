@@ -34,6 +34,7 @@ const (
 
 	reasonUnreplicating xpevent.Reason = "RemovingReplicas"
 	reasonReplicasLeft  xpevent.Reason = "ReplicasLeft"
+	reasonImagesLeft    xpevent.Reason = "ImagesLeft"
 )
 
 // taskEvents say what it means that a task of PVE has ended well, by its type.

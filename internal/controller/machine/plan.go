@@ -40,6 +40,9 @@ type plan struct {
 	// weeds are NoCloud images that are no longer of use.
 	weeds []plot
 
+	// waits is why what is left of a VM that is gone cannot be removed yet.
+	waits error
+
 	// strayRules are what is left of HA's rules of a VM that is gone.
 	strayRules []ruleStep
 

@@ -35,12 +35,13 @@ type Replicas interface {
 	ReplicationFailures(ctx context.Context, ref proxmox.Ref) (map[string]string, error)
 }
 
-// How long a VM that is to be removed waits until PVE has removed its copies on other
-// nodes.
-const (
-	// replicaTime is for an obstacle to be removed, such as a node that is off.
-	replicaTime = 15 * time.Minute
+// obstacleTime is how long a Machine that is being deleted waits for an obstacle to be
+// removed, such as a node that is off.
+const obstacleTime = 15 * time.Minute
 
+// How long a VM that is to be removed waits otherwise until PVE has removed its copies
+// on other nodes.
+const (
 	// replicaRefusedTime is for the privilege to be granted that is missing.
 	replicaRefusedTime = time.Minute
 
@@ -68,7 +69,7 @@ func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.R
 		return nil, nil, err
 	}
 	since := e.tasks.waited(m, removingReplicas)
-	obstacle, patience := e.obstacle(ctx, jobs, since), replicaTime
+	obstacle, patience := e.obstacle(ctx, jobs, since), obstacleTime
 	waits = errors.Errorf("VM %d waits, %s at most, until Proxmox VE has removed what it has replicated to %s: %s", e.vm.VMID, patience, targets(jobs), obstacle)
 	switch {
 	case refused != nil:

@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -183,10 +184,14 @@ func TestWeeds(t *testing.T) {
 		gone   bool // The VM is.
 		want   []plot
 	}{
-		"None":    {reason: "Who never had an image leaves none."},
-		"Used":    {reason: "The image in the drive stays.", noted: "pve1=" + ourImage, medium: ourImage},
-		"Left":    {reason: "That of the node that the VM has left does not.", noted: "pve1=" + ourImage + " pve2=" + ourImage, medium: ourImage, want: []plot{at("pve2")}},
-		"Shared":  {reason: "On shared storage it is the same one.", noted: "pve2=" + ourImage, medium: ourImage, pve: func(b *bench) { b.storages = append(b.storages, proxmox.Storage{Name: "files", Shared: true}) }},
+		"None":   {reason: "Who never had an image leaves none."},
+		"Used":   {reason: "The image in the drive stays.", noted: "pve1=" + ourImage, medium: ourImage},
+		"Left":   {reason: "That of the node that the VM has left does not.", noted: "pve1=" + ourImage + " pve2=" + ourImage, medium: ourImage, want: []plot{at("pve2")}},
+		"Shared": {reason: "On shared storage it is the same one.", noted: "pve2=" + ourImage, medium: ourImage, pve: func(b *bench) { b.storages = append(b.storages, proxmox.Storage{Name: "files", Shared: true}) }},
+		"SharedOffline": {reason: "On shared storage it is reached by another node.", noted: "pve2=" + ourImage, gone: true, pve: func(b *bench) {
+			b.nodes[1].Status = "offline"
+			b.storages = append(b.storages, proxmox.Storage{Name: "files", Node: "pve2", Shared: true}, proxmox.Storage{Name: "files", Node: "pve1", Shared: true})
+		}, want: []plot{at("pve2")}},
 		"Offline": {reason: "That of a node that is offline waits.", noted: "pve2=" + ourImage, pve: func(b *bench) { b.nodes[1].Status = "offline" }},
 		"Gone":    {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []plot{at("pve1")}},
 		"Foreign": {reason: "What was not made for the VM is not its own, whatever the annotation says.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
@@ -207,6 +212,58 @@ func TestWeeds(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plot{})); diff != "" {
 				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Images of a VM that is gone are removed by whatever node has them, and those that
+// cannot be are told of in the end.
+func TestImagesOfDeletedMachines(t *testing.T) {
+	offline := func(b *bench) { b.nodes[1].Status = "offline" }
+	cases := map[string]struct {
+		reason string
+		pve    func(*bench)
+		later  time.Duration
+		writes []string
+		events []string
+		err    string
+		exists bool
+	}{
+		"Online":  {reason: "An image is removed.", writes: []string{"DeleteVolume pve2"}, exists: true},
+		"Offline": {reason: "A node that is off is waited for.", pve: offline, err: "node pve2, which is offline", exists: true},
+		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(reasonImagesLeft)}},
+		"Lost":    {reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] }, events: []string{string(reasonImagesLeft)}},
+		"Shared": {reason: "Another node removes it from shared storage.", pve: func(b *bench) {
+			offline(b)
+			b.storages = []proxmox.Storage{{Name: "files", Node: "pve2", Shared: true}, {Name: "files", Node: "pve1", Shared: true}}
+			b.volumes["pve1"] = []string{ourImage}
+		}, writes: []string{"DeleteVolume pve1"}, exists: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = "pve2=" + ourImage }))
+			b.volumes = map[string][]string{"pve2": {ourImage}}
+			if tc.pve != nil {
+				tc.pve(b)
+			}
+			h := &heard{}
+			s := b.reconcileHeard(t.Context(), h)
+			if tc.later > 0 {
+				b.clock.wait(tc.later)
+				s = b.reconcileHeard(t.Context(), h)
+			}
+			if tc.err == "" && s.err != nil || tc.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.err)) {
+				t.Errorf("%s want error %q, got %v", tc.reason, tc.err, s.err)
+			}
+			if s.exists != tc.exists {
+				t.Errorf("%s want exists %t, got %+v", tc.reason, tc.exists, s)
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("%s writes: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.events, h.reasons); diff != "" {
+				t.Errorf("%s events: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -107,16 +108,38 @@ func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
 	}
 	var weeds []plot
 	for _, p := range all {
-		off, err := e.silent(ctx, p.node)
+		node, err := e.through(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		shared := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == p.storage() && s.Shared })
-		if !off && !e.grows(p, shared) {
+		if node != "" && !e.grows(p, shared) {
 			weeds = append(weeds, p)
 		}
 	}
 	return weeds, nil
+}
+
+// through is the node by which an image can be reached, empty while there is none. On
+// shared storage that may be another one than it came by.
+func (e *external) through(ctx context.Context, p plot) (string, error) {
+	silent, err := e.silent(ctx, p.node)
+	if !silent || err != nil {
+		return p.node, err
+	}
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range storages {
+		if s.Name != p.storage() || !s.Shared || s.Status == "unknown" {
+			continue
+		}
+		if silent, err := e.silent(ctx, s.Node); !silent || err != nil {
+			return s.Node, err
+		}
+	}
+	return "", nil
 }
 
 // grows says whether the VM has an image, or is to have it.
@@ -140,12 +163,16 @@ func (e *external) grows(p plot, shared bool) bool {
 // weed removes the first of the images, or forgets it when it is gone.
 func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.UPID, error) {
 	for _, p := range weeds {
-		there, err := e.client.Volumes(ctx, p.node, p.storage(), "iso")
+		node, err := e.through(ctx, p)
+		if node == "" || err != nil {
+			return "", err
+		}
+		there, err := e.client.Volumes(ctx, node, p.storage(), "iso")
 		if err != nil && !proxmox.IsUnknownReference(err) {
 			return "", err
 		}
 		if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == p.volume }) {
-			return e.client.DeleteVolume(ctx, p.node, p.volume)
+			return e.client.DeleteVolume(ctx, node, p.volume)
 		}
 		rest := slices.DeleteFunc(plots(m), func(o plot) bool { return o == p })
 		if err := e.keepPlots(ctx, m, rest); err != nil {
@@ -153,4 +180,26 @@ func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.U
 		}
 	}
 	return "", nil
+}
+
+// removingImages is what tasks remember that begin.
+const removingImages = "remove images"
+
+// leavePlots says why a Machine whose VM is gone has to wait for nodes that have images
+// of it. Those that nobody can wait for are left.
+func (e *external) leavePlots(ctx context.Context, m Machine) (waits, err error) {
+	all := plots(m)
+	for _, p := range all {
+		off, err := e.offline(ctx, p.node)
+		if err != nil {
+			return nil, err
+		}
+		if off && e.tasks.waited(m, removingImages) < obstacleTime {
+			return errors.Errorf("image %s is to be removed from node %s, which is offline and is waited for %s at most", p.volume, p.node, obstacleTime), nil
+		}
+	}
+	for _, p := range all {
+		e.record.Event(m, xpevent.Warning(reasonImagesLeft, errors.Errorf("image %s is left on node %s: remove it", p.volume, p.node)))
+	}
+	return nil, nil
 }
