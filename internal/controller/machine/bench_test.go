@@ -20,6 +20,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -75,7 +76,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	}
 	c := newClock()
 	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), talks: newGuestTalks(c.now), sights: newSights(c.now, DefaultSafetyInterval), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
-	b.talks.background = func(ask func()) { ask() }
+	b.talks.background, b.talks.later, b.talks.boots.first = func(ask func()) { ask() }, func(time.Duration, func()) {}, 0
 	b.shares = func(resource.Managed) bool { return true }
 	b.queue = newQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp

@@ -36,9 +36,12 @@ const (
 	agentTimeout = 10 * time.Second
 
 	// firstAsk and lastAsk are how soon a guest is asked again that does not say its
-	// addresses: 4, 8, 16 seconds … 5 minutes.
-	firstAsk = 4 * time.Second
+	// addresses: 2, 3, 4.5 seconds … 5 minutes.
+	firstAsk = 2 * time.Second
 	lastAsk  = 5 * time.Minute
+
+	// soonest is how soon a guest is tried again that may not be asked just now.
+	soonest = time.Second
 
 	// asksAtOnce is how many guests of one node are asked at the same time. PVE has
 	// three workers on each node for all such calls.
@@ -46,7 +49,7 @@ const (
 
 	// soonTries are how often a guest is asked as soon as that. One that has been
 	// silent for so long may have no agent at all, as a thousand others.
-	soonTries = 8
+	soonTries = 11
 
 	// askedAgain is how soon a guest is asked again at the soonest that has said its
 	// addresses, and askedPace how far apart such calls of one cluster are at least,
@@ -59,10 +62,12 @@ const (
 // only. Guests are asked in the background: an agent may take its time to answer.
 type guestTalks struct {
 	now func() time.Time
-	// background runs a function that takes its time.
+	// background runs a function that takes its time, and later one at another time.
 	background func(func())
+	later      func(time.Duration, func())
 
 	mu    sync.Mutex
+	boots boots
 	all   map[types.UID]*guestTalk
 	slots map[slot]int
 	paced map[Inventory]time.Time
@@ -77,16 +82,19 @@ type slot struct {
 // A guestTalk is what a guest has told since a start.
 type guestTalk struct {
 	boot       time.Time
+	made       string
 	interfaces []proxmox.Interface
 	asking     bool
 	tries      int
-	next       time.Time
+	next       time.Time // zero before the first question
+	awaited    time.Time // the question that the Machine is woken for
 }
 
 func newGuestTalks(now func() time.Time) *guestTalks {
 	return &guestTalks{
-		now: now, background: func(ask func()) { go ask() },
-		all: map[types.UID]*guestTalk{}, slots: map[slot]int{}, paced: map[Inventory]time.Time{},
+		now: now, background: func(ask func()) { go ask() }, later: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		boots: newBoots(),
+		all:   map[types.UID]*guestTalk{}, slots: map[slot]int{}, paced: map[Inventory]time.Time{},
 	}
 }
 
@@ -97,7 +105,7 @@ func (g *guestTalks) of(m Machine, boot time.Time) *guestTalk {
 	if r != nil && boot.Sub(r.boot).Abs() <= time.Minute { // Uptimes are in whole seconds, and some old.
 		return r
 	}
-	r = &guestTalk{boot: boot}
+	r = &guestTalk{boot: boot, made: made(m)}
 	o := m.Observation()
 	if at := o.StartedAt; at != nil && boot.Sub(at.Time).Abs() <= time.Minute {
 		if r.interfaces = interfacesOf(o); len(o.IPAddresses) > 0 {
@@ -150,8 +158,8 @@ func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r, now := g.of(m, boot), g.now()
-	unhurried := len(addressesOf(r.interfaces)) > 0 || r.tries > soonTries
-	if r.asking || now.Before(r.next) || g.slots[at] >= asksAtOnce || unhurried && now.Before(g.paced[at.at]) {
+	unhurried := r.unhurried()
+	if r.asking || now.Before(g.ask(r)) || g.slots[at] >= asksAtOnce || unhurried && now.Before(g.paced[at.at]) {
 		return false
 	}
 	if unhurried {
@@ -160,6 +168,33 @@ func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
 	r.asking = true
 	g.slots[at]++
 	return true
+}
+
+// unhurried says whether the guest's answer would hardly be news.
+func (r *guestTalk) unhurried() bool {
+	return len(addressesOf(r.interfaces)) > 0 || r.tries > soonTries
+}
+
+// ask is when a guest is to be asked next: first when others like it could answer.
+func (g *guestTalks) ask(r *guestTalk) time.Time {
+	if r.next.IsZero() {
+		return r.boot.Add(g.boots.of(r.made))
+	}
+	return r.next
+}
+
+// await has the Machine of a guest woken in time for the next question, if that is to
+// come soon. Looking at it again and again would be later on average, or cost more.
+func (g *guestTalks) await(m Machine, boot time.Time, wake func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, now := g.of(m, boot), g.now()
+	if r.asking || r.unhurried() || r.awaited.After(now) {
+		return
+	}
+	wait := max(g.ask(r).Sub(now), soonest)
+	r.awaited = now.Add(wait)
+	g.later(wait, wake)
 }
 
 // turn says whether nobody of a cluster was given a turn for a while, and takes it.
@@ -196,12 +231,22 @@ func (g *guestTalks) heard(m Machine, boot time.Time, at slot, told []proxmox.In
 		r.interfaces = told
 	}
 	if len(addressesOf(told)) > 0 {
+		g.boots.learn(r.made, g.now().Sub(r.boot), r.tries)
 		r.tries, r.next = 0, g.now().Add(askedAgain)
 		return news
 	}
-	r.next = g.now().Add(min(firstAsk<<min(r.tries, 10), lastAsk))
+	r.next = g.now().Add(pause(r.tries))
 	r.tries++
 	return news
+}
+
+// pause after so many questions in vain and one more.
+func pause(tries int) time.Duration {
+	d := firstAsk
+	for range min(tries, 20) {
+		d += d / 2
+	}
+	return min(d, lastAsk)
 }
 
 // addressesOf the guest that others can reach.
@@ -233,6 +278,8 @@ func (e *external) listen(m Machine) {
 		})
 	case e.talks.told(m, boot) != nil && e.hostKeysWanted(m, boot) && e.hostKeys.due(m, boot):
 		e.ask(m, func(ctx context.Context, asker *external, later Machine) bool { return asker.askHostKeys(ctx, later) })
+	default:
+		e.talks.await(m, boot, e.waker(m))
 	}
 	e.vm.Interfaces = e.talks.told(m, boot)
 }
@@ -261,6 +308,9 @@ func (e *external) askAddresses(ctx context.Context, m Machine, boot time.Time, 
 		told = nil
 	}
 	news := e.talks.heard(m, boot, at, told)
+	if !news {
+		e.talks.await(m, boot, e.waker(m))
+	}
 	if told != nil && e.wantsHostKeys(m) && e.hostKeys.due(m, boot) {
 		news = e.askHostKeys(ctx, m) || news
 	}

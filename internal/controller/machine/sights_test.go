@@ -368,6 +368,8 @@ func TestGuestTalks(t *testing.T) {
 			t.Errorf("%s: want due %t, got %t", why, want, got)
 		}
 	}
+	due("A guest that was just started", false)
+	c.wait(firstBoot)
 	due("A guest that has told nothing", true)
 	due("One that is being asked", false)
 	if g.heard(m, boot, at, nil) {
@@ -391,6 +393,7 @@ func TestGuestTalks(t *testing.T) {
 	if g.told(m, boot) != nil {
 		t.Error("What was told before a start may hold no more")
 	}
+	c.wait(firstBoot + firstAsk) // As long as it took before.
 	due("After another start", true)
 	other := &namespaced.Machine{}
 	other.UID = "other"
@@ -398,6 +401,104 @@ func TestGuestTalks(t *testing.T) {
 	third.UID = "third"
 	if !g.due(other, boot, at) || g.due(third, boot, at) {
 		t.Error("Two guests of a node are asked at once, and no more")
+	}
+}
+
+// TestQuestions has guests made of one template started one after the other: after the
+// first few, most cost one question or two, and none has its addresses late.
+func TestQuestions(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		needs  func(guest int) time.Duration // until its agent answers
+		first  int                           // questions to the first guest, at most
+		each   float64                       // questions to those after the first five, on average
+		late   time.Duration                 // the longest after the agent is up, of these
+	}{
+		"Fast":    {reason: "Guests that boot fast are asked soon.", needs: func(int) time.Duration { return 3 * time.Second }, first: 1, each: 1.5, late: 2 * time.Second},
+		"Usual":   {reason: "Usual ones cost one question or two.", needs: func(int) time.Duration { return 15 * time.Second }, first: 5, each: 2, late: 2 * time.Second},
+		"Slow":    {reason: "Slow ones do too.", needs: func(int) time.Duration { return 30 * time.Second }, first: 7, each: 2, late: 3 * time.Second},
+		"Varying": {reason: "So do those that take now more and now less.", needs: func(i int) time.Duration { return time.Duration(10+i*7%20) * time.Second }, first: 5, each: 2, late: 16 * time.Second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newClock()
+			g := newGuestTalks(c.now)
+			at, told := slot{node: "pve1"}, []proxmox.Interface{{Name: "eth0", Addresses: addrs("192.0.2.1")}}
+			const guests, learning = 105, 5
+			asked, latest := 0, time.Duration(0)
+			for i := range guests {
+				m := &namespaced.Machine{}
+				m.UID = types.UID(strconv.Itoa(i))
+				boot, n := c.now(), 0
+				woken := boot // Once the VM was started.
+				g.later = func(d time.Duration, _ func()) { woken = c.now().Add(d) }
+				for up := boot.Add(tc.needs(i)); ; {
+					c.wait(woken.Sub(c.now()))
+					if !g.due(m, boot, at) {
+						g.await(m, boot, nil)
+						continue
+					}
+					n++
+					if !c.now().Before(up) {
+						g.heard(m, boot, at, told)
+						if i >= learning {
+							latest = max(latest, c.now().Sub(up))
+						}
+						break
+					}
+					g.heard(m, boot, at, nil)
+					g.await(m, boot, nil)
+				}
+				if i == 0 && n > tc.first {
+					t.Errorf("%s\nwant at most %d questions to the first guest, got %d", tc.reason, tc.first, n)
+				}
+				if i >= learning {
+					asked += n
+				}
+				c.wait(time.Minute)
+			}
+			each := float64(asked) / (guests - learning)
+			t.Logf("%.2f questions each, addresses at most %s late", each, latest)
+			if each > tc.each || latest > tc.late {
+				t.Errorf("%s\nwant at most %.1f questions each and addresses within %s, got %.2f and %s", tc.reason, tc.each, tc.late, each, latest)
+			}
+		})
+	}
+}
+
+func TestBoots(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		knows  time.Duration
+		took   time.Duration
+		vain   int
+		want   time.Duration
+	}{
+		"New":      {reason: "What a guest needed is learned.", took: 20 * time.Second, vain: 3, want: 20 * time.Second},
+		"Slower":   {reason: "A guest that needed longer than others counts half.", knows: 16 * time.Second, took: 20 * time.Second, vain: 1, want: 18 * time.Second},
+		"At once":  {reason: "One that answers the first question may have been up earlier.", knows: 16 * time.Second, took: 16 * time.Second, want: 15 * time.Second},
+		"Shortest": {reason: "No guest is asked at once.", knows: 2 * time.Second, took: 2 * time.Second, want: shortestBoot},
+		"Late":     {reason: "Who was asked late tells nothing.", knows: 16 * time.Second, took: time.Minute, want: 16 * time.Second},
+		"Longest":  {reason: "Nor does who needed too long.", knows: 16 * time.Second, took: time.Hour, vain: 9, want: 16 * time.Second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBoots()
+			if tc.knows != 0 {
+				b.by["template x"] = tc.knows
+			}
+			b.learn("template x", tc.took, tc.vain)
+			if got := b.of("template x"); got != tc.want || b.of("else") != firstBoot {
+				t.Errorf("%s\nwant %s, got %s, and %s of others", tc.reason, tc.want, got, b.of("else"))
+			}
+		})
+	}
+	b := newBoots()
+	for i := range 3 * mostBoots {
+		b.learn(strconv.Itoa(i), 10*time.Second, 1)
+	}
+	if len(b.by) > mostBoots {
+		t.Errorf("want at most %d remembered, got %d", mostBoots, len(b.by))
 	}
 }
 
