@@ -28,6 +28,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A clock that stands until it is set.
@@ -240,5 +241,41 @@ func TestTaskThatEndsWhileTheVMIsLookedAt(t *testing.T) {
 	b.reconcile(t.Context())
 	if diff := cmp.Diff([]string{"Start 10000"}, b.writes); diff != "" {
 		t.Errorf("writes: -want, +got:\n%s", diff)
+	}
+}
+
+// TestSend has changes of options made, some of which do not hold.
+func TestSend(t *testing.T) {
+	a := qemu.Difference{Set: proxmox.Params{"machine": "q35"}}
+	both := qemu.Difference{Set: proxmox.Params{"machine": "q35", "onboot": "1"}, Delete: []string{"tags"}}
+	other := qemu.Difference{Set: proxmox.Params{"machine": "pc"}}
+	cases := map[string]struct {
+		reason string
+		do     func(*tasks, Machine)
+		ask    qemu.Difference
+		held   bool
+		times  int // in a row, if it is made now
+	}{
+		"New":     {reason: "What was not made is not held back.", do: func(*tasks, Machine) {}, ask: a, times: 1},
+		"Same":    {reason: "What was just made is.", do: func(k *tasks, m Machine) { k.send(m, a) }, ask: a, held: true, times: 2},
+		"Part":    {reason: "So is what is left of it.", do: func(k *tasks, m Machine) { k.send(m, both) }, ask: a, held: true, times: 2},
+		"More":    {reason: "More than it is not.", do: func(k *tasks, m Machine) { k.send(m, a) }, ask: both, times: 1},
+		"Removal": {reason: "A removal that is left counts too.", do: func(k *tasks, m Machine) { k.send(m, both) }, ask: qemu.Difference{Delete: []string{"tags"}}, held: true, times: 2},
+		"Other":   {reason: "Nor is another value.", do: func(k *tasks, m Machine) { k.send(m, a) }, ask: other, times: 1},
+		"Held":    {reason: "What was seen to hold is made at once if it was undone.", do: func(k *tasks, m Machine) { k.send(m, a); k.kept(m, true) }, ask: a, times: 1},
+		"Assumed": {reason: "So is what was taken to hold, but how often is counted.", do: func(k *tasks, m Machine) { k.send(m, a); k.kept(m, false) }, ask: a, times: 2},
+		"Nothing": {reason: "Nothing is never held back.", do: func(k *tasks, m Machine) { k.send(m, a) }, ask: qemu.Difference{}, times: 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, m := newTasks(newClock().now), resourceOf("a", 1)
+			tc.do(k, m)
+			if got := k.sent(m, tc.ask); got != tc.held {
+				t.Errorf("%s\nwant it held back %t, got %t", tc.reason, tc.held, got)
+			}
+			if got := k.send(m, tc.ask); got != tc.times {
+				t.Errorf("%s\nwant it made %d times in a row, got %d", tc.reason, tc.times, got)
+			}
+		})
 	}
 }

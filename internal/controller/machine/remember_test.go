@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// TestEnrich has a VM looked at whose status is known without asking its node, or not.
+func TestEnrich(t *testing.T) {
+	const made, other = proxmox.UPID("UPID:pve1:1:2:3:qmclone:9000:u@pve:"), proxmox.UPID("UPID:pve1:2:3:4:qmstart:10000:u@pve:")
+	stopped := proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
+	asked := proxmox.Status{Status: "running", Uptime: time.Hour}
+	newborn := func(b *bench, _ *external) {
+		r := b.tasks.of(b.m)
+		r.last, r.begun = proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, b.clock.now()
+	}
+	seen := func(b *bench, e *external) { b.sights.keep(b.m, e.vm, glance{}) }
+	ofHA := func(b *bench, _ *external) {
+		b.m.Spec.ForProvider.HighAvailability = &v1alpha1.MachineHighAvailability{}
+	}
+	happened := func(_ *bench, e *external) { e.before.listed = []proxmox.Task{{UPID: other, ID: "10000"}} }
+	cases := map[string]struct {
+		reason string
+		setup  []func(*bench, *external)
+		listed func(*proxmox.Guest)
+		glance glance
+		want   proxmox.Status
+		calls  int
+	}{
+		"Known":      {reason: "What is known is not asked for.", glance: glance{status: &stopped}, want: stopped},
+		"Newborn":    {reason: "A VM that was just made does not run.", setup: []func(*bench, *external){newborn}, want: stopped},
+		"NewbornHA":  {reason: "Nor does one that is yet to be told to HA.", setup: []func(*bench, *external){newborn, ofHA}, want: stopped},
+		"Again":      {reason: "Nor at a second look.", setup: []func(*bench, *external){newborn, seen}, want: stopped},
+		"AgainHA":    {reason: "HA may have been told of it since the first.", setup: []func(*bench, *external){newborn, ofHA, seen}, want: asked, calls: 1},
+		"Touched":    {reason: "Somebody may have started it.", setup: []func(*bench, *external){newborn, happened}, want: asked, calls: 1},
+		"Listed":     {reason: "Of a VM that is seen for the first time the list is good enough.", want: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute}},
+		"Paused":     {reason: "A VM that is paused has a process.", listed: func(g *proxmox.Guest) { g.Status = "paused" }, want: proxmox.Status{Status: "running", QMPStatus: "paused", Uptime: time.Minute}},
+		"Happened":   {reason: "Unless something has just happened to it.", setup: []func(*bench, *external){happened}, want: asked, calls: 1},
+		"Unknown":    {reason: "Or its node does not tell.", listed: func(g *proxmox.Guest) { g.Status = "unknown" }, want: asked, calls: 1},
+		"Managed":    {reason: "Or HA manages it, of which the list has less.", listed: func(g *proxmox.Guest) { g.HAState = "started" }, want: asked, calls: 1},
+		"Elsewhere":  {reason: "Or it is listed elsewhere.", listed: func(g *proxmox.Guest) { g.Node = "pve2" }, want: asked, calls: 1},
+		"LongBefore": {reason: "A VM that has been seen before is asked for.", setup: []func(*bench, *external){seen}, want: asked, calls: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.vms[10000] = ourVM("running")
+			b.vms[10000].now = asked
+			g := proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", Uptime: time.Minute}
+			if tc.listed != nil {
+				tc.listed(&g)
+			}
+			e := b.external()
+			e.inventory = &listing{pve: b.pve, guests: []proxmox.Guest{g}}
+			v, err := e.look(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.vm = v
+			b.sights.glance(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, b.pve, false)
+			for _, setup := range tc.setup {
+				setup(b, e)
+			}
+			calls := 0
+			b.on["Status"] = func() { calls++ }
+			if err := e.enrich(t.Context(), b.m, tc.glance); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, e.vm.Status); diff != "" || calls != tc.calls {
+				t.Errorf("%s\nwant %d questions, got %d; -want, +got:\n%s", tc.reason, tc.calls, calls, diff)
+			}
+		})
+	}
+}
