@@ -374,7 +374,8 @@ type MachineParameters struct {
 	// spice_enhancements, vmstatestorage and the like. They are compared and
 	// repaired as the fields are; an empty value removes the option. Options
 	// that have a field are refused, and so are options that the server does not
-	// know and, without the password of root@pam, those that are its alone.
+	// know, values that it would not take and, without the password of root@pam,
+	// options that are its alone.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z][a-z0-9_-]{0,39}$') && !self[k].contains('\\n'))",message="extraConfig has names of Proxmox VE's options (lower-case letters, digits, _ and -) and values of one line"

@@ -209,3 +209,40 @@ func TestGuideHasEveryOption(t *testing.T) {
 		}
 	}
 }
+
+// The values that extraConfig takes are those of PVE's descriptions.
+func TestExtraValues(t *testing.T) {
+	known := map[string]bool{}
+	for _, version := range []string{"8.4", "9.2"} {
+		facts, err := schema.Load(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parameters := facts.Parameters("POST", "/nodes/{node}/qemu")
+		for name, x := range extras {
+			property := parameters[name]
+			if s, numbered := stem(name); property == nil && numbered {
+				property = parameters[s+"[n]"]
+			}
+			if property == nil {
+				continue // Of the other version.
+			}
+			known[name] = true
+			for _, value := range property.Enum {
+				if why := x.refusal(value); why != "" {
+					t.Errorf("%s: %s %s, which PVE %s takes", name, name, why, version)
+				}
+			}
+			closed := property.Type != "string" || len(property.Enum) > 0 || property.Pattern != "" || len(facts.Format(property.Format)) > 0
+			if closed && x.refusal("no=such") == "" {
+				t.Errorf("%s takes anything, and PVE %s does not", name, version)
+			}
+			if keys := slices.Sorted(maps.Keys(facts.Format(property.Format))); len(keys) > 0 && !slices.Equal(keys, slices.Sorted(slices.Values(x.keys))) {
+				t.Errorf("%s has the keys %q in PVE %s, not %q", name, keys, version, x.keys)
+			}
+		}
+	}
+	if len(known) != len(extras) {
+		t.Errorf("PVE describes %d of the options without a field, want %d", len(known), len(extras))
+	}
+}

@@ -19,18 +19,23 @@ package qemu
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // An extra is an option of PVE that has no field.
 type extra struct {
-	// structured is true for property strings, in which order is of no meaning;
-	// defaultKey is that of the value without a key.
-	structured bool
+	// keys of a property string, in which order is of no meaning; empty for an option
+	// that is none. defaultKey is that of the value without a key.
+	keys       []string
 	defaultKey string
+
+	// form of a value that is no property string. Nil if PVE takes any.
+	form *regexp.Regexp
 
 	// absent is the value that holds when the option is not there.
 	absent string
@@ -43,27 +48,48 @@ type extra struct {
 //
 //nolint:gochecknoglobals // Constants.
 var extras = map[string]extra{
-	"amd-sev":            {structured: true, defaultKey: "type"},
-	"arch":               {},
+	"amd-sev":            {keys: []string{"type", "allow-smt", "kernel-hashes", "no-debug", "no-key-sharing"}, defaultKey: "type"},
+	"arch":               {form: oneOf("x86_64", "aarch64")},
 	"args":               {},
-	"autostart":          {absent: "0"},
-	"cicustom":           {structured: true},
-	"citype":             {},
-	"freeze":             {absent: "0"},
-	"intel-tdx":          {structured: true, defaultKey: "type"},
-	"ivshmem":            {structured: true},
-	"keyboard":           {},
-	"migrate_downtime":   {absent: "0.1"},
-	"migrate_speed":      {absent: "0"},
-	"parallel0":          {},
-	"parallel1":          {},
-	"parallel2":          {},
-	"reboot":             {absent: "1"},
-	"spice_enhancements": {structured: true},
-	"startdate":          {absent: "now"},
-	"tdf":                {absent: "0"},
-	"vmgenid":            {generated: true},
-	"vmstatestorage":     {},
+	"autostart":          {absent: "0", form: oneOf("0", "1")},
+	"cicustom":           {keys: []string{"meta", "network", "user", "vendor"}},
+	"citype":             {form: oneOf("configdrive2", "nocloud", "opennebula")},
+	"freeze":             {absent: "0", form: oneOf("0", "1")},
+	"intel-tdx":          {keys: []string{"type", "attestation", "vsock-cid", "vsock-port"}, defaultKey: "type"},
+	"ivshmem":            {keys: []string{"name", "size"}},
+	"keyboard":           {form: oneOf(strings.Fields("de de-ch da en-gb en-us es fi fr fr-be fr-ca fr-ch hu is it ja lt mk nl no pl pt pt-br sv sl tr")...)},
+	"migrate_downtime":   {absent: "0.1", form: oneOf(`\d+(\.\d+)?`)},
+	"migrate_speed":      {absent: "0", form: oneOf(`\d+`)},
+	"parallel0":          {form: reParallel},
+	"parallel1":          {form: reParallel},
+	"parallel2":          {form: reParallel},
+	"reboot":             {absent: "1", form: oneOf("0", "1")},
+	"spice_enhancements": {keys: []string{"foldersharing", "videostreaming"}},
+	"startdate":          {absent: "now", form: oneOf("now", `\d{4}-\d{1,2}-\d{1,2}(T\d{1,2}:\d{1,2}:\d{1,2})?`)},
+	"tdf":                {absent: "0", form: oneOf("0", "1")},
+	"vmgenid":            {generated: true, form: oneOf("0", "1", `[a-fA-F0-9]{8}(-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}`)},
+	"vmstatestorage":     {form: oneOf(`[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]`)},
+}
+
+var reParallel = oneOf(`/dev/parport\d+`, `/dev/usb/lp\d+`)
+
+// oneOf is a form of which each alternative is a pattern for the whole of a value.
+func oneOf(patterns ...string) *regexp.Regexp {
+	return regexp.MustCompile("^(" + strings.Join(patterns, "|") + ")$")
+}
+
+// refusal says why a value is none that PVE takes, or nothing.
+func (x extra) refusal(value string) string {
+	if x.form != nil && !x.form.MatchString(value) {
+		alternatives := strings.TrimSuffix(strings.TrimPrefix(x.form.String(), "^("), ")$")
+		return fmt.Sprintf("cannot be %q: it is one of %s", value, strings.ReplaceAll(alternatives, "|", ", "))
+	}
+	p, err := proxmox.ParseProperties(value, x.defaultKey)
+	unknown := func(key string) bool { return !slices.Contains(x.keys, key) }
+	if len(x.keys) > 0 && (err != nil || slices.ContainsFunc(p.Keys(), unknown)) {
+		return fmt.Sprintf("cannot be %q: its keys are %s", value, strings.Join(x.keys, ", "))
+	}
+	return ""
 }
 
 // fields are the fields of the spec that set options; indexedFields those that
@@ -190,22 +216,32 @@ func (x extra) same(now, want string) bool {
 	switch {
 	case now == want, x.generated && want == "1" && len(now) > 1:
 		return true
-	case x.structured:
+	case len(x.keys) > 0:
 		return sameProperties(x.defaultKey)(now, want)
 	}
 	return sameNumber(now, want)
 }
 
-// extraRefusals are names that extraConfig does not take.
+// extraRefusals are names and values that extraConfig does not take.
 func extraRefusals(p *v1alpha1.MachineParameters) []string {
 	var no []string
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
-		s, _ := stem(name)
-		if f := field(name); f != "" {
-			no = append(no, fmt.Sprintf("extraConfig %q has a field of its own: set %s", name, f))
-		} else if why := noOption[s]; why != "" {
-			no = append(no, fmt.Sprintf("extraConfig %q is no option of a VM: %s", name, why))
+		if why := extraRefusal(name, strings.TrimSpace(string(p.ExtraConfig[name]))); why != "" {
+			no = append(no, fmt.Sprintf("extraConfig %q %s", name, why))
 		}
 	}
 	return no
+}
+
+func extraRefusal(name, value string) string {
+	s, _ := stem(name)
+	switch {
+	case field(name) != "":
+		return "has a field of its own: set " + field(name)
+	case noOption[s] != "":
+		return "is no option of a VM: " + noOption[s]
+	case value == "":
+		return ""
+	}
+	return extras[name].refusal(value)
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -40,6 +41,29 @@ func TestSameExtra(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := extras[tc.option].same(tc.a, tc.b); got != tc.want {
 				t.Errorf("\n%s\nsame(%q, %q): want %t, got %t", tc.reason, tc.a, tc.b, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestExtraRefusal(t *testing.T) {
+	cases := map[string]struct{ reason, name, value, want string }{
+		"Taken":    {reason: "What PVE takes is taken.", name: "keyboard", value: "de"},
+		"Removed":  {reason: "Each option can be removed.", name: "keyboard"},
+		"Value":    {reason: "PVE has no such keyboard.", name: "keyboard", value: "xx", want: `cannot be "xx": it is one of de, de-ch`},
+		"Boolean":  {reason: "Booleans are written as PVE writes them.", name: "autostart", value: "yes", want: "it is one of 0, 1"},
+		"Key":      {reason: "PVE has no such key.", name: "amd-sev", value: "std,debug=1", want: "its keys are type, allow-smt"},
+		"Keyless":  {reason: "Not every property string has a first value without key.", name: "ivshmem", value: "32", want: "its keys are name, size"},
+		"Free":     {reason: "Some options take anything.", name: "args", value: "-cpu x,a=b"},
+		"Unknown":  {reason: "What is not known here PVE has to decide about.", name: "brand-new", value: "x"},
+		"Field":    {reason: "An option with a field is set there.", name: "net0", value: "x", want: "has a field of its own: set networks"},
+		"NoOption": {reason: "What says how a call is made is no option.", name: "skiplock", value: "1", want: "is no option of a VM"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := extraRefusal(tc.name, tc.value)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -139,8 +140,12 @@ func (g gambler) platform(p *v1alpha1.MachineParameters) {
 		p.CPU.NUMANodes = slices.Repeat([]v1alpha1.MachineNUMANode{{CPUs: "0-1", Memory: some(g, resource.MustParse("1Gi")), Policy: some(g, "bind")}}, g.IntN(3))
 	}
 	p.ExtraConfig = map[string]v1alpha1.ExtraValue{}
-	for _, name := range g.names("args", "keyboard", "freeze", "ivshmem", "migrate_downtime") {
-		p.ExtraConfig[name] = v1alpha1.ExtraValue([]string{"", "0", "1", "a=1,b=2"}[g.IntN(4)])
+	values := map[string][]v1alpha1.ExtraValue{
+		"args": {"", "0", "a=1,b=2"}, "keyboard": {"", "de", "fr"}, "freeze": {"", "0", "1"},
+		"ivshmem": {"", "size=1,name=a", "size=2"}, "migrate_downtime": {"", "0", "0.10"},
+	}
+	for _, name := range g.names(slices.Sorted(maps.Keys(values))...) {
+		p.ExtraConfig[name] = values[name][g.IntN(3)]
 	}
 }
 
@@ -179,7 +184,7 @@ func (g gambler) config() Config {
 		"tpmstate0": {"s:t,size=4M,version=v2.0"}, "hostpci0": {"0000:01:00.0,pcie=1", "mapping=m1,rombar=0"}, "hostpci3": {"mapping=m2"},
 		"usb0": {"spice", "host=1-2,usb3=1"}, "virtiofs0": {"data,cache=always", "dirid=other"}, "numa0": {"cpus=0,memory=512"}, "serial0": {"socket", "/dev/ttyS1"},
 		"audio0": {"device=AC97,driver=spice"}, "rng0": {"source=/dev/urandom,period=5"}, "watchdog": {"i6300esb,action=reset", "model=ib700"},
-		"machine": {"q35", "pc-q35-9.0", "type=pc,viommu=virtio"}, "args": {"-s"}, "ivshmem": {"b=2,a=1"}, "keyboard": {"de"}, "hugepages": {"2"},
+		"machine": {"q35", "pc-q35-9.0", "type=pc,viommu=virtio"}, "args": {"-s"}, "ivshmem": {"name=a,size=1"}, "keyboard": {"de"}, "hugepages": {"2"},
 		"affinity": {"3"}, "cpuunits": {"10000"}, "allow-ksm": {"0"}, "hookscript": {"local:snippets/b"},
 	} {
 		if g.maybe() {

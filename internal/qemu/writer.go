@@ -223,8 +223,12 @@ func (w *writer) extra(name string) {
 	if extras[name].generated && len(now) > 1 {
 		return // Proxmox VE made it up, and makes another up when it restores the VM.
 	}
-	if strings.Contains(now, "\n") || now == "" {
+	switch {
+	case strings.Contains(now, "\n") || now == "":
 		w.omit(name, "", "extraConfig has values of one line")
+		return
+	case extras[name].refusal(now) != "":
+		w.omit(name, "", noValue)
 		return
 	}
 	if w.p.ExtraConfig == nil {
