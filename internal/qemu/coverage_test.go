@@ -24,6 +24,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -244,5 +245,26 @@ func TestExtraValues(t *testing.T) {
 	}
 	if len(known) != len(extras) {
 		t.Errorf("PVE describes %d of the options without a field, want %d", len(known), len(extras))
+	}
+}
+
+// The buses that have a property of disks are those of PVE's descriptions.
+func TestOnBuses(t *testing.T) {
+	for _, version := range []string{"8.4", "9.2"} {
+		facts, err := schema.Load(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parameters, having := facts.Parameters("POST", "/nodes/{node}/qemu"), map[string][]string{}
+		buses := []string{"ide", "sata", "scsi", "virtio"}
+		for _, bus := range buses {
+			for key := range facts.Format(parameters[bus+"[n]"].Format) {
+				having[key] = append(having[key], bus)
+			}
+		}
+		maps.DeleteFunc(having, func(_ string, on []string) bool { return len(on) == len(buses) })
+		if diff := cmp.Diff(having, onBuses); diff != "" {
+			t.Errorf("PVE %s: -want, +got:\n%s", version, diff)
+		}
 	}
 }

@@ -18,6 +18,7 @@ package qemu
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,31 @@ func diskParts(k *v1alpha1.MachineDisk) []part {
 		{key: "shared", cell: flags(&k.Shared), absent: "0"},
 		{key: "snapshot", cell: flags(&k.Snapshot), absent: "0"},
 	}, geometryParts(k.Geometry), limitParts(k.Limits))
+}
+
+// onBuses are the properties that disks on some buses have only.
+//
+//nolint:gochecknoglobals // A constant.
+var onBuses = map[string][]string{
+	"iothread": {"scsi", "virtio"}, "model": {"ide"}, "product": {"scsi"}, "queues": {"scsi"}, "ro": {"scsi", "virtio"},
+	"scsiblock": {"scsi"}, "ssd": {"ide", "sata", "scsi"}, "vendor": {"scsi"}, "wwn": {"ide", "sata", "scsi"},
+}
+
+// busRefusals are properties that the disk is to get and that none on its bus has.
+func busRefusals(device, now string, k v1alpha1.MachineDisk) []string {
+	disk, err := proxmox.ParseDisk(now)
+	if err != nil {
+		disk = proxmox.Disk{}
+	}
+	var no []string
+	for _, p := range diskParts(&k) {
+		v, buses := ptr.Deref(p.value, ""), onBuses[p.key]
+		wanted := v != "" && v != p.absent && !disk.Options.Has(p.key)
+		if wanted && buses != nil && !slices.Contains(buses, busOf(device)) {
+			no = append(no, fmt.Sprintf("disk %q is %s, and disks of %s have no %s", k.Name, device, busOf(device), p.key))
+		}
+	}
+	return no
 }
 
 func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {

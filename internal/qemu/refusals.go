@@ -35,6 +35,8 @@ func (d Desired) Refusals(config Config) []string {
 		no = append(no, f.refusals(config[f.device], d.Defaults.Storage)...)
 	}
 	for _, k := range d.Disks {
+		device := d.Devices.Disks[k.Name]
+		no = append(no, busRefusals(device, config[device], k)...)
 		no = append(no, d.diskRefusals(k, config)...)
 	}
 	for _, n := range d.Networks {

@@ -125,6 +125,8 @@ func TestNotTogether(t *testing.T) {
 		"PluggedByOthers":   {reason: "Also where somebody else has said that it can.", spec: v1alpha1.MachineParameters{Memory: quantity("18Gi")}, config: m{"hotplug": "memory,cpu"}, want: ""},
 		"PluggedLarge":      {reason: "Further up modules are larger.", spec: v1alpha1.MachineParameters{Memory: quantity("17920Mi")}, config: m{"hotplug": "memory,cpu"}, want: "has 18432 MiB after 17408 MiB"},
 		"PluggedLittle":     {reason: "There is a least size.", spec: v1alpha1.MachineParameters{Memory: quantity("512Mi"), Hotplug: []string{"memory"}}, want: "has 1024 MiB after 0 MiB"},
+		"Bus":               {reason: "The bus of a template's disk may not have what is asked for.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(true)}}}, config: m{"virtio0": "s:base-9000-disk-0,size=1G"}, want: `disk "root" is virtio0, and disks of virtio have no ssd`},
+		"BusWithout":        {reason: "What it has not got need not be taken away.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(false), Vendor: new("")}}}, config: m{"virtio0": "s:base-9000-disk-0,size=1G"}},
 		"Balloon":           {reason: "Less memory than ballooning leaves is refused also where the device is asked for.", spec: v1alpha1.MachineParameters{Memory: quantity("1Gi"), Balloon: new(true)}, config: kept, want: "is less than the 2048 MiB that ballooning leaves"},
 	}
 	for name, tc := range cases {
