@@ -59,6 +59,15 @@ func TestRivals(t *testing.T) {
 				return rival(map[string]string{meta.AnnotationKeyExternalName: "100"}, v1alpha1.MachineParameters{Description: new("mine")})
 			},
 		},
+		"Deleting": {
+			reason: "Who may only look at a VM and delete it does not delete that of another Machine.",
+			first:  scenarios()["Adoption"],
+			second: func(machine.Machine) *cluster.Machine {
+				m := rival(map[string]string{meta.AnnotationKeyExternalName: "100"}, v1alpha1.MachineParameters{})
+				m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete})
+				return m
+			},
+		},
 		"Made": {
 			reason: "A VM that was made for a Machine is not adopted by another.",
 			first:  scenarios()["Empty"],

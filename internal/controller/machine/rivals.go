@@ -18,12 +18,14 @@ package machine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,10 +39,10 @@ import (
 const ClaimIndex = "proxmox.vitistack.io/claim"
 
 // Claims of a Machine: the VM's UUID, which proves it this Machine's own, and
-// its VMID. A Machine that may not change anything claims nothing.
+// its VMID. A Machine that may only observe claims nothing.
 func Claims(o client.Object) []string {
 	m, ok := o.(Machine)
-	if !ok || !kind.Manages(m) {
+	if !ok || !claims(m) {
 		return nil
 	}
 	var all []string
@@ -51,6 +53,14 @@ func Claims(o client.Object) []string {
 		all = append(all, claimOfVMID(vmid))
 	}
 	return all
+}
+
+// claims says whether a Machine may do anything to a VM, be it to delete it only.
+func claims(m Machine) bool {
+	p := m.GetManagementPolicies()
+	return len(p) == 0 || slices.ContainsFunc(p, func(a xpv2.ManagementAction) bool {
+		return a != xpv2.ManagementActionObserve && a != xpv2.ManagementActionLateInitialize
+	})
 }
 
 func claimOfUUID(uuid string) string { return "uuid/" + strings.ToLower(uuid) }
@@ -99,7 +109,7 @@ func contested(vmid int, by Machine) error {
 // contest looks whether an older Machine has the UUID of this one, as after its
 // annotations were copied.
 func (e *external) contest(ctx context.Context, m Machine, id qemu.Identity) error {
-	if id.UUID == "" || !kind.Manages(m) {
+	if id.UUID == "" || !claims(m) {
 		return nil
 	}
 	rivals, err := e.fleet.rivals(ctx, m, claimOfUUID(id.UUID))
@@ -117,7 +127,7 @@ func (e *external) contest(ctx context.Context, m Machine, id qemu.Identity) err
 // free says why a VM cannot be adopted: another Machine has it, or an older one is
 // about to adopt it.
 func (e *external) free(ctx context.Context, m Machine, vmid int, uuid string) error {
-	if !kind.Manages(m) {
+	if !claims(m) {
 		return nil
 	}
 	owners, err := e.fleet.rivals(ctx, m, claimOfUUID(uuid))
