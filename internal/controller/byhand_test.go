@@ -56,6 +56,8 @@ func TestByHand(t *testing.T) {
 		"replaced":   {reason: "A VM that was restored as another one is left alone.", run: replaced},
 		"guarded":    {reason: "A VM that is locked stays until it is not.", run: lockedAtDeletion},
 		"waiting":    {reason: "A change that waits for a lock is said to.", run: waiting},
+		"fixed":      {reason: "A VM that may be created, and not changed, is said to be left as it is.", run: fixed},
+		"silenced":   {reason: "A guest that may not be asked is said to be.", run: silenced},
 		"expelled":   {reason: "A VM that was lost with its node is made anew on another.", run: expelled},
 		"together":   {reason: "A Machine goes together with all that it needs to be deleted.", run: together},
 		"acted":      {reason: "An action that PVE refuses is done, and so is the next.", run: actedInVain},
@@ -312,6 +314,31 @@ func waiting(w *world) {
 	w.eventually("the VM is suspended", func() bool { return w.vm().Config["lock"] == "suspended" })
 	w.change(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(false) })
 	w.says(xpv2.TypeReady, xpv2.ReasonAvailable, "changes wait until the VM is resumed")
+	w.finish()
+}
+
+func fixed(w *world) {
+	w.create(ubuntu(), func(m machine.Machine) {
+		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionDelete})
+	})
+	w.says(xpv2.TypeReady, xpv2.ReasonCreating, "managementPolicies leave out Update")
+	w.unchanged()
+	if n := len(w.writes()); n != 1 {
+		w.Errorf("want one write:\n%s", w)
+	}
+	w.finish()
+}
+
+func silenced(w *world) {
+	w.pve.Inject(simulator.Fault{Method: "GET", Path: "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces", Status: 403, Message: "Permission check failed (/vms/10000, VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted)"})
+	w.create(ubuntu())
+	w.ready()
+	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkPending, "cannot be asked for addresses: ")
+	if c := w.m.GetCondition(machine.TypeNetworkConfigured); !strings.Contains(c.Message, "VM.GuestAgent.Audit") {
+		w.Errorf("want the privilege that is missing, got %q", c.Message)
+	}
+	w.pve.ClearFaults()
+	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
 	w.finish()
 }
 

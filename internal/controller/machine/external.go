@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -191,6 +192,9 @@ func (e *external) mayAct(m Machine, seen managed.ExternalObservation) (managed.
 	busy, err := e.before.busy(e.vm.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
+	}
+	if !kind.Manages(m) && mayCreate(m) {
+		remark(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
 	}
 	if !e.before.ours && !e.plan.mayPass(e.vm) && e.plan.power == keepPower {
 		remark(m, e.vm.waitsFor())

@@ -84,6 +84,7 @@ type guestTalk struct {
 	boot       time.Time
 	made       string
 	interfaces []proxmox.Interface
+	denied     string // why it cannot be asked
 	asking     bool
 	tries      int
 	next       time.Time // zero before the first question
@@ -151,6 +152,29 @@ func (g *guestTalks) told(m Machine, boot time.Time) []proxmox.Interface {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.of(m, boot).interfaces
+}
+
+// denial is why a guest cannot be asked; empty if it can.
+func (g *guestTalks) denial(m Machine, boot time.Time) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.of(m, boot).denied
+}
+
+// deny notes why a guest cannot be asked, or that it can, and says whether that is news.
+func (g *guestTalks) deny(m Machine, why error) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, text := g.all[m.GetUID()], ""
+	if r == nil {
+		return false
+	}
+	if proxmox.IsAuthorization(why) {
+		text = why.Error()
+	}
+	news := r.denied != text
+	r.denied = text
+	return news
 }
 
 // due says whether a guest is to be asked now, and takes it to be asked.
@@ -281,7 +305,7 @@ func (e *external) listen(m Machine) {
 	default:
 		e.talks.await(m, boot, e.waker(m))
 	}
-	e.vm.Interfaces = e.talks.told(m, boot)
+	e.vm.Interfaces, e.vm.noAgent = e.talks.told(m, boot), e.talks.denial(m, boot)
 }
 
 // ask the guest in the background, and wake the Machine if it tells news.
@@ -308,6 +332,7 @@ func (e *external) askAddresses(ctx context.Context, m Machine, boot time.Time, 
 		told = nil
 	}
 	news := e.talks.heard(m, boot, at, told)
+	news = e.talks.deny(m, err) || news
 	if !news {
 		e.talks.await(m, boot, e.waker(m))
 	}

@@ -38,6 +38,9 @@ type vm struct {
 	// HA is what HA was told of the VM, if that was asked for.
 	HA proxmox.HASettings
 
+	// noAgent is why the guest agent cannot be asked.
+	noAgent string
+
 	// inHA is true if HA was told of the VM, even if it is to ignore it.
 	inHA bool
 
