@@ -46,9 +46,12 @@ func ends(kind string) []string {
 		"qmstart":    {locked, "start failed: QEMU exited with code 1"},
 		"qmshutdown": {off},
 		"qmstop":     {locked, off},
+		"qmreboot":   {locked, off},
+		"qmsuspend":  {locked, "storage 'local-lvm' is disabled"},
+		"qmresume":   {locked},
 		"qmdestroy":  {locked, "VM is locked (backup)"},
 		"qmmove":     {locked, "storage migration failed: block job (mirror) error: drive-scsi0: 'mirror' has been cancelled"},
-		"qmmigrate":  {locked, "migration aborted"},
+		"qmigrate":   {locked, "migration aborted"},
 		"hastart":    {"service 'vm:10000' in error state, must be disabled and fixed first"},
 	}[kind], "unexpected status", "interrupted by signal")
 }

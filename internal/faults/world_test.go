@@ -95,7 +95,8 @@ func newScheme() (*runtime.Scheme, error) {
 func durations() map[string]string {
 	return map[string]string{
 		"boot": "1s", "resources": "2s", "qmshutdown": "1s", "copydisk": "3s", "qmclone": "3s", "qmcreate": "2s",
-		"qmstart": "1s", "qmstop": "1s", "qmdestroy": "2s", "qmconfig": "1s", "resize": "1s", "imgcopy": "1s", "imgdel": "1s", "qmmigrate": "3s", "qmmove": "3s",
+		"qmstart": "1s", "qmstop": "1s", "qmdestroy": "2s", "qmconfig": "1s", "resize": "1s", "imgcopy": "1s", "imgdel": "1s", "qmigrate": "3s", "qmmove": "3s",
+		"replication": "3s",
 	}
 }
 
