@@ -75,7 +75,7 @@ test-scale: launcher ## Let two providers create hundreds of Machines at once, a
 test-faults: ## Let the provider die at each step of a Machine's life, and each call and task of Proxmox VE fail. FAULTS=many: some.
 	@set -x && FAULTS=$(or $(FAULTS),all) GOGC=400 CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(ARGS) ./internal/faults/
 
-bench: build ## Measure cost and speed and write docs/performance.md, about a quarter of an hour. BENCH=steady,create N=100,1000 choose.
+bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
 	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') exec $(BENCH_PROGRAM)
 
