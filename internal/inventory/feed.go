@@ -101,6 +101,25 @@ func (f *taskFeed) meet(u proxmox.UPID, ended bool, by author, now time.Time) bo
 	return f.primed && !sure && (!known || ended && !before.ended)
 }
 
+// corrected is a list in which no task of others runs that is known to have ended.
+func (f *taskFeed) corrected(list []proxmox.Task, by author) []proxmox.Task {
+	over := func(t proxmox.Task) bool {
+		if !t.Running || !f.seen[t.UPID].ended {
+			return false
+		}
+		sure, maybe := by.Ours(t.UPID)
+		return !sure && !maybe
+	}
+	if !slices.ContainsFunc(list, over) {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Running = list[i].Running && !over(list[i])
+	}
+	return list
+}
+
 // A logFeed finds what is new in the cluster's log.
 type logFeed struct {
 	primed bool

@@ -285,6 +285,49 @@ func TestWatchWithoutLog(t *testing.T) {
 	})
 }
 
+// TestEndInLog has a task run in the list that was read last, and its end told by the
+// log, whose reader is the next to look.
+func TestEndInLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		theirs, ours := upidOf("1", "qmconfig", "100", "root@pam"), upidOf("2", "qmstart", "101", "we")
+		old := line("0:pve1", "root@pam", "old")
+		p := &pve{
+			privileges: proxmox.Privileges{syslog: true}, log: []proxmox.LogLine{old}, ours: map[proxmox.UPID]string{ours: "sure"},
+			tasks: []proxmox.Task{running(theirs), running(ours)},
+		}
+		c := New(p, WithPollInterval(time.Hour), WithFeedInterval(time.Hour))
+		defer c.Close()
+		c.Watch(t.Context(), "a", 100, &witness{})
+		seen := func() (out []proxmox.UPID) {
+			tasks, err := c.RecentTasks(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range tasks {
+				if l.Running {
+					out = append(out, l.UPID)
+				}
+			}
+			return out
+		}
+		if diff := cmp.Diff([]proxmox.UPID{theirs, ours}, seen()); diff != "" {
+			t.Errorf("Tasks run while nothing says otherwise: -want, +got:\n%s", diff)
+		}
+		calls := p.calls.Load()
+		p.set(func() {
+			p.log = []proxmox.LogLine{
+				line("2:pve1", "we", "end task "+string(ours)+" OK"), line("1:pve1", "root@pam", "end task "+string(theirs)+" OK"), old,
+			}
+		})
+		if _, err := c.readLog(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]proxmox.UPID{ours}, seen()); diff != "" || p.calls.Load() != calls {
+			t.Errorf("What has ended by the log does not run, how our own end tells who follows them, and nothing is read for that: -want, +got:\n%s", diff)
+		}
+	})
+}
+
 func TestLogTooShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{privileges: proxmox.Privileges{syslog: true}, log: []proxmox.LogLine{line("0:pve1", "root@pam", "old")}}

@@ -232,9 +232,14 @@ func (c *Cluster) Tasks(ctx context.Context) ([]proxmox.Task, error) {
 	return c.tasks.fresh(ctx, c.life, c.now)
 }
 
-// RecentTasks of the cluster, running and recent, about one poll old at most.
+// RecentTasks of the cluster, running and recent, about one poll old at most. Those of
+// others whose end is known by now do not run, whatever the list says: it was read
+// before the log, which has told their end and will not tell it again.
 func (c *Cluster) RecentTasks(ctx context.Context) ([]proxmox.Task, error) {
-	return c.tasks.get(ctx, c.life, c.now, c.bound(c.pace()))
+	tasks, err := c.tasks.get(ctx, c.life, c.now, c.bound(c.pace()))
+	c.feeds.Lock()
+	defer c.feeds.Unlock()
+	return c.taskFeed.corrected(tasks, c.client), err
 }
 
 // pace of looking at tasks now.
