@@ -227,6 +227,9 @@ func (o *op) changeable(ch *change) error {
 	if err != nil {
 		return err
 	}
+	if err := o.staysReplicable(ch); err != nil {
+		return err
+	}
 	if ch.digest != "" && ch.digest != g.digest() {
 		return die("checksum mismatch (file change by other user?)")
 	}

@@ -174,6 +174,8 @@ func TestReplicationTrouble(t *testing.T) {
 		{request: "GET /nodes/pve1/replication", params: []string{"guest=100"}, has: `"error":"command '/usr/bin/ssh `},
 		{request: "GET /nodes/pve1/replication", params: []string{"guest=101"}, has: `"data":[]`},
 		{request: "GET /nodes/pve3/replication", has: `"data":[]`},
+		{request: "PUT /nodes/pve1/qemu/100/config", params: []string{"scsi1=local:1"}, line: "500 cannot add non-replicatable volume to a replicated VM"},
+		{request: "PUT /nodes/pve1/qemu/100/config", params: []string{"scsi1=nfs:1", "ide2=local:iso/tiny.iso,media=cdrom"}},
 	})
 	s.Edit(func(st *State) {
 		st.Replications["100-0"] = map[string]string{"type": "local", "target": "pve2", "source": "pve1"}

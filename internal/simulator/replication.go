@@ -186,6 +186,26 @@ func (o *op) leftOut(g *Guest, id string) bool {
 	return false
 }
 
+// staysReplicable fails for disks that the jobs of a guest could not send to other nodes.
+func (o *op) staysReplicable(ch *change) error {
+	if o.st.replicates(ch.vmid) == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(ch.set)) {
+		d := o.s.parseDrive(key, ch.set[key])
+		if !isDrive(key) || d.cdrom() || d.cloudInit() || d["replicate"] == "0" {
+			continue
+		}
+		switch s := o.st.Storages[storageOf(d.file())]; {
+		case s == nil:
+			return die("cannot add non-managed/pass-through volume to a replicated VM")
+		case !s.Shared && !s.replicates():
+			return die("cannot add non-replicatable volume to a replicated VM")
+		}
+	}
+	return nil
+}
+
 func (c *call) updateReplication() (any, error) {
 	id, jobs := c.str("id"), c.state.Replications
 	if err := c.mayReplicate(id); err != nil {
