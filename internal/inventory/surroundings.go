@@ -172,6 +172,13 @@ func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, err
 	return r.or(err)
 }
 
+// FreshClusterStatus is the cluster's name, quorum and members, read after this call
+// began.
+func (c *Cluster) FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
+	r, err := c.around.status.fresh(ctx, c.life, c.now)
+	return r.or(err)
+}
+
 // Replications are the replication jobs of all guests, at most 20 seconds old.
 func (c *Cluster) Replications(ctx context.Context) ([]proxmox.Replication, error) {
 	return c.around.replications.get(ctx, c.life, c.now, c.slow(slowAge))

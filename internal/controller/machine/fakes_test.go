@@ -61,6 +61,9 @@ type pve struct {
 	failures     map[string]string
 	ended        map[proxmox.UPID]proxmox.Task
 
+	// cluster is its name, empty for a node that is in none, and cutOff says that it has no quorum.
+	cluster string
+	cutOff  bool
 	// version of PVE.
 	version string
 	// privileges of the token.
@@ -104,6 +107,7 @@ type guest struct {
 
 func newPVE() *pve {
 	return &pve{
+		cluster:  "lab",
 		vms:      map[int]*guest{},
 		nodes:    []proxmox.Node{{Name: "pve1", Status: "online", Memory: 1 << 30, MaxMemory: 64 << 30}, {Name: "pve2", Status: "online", Memory: 2 << 30, MaxMemory: 64 << 30}},
 		storages: []proxmox.Storage{{Name: "local-lvm", Node: "pve1", Content: []string{"images"}}, {Name: "local-lvm", Node: "pve2", Content: []string{"images"}}, {Name: "iso", Node: "pve1", Content: []string{"iso"}}, {Name: "files", Node: "pve1", Content: []string{"iso", "import"}}, {Name: "files", Node: "pve2", Content: []string{"iso", "import"}}, {Name: "ceph", Node: "pve1", Content: []string{"images"}, Shared: true}, {Name: "ceph", Node: "pve2", Content: []string{"images"}, Shared: true}},
@@ -472,6 +476,10 @@ func (p *pve) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {
 		return nil, err
 	}
 	return p.Guests(ctx)
+}
+
+func (p *pve) FreshClusterStatus(context.Context) (proxmox.ClusterStatus, error) {
+	return proxmox.ClusterStatus{Name: p.cluster, Quorate: !p.cutOff}, p.call("ClusterStatus")
 }
 
 func (p *pve) Nodes(context.Context) ([]proxmox.Node, error) { return p.nodes, p.call("Nodes") }

@@ -110,6 +110,7 @@ type Inventory interface {
 // attached to, and what they are told by.
 type Surroundings interface {
 	Version(ctx context.Context) (proxmox.Version, error)
+	FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)

@@ -118,10 +118,27 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 		return nil, err
 	}
 	g, ok := guestOf(guests, id)
-	if !ok {
-		return nil, nil
+	switch {
+	case ok:
+		return e.relook(ctx, g)
+	case off:
+		return nil, e.whole(ctx, id, hint)
 	}
-	return e.relook(ctx, g)
+	return nil, nil
+}
+
+// whole is an error if the list that lacks a VM may not be the cluster's: a node that
+// is cut off, or has not joined its cluster yet after a start, lists what it knew last.
+// Who may not ask for the quorum takes its word.
+func (e *external) whole(ctx context.Context, id int, node string) error {
+	s, err := e.inventory.FreshClusterStatus(ctx)
+	if proxmox.IsAuthorization(err) {
+		return nil
+	}
+	if err == nil && (s.Name == "" || !s.Quorate) {
+		return offlineError{errors.Errorf("cannot tell whether VM %d is gone: node %q cannot be asked, and what answers is not a cluster with quorum", id, node)}
+	}
+	return err
 }
 
 // relook reads a guest that the cluster lists although it was not found.
@@ -161,14 +178,22 @@ func (e *external) look(ctx context.Context, ref proxmox.Ref) (*vm, error) {
 	return v, nil
 }
 
-// online is an error if the cluster says that a node is offline, which saves
-// waiting for the node's answer.
+// online is an error if the cluster says that a node is offline, or does not know it
+// any more, which saves waiting for the node's answer. The configurations of VMs stay
+// when their node is removed from the cluster.
 func (e *external) online(ctx context.Context, node string) error {
-	off, err := e.offline(ctx, node)
-	if off {
+	nodes, err := e.inventory.Nodes(ctx)
+	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
+	switch {
+	case err != nil || len(nodes) == 0:
+		return err
+	case i < 0:
+		return offlineError{errors.Errorf("node %q is not part of the cluster: if it never comes back, "+
+			"move the VM's configuration in /etc/pve/nodes/%s/qemu-server to another node, or remove it", node, node)}
+	case !nodes[i].Online():
 		return offlineError{errors.Errorf("node %q is offline", node)}
 	}
-	return err
+	return nil
 }
 
 // offline says whether the cluster knows a node and says that it is offline.

@@ -51,7 +51,7 @@ func (e *external) remember(ctx context.Context, m Machine, id qemu.Identity) bo
 	if e.vm == nil {
 		return false
 	}
-	off, err := e.offline(ctx, e.vm.Node)
+	off, err := e.silent(ctx, e.vm.Node)
 	return err == nil && !off
 }
 

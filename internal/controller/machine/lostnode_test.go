@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// The VM of a Machine that is being deleted is believed to be gone with its node only
+// where the list that lacks it is the whole cluster's.
+func TestGoneWithNode(t *testing.T) {
+	forbidden := refused(403, "Permission check failed (/, Sys.Audit)")
+	cases := map[string]struct {
+		reason string
+		pve    func(*bench)
+		err    string
+	}{
+		"Removed":   {reason: "A node that was removed has taken its VM along.", pve: func(b *bench) { b.nodes = b.nodes[1:] }},
+		"Offline":   {reason: "The list has the VMs of nodes that are offline.", pve: func(b *bench) { b.nodes[0].Status = "offline" }},
+		"Starting":  {reason: "A node that has not joined yet does not know the others.", pve: func(b *bench) { b.nodes, b.cluster = b.nodes[1:], "" }, err: "cannot tell whether VM 10000 is gone"},
+		"CutOff":    {reason: "Without quorum a node lists what it knew last.", pve: func(b *bench) { b.nodes[0].Status, b.cutOff = "offline", true }, err: "cannot tell whether VM 10000 is gone"},
+		"Forbidden": {reason: "Who may not ask takes its word.", pve: func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], forbidden }},
+		"Failed":    {reason: "What cannot be asked now may be later.", pve: func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], refused(500, "boom") }, err: "boom"},
+		"Asked":     {reason: "A node that answers is believed.", pve: func(b *bench) { b.cutOff = true }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })
+			tc.pve(b)
+			s := b.reconcile(t.Context())
+			if tc.err == "" && (s.err != nil || s.exists) || tc.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.err)) {
+				t.Errorf("\n%s\nwant error %q, got %v and a VM that exists: %t", tc.reason, tc.err, s.err, s.exists)
+			}
+		})
+	}
+}
+
+// PVE keeps the configurations of VMs whose node was removed from the cluster, and lists
+// them with an unknown status.
+func TestLeftBehind(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("running")
+	for range 2 {
+		b.reconcile(t.Context())
+	}
+	if c := b.m.GetCondition(xpv2.TypeReady); c.Status != "True" {
+		t.Fatalf("the VM is ready first, got %v", c)
+	}
+	asked := 0
+	b.nodes, b.on["Pending"] = []proxmox.Node{b.nodes[1]}, func() { asked++ }
+	s := b.reconcile(t.Context())
+	c := b.m.GetCondition(xpv2.TypeReady)
+	if s.err == nil || asked != 0 || c.Reason != ReasonNodeOffline || !strings.Contains(c.Message, "/etc/pve/nodes/pve1/qemu-server") {
+		t.Errorf("want a condition that tells what to do and no call to the node, got %v, %v and %d calls", s.err, c, asked)
+	}
+}
