@@ -27,6 +27,7 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -199,10 +200,24 @@ func (e *external) unplaced(m Machine, c *creation, err error) error {
 	case placement.Outdone, placement.Excluded, placement.Down, placement.Missing:
 	}
 	e.queue.add(m, shown, func(ctx context.Context) error {
+		if err := e.stillThere(ctx, m); err != nil {
+			return err
+		}
 		_, err := e.choose(ctx, m, c, e.fleet.look)
 		return err
 	})
 	return shown
+}
+
+// stillThere is an error if the Machine is gone: one that never had a place has nothing
+// that would keep it until it was looked at once more.
+func (e *external) stillThere(ctx context.Context, m Machine) error {
+	now, _ := e.object.DeepCopyObject().(Machine)
+	err := e.kube.Get(ctx, client.ObjectKeyFromObject(m), now)
+	if err == nil && now.GetUID() != m.GetUID() {
+		err = errors.Errorf("there is another %q by now", m.GetName())
+	}
+	return err
 }
 
 // logRejections with what operators search for.

@@ -471,6 +471,30 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
+// A Machine that has no place has no finalizer either: it goes without a word.
+func TestWaitingGone(t *testing.T) {
+	for name, again := range map[string]bool{"Deleted": false, "MadeAnew": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) { fresh(m); m.Spec.ForProvider.Memory = quantity("63Gi") })
+			b.reconcile(t.Context())
+			if err := b.kube.Delete(t.Context(), b.m.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+			if again {
+				if err := b.kube.Create(t.Context(), &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: b.m.Namespace, Name: b.m.Name, UID: "another"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.queue.look(t.Context())
+			asked := 0
+			b.on["Guests"] = func() { asked++ }
+			if b.queue.look(t.Context()); len(b.queue.all) != 0 || asked != 0 {
+				t.Errorf("want nobody who waits and nothing asked, got %d and %d calls", len(b.queue.all), asked)
+			}
+		})
+	}
+}
+
 func TestOccupants(t *testing.T) {
 	web := map[string]string{"app": "web"}
 	machine := func(change func(*namespaced.Machine)) Machine {
