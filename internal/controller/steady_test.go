@@ -72,6 +72,7 @@ func TestManyOfHA(t *testing.T) {
 	if got := c.asked("/cluster/ha") - ha; got > n/2 {
 		t.Errorf("want what HA was told read for all together, got %d reads", got)
 	}
+	t.Logf("%d Machines: %d reads of VMs and %d of HA in five looks at each", n, c.asked("/nodes/{node}/qemu/{vmid}")-vms, c.asked("/cluster/ha")-ha)
 	if got := c.asked("/cluster/ha/resources/{sid}"); got > 0 {
 		t.Errorf("want no read of a resource of HA, got %d", got)
 	}
@@ -123,6 +124,7 @@ func TestRotated(t *testing.T) {
 			})
 			c.pve.Edit(func(s *simulator.State) { delete(s.Users["crossplane@pve"].Tokens, "demo") })
 			seen.further(c.world, 1, 5*n)
+			t.Logf("%d Machines: %d reads of VMs in five looks at each", n, c.asked("/nodes/{node}/qemu/{vmid}")-before)
 			if got := c.asked("/nodes/{node}/qemu/{vmid}") - before; got > n/4 {
 				t.Errorf("want next to no reads of VMs because of the new token, got %d for %d VMs", got, n)
 			}
@@ -187,6 +189,7 @@ func TestSteadyCluster(t *testing.T) {
 		}
 		total += n
 	}
+	t.Logf("%d calls in %s: %v", total, time.Since(begun), calls)
 	if most := 6 + 4*spans; total > most {
 		t.Errorf("want at most %d calls in ten looks at a cluster and at each of its %d nodes, got %d: %v", most, nodes, total, calls)
 	}
