@@ -91,7 +91,9 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 	if err := mgr.Add(connections); err != nil {
 		return kind.Options{}, errors.Wrap(err, "cannot add connections")
 	}
-	return kind.Options{Options: co, Connections: connections, Metrics: m, Share: o.share()}, nil
+	return kind.Options{
+		Options: co, Connections: connections, Metrics: m, Share: o.share(), Crowd: kind.NewCrowd(co.GlobalRateLimiter),
+	}, nil
 }
 
 // controllerOptions are crossplane-runtime's.

@@ -32,24 +32,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// regularShare is the part of all reconciles per second that may look at resources of
-// a kind for no other reason than that time has passed. Whoever changes one, or needs
+// regularShare is the part of all reconciles per second that may look at resources for
+// no other reason than that time has passed. Whoever changes one, or needs
 // a new one, does not wait behind thousands of such looks.
 const regularShare = 0.5
 
-// A crowd is the resources of a kind that we are in charge of.
-type crowd struct {
+// A Crowd is the resources that we are in charge of, of all kinds that share a limit. It
+// is safe for concurrent use.
+type Crowd struct {
 	size atomic.Int64
 	// perSecond is how many may be reconciled; rate.Inf if nothing limits that.
 	perSecond rate.Limit
 }
 
-// newCrowd counts the resources that a cache has of a kind.
-func newCrowd(all cache.Informers, o Options, kind client.Object) (*crowd, error) {
-	c := &crowd{perSecond: perSecond(o.GlobalRateLimiter)}
+// NewCrowd of those whose reconciles a limiter limits.
+func NewCrowd(l ratelimiter.RateLimiter) *Crowd { return &Crowd{perSecond: perSecond(l)} }
+
+// count the resources that a cache has of a kind.
+func (c *Crowd) count(all cache.Informers, share Share, kind client.Object) error {
 	informer, err := all.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot count resources")
+		return errors.Wrap(err, "cannot count resources")
 	}
 	_, err = informer.AddEventHandler(toolscache.FilteringResourceEventHandler{
 		FilterFunc: func(obj any) bool {
@@ -57,14 +60,14 @@ func newCrowd(all cache.Informers, o Options, kind client.Object) (*crowd, error
 				obj = last.Obj
 			}
 			mg, ok := obj.(client.Object)
-			return ok && o.Share.Has(mg)
+			return ok && share.Has(mg)
 		},
 		Handler: toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { c.size.Add(1) },
 			DeleteFunc: func(any) { c.size.Add(-1) },
 		},
 	})
-	return c, errors.Wrap(err, "cannot count resources")
+	return errors.Wrap(err, "cannot count resources")
 }
 
 // perSecond is what a limiter allows.
@@ -77,7 +80,7 @@ func perSecond(l ratelimiter.RateLimiter) rate.Limit {
 
 // unhurried is the hook with an interval that is long enough for all of the crowd,
 // unless a resource asks for one of its own.
-func (c *crowd) unhurried(hook managed.PollIntervalHook) managed.PollIntervalHook {
+func (c *Crowd) unhurried(hook managed.PollIntervalHook) managed.PollIntervalHook {
 	return func(mg resource.Managed, d time.Duration) time.Duration {
 		if _, asked := meta.GetPollInterval(mg); !asked {
 			d = max(d, c.round())
@@ -87,6 +90,6 @@ func (c *crowd) unhurried(hook managed.PollIntervalHook) managed.PollIntervalHoo
 }
 
 // round is how long it takes to look at all of them once.
-func (c *crowd) round() time.Duration {
+func (c *Crowd) round() time.Duration {
 	return time.Duration(float64(c.size.Load()) / (float64(c.perSecond) * regularShare) * float64(time.Second))
 }

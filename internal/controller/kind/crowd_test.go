@@ -25,9 +25,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
 func TestUnhurried(t *testing.T) {
@@ -49,7 +51,7 @@ func TestUnhurried(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := &crowd{perSecond: perSecond(tc.limiter)}
+			c := NewCrowd(tc.limiter)
 			c.size.Store(tc.size)
 			m := &cluster.Machine{}
 			m.SetAnnotations(map[string]string{"crossplane.io/poll-interval": tc.asked})
@@ -64,11 +66,17 @@ func TestUnhurried(t *testing.T) {
 func TestCrowd(t *testing.T) {
 	informers := &informertest.FakeInformers{Scheme: scheme(t)}
 	selector := labels.SelectorFromSet(labels.Set{"shard": "a"})
-	c, err := newCrowd(informers, Options{Share: Share{Selector: selector}}, &cluster.Machine{})
+	c := NewCrowd(nil)
+	for _, kind := range []client.Object{&cluster.Machine{}, &namespaced.Machine{}} {
+		if err := c.count(informers, Share{Selector: selector}, kind); err != nil {
+			t.Fatal(err)
+		}
+	}
+	informer, err := informers.FakeInformerFor(t.Context(), &cluster.Machine{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	informer, err := informers.FakeInformerFor(t.Context(), &cluster.Machine{})
+	another, err := informers.FakeInformerFor(t.Context(), &namespaced.Machine{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,5 +99,11 @@ func TestCrowd(t *testing.T) {
 		if got := c.size.Load(); got != step.want {
 			t.Errorf("%s: want %d, got %d", step.what, step.want, got)
 		}
+	}
+	other := &namespaced.Machine{}
+	other.SetLabels(ours.GetLabels())
+	informer.Add(ours)
+	if another.Add(other); c.size.Load() != 2 {
+		t.Errorf("all kinds share a limit: want 2, got %d", c.size.Load())
 	}
 }

@@ -65,6 +65,10 @@ type Options struct {
 	// Share of the resources that this provider is in charge of. Defaults to all.
 	Share Share
 
+	// Crowd is the resources of all kinds that share the global rate limiter. Defaults
+	// to those of one kind.
+	Crowd *Crowd
+
 	// Definitions reads CustomResourceDefinitions from the API server. With it,
 	// nothing in PVE is destroyed just because a kind is being deleted. May be nil.
 	Definitions client.Reader
@@ -134,11 +138,13 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 	if err := recordState(mgr, o, k.Identity); err != nil {
 		return err
 	}
-	all, err := newCrowd(mgr.GetCache(), o, k.Object)
-	if err != nil {
+	if o.Crowd == nil {
+		o.Crowd = NewCrowd(o.GlobalRateLimiter)
+	}
+	if err := o.Crowd.count(mgr.GetCache(), o.Share, k.Object); err != nil {
 		return err
 	}
-	k.PollInterval = all.unhurried(jittered(k.PollInterval, random))
+	k.PollInterval = o.Crowd.unhurried(jittered(k.PollInterval, random))
 	name := k.ControllerName()
 	r := managed.NewReconciler(quiet{mgr}, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
 	b := ctrl.NewControllerManagedBy(mgr).
