@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // CustomData says whether cloud-init is given data that PVE does not generate.
@@ -142,6 +143,22 @@ func (d Difference) OutdatesDrive(s State) bool {
 	return s.Active.CloudInitDrive() != "" &&
 		!slices.Contains(splitHotplug(cmp.Or(d.After(s.Config)["hotplug"], hotplugDefault)), "cloudinit") &&
 		slices.ContainsFunc(d.Options(), onDrive)
+}
+
+// OnDrive is the part of the change that is written to PVE's cloud-init drive.
+func (d Difference) OnDrive() Difference {
+	part := Difference{Set: proxmox.Params{}}
+	for option, v := range d.Set {
+		if onDrive(option) {
+			part.Set[option] = v
+		}
+	}
+	for _, option := range d.Delete {
+		if onDrive(option) {
+			part.Delete = append(part.Delete, option)
+		}
+	}
+	return part
 }
 
 // onDrive says whether an option is written to PVE's cloud-init drive.

@@ -282,3 +282,27 @@ func TestPlotsOfOthers(t *testing.T) {
 		t.Errorf("want the image of this VM only, got %v", got)
 	}
 }
+
+// A guest that runs finds what is changed for it at its next boot, whatever else is
+// changed with it.
+func TestDriveIsRenewed(t *testing.T) {
+	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
+		p.CloudInit = &v1alpha1.MachineCloudInit{User: new("joe")}
+		p.Disks = []v1alpha1.MachineDisk{{Name: "new", Size: new("1G")}}
+	}))
+	g := ourVM("running")
+	g.config["ide2"] = "local-lvm:vm-10000-cloudinit,media=cdrom"
+	b.vms[10000] = g
+	if s := b.reconcile(t.Context()); s.err != nil {
+		t.Fatal(s.err)
+	}
+	g.config["ciuser"] = "joe"
+	b.touch()
+	if s := b.reconcile(t.Context()); s.err != nil {
+		t.Fatal(s.err)
+	}
+	want := []string{"Configure 10000 set ciuser delete  digest d1", "RenewCloudInit 10000", "ConfigureAsync 10000 set scsi0 delete  digest d1"}
+	if diff := cmp.Diff(want, b.writes); diff != "" {
+		t.Errorf("writes: -want, +got:\n%s", diff)
+	}
+}

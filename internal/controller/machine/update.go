@@ -78,6 +78,10 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if u, err := e.sow(ctx, m); u != "" || err != nil {
 		return e.start(m)(u, err)
 	}
+	if p.change.Allocates && e.vm.Status.Running() && p.change.OutdatesDrive(e.vm.State) {
+		e.plan.change = p.change.OnDrive() // The rest takes a task, at whose end nobody would renew the drive.
+		return e.configure(ctx, m)
+	}
 	if p.change.Allocates {
 		return e.start(m)(e.client.ConfigureAsync(ctx, e.vm.Ref, e.change()))
 	}
