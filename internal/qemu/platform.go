@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -269,12 +271,24 @@ func (d Desired) platformRefusals(config Config) []string {
 	if d.CPU == nil {
 		return no
 	}
+	no = append(no, d.vcpuRefusals(config)...)
 	for i, n := range d.CPU.NUMANodes {
 		if n.Memory != nil && (n.Memory.Value()%int64(proxmox.MiB) != 0 || n.Memory.Value() <= 0) {
 			no = append(no, fmt.Sprintf("cpu.numaNodes[%d].memory %s is not a whole number of MiB", i, n.Memory))
 		}
 	}
 	return no
+}
+
+// vcpuRefusals are fewer cores than the VM is to start with, though nobody asks for
+// that: QEMU would not start.
+func (d Desired) vcpuRefusals(config Config) []string {
+	plugged := config.Integer("vcpus", 0)
+	most := ptr.Deref(d.CPU.Cores, config.Integer("cores", 1)) * ptr.Deref(d.CPU.Sockets, config.Integer("sockets", 1))
+	if d.CPU.Cores == nil && d.CPU.Sockets == nil || d.CPU.VCPUs != nil || plugged <= most {
+		return nil
+	}
+	return []string{fmt.Sprintf("cpu has %d cores in all, and the VM is to start with %d: set cpu.vcpus, 0 for all", most, plugged)}
 }
 
 // machineRefusals are options of the machine that PVE does not take together.

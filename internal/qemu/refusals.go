@@ -17,7 +17,6 @@ limitations under the License.
 package qemu
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -43,11 +42,7 @@ func (d Desired) Refusals(config Config) []string {
 		no = append(no, d.networkRefusals(n, config)...)
 	}
 	no = append(no, d.protectedRefusals(config)...)
-	if least := config.Integer("balloon", 0); d.ballooned() && int64(least)*int64(proxmox.MiB) > d.Memory.Value() {
-		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+
-			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
-	}
-	no = append(no, d.pluggedRefusals(config)...)
+	no = append(no, d.memoryRefusals(config)...)
 	return append(no, d.cloudInitRefusals(config)...)
 }
 
@@ -99,42 +94,6 @@ func (d Desired) networkRefusals(n v1alpha1.MachineNetwork, config Config) []str
 		return []string{fmt.Sprintf("network %q is new and has no bridge, and the provider config has no defaultBridge", n.Name)}
 	}
 	return nil
-}
-
-// ballooned says whether memory is declared, and the least that ballooning leaves
-// of it is not.
-func (d Desired) ballooned() bool {
-	return d.Memory != nil && ptr.Deref(d.Balloon, true) && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
-}
-
-// Sizes in MiB of memory that can be plugged in: what a VM starts with, and 32
-// modules each of a size that doubles.
-const (
-	firstMemory = 1024
-	firstModule = 512
-	modulesEach = 32
-	moduleSizes = 8
-)
-
-// pluggedRefusals are sizes of memory that are not made of whole modules. PVE rounds
-// them up, and takes a module out again when it is asked for less.
-func (d Desired) pluggedRefusals(config Config) []string {
-	features := splitHotplug(cmp.Or(config["hotplug"], hotplugDefault))
-	if d.Hotplug != nil {
-		features = d.Hotplug
-	}
-	gigantic := config["hugepages"] == "1024" || d.MemoryOptions != nil && ptr.Deref(d.MemoryOptions.HugePages, "") == "1024"
-	if d.Memory == nil || gigantic || !slices.Contains(features, "memory") {
-		return nil
-	}
-	want, below, size := d.Memory.Value()/int64(proxmox.MiB), int64(0), int64(firstMemory)
-	for i := 0; size < want && i < modulesEach*moduleSizes; i++ {
-		below, size = size, size+firstModule<<(i/modulesEach)
-	}
-	if size == want {
-		return nil
-	}
-	return []string{fmt.Sprintf("memory %s cannot be plugged in: with memory in hotplug, Proxmox VE has %d MiB after %d MiB", d.Memory, size, below)}
 }
 
 // protectedRefusals are disks that PVE does not let go while the VM is protected.

@@ -127,6 +127,11 @@ func TestNotTogether(t *testing.T) {
 		"PluggedLittle":     {reason: "There is a least size.", spec: v1alpha1.MachineParameters{Memory: quantity("512Mi"), Hotplug: []string{"memory"}}, want: "has 1024 MiB after 0 MiB"},
 		"Bus":               {reason: "The bus of a template's disk may not have what is asked for.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(true)}}}, config: m{"virtio0": "s:base-9000-disk-0,size=1G"}, want: `disk "root" is virtio0, and disks of virtio have no ssd`},
 		"BusWithout":        {reason: "What it has not got need not be taken away.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(false), Vendor: new("")}}}, config: m{"virtio0": "s:base-9000-disk-0,size=1G"}},
+		"Minimum":           {reason: "Ballooning cannot leave more than there is.", spec: v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("4Gi")}}, config: m{"memory": "2048"}, want: "minimum 4Gi is more than the memory of the VM, 2048 MiB"},
+		"MinimumOfDefault":  {reason: "Nor more than PVE gives a VM.", spec: v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("1Gi")}}, want: "the memory of the VM, 512 MiB"},
+		"VCPUs":             {reason: "A VM does not start with more cores than it has.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}}, config: m{"cores": "4", "vcpus": "3"}, want: "cpu has 2 cores in all, and the VM is to start with 3"},
+		"VCPUsDeclared":     {reason: "What is declared admission has checked.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2)), VCPUs: new(int32(1))}}, config: m{"cores": "4", "vcpus": "3"}},
+		"VCPUsUndeclared":   {reason: "What is not declared is left alone.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{NUMA: new(true)}}, config: m{"cores": "1", "vcpus": "3"}},
 		"Balloon":           {reason: "Less memory than ballooning leaves is refused also where the device is asked for.", spec: v1alpha1.MachineParameters{Memory: quantity("1Gi"), Balloon: new(true)}, config: kept, want: "is less than the 2048 MiB that ballooning leaves"},
 	}
 	for name, tc := range cases {
