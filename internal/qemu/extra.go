@@ -60,9 +60,9 @@ var extras = map[string]extra{
 	"keyboard":           {form: oneOf(strings.Fields("de de-ch da en-gb en-us es fi fr fr-be fr-ca fr-ch hu is it ja lt mk nl no pl pt pt-br sv sl tr")...)},
 	"migrate_downtime":   {absent: "0.1", form: oneOf(`\d+(\.\d+)?`)},
 	"migrate_speed":      {absent: "0", form: oneOf(`\d+`)},
-	"parallel0":          {form: reParallel},
-	"parallel1":          {form: reParallel},
-	"parallel2":          {form: reParallel},
+	"parallel0":          {form: oneOf(`/dev/parport\d+`, `/dev/usb/lp\d+`)},
+	"parallel1":          {form: oneOf(`/dev/parport\d+`, `/dev/usb/lp\d+`)},
+	"parallel2":          {form: oneOf(`/dev/parport\d+`, `/dev/usb/lp\d+`)},
 	"reboot":             {absent: "1", form: oneOf("0", "1")},
 	"spice_enhancements": {keys: []string{"foldersharing", "videostreaming"}},
 	"startdate":          {absent: "now", form: oneOf("now", `\d{4}-\d{1,2}-\d{1,2}(T\d{1,2}:\d{1,2}:\d{1,2})?`)},
@@ -70,8 +70,6 @@ var extras = map[string]extra{
 	"vmgenid":            {generated: true, form: oneOf("0", "1", `[a-fA-F0-9]{8}(-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}`)},
 	"vmstatestorage":     {form: oneOf(`[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]`)},
 }
-
-var reParallel = oneOf(`/dev/parport\d+`, `/dev/usb/lp\d+`)
 
 // oneOf is a form of which each alternative is a pattern for the whole of a value.
 func oneOf(patterns ...string) *regexp.Regexp {
