@@ -17,6 +17,8 @@ limitations under the License.
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -128,6 +130,26 @@ func TestForOne(t *testing.T) {
 				t.Errorf("\n%s\nforOne(): want %v, got %v", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+func TestPeers(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	plain := "plain script=$BENCH_REPOSITORY/hack/bench-peer"
+	if diff := cmp.Diff([]string{plain}, (&bench{}).peers()); diff != "" {
+		t.Errorf("what is not installed is not compared: -want, +got:\n%s", diff)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tofu"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{plain, "tofu with bpg's provider=$BENCH_REPOSITORY/hack/bench-peer-terraform"}
+	if diff := cmp.Diff(want, (&bench{}).peers()); diff != "" {
+		t.Errorf("what is installed is: -want, +got:\n%s", diff)
+	}
+	asked := &bench{options: options{Peers: []string{"mine=true"}}}
+	if diff := cmp.Diff([]string{"mine=true"}, asked.peers()); diff != "" {
+		t.Errorf("what was asked for is all: -want, +got:\n%s", diff)
 	}
 }
 
