@@ -19,10 +19,13 @@ package controller_test
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"testing"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -42,6 +45,93 @@ func TestLeastPrivilege(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTeam lives through lives of Machines with privileges on the VMs of one pool:
+// what is not there yet, or any more, is in no pool, and may not be looked for.
+func TestTeam(t *testing.T) {
+	t.Parallel()
+	lives := map[string]func(*world){
+		"lives":     func(w *world) { w.create(pooledUbuntu()); w.ready(); w.finish() },
+		"removed":   removedFromPool,
+		"fails":     failsInPool,
+		"restarted": restartedInPool,
+		"leaves":    leavesPool,
+	}
+	for name, version := range map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}} {
+		for life, live := range lives {
+			t.Run(name+"/"+life, func(t *testing.T) {
+				t.Parallel()
+				needed := proxmox.Needed(version, proxmox.FeatureMachines)
+				needed["/pool/"+team] = append(needed["/vms"], "Pool.Audit", "Datastore.AllocateSpace", "Datastore.Audit")
+				delete(needed, "/vms")
+				delete(needed, "/")
+				live(newLeast(t, "team-"+name[:1]+"-"+life, name, needed))
+			})
+		}
+	}
+}
+
+const team = "crossplane"
+
+// pooledUbuntu is a clone of a template of the team.
+func pooledUbuntu() v1alpha1.MachineParameters {
+	spec := ubuntu()
+	spec.Pool = new(team)
+	return spec
+}
+
+func removedFromPool(w *world) {
+	w.create(pooledUbuntu())
+	w.ready()
+	first := w.vm().Config["vmgenid"]
+	w.pve.Edit(func(s *simulator.State) {
+		delete(s.Guests, 10000)
+		delete(s.Pools[team].VMs, 10000)
+	})
+	w.eventually("another VM is created", func() bool {
+		v, ok := w.pve.Guest(10000)
+		return ok && v.Config["vmgenid"] != first && v.Power == simulator.Running
+	})
+	w.ready()
+	w.finish()
+}
+
+func failsInPool(w *world) {
+	w.pve.Inject(simulator.Fault{Task: "qmclone", TaskExit: "no space left on device", Count: 1})
+	w.create(pooledUbuntu())
+	w.ready()
+	w.finish()
+}
+
+func restartedInPool(w *world) {
+	w.create(pooledUbuntu())
+	w.ready()
+	w.stop()
+	w.pve.Edit(func(s *simulator.State) {
+		delete(s.Guests, 10000)
+		delete(s.Pools[team].VMs, 10000)
+	})
+	w.delete()
+	w.start()
+	w.gone()
+}
+
+// leavesPool has somebody take the VM out of the pool: nobody knows then whether it is
+// still there, so that no other is made, and the Machine does not go without it.
+func leavesPool(w *world) {
+	w.create(pooledUbuntu())
+	w.ready()
+	n := len(w.writes())
+	w.pve.Edit(func(s *simulator.State) { delete(s.Pools[team].VMs, 10000) })
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "Permission check failed (/vms/10000, VM.Audit)")
+	w.delete()
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "Permission check failed (/vms/10000, VM.Audit)")
+	if got := w.writes(); len(got) != n || !slices.Equal(w.ours(), []int{10000}) {
+		w.Errorf("want the VM left alone:\n%s", w)
+	}
+	w.pve.Edit(func(s *simulator.State) { s.Pools[team].VMs[10000] = true })
+	w.gone()
 }
 
 // wasPermitted sees that nothing was refused but what the provider can do without.
@@ -64,7 +154,10 @@ func newLeast(t *testing.T, name, version string, privileges map[string][]string
 	}
 	scenario.Durations = map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
 	w := &world{T: t, scope: scopes()["Cluster"], name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Version: version, Speed: 1})}
-	w.pve.Edit(func(s *simulator.State) { grantOnly(s, privileges) })
+	w.pve.Edit(func(s *simulator.State) {
+		grantOnly(s, privileges)
+		s.Pools[team].VMs[9000] = true
+	})
 	if w.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -119,6 +120,21 @@ type Guest struct {
 
 // Ref says where the guest is.
 func (g Guest) Ref() Ref { return Ref{Node: g.Node, VMID: g.VMID} }
+
+// VMIDTaken says whether a guest has the VMID, be it one that the user may not see.
+// Any user may ask.
+func (c *Client) VMIDTaken(ctx context.Context, vmid int) (bool, error) {
+	r := request{
+		op: "ask whether VMID " + strconv.Itoa(vmid) + " is free", method: http.MethodGet, path: "/cluster/nextid",
+		query: url.Values{"vmid": {strconv.Itoa(vmid)}},
+	}
+	var free text
+	err := c.do(ctx, r, &free)
+	if IsAlreadyExists(err) {
+		return true, nil
+	}
+	return false, err
+}
 
 func (d resource) guest() Guest {
 	return Guest{

@@ -202,6 +202,14 @@ func TestRequests(t *testing.T) {
 			call:   func(ctx context.Context, c *Client) error { return task(c.ConvertToTemplate(ctx, vm100)) },
 			want:   want{http.MethodPost, qemu + "/100/template", "", map[string]string{}},
 		},
+		"VMIDTaken": {
+			reason: "The VMID is in the query.",
+			call: func(ctx context.Context, c *Client) error {
+				_, err := c.VMIDTaken(ctx, 100)
+				return err
+			},
+			want: want{http.MethodGet, "/api2/json/cluster/nextid", "vmid=100", map[string]string{}},
+		},
 		"Start": {
 			reason: "No parameters.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Start(ctx, vm100)) },

@@ -390,6 +390,11 @@ func (p *pve) FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings,
 	return p.HAResources(ctx)
 }
 
+func (p *pve) VMIDTaken(_ context.Context, vmid int) (bool, error) {
+	_, taken := p.vms[vmid]
+	return taken, p.call("VMIDTaken")
+}
+
 func (p *pve) ChangedHA() { _ = p.call("ChangedHA") }
 
 func (p *pve) AddHAResource(_ context.Context, vmid int, r proxmox.HASettings) error {

@@ -59,6 +59,7 @@ type Client interface {
 	Places
 	Births
 	Agent
+	Register
 	Replicas
 
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
@@ -70,6 +71,12 @@ type Client interface {
 	RenewCloudInit(ctx context.Context, ref proxmox.Ref) error
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// A Register is the part of a Client that knows of all VMs, also of those that may not
+// be seen.
+type Register interface {
+	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 }
 
 // An Agent is the part of a Client that asks guests, and for what it may ask.

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -109,8 +110,10 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	} else if off {
 		node = "" // The list has the VMs of nodes that cannot be asked too.
 	}
+	var denied error
 	if node != "" {
-		if v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id}); v != nil || err != nil {
+		v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id})
+		if denied = err; v != nil || err != nil && !proxmox.IsAuthorization(err) {
 			return v, err
 		}
 	}
@@ -122,7 +125,12 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	case ok:
 		return e.relook(ctx, g)
 	case off:
-		return nil, e.whole(ctx, id, hint)
+		if err := e.whole(ctx, id, hint); err != nil {
+			return nil, err
+		}
+		return nil, e.hidden(ctx, id, offlineError{errors.Errorf("VM %d may not be seen, and node %q, where it was, cannot be asked", id, hint)})
+	case denied != nil:
+		return nil, e.hidden(ctx, id, denied)
 	}
 	return nil, nil
 }
@@ -139,6 +147,15 @@ func (e *external) whole(ctx context.Context, id int, node string) error {
 		return offlineError{errors.Errorf("cannot tell whether VM %d is gone: node %q cannot be asked, and what answers is not a cluster with quorum", id, node)}
 	}
 	return err
+}
+
+// hidden is why a VM may not be read, unless there is none: with privileges on a pool
+// only, PVE permits to look for none that is not in it, be it there or not.
+func (e *external) hidden(ctx context.Context, id int, denied error) error {
+	if taken, err := e.client.VMIDTaken(ctx, id); taken || err != nil {
+		return cmp.Or(err, denied)
+	}
+	return nil
 }
 
 // relook reads a guest that the cluster lists although it was not found.
