@@ -63,7 +63,7 @@ func TestTeam(t *testing.T) {
 			t.Run(name+"/"+life, func(t *testing.T) {
 				t.Parallel()
 				needed := proxmox.Needed(version, proxmox.FeatureMachines)
-				needed["/pool/"+team] = append(needed["/vms"], "Pool.Audit", "Datastore.AllocateSpace", "Datastore.Audit")
+				needed["/pool/"+team] = slices.Concat(needed["/vms"], []string{"Pool.Audit", "Datastore.AllocateSpace", "Datastore.Audit"})
 				delete(needed, "/vms")
 				delete(needed, "/")
 				live(newLeast(t, "team-"+name[:1]+"-"+life, name, needed))

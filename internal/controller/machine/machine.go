@@ -59,7 +59,6 @@ type Client interface {
 	Places
 	Births
 	Agent
-	Register
 	Replicas
 
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
@@ -73,12 +72,6 @@ type Client interface {
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// A Register is the part of a Client that knows of all VMs, also of those that may not
-// be seen.
-type Register interface {
-	VMIDTaken(ctx context.Context, vmid int) (bool, error)
-}
-
 // An Agent is the part of a Client that asks guests, and for what it may ask.
 type Agent interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
@@ -89,6 +82,7 @@ type Agent interface {
 // Births is the part of a Client that makes VMs, and keeps turns for the tasks
 // that do.
 type Births interface {
+	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
 	KeepCreate(ref proxmox.Ref) error
