@@ -117,8 +117,7 @@ func (t *tasks) started(m Machine, u proxmox.UPID) {
 func (t *tasks) ended(m Machine, task proxmox.Task, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.of(m)
-	if r.upid == task.UPID {
+	if r := t.all[m.GetUID()]; r != nil && r.upid == task.UPID {
 		t.note(r, task, err)
 	}
 }

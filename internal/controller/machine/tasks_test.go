@@ -279,3 +279,14 @@ func TestSend(t *testing.T) {
 		})
 	}
 }
+
+// The task of a Machine may end after the Machine: when its VM stays, say.
+func TestEndedAfterMachine(t *testing.T) {
+	c := newClock()
+	tasks, m := newTasks(c.now), resourceOf("a", 1)
+	tasks.started(m, "u")
+	tasks.forget(m)
+	if tasks.ended(m, taskOf("u"), nil); len(tasks.all) != 0 {
+		t.Errorf("want nothing remembered of a Machine that is gone, got %d", len(tasks.all))
+	}
+}
