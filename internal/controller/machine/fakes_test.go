@@ -390,6 +390,14 @@ func (p *pve) FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings,
 	return p.HAResources(ctx)
 }
 
+// ignored is the state that the cluster's list has of VMs that HA is to ignore.
+func (p *pve) ignored() string {
+	if p.ha["state"] == haIgnored {
+		return haIgnored
+	}
+	return ""
+}
+
 func (p *pve) VMIDTaken(_ context.Context, vmid int) (bool, error) {
 	_, taken := p.vms[vmid]
 	return taken, p.call("VMIDTaken")
@@ -468,7 +476,7 @@ func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
 	var all []proxmox.Guest
 	for id, g := range p.vms {
 		if !p.hidden[id] {
-			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool, HAState: g.now.HAState, Status: cmp.Or(g.now.QMPStatus, g.status), Lock: g.config["lock"], Uptime: g.now.Uptime})
+			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool, HAState: cmp.Or(g.now.HAState, p.ignored()), Status: cmp.Or(g.now.QMPStatus, g.status), Lock: g.config["lock"], Uptime: g.now.Uptime})
 		}
 	}
 	return all, p.call("Guests")

@@ -123,6 +123,11 @@ func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
 	if d.HighAvailability == nil || e.vm.template() || e.vm.inHA && !d.haOn() {
 		return nil
 	}
+	if !e.vm.inHA {
+		if ignored, err := e.mayBeIgnored(ctx, d); err != nil || !ignored {
+			return err
+		}
+	}
 	for _, list := range []func(context.Context) (map[int]proxmox.HASettings, error){e.inventory.HAResources, e.inventory.FreshHAResources} {
 		all, err := list(ctx)
 		if proxmox.IsAuthorization(err) {
@@ -141,6 +146,16 @@ func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
 		return errors.Errorf("VM %d is said to be managed by high availability, which does not list it", e.vm.VMID)
 	}
 	return nil
+}
+
+// mayBeIgnored says whether HA may be to ignore the VM, by the spec or the cluster's list.
+func (e *external) mayBeIgnored(ctx context.Context, d desired) (bool, error) {
+	if d.haState(e.vm) == haIgnored {
+		return true, nil
+	}
+	guests, err := e.inventory.Guests(ctx)
+	g, _ := guestOf(guests, e.vm.VMID)
+	return g.HAState == haIgnored, err
 }
 
 // withoutHA goes on seeing all else, if nobody may see HA.
