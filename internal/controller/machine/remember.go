@@ -159,7 +159,8 @@ func (e *external) remains(ctx context.Context, vmid int) (*vm, error) {
 }
 
 // enrich adds the status, if that has to be read. Of a VM that we have just created
-// it is known, unless HA was told of it since, and of one that nobody has touched lately the cluster's list has it.
+// it is known, unless HA was told of it since, and of one that nobody has touched
+// lately the cluster's list has it.
 func (e *external) enrich(ctx context.Context, m Machine, g glance) error {
 	if g.status != nil {
 		e.vm.Status = *g.status
