@@ -41,7 +41,7 @@ GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help demo run up test test-scopes test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -67,6 +67,10 @@ ifndef PACKAGES
 	cd cluster/xpkg && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./...
 	cd cluster/crossplane && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./pods
 endif
+
+test-scopes: launcher ## Run each scenario of a Machine in both scopes and on both versions of Proxmox VE, without the race detector.
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
+	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)' $(ARGS) ./internal/controller/
 
 test-scale: launcher ## Let two providers create hundreds of Machines at once, and change all of a connection meanwhile.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \

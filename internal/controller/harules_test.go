@@ -35,18 +35,17 @@ import (
 // and in one whose HA has groups.
 func TestHARules(t *testing.T) {
 	t.Parallel()
-	for name := range scopes() {
-		t.Run(name+"/9.2", func(t *testing.T) {
+	all := map[string]func(t *testing.T, scopeName string){
+		"9.2": func(t *testing.T, scopeName string) { keepsRules(newRuled(t, scopeName, "9.2")) },
+		"8.4": func(t *testing.T, scopeName string) { keepsGroups(newRuled(t, scopeName, "8.4")) },
+		"compared": func(t *testing.T, scopeName string) {
+			comparesRules(newWorld(t, scopes()[scopeName], "rules-compared-"+strings.ToLower(scopeName), nil, ""))
+		},
+	}
+	for scopeName, name := range pairs(scopes(), all) {
+		t.Run(scopeName+"/"+name, func(t *testing.T) {
 			t.Parallel()
-			keepsRules(newRuled(t, name, "9.2"))
-		})
-		t.Run(name+"/8.4", func(t *testing.T) {
-			t.Parallel()
-			keepsGroups(newRuled(t, name, "8.4"))
-		})
-		t.Run(name+"/compared", func(t *testing.T) {
-			t.Parallel()
-			comparesRules(newWorld(t, scopes()[name], "rules-compared-"+strings.ToLower(name), nil, ""))
+			all[name](t, scopeName)
 		})
 	}
 }

@@ -35,15 +35,13 @@ import (
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
 	lives := map[string]func(*world){"template": fromTemplate, "change": change, "grow": grow, "full": full}
-	for name, version := range map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}} {
-		for life, live := range lives {
-			t.Run(name+"/"+life, func(t *testing.T) {
-				t.Parallel()
-				w := newLeast(t, "least-"+name[:1]+"-"+life, name, proxmox.Needed(version, proxmox.FeatureMachines))
-				live(w)
-				w.wasPermitted()
-			})
-		}
+	for name, life := range pairs(updated(), lives) {
+		t.Run(name+"/"+life, func(t *testing.T) {
+			t.Parallel()
+			w := newLeast(t, "least-"+name[:1]+"-"+life, name, proxmox.Needed(updated()[name], proxmox.FeatureMachines))
+			lives[life](w)
+			w.wasPermitted()
+		})
 	}
 }
 
@@ -58,18 +56,21 @@ func TestTeam(t *testing.T) {
 		"restarted": restartedInPool,
 		"leaves":    leavesPool,
 	}
-	for name, version := range map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}} {
-		for life, live := range lives {
-			t.Run(name+"/"+life, func(t *testing.T) {
-				t.Parallel()
-				needed := proxmox.Needed(version, proxmox.FeatureMachines)
-				needed["/pool/"+team] = slices.Concat(needed["/vms"], []string{"Pool.Audit", "Datastore.AllocateSpace", "Datastore.Audit"})
-				delete(needed, "/vms")
-				delete(needed, "/")
-				live(newLeast(t, "team-"+name[:1]+"-"+life, name, needed))
-			})
-		}
+	for name, life := range pairs(updated(), lives) {
+		t.Run(name+"/"+life, func(t *testing.T) {
+			t.Parallel()
+			needed := proxmox.Needed(updated()[name], proxmox.FeatureMachines)
+			needed["/pool/"+team] = slices.Concat(needed["/vms"], []string{"Pool.Audit", "Datastore.AllocateSpace", "Datastore.Audit"})
+			delete(needed, "/vms")
+			delete(needed, "/")
+			lives[life](newLeast(t, "team-"+name[:1]+"-"+life, name, needed))
+		})
 	}
+}
+
+// updated are the releases of PVE with their last updates.
+func updated() map[string]proxmox.Version {
+	return map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}}
 }
 
 const team = "crossplane"
