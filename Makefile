@@ -29,7 +29,7 @@ LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/t
 BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 
 # Tests that take minutes, and so have a target of their own.
-SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders|TestImportEstate)$$
+SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated)$$
 
 # Tables that are worked through one step after the other: the race detector would find nothing, in eight times the time.
 TABLE = ^(TestEveryOption|TestFaults|TestOutages)$$

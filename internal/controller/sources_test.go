@@ -313,7 +313,9 @@ func withPassword(w *world) {
 	if err := w.kube.Update(w.Context(), secret); err != nil {
 		w.Fatal(err)
 	}
-	w.eventually("the new password is sent", func() bool { return w.vm().Config["cipassword"] != first })
+	w.eventually("the new password is sent, and on the drive", func() bool {
+		return w.vm().Config["cipassword"] != first && w.asked("/nodes/{node}/qemu/{vmid}/cloudinit") > 0
+	})
 	w.ready()
 	writes := len(w.writes())
 	secret.Labels = map[string]string{"team": "a"}
