@@ -366,12 +366,17 @@ func together(w *world) {
 	key := client.ObjectKeyFromObject(w.m)
 	none := v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{}}}
 	config, secret := w.scope.config(w.meta(), none), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.name}}
-	for _, o := range append(w.usages(), secret, config) {
+	for _, o := range []client.Object{secret, config} {
 		if err := w.kube.Delete(w.Context(), o); err != nil {
 			w.Fatal(err)
 		}
 	}
 	w.eventually("the configuration is gone", func() bool {
+		for _, u := range w.usages() { // A look at the Machine makes another.
+			if err := client.IgnoreNotFound(w.kube.Delete(w.Context(), u)); err != nil {
+				w.Fatal(err)
+			}
+		}
 		return kerrors.IsNotFound(w.kube.Get(w.Context(), client.ObjectKeyFromObject(config), config))
 	})
 	w.delete()
