@@ -171,6 +171,8 @@ func TestLocks(t *testing.T) {
 		t.Errorf("two clones of a template: %q, %q", x, y)
 	}
 
+	clock.advance(storageLockWait) // Nobody waits any more.
+
 	// A shutdown holds the configuration until the system is off.
 	s.Edit(func(st *State) { st.Guests[100].Agent.IgnoresShutdown = true })
 	shutdown := c.start("POST /nodes/pve1/qemu/100/status/shutdown")
