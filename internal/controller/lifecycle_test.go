@@ -89,7 +89,11 @@ func run(m *testing.M) (int, error) {
 	}
 	flag.Parse()
 	// Scenarios wait much more than they compute.
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	at := "32"
+	if raced {
+		at = "16"
+	}
+	if err := flag.Set("test.parallel", at); err != nil {
 		return 1, err
 	}
 	scheme = runtime.NewScheme()
