@@ -36,9 +36,16 @@ import (
 func TestHARules(t *testing.T) {
 	t.Parallel()
 	all := map[string]func(t *testing.T, scopeName string){
-		"9.2": func(t *testing.T, scopeName string) { keepsRules(newRuled(t, scopeName, "9.2")) },
-		"8.4": func(t *testing.T, scopeName string) { keepsGroups(newRuled(t, scopeName, "8.4")) },
+		"9.2": func(t *testing.T, scopeName string) {
+			t.Helper()
+			keepsRules(newRuled(t, scopeName, "9.2"))
+		},
+		"8.4": func(t *testing.T, scopeName string) {
+			t.Helper()
+			keepsGroups(newRuled(t, scopeName, "8.4"))
+		},
 		"compared": func(t *testing.T, scopeName string) {
+			t.Helper()
 			comparesRules(newWorld(t, scopes()[scopeName], "rules-compared-"+strings.ToLower(scopeName), nil, ""))
 		},
 	}

@@ -96,6 +96,6 @@ func (c *handClock) ended(t *testing.T, s *Server, upid string) string {
 			t.Fatal("the task does not end")
 		}
 		c.advance(100 * time.Millisecond)
-		time.Sleep(time.Millisecond) // Who was woken has to get on before others have waited for too long.
+		<-time.After(time.Millisecond) // Who was woken has to get on before others have waited for too long.
 	}
 }
