@@ -24,6 +24,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -107,16 +108,9 @@ func (w *world) toldOf(t *testing.T, f simulator.Fault) {
 // heed does what the Machine says that somebody has to do on the node: what is left
 // of a VM whose creation could not be started is locked, for all but root.
 func (w *world) heed() {
-	vmid := int(value(w.m.Observation().VMID))
+	vmid := int(ptr.Deref(w.m.Observation().VMID, 0))
 	if !strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
 		return
 	}
 	w.pve.Edit(func(s *simulator.State) { delete(s.Guests, vmid) })
-}
-
-func value[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -148,14 +149,14 @@ func (c *creation) params() proxmox.Params {
 func (c *creation) cloneOptions() proxmox.CloneOptions {
 	o := proxmox.CloneOptions{
 		NewID:       c.Identity.VMID,
-		Name:        cmp.Or(value(c.Name), c.name),
+		Name:        cmp.Or(ptr.Deref(c.Name, ""), c.name),
 		Description: c.Identity.Mark(c.sourceConfig()["description"]),
-		Pool:        value(c.Pool),
+		Pool:        ptr.Deref(c.Pool, ""),
 		Full:        new(bool),
 	}
 	*o.Full = fullClone(c.Clone, c.source)
 	if c.Clone != nil {
-		o.Storage, o.Format, o.Snapshot = value(c.Clone.Storage), value(c.Clone.Format), value(c.Clone.Snapshot)
+		o.Storage, o.Format, o.Snapshot = ptr.Deref(c.Clone.Storage, ""), ptr.Deref(c.Clone.Format, ""), ptr.Deref(c.Clone.Snapshot, "")
 	}
 	if c.node != c.source.Node {
 		o.TargetNode = c.node
@@ -166,5 +167,5 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 // fullClone says whether a clone copies the disks. Only those of a template can
 // be shared, and not those that it had at a snapshot.
 func fullClone(c *v1alpha1.MachineClone, s *source) bool {
-	return !s.Template || c != nil && (value(c.Full) || c.Snapshot != nil)
+	return !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -73,7 +74,7 @@ func (e *external) worked(m Machine) (bool, error) {
 // not count against the spec.
 func (e *external) destroy(ctx context.Context, m Machine) error {
 	declared, flagged := m.Parameters().Protection, e.vm.Config["protection"] == "1"
-	if value(declared) || flagged && declared == nil {
+	if ptr.Deref(declared, false) || flagged && declared == nil {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
 	}
 	if flagged {

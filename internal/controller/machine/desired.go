@@ -56,12 +56,3 @@ type defaults struct {
 	// Node of VMs whose spec leaves that open.
 	Node string
 }
-
-// value of a field, or its zero value.
-func value[T any](v *T) T {
-	if v == nil {
-		var zero T
-		return zero
-	}
-	return *v
-}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -61,7 +62,7 @@ func (d desired) haState(v *vm) string {
 		return ""
 	case d.HighAvailability.State != nil:
 		return *d.HighAvailability.State
-	case value(d.RunStrategy) == runManual:
+	case ptr.Deref(d.RunStrategy, "") == runManual:
 		return haIgnored
 	}
 	switch d.target(v) {

@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -94,7 +96,7 @@ func (r *sight) follows(task string) bool {
 func resized(values []proxmox.PendingValue, sizes map[string]string) []proxmox.PendingValue {
 	out := slices.Clone(values)
 	for i, p := range out {
-		k, err := proxmox.ParseDisk(value(p.Value))
+		k, err := proxmox.ParseDisk(ptr.Deref(p.Value, ""))
 		if size, ok := sizes[p.Key]; ok && err == nil {
 			k.Options.Set("size", size)
 			out[i].Value = new(k.String())

@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/uuid"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -150,7 +151,7 @@ func (e *external) adopt(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
-	v, err := e.find(ctx, id.VMID, value(m.Parameters().Node))
+	v, err := e.find(ctx, id.VMID, ptr.Deref(m.Parameters().Node, ""))
 	switch {
 	case err != nil:
 		return err

@@ -30,6 +30,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -238,8 +239,8 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		vmids:     vmidRange(to.Config),
 		superuser: to.Client.Superuser(),
 		defaults: defaults{
-			Defaults: qemu.Defaults{Storage: value(to.Config.DefaultStorage), Bridge: value(to.Config.DefaultBridge)},
-			Node:     value(to.Config.DefaultNode),
+			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
+			Node:     ptr.Deref(to.Config.DefaultNode, ""),
 		},
 	}, nil
 }

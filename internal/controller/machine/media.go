@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -59,7 +61,7 @@ func media(p *v1alpha1.MachineParameters) []medium {
 		all = append(all, medium{what: "iso", content: "iso", volume: *p.ISO})
 	}
 	for _, k := range withImage(p).Disks {
-		if _, name, _ := strings.Cut(value(k.ImportFrom), ":"); strings.HasPrefix(name, "import/") {
+		if _, name, _ := strings.Cut(ptr.Deref(k.ImportFrom, ""), ":"); strings.HasPrefix(name, "import/") {
 			all = append(all, medium{what: "image", content: "import", volume: *k.ImportFrom})
 		}
 	}

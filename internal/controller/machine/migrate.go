@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -83,7 +85,7 @@ func (d desired) home(v *vm, acted string) string {
 	if d.Node == nil && (v.Node == acted || v.Node == d.placed) {
 		return d.placed
 	}
-	return value(d.Node)
+	return ptr.Deref(d.Node, "")
 }
 
 // migrateErrands move the VM to the node of the spec, or say why it cannot go.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -128,7 +129,7 @@ func needOf(m Machine, config qemu.Config, d defaults) placement.Occupant {
 
 // newRoom for a disk that is made.
 func newRoom(k v1alpha1.MachineDisk, defaultStorage string) placement.Disk {
-	return placement.Disk{Storage: cmp.Or(value(k.Storage), defaultStorage), Content: contentImages, Bytes: int64(qemu.SizeOf(k))}
+	return placement.Disk{Storage: cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage), Content: contentImages, Bytes: int64(qemu.SizeOf(k))}
 }
 
 func cpusOf(p *v1alpha1.MachineParameters, config qemu.Config) int {

@@ -34,6 +34,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -52,7 +53,7 @@ func (e *external) passwordOf(ctx context.Context, m Machine, c *v1alpha1.Machin
 	switch {
 	case c == nil:
 		return nil, nil
-	case value(c.GeneratePassword):
+	case ptr.Deref(c.GeneratePassword, false):
 		return e.generatedPassword(ctx, m)
 	case c.PasswordSecretRef == nil:
 		return nil, nil
@@ -132,7 +133,7 @@ func (e *external) withGenerated(d managed.ConnectionDetails) managed.Connection
 // already, or says why it cannot be read.
 func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
-	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.Settled && !value(c.GeneratePassword) {
+	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.Settled && !ptr.Deref(c.GeneratePassword, false) {
 		return nil, nil
 	}
 	p, err := e.passwordOf(ctx, m, c)

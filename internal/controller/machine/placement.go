@@ -27,6 +27,7 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -88,7 +89,7 @@ func (e *external) settledFor(m Machine, c *creation) string {
 	switch {
 	case c.node == "":
 		return ""
-	case c.node == value(m.Parameters().Node):
+	case c.node == ptr.Deref(m.Parameters().Node, ""):
 		return "the spec names it"
 	case c.node == m.GetAnnotations()[AnnotationNode]:
 		return "it was chosen before"
@@ -166,7 +167,7 @@ func (c *creation) clonedRoom(d proxmox.Disk, declared v1alpha1.MachineDisk) []p
 	if fullClone(c.Clone, c.source) {
 		made.Bytes = bytes
 	}
-	if to := value(declared.Storage); to != "" && to != made.Storage {
+	if to := ptr.Deref(declared.Storage, ""); to != "" && to != made.Storage {
 		return []placement.Disk{made, {Storage: to, Content: contentImages, Bytes: bytes}}
 	}
 	return []placement.Disk{made}

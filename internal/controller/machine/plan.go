@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -115,7 +116,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 
 // addChange plans the change of options, and says what of the spec cannot be.
 func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
-	d.Settled = d.CloudInit != nil && value(d.CloudInit.ChangePolicy) == changeIgnore && e.vm.hasUUID(d.Identity)
+	d.Settled = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.hasUUID(d.Identity)
 	whyNoSeed, err := e.addSeed(ctx, m, &d)
 	if err != nil {
 		return err
@@ -230,7 +231,7 @@ func (e *external) desiredNow(ctx context.Context, m Machine, id qemu.Identity) 
 	if err := e.readPool(ctx, d); err != nil {
 		return d, err
 	}
-	if value(d.RunStrategy) != runRerunOnFailure {
+	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure {
 		return d, nil
 	}
 	d.ran, _ = time.Parse(time.RFC3339, m.GetAnnotations()[AnnotationRan]) // Zero if never.

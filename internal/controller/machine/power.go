@@ -24,6 +24,7 @@ import (
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -84,14 +85,14 @@ func (d desired) target(v *vm) v1alpha1.PowerState {
 // left open.
 func (d desired) wish() v1alpha1.PowerState {
 	if d.haOn() {
-		switch value(d.HighAvailability.State) {
+		switch ptr.Deref(d.HighAvailability.State, "") {
 		case haStarted:
 			return v1alpha1.PowerStateRunning
 		case haStopped, haDisabled:
 			return v1alpha1.PowerStateStopped
 		}
 	}
-	switch strategy := value(d.RunStrategy); {
+	switch strategy := ptr.Deref(d.RunStrategy, ""); {
 	case strategy == runManual:
 		return ""
 	case strategy == runHalted:
@@ -136,7 +137,7 @@ func (d desired) powerChangeAlone(v *vm) powerChange {
 func (d desired) run(v *vm) powerChange {
 	dead := slices.Contains([]string{qmpPanicked, qmpInternalError}, v.Status.QMPStatus)
 	switch {
-	case !v.Status.Running() && (value(d.RunStrategy) != runRerunOnFailure || v.suspended() || d.failed()):
+	case !v.Status.Running() && (ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || v.suspended() || d.failed()):
 		return powerOn
 	case !v.Status.Running():
 		return keepPower
@@ -217,12 +218,12 @@ func shutdown(m Machine) proxmox.ShutdownOptions {
 }
 
 func shutdownTimeout(m Machine) time.Duration {
-	return time.Duration(value(m.Parameters().ShutdownTimeoutSeconds)) * time.Second
+	return time.Duration(ptr.Deref(m.Parameters().ShutdownTimeoutSeconds, 0)) * time.Second
 }
 
 // ranNote keeps since when the VM runs, for the strategy that asks for it.
 func (d desired) ranNote(v *vm, now time.Time) map[string]string {
-	if value(d.RunStrategy) != runRerunOnFailure || !v.Status.Running() || !d.failed() {
+	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || !v.Status.Running() || !d.failed() {
 		return nil
 	}
 	return map[string]string{AnnotationRan: now.UTC().Format(time.RFC3339)}
@@ -271,7 +272,7 @@ func (d desired) settledPower(v *vm) xpv2.Condition {
 		return notReady(ReasonStopped, "the VM is stopped: only a VM that runs can be suspended")
 	case s.Running() && slices.Contains(halted, s.QMPStatus):
 		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", s.QMPStatus))
-	case value(d.RunStrategy) == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !s.Running():
+	case ptr.Deref(d.RunStrategy, "") == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !s.Running():
 		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
 	}
 	return xpv2.Available()

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -91,7 +92,7 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 // to choose one. What was decided before stands, unless the spec has come to name
 // another node, that node is offline, or nothing came of it.
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
-	wanted := value(m.Parameters().Node)
+	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[AnnotationNode]
 	off, err := e.silent(ctx, before)
 	if err != nil || before != "" && !off && (wanted == before || wanted == "" && !e.mayMove(m)) {
@@ -165,7 +166,7 @@ func (e *external) checkStorages(ctx context.Context, c *creation) error {
 		}
 	}
 	for _, name := range c.travels() {
-		if err := checkStorage(storages, name, cmp.Or(value(c.Node), c.placed)); err != nil {
+		if err := checkStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placed)); err != nil {
 			return err
 		}
 	}
@@ -191,7 +192,7 @@ func checkStorage(storages []proxmox.Storage, name, node string) error {
 // travels are the storages that the disks of a clone need on the node that it
 // goes to after it was made.
 func (c *creation) travels() []string {
-	if to := cmp.Or(value(c.Node), c.placed); c.source == nil || c.source.Shared || to == "" || to == c.node {
+	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placed); c.source == nil || c.source.Shared || to == "" || to == c.node {
 		return nil
 	}
 	names := c.Storages(c.sourceConfig())

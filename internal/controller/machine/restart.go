@@ -26,6 +26,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -55,7 +56,7 @@ type restart struct {
 // restart decides whether the VM is restarted for its pending changes now.
 func (d desired) restart(v *vm, done string, now time.Time) restart {
 	ours := d.Pending(v.State)
-	if !v.Status.Running() || len(ours) == 0 || value(d.RestartPolicy) != restartWhenRequired || v.lock() != "" {
+	if !v.Status.Running() || len(ours) == 0 || ptr.Deref(d.RestartPolicy, "") != restartWhenRequired || v.lock() != "" {
 		return restart{reason: ReasonPendingChanges}
 	}
 	if done == fingerprint(ours) {
@@ -83,7 +84,7 @@ func (v *vm) booted() bool {
 func fingerprint(pending []proxmox.PendingValue) string {
 	h := sha256.New()
 	for _, p := range pending {
-		fmt.Fprintf(h, "%q %q %q %d\n", p.Key, value(p.Value), value(p.Pending), p.Delete)
+		fmt.Fprintf(h, "%q %q %q %d\n", p.Key, ptr.Deref(p.Value, ""), ptr.Deref(p.Pending, ""), p.Delete)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }

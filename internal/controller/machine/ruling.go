@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -52,14 +53,14 @@ type ruling struct {
 // rulesWanted says whether the spec wants rules kept.
 func rulesWanted(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
-	return ha != nil && (ha.Enabled == nil || *ha.Enabled) && value(ha.Rules) == v1alpha1.HARulesPlacement
+	return ha != nil && (ha.Enabled == nil || *ha.Enabled) && ptr.Deref(ha.Rules, "") == v1alpha1.HARulesPlacement
 }
 
 // rulesUnwanted says whether the spec wants rules gone. Without the field they are
 // left alone.
 func rulesUnwanted(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
-	return ha != nil && (ha.Enabled != nil && !*ha.Enabled || value(ha.Rules) == v1alpha1.HARulesNone)
+	return ha != nil && (ha.Enabled != nil && !*ha.Enabled || ptr.Deref(ha.Rules, "") == v1alpha1.HARulesNone)
 }
 
 // readRules finds what HA's rules are to say of the VM and what they say. Rules

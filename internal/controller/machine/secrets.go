@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -40,14 +41,14 @@ type entry struct {
 // only, whatever the reference says.
 func secretEntry(m Machine, r v1alpha1.SecretKeyReference) entry {
 	s := &corev1.Secret{}
-	s.SetNamespace(cmp.Or(m.GetNamespace(), value(r.Namespace)))
+	s.SetNamespace(cmp.Or(m.GetNamespace(), ptr.Deref(r.Namespace, "")))
 	s.SetName(r.Name)
 	return entry{object: s, what: "Secret", key: r.Key}
 }
 
 func configMapEntry(m Machine, r v1alpha1.SecretKeyReference) entry {
 	c := &corev1.ConfigMap{}
-	c.SetNamespace(cmp.Or(m.GetNamespace(), value(r.Namespace)))
+	c.SetNamespace(cmp.Or(m.GetNamespace(), ptr.Deref(r.Namespace, "")))
 	c.SetName(r.Name)
 	return entry{object: c, what: "ConfigMap", key: r.Key}
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/cloudinit"
@@ -116,7 +117,7 @@ func (e *external) makeSeed(ctx context.Context, m Machine, d desired) (*seed, e
 	}
 	s := &seed{node: e.vm.Node, device: d.SeedDrive(e.vm.Config)}
 	has := e.vm.Config.Volume(s.device)
-	if value(c.ChangePolicy) == changeIgnore && d.Identity.OwnsSeed(has) {
+	if ptr.Deref(c.ChangePolicy, "") == changeIgnore && d.Identity.OwnsSeed(has) {
 		return nil, nil
 	}
 	if s.device == "" {
@@ -161,7 +162,7 @@ func (e *external) seedStorage(ctx context.Context, d desired, node, present str
 	if has, _, _ := strings.Cut(present, ":"); d.Identity.OwnsSeed(present) && slices.Contains(names, has) && d.CloudInit.Storage == nil {
 		return has, nil
 	}
-	wanted := value(d.CloudInit.Storage)
+	wanted := ptr.Deref(d.CloudInit.Storage, "")
 	switch {
 	case wanted != "" && !slices.Contains(names, wanted):
 		return "", refuse(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
@@ -189,8 +190,8 @@ func compareBools(a, b bool) int {
 func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudinit.Data, error) {
 	c := d.CloudInit
 	data := cloudinit.Data{
-		InstanceID: strings.ToLower(d.Identity.UUID), Hostname: cmp.Or(value(d.Name), e.vm.Config["name"], d.name),
-		User: value(c.User), SSHKeys: c.SSHKeys, Upgrade: c.Upgrade,
+		InstanceID: strings.ToLower(d.Identity.UUID), Hostname: cmp.Or(ptr.Deref(d.Name, ""), e.vm.Config["name"], d.name),
+		User: ptr.Deref(c.User, ""), SSHKeys: c.SSHKeys, Upgrade: c.Upgrade,
 		Nameservers: c.Nameservers, SearchDomains: c.SearchDomains,
 	}
 	var err error
@@ -209,7 +210,7 @@ func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudin
 	if data.Networks, known = d.GuestNetworks(e.vm.Config); !known && data.NetworkConfig == nil {
 		return nil, nil
 	}
-	if value(c.ChangePolicy) != changeRerun {
+	if ptr.Deref(c.ChangePolicy, "") != changeRerun {
 		return &data, nil
 	}
 	data, err = data.WithInstance(data.InstanceID)
@@ -221,7 +222,7 @@ func (e *external) checkSeed(ctx context.Context, m Machine, c *creation) error 
 	if !c.CustomData() {
 		return nil
 	}
-	node := cmp.Or(value(c.Node), c.node)
+	node := cmp.Or(ptr.Deref(c.Node, ""), c.node)
 	if _, err := e.seedStorage(ctx, c.desired, node, ""); err != nil {
 		return err
 	}

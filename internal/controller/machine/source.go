@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -76,7 +77,7 @@ func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters
 	if err != nil {
 		return nil, err
 	}
-	g, err := matchTemplate(guests, p.Template.String(), value(p.Node))
+	g, err := matchTemplate(guests, p.Template.String(), ptr.Deref(p.Node, ""))
 	if err != nil {
 		return nil, err
 	}

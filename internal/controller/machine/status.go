@@ -26,6 +26,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -177,7 +178,7 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 	var out []v1alpha1.MachinePendingChange
 	for _, p := range v.Pending {
 		out = append(out, v1alpha1.MachinePendingChange{
-			Option: p.Key, Current: masked(p.Key, value(p.Value)), Desired: masked(p.Key, value(p.Pending)),
+			Option: p.Key, Current: masked(p.Key, ptr.Deref(p.Value, "")), Desired: masked(p.Key, ptr.Deref(p.Pending, "")),
 		})
 	}
 	return out

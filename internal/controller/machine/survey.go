@@ -23,6 +23,7 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -87,7 +88,7 @@ func nodesOf(nodes []proxmox.Node, storages []proxmox.Storage, declared []Node) 
 			}
 		}
 		for _, d := range declared {
-			if cmp.Or(value(d.Parameters().NodeName), meta.GetExternalName(d), d.GetName()) == n.Name {
+			if cmp.Or(ptr.Deref(d.Parameters().NodeName, ""), meta.GetExternalName(d), d.GetName()) == n.Name {
 				declare(&p, d.Parameters(), d.GetLabels())
 			}
 		}
