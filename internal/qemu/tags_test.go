@@ -63,3 +63,26 @@ func TestTagsOption(t *testing.T) {
 		})
 	}
 }
+
+func TestTagged(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		tags   string
+		given  []string
+		want   bool
+	}{
+		"None":   {reason: "A VM without tags has none.", want: true},
+		"Order":  {reason: "Their order does not count, nor how they are separated.", tags: "c,a b", given: []string{"b", "c", "a"}, want: true},
+		"Twice":  {reason: "Nor does how often they are said.", tags: "a;a;b", given: []string{"a", "b", "b"}, want: true},
+		"Fewer":  {reason: "All of them count.", tags: "a;b", given: []string{"a"}},
+		"More":   {reason: "No others may be there.", tags: "a", given: []string{"a", "b"}},
+		"Casing": {reason: "PVE can tell tags apart that differ in case alone.", tags: "Web", given: []string{"web"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (Config{"tags": tc.tags}).Tagged(tc.given); got != tc.want {
+				t.Errorf("\n%s\nTagged(%q): want %t, got %t", tc.reason, tc.given, tc.want, got)
+			}
+		})
+	}
+}

@@ -20,8 +20,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -120,8 +118,7 @@ func (v *vm) doubts(g proxmox.Guest) blur {
 	if g.Node != v.Node || stateInHA(g) != v.Status.HAState || restarted || status {
 		return blurAll
 	}
-	tags := strings.FieldsFunc(v.Config["tags"], isTagSeparator)
-	known := g.Lock == v.lock() && slices.Equal(sortedTags(g.Tags), sortedTags(tags))
+	known := g.Lock == v.lock() && v.Config.Tagged(g.Tags)
 	if !known || told && (g.Template != v.template() || g.Name != v.listedName() || !v.sized(g)) {
 		return blurConfig
 	}
@@ -155,7 +152,3 @@ func (v *vm) sized(g proxmox.Guest) bool {
 	}
 	return cpus && memory && disk
 }
-
-func isTagSeparator(r rune) bool { return strings.ContainsRune(",; ", r) }
-
-func sortedTags(tags []string) []string { return slices.Compact(slices.Sorted(slices.Values(tags))) }
