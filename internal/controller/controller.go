@@ -19,10 +19,14 @@ package controller
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
@@ -203,12 +207,30 @@ func setupGated(mgr ctrl.Manager, o kind.Options, entries []entry) error {
 	}
 	for _, e := range entries {
 		o.Gate.Register(func() {
+			e.await(mgr.GetRESTMapper())
 			if err := e.setup(mgr, o); err != nil {
 				failed <- err
 			}
 		}, e.needs...)
 	}
 	return nil
+}
+
+// A kind that exists may be discovered a moment later, on a slow API server seconds.
+const (
+	discoverEvery  = 100 * time.Millisecond
+	discoverWithin = time.Minute
+)
+
+// await the kinds that are needed in what the API server says that it has. If they
+// never get there, to set up the controller fails and says why.
+func (e entry) await(kinds meta.RESTMapper) {
+	_ = wait.PollUntilContextTimeout(context.Background(), discoverEvery, discoverWithin, true, func(context.Context) (bool, error) {
+		return !slices.ContainsFunc(e.needs, func(k schema.GroupVersionKind) bool {
+			_, err := kinds.RESTMapping(k.GroupKind(), k.Version)
+			return err != nil
+		}), nil
+	})
 }
 
 // failures of controllers that were added late.

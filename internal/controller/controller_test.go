@@ -20,6 +20,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
@@ -156,6 +157,23 @@ type adder struct {
 	ctrl.Manager
 
 	added []manager.Runnable
+	kinds discovery
+}
+
+func (a *adder) GetRESTMapper() meta.RESTMapper { return &a.kinds }
+
+// discovery finds kinds, except the first times that it is asked.
+type discovery struct {
+	meta.RESTMapper
+
+	late atomic.Int32
+}
+
+func (d *discovery) RESTMapping(k schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	if d.late.Add(-1) >= 0 {
+		return nil, &meta.NoKindMatchError{GroupKind: k}
+	}
+	return &meta.RESTMapping{}, nil
 }
 
 func (a *adder) Add(r manager.Runnable) error {
@@ -192,6 +210,22 @@ func TestGated(t *testing.T) {
 	o.Gate.Set(kindOf("B"), true)
 	if name := <-done; name != "both" {
 		t.Errorf("want the controller that needed both, got %q", name)
+	}
+}
+
+func TestGatedDiscovery(t *testing.T) {
+	o, a, done := gated(), &adder{}, make(chan int32, 1)
+	a.kinds.late.Store(2)
+	late := entry{needs: []schema.GroupVersionKind{kindOf("A")}, setup: func(ctrl.Manager, kind.Options) error {
+		done <- a.kinds.late.Load()
+		return nil
+	}}
+	if err := setupGated(a, o, []entry{late}); err != nil {
+		t.Fatal(err)
+	}
+	o.Gate.Set(kindOf("A"), true)
+	if left := <-done; left >= 0 {
+		t.Error("a controller must not be set up before its kind is discovered")
 	}
 }
 
