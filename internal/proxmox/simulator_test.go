@@ -86,6 +86,21 @@ func (l lab) done(u proxmox.UPID, err error) {
 	}
 }
 
+// appears waits for a VM that a task is to make.
+func (l lab) appears(ref proxmox.Ref) {
+	l.t.Helper()
+	for {
+		if _, there := l.pve.Guest(ref.VMID); there {
+			return
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-l.t.Context().Done():
+			l.t.Fatalf("VM %d does not appear", ref.VMID)
+		}
+	}
+}
+
 func (l lab) config(ref proxmox.Ref) proxmox.VMConfig {
 	l.t.Helper()
 	c, err := l.Config(l.t.Context(), ref)
@@ -453,6 +468,7 @@ func TestTasksTakeTime(t *testing.T) {
 		t.Errorf("tasks: got %+v, error %v, want the running one among them", all, err)
 	}
 	vm := proxmox.Ref{Node: "pve1", VMID: 20000}
+	l.appears(vm)
 	if lock := l.config(vm).Lock(); lock != "clone" {
 		t.Errorf("lock: got %q, want clone", lock)
 	}
