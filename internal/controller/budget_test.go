@@ -22,11 +22,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -35,7 +40,7 @@ import (
 // read for all Machines together.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
-	runAll(t, map[string]scenario{
+	all := map[string]scenario{
 		"image":    {reason: "Created from an image: create, look, start, look.", run: budgetOfImage},
 		"linked":   {reason: "Cloned with other hardware: clone, look, change, start.", run: budgetOfClone},
 		"resized":  {reason: "And with a larger disk: one more.", run: budgetOfResize},
@@ -46,7 +51,21 @@ func TestBudgets(t *testing.T) {
 		"adopted":  {reason: "Adopted: two looks.", run: budgetOfAdoption},
 		"highly":   {reason: "Created for HA: told once, and looked at while HA acts.", run: budgetOfHA},
 		"idle":     {reason: "Nothing happens: nothing.", run: budgetOfNothing},
-	})
+	}
+	for name, sc := range all {
+		sc.options = leisurely
+		all[name] = sc
+	}
+	runAll(t, all)
+}
+
+// leisurely is a provider whose time passes slowly: it looks again at what it has seen a
+// second ago before it acts on that, and a busy computer may need a second for anything.
+func leisurely(mgr ctrl.Manager) kind.Options {
+	begun, o := time.Now(), kindOptions(mgr)
+	o.Now = func() time.Time { return begun.Add(time.Since(begun) / 10) }
+	o.Connections = connect.New(mgr.GetClient(), connect.WithInventory(append(quick(), inventory.WithClock(o.Now))...))
+	return o
 }
 
 // shared are the paths that are read for all Machines together, whatever is about the

@@ -186,10 +186,16 @@ const label = "example.org/world"
 func newWorld(t *testing.T, s scope, name string, durations map[string]string, version string) *world {
 	t.Helper()
 	w := emptyWorld(t, s, name, durations, version)
+	w.begin()
+	return w
+}
+
+// begin with a provider, until the test ends.
+func (w *world) begin() {
+	w.Helper()
 	w.configure()
 	w.start()
-	t.Cleanup(func() { w.stop() })
-	return w
+	w.Cleanup(func() { w.stop() })
 }
 
 // emptyWorld has no provider yet.
@@ -301,9 +307,15 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 			Logger: logging.NewNopLogger(), GlobalRateLimiter: ratelimiter.NewGlobal(1000),
 			PollInterval: time.Second, MaxConcurrentReconciles: 2, Features: features,
 		},
-		Connections: connect.New(mgr.GetClient(), connect.WithInventory(
-			inventory.WithPollInterval(50*time.Millisecond), inventory.WithFeedInterval(100*time.Millisecond),
-			inventory.WithMaxAge(200*time.Millisecond), inventory.WithLag(2*time.Second))),
+		Connections: connect.New(mgr.GetClient(), connect.WithInventory(quick()...)),
+	}
+}
+
+// quick is an inventory that sees at once what has changed.
+func quick() []inventory.Option {
+	return []inventory.Option{
+		inventory.WithPollInterval(50 * time.Millisecond), inventory.WithFeedInterval(100 * time.Millisecond),
+		inventory.WithMaxAge(200 * time.Millisecond), inventory.WithLag(2 * time.Second),
 	}
 }
 

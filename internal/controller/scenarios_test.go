@@ -31,9 +31,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -47,6 +49,9 @@ type scenario struct {
 
 	// version of PVE, if not that of the quickstart cluster.
 	version string
+
+	// options of the provider, if not those of all.
+	options func(ctrl.Manager) kind.Options
 }
 
 func scenarios() map[string]scenario {
@@ -124,7 +129,10 @@ func (sc scenario) runIn(t *testing.T, scopeName, name string) {
 	t.Run(scopeName+"/"+name, func(t *testing.T) {
 		t.Parallel()
 		t.Log(sc.reason)
-		sc.run(newWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, sc.durations, sc.version))
+		w := emptyWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, sc.durations, sc.version)
+		w.options = sc.options
+		w.begin()
+		sc.run(w)
 	})
 }
 
