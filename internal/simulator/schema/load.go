@@ -23,6 +23,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -30,11 +31,26 @@ import (
 //go:embed data/*.gz
 var data embed.FS
 
-// Load returns the facts of a Proxmox VE version: "8.4" or "9.2".
+// loaded are the facts of each version, read when they are first asked for.
+//
+//nolint:gochecknoglobals // They never change.
+var loaded = map[string]func() (*Facts, error){
+	"8.4": sync.OnceValues(func() (*Facts, error) { return read("8.4") }),
+	"9.2": sync.OnceValues(func() (*Facts, error) { return read("9.2") }),
+}
+
+// Load returns the facts of a Proxmox VE version: "8.4" or "9.2". Many may use the same at once.
 func Load(version string) (*Facts, error) {
+	if load, ok := loaded[version]; ok {
+		return load()
+	}
+	return nil, errors.Errorf("cannot find the facts of version %q, want 8.4 or 9.2", version)
+}
+
+func read(version string) (*Facts, error) {
 	raw, err := data.Open("data/" + version + ".gz")
 	if err != nil {
-		return nil, errors.Errorf("cannot find the facts of version %q, want 8.4 or 9.2", version)
+		return nil, errors.Wrapf(err, "cannot open the facts of version %q", version)
 	}
 	defer raw.Close() //nolint:errcheck // It is in memory.
 	z, err := gzip.NewReader(raw)
