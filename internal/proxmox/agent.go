@@ -18,12 +18,12 @@ package proxmox
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-
-	telmate "github.com/Telmate/proxmox-api-go/proxmox"
+	"strings"
 )
 
 // An Interface is a network interface as the guest agent sees it.
@@ -39,42 +39,71 @@ type Interface struct {
 }
 
 // Interfaces asks the guest agent for the guest's network interfaces. If nobody
-// answers there, IsAgentUnavailable holds for the error. Each node does this for
-// few VMs at a time.
+// answers there, or the agent does not tell, IsAgentUnavailable holds for the
+// error. Each node does this for few VMs at a time.
 func (c *Client) Interfaces(ctx context.Context, ref Ref) ([]Interface, error) {
-	r := machine("ask the guest agent of", http.MethodGet, ref, "/agent/network-get-interfaces")
-	if why := ref.validate(); why != "" {
-		return nil, r.refuse(why)
+	var data struct {
+		Result agentInterfaces `json:"result"`
 	}
-	vm := telmate.NewVmRef(telmate.GuestID(ref.VMID)) //nolint:gosec // Within 100 and 999999999.
-	vm.SetNode(ref.Node)
-	vm.SetVmType(telmate.GuestQemu)
-	var found []Interface
-	err := c.exchange(ctx, r, func(ctx context.Context) error {
-		raw, state, err := vm.GetAgentInformation(ctx, c.library)
-		if err != nil || state != telmate.GuestAgentStateRunning {
-			return err
-		}
-		for _, i := range raw.Get() {
-			found = append(found, Interface{Name: i.Name, MAC: i.MacAddress.String(), Addresses: addresses(i.IpAddresses)})
-		}
-		return nil
-	})
-	if err != nil {
+	if err := c.vm(ctx, ref, machine("ask the guest agent of", http.MethodGet, ref, "/agent/network-get-interfaces"), &data); err != nil {
 		return nil, err
+	}
+	var found []Interface
+	for _, i := range data.Result {
+		found = append(found, Interface{Name: string(i.Name), MAC: plainMAC(string(i.MAC)), Addresses: i.addresses()})
 	}
 	return found, nil
 }
 
-// addresses leaves out what the library could not parse.
-func addresses(ips []net.IP) []netip.Addr {
+// agentInterfaces are an agent's answer. If the agent does not know the command,
+// or has it disabled as old ones of Windows have, PVE hands on its error there.
+type agentInterfaces []agentInterface
+
+// An agentInterface has no MAC if it is a tunnel, or loopback on Windows, and no
+// addresses while it is down.
+type agentInterface struct {
+	Name      text `json:"name"`
+	MAC       text `json:"hardware-address"`
+	Addresses []struct {
+		Address text `json:"ip-address"`
+	} `json:"ip-addresses"`
+}
+
+// UnmarshalJSON accepts a list; anything else is an error.
+func (a *agentInterfaces) UnmarshalJSON(b []byte) error {
+	if !isObject(b) {
+		return json.Unmarshal(b, (*[]agentInterface)(a))
+	}
+	var refusal struct {
+		Error struct {
+			Description text `json:"desc"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(b, &refusal); err != nil {
+		return err
+	}
+	return &failure{status: http.StatusOK, message: agentError + string(refusal.Error.Description), sent: true}
+}
+
+// addresses without what is none. The length of the prefix does not matter: older
+// agents of Windows say -1.
+func (i agentInterface) addresses() []netip.Addr {
 	var out []netip.Addr
-	for _, ip := range ips {
-		if a, ok := netip.AddrFromSlice(ip); ok {
-			out = append(out, a.Unmap())
+	for _, a := range i.Addresses {
+		if ip, err := netip.ParseAddr(string(a.Address)); err == nil {
+			out = append(out, ip.Unmap())
 		}
 	}
 	return out
+}
+
+// plainMAC is a MAC address in lower case with colons, or empty for what is none.
+func plainMAC(s string) string {
+	mac, err := net.ParseMAC(strings.TrimSpace(s))
+	if err != nil {
+		return ""
+	}
+	return mac.String()
 }
 
 // ReadFile asks the guest agent for a file of the guest, such as

@@ -34,8 +34,7 @@ import (
 // A Client talks to one PVE cluster. It is safe for concurrent use and meant to
 // live long: it keeps connections, its ticket and what it knows of endpoints.
 type Client struct {
-	session *telmate.Session // makes requests for everything that has no safe function
-	library *telmate.Client  // for the functions that are
+	session *telmate.Session // the library's, which makes requests
 	http    *http.Client
 
 	transport *http.Transport
@@ -80,21 +79,10 @@ func New(cfg Config) (*Client, error) {
 		Transport:     cfg.chain(c.failover),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return c, c.connect(cfg.Credentials)
-}
-
-// connect gives the library our http.Client.
-func (c *Client) connect(credentials Credentials) error {
-	var err error
-	if c.session, err = telmate.NewSession(root.String(), c.http, "", nil); err != nil {
-		return errors.Wrap(err, "cannot make a session")
-	}
-	if c.library, err = telmate.NewClient(root.String(), c.http, "", nil, "", 0, false); err != nil {
-		return errors.Wrap(err, "cannot make a client")
-	}
-	// The library cuts the user's name into pieces although it does not log in.
-	c.library.Username, _, _ = strings.Cut(credentials.token(), "!")
-	return nil
+	// The library gets our http.Client. The functions that it has above a session
+	// take no answer but the usual one.
+	c.session, err = telmate.NewSession(root.String(), c.http, "", nil)
+	return c, errors.Wrap(err, "cannot make a session")
 }
 
 // chain is the transport of the package's documentation.
@@ -225,6 +213,9 @@ func (c *Client) exchange(ctx context.Context, r request, fn func(context.Contex
 	err = fn(withExchange(ctx, x))
 	if f := x.failed(); f != nil {
 		return f
+	}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return x.fail(f)
 	}
 	if err != nil {
 		return x.unexpected()

@@ -132,6 +132,7 @@ func TestErrorsOfPVE(t *testing.T) {
 		"AgentOff":        {reason: "No agent answers.", reply: refused500("QEMU guest agent is not running"), class: ClassUnknown, is: set("AgentUnavailable")},
 		"AgentNone":       {reason: "No agent is configured.", reply: refused500("No QEMU guest agent configured"), class: ClassUnknown, is: set("AgentUnavailable")},
 		"AgentSlow":       {reason: "The agent hangs.", reply: refused500("VM 100 qga command 'guest-network-get-interfaces' failed - got timeout"), class: ClassUnknown, is: set("AgentUnavailable")},
+		"AgentError":      {reason: "The agent cannot do it.", reply: refused500("Agent error: failed to open file '/none' (mode: 'r'): No such file or directory"), class: ClassUnknown, is: set("AgentUnavailable")},
 		"Protected":       {reason: "Protection forbids it.", reply: refused500("can't remove VM 100 - protection mode enabled"), class: ClassConflict, is: set("Protected")},
 		"NotInHA":         {reason: "Somebody was faster.", reply: refused500("cannot delete service 'vm:100', not HA managed!"), class: ClassUnknown, is: set("NotInHA")},
 		"Hotplug8":        {reason: "8.4's guest did not let go.", reply: invalid400("net1", "hotplug problem - error on hot-unplugging device 'net1'\n"), class: ClassConflict, is: set("HotplugRefused")},

@@ -40,7 +40,7 @@ var (
 	reHotplug       = regexp.MustCompile(`^hotplug problem\b`)
 	reNoSuchTask    = regexp.MustCompile(`^no such task$`)
 	reNoHA          = regexp.MustCompile(`^cannot delete service '[^']*', not HA managed`)
-	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed`)
+	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed|^` + agentError)
 	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
 	rePrivilege     = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
 	reReference     = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
@@ -57,6 +57,9 @@ var (
 	reUPID = regexp.MustCompile(`UPID:[^\s'"]+`)
 	reTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*`)
 )
+
+// agentError begins what PVE says of an error that the guest agent has answered.
+const agentError = "Agent error: "
 
 // IsNotFound says whether the VM does not exist on the node that was asked. It
 // may still exist on another one.

@@ -263,6 +263,33 @@ func TestReads(t *testing.T) {
 				{Name: "tun0"},
 			},
 		},
+		"InterfacesWindows": {
+			reason: "Prefixes may be -1, and loopback may have no MAC.",
+			data: `{"result":[{"hardware-address":"76:05:ee:00:00:01","ip-addresses":[{"ip-address":"fe80::15df:19eb%3","ip-address-type":"ipv6","prefix":-1},{"ip-address":"2001:db8::5","ip-address-type":"ipv6","prefix":-1},{"ip-address":"192.0.2.45","ip-address-type":"ipv4","prefix":24}],"name":"Ethernet"},
+				{"ip-addresses":[{"ip-address":"127.0.0.1","ip-address-type":"ipv4","prefix":-1}],"name":"Loopback Pseudo-Interface 1"}]}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Interfaces(ctx, vm100)) },
+			path: "/nodes/pve1/qemu/100/agent/network-get-interfaces",
+			want: []Interface{
+				{Name: "Ethernet", MAC: "76:05:ee:00:00:01", Addresses: []netip.Addr{netip.MustParseAddr("fe80::15df:19eb%3"), netip.MustParseAddr("2001:db8::5"), netip.MustParseAddr("192.0.2.45")}},
+				{Name: "Loopback Pseudo-Interface 1", Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
+			},
+		},
+		"InterfacesOdd": {
+			reason: "What one interface lacks or has in its own form does not hide the others.",
+			data: `{"result":[{"name":"sit0","hardware-address":"00:00:00:00","ip-addresses":[{"prefix":8},{"ip-address":"x"},{"ip-address":null}],"statistics":{"rx-bytes":"1"}},
+				{"name":5,"hardware-address":null,"ip-addresses":null,"more":[]},{},
+				{"name":"ib0","hardware-address":"80-00-02-08-FE-80-00-00-00-00-00-00-00-11-22-33-44-55-66-77"},
+				{"name":"eth0","hardware-address":"BC:24:11:00:06:00","ip-addresses":[{"ip-address":"::ffff:192.0.2.4","prefix":"24"}]}]}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Interfaces(ctx, vm100)) },
+			path: "/nodes/pve1/qemu/100/agent/network-get-interfaces",
+			want: []Interface{
+				{Name: "sit0"},
+				{Name: "5"},
+				{},
+				{Name: "ib0", MAC: "80:00:02:08:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77"},
+				{Name: "eth0", MAC: "bc:24:11:00:06:00", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.4")}},
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -279,6 +306,19 @@ func TestReads(t *testing.T) {
 				t.Errorf("%s\nrequests: got %+v, want one of %s?%s", tc.reason, a, tc.path, tc.query)
 			}
 		})
+	}
+}
+
+// PVE hands on what an agent does not know, or has disabled, as its result.
+func TestAgentThatDoesNotTell(t *testing.T) {
+	pve := fixed(t, ok(`{"result":{"error":{"class":"CommandDisabled","desc":"The command guest-network-get-interfaces has been disabled\nfor this instance"}}}`))
+	_, err := pve.client(t).Interfaces(background(), vm100)
+	if !IsAgentUnavailable(err) || ClassOf(err) != ClassUnknown {
+		t.Fatalf("got %v of class %s, want no agent", err, ClassOf(err))
+	}
+	want := `cannot ask the guest agent of VM 100 on node "pve1": Agent error: The command guest-network-get-interfaces has been disabled for this instance`
+	if err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
 	}
 }
 
