@@ -46,7 +46,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		Lock:           v.lock(),
 		Pool:           v.Pool,
 		HAState:        v.Status.HAState,
-		IPAddresses:    addresses(v.Interfaces, before.IPAddresses, v.Status.Running() && v.agentOn()),
+		IPAddresses:    addresses(v.ownFirst(), before.IPAddresses, v.Status.Running() && v.agentOn()),
 		CPU:            &v1alpha1.MachineCPUObservation{Cores: v.Active.Integer("cores", 1), Sockets: v.Active.Integer("sockets", 1)},
 		MemoryBytes:    int64Pointer(v.Active.Memory()),
 		Disks:          v.disks(d),
@@ -161,14 +161,39 @@ func (v *vm) networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
 		if tag, err := strconv.ParseInt(n.Options.Get("tag"), 10, 32); err == nil && tag != 0 {
 			seen.VLAN = new(int32(tag))
 		}
-		for _, i := range v.Interfaces {
-			if strings.EqualFold(i.MAC, n.MAC) {
-				seen.Interface, seen.IPAddresses = i.Name, global(i.Addresses)
-			}
-		}
+		seen.Interface, seen.IPAddresses = guestSide(v.Interfaces, n.MAC)
 		out = append(out, seen)
 	}
 	return out
+}
+
+// guestSide is the guest's interface of a MAC address, and all addresses behind that:
+// bridges, bonds and VLANs of a guest have the MAC address of what they are made of.
+func guestSide(all []proxmox.Interface, mac string) (name string, ips []string) {
+	var found []netip.Addr
+	for _, i := range all {
+		if mac == "" || !strings.EqualFold(i.MAC, mac) {
+			continue
+		}
+		if name == "" || len(global(found)) == 0 && len(global(i.Addresses)) > 0 {
+			name = i.Name
+		}
+		found = append(found, i.Addresses...)
+	}
+	return name, global(found)
+}
+
+// ownFirst are the guest's interfaces, first those of the VM's network devices: others
+// are for what runs in the guest, and can hardly be reached.
+func (v *vm) ownFirst() []proxmox.Interface {
+	own := map[string]bool{}
+	for _, device := range v.Active.NICs() {
+		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.MAC != "" {
+			own[strings.ToLower(n.MAC)] = true
+		}
+	}
+	rank := map[bool]int{false: 1}
+	return slices.SortedStableFunc(slices.Values(v.Interfaces), func(a, b proxmox.Interface) int { return rank[own[a.MAC]] - rank[own[b.MAC]] })
 }
 
 func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {

@@ -70,6 +70,41 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// A guest with more interfaces than its VM has network devices.
+func TestGuestSide(t *testing.T) {
+	v := &vm{
+		State: qemu.State{Active: qemu.Config{
+			"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1": "virtio=BC:24:11:00:00:02,bridge=vmbr1", "net2": "e1000,bridge=vmbr2", "net3": "tulip",
+		}},
+		Interfaces: []proxmox.Interface{
+			{Name: "docker0", MAC: "02:42:00:00:00:01", Addresses: addrs("172.17.0.1")},
+			{Name: "tun0", Addresses: addrs("10.8.0.1")},
+			{Name: "ens18", MAC: "bc:24:11:00:00:01"},
+			{Name: "br0", MAC: "bc:24:11:00:00:01", Addresses: addrs("fe80::1", "192.0.2.1")},
+			{Name: "br0.7", MAC: "bc:24:11:00:00:01", Addresses: addrs("2001:db8::7", "192.0.2.7")},
+			{Name: "ens19", MAC: "bc:24:11:00:00:02", Addresses: addrs("fe80::2")},
+		},
+	}
+	want := []v1alpha1.MachineNetworkObservation{
+		{
+			Device: "net0", MACAddress: "BC:24:11:00:00:01", Bridge: "vmbr0", Model: "virtio",
+			Interface: "br0", IPAddresses: []string{"192.0.2.1", "192.0.2.7", "2001:db8::7"},
+		},
+		{Device: "net1", MACAddress: "BC:24:11:00:00:02", Bridge: "vmbr1", Model: "virtio", Interface: "ens19"},
+		{Device: "net2", Bridge: "vmbr2", Model: "e1000"},
+	}
+	if diff := cmp.Diff(want, v.networks(qemu.Devices{})); diff != "" {
+		t.Errorf("networks: -want, +got:\n%s", diff)
+	}
+	all := []string{"192.0.2.1", "192.0.2.7", "172.17.0.1", "10.8.0.1", "2001:db8::7"}
+	if diff := cmp.Diff(all, addresses(v.ownFirst(), nil, true)); diff != "" {
+		t.Errorf("addresses: -want, +got:\n%s", diff)
+	}
+	if got := (&vm{}).ownFirst(); got != nil {
+		t.Errorf("want none of a guest that has not told, got %v", got)
+	}
+}
+
 func TestPhase(t *testing.T) {
 	cases := map[string]struct {
 		reason string
