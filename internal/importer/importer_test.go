@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/found"
 )
 
 func TestFilter(t *testing.T) {
@@ -405,5 +406,39 @@ func TestProgress(t *testing.T) {
 	}
 	if b, err := os.ReadFile(name); err != nil || len(b) > 0 {
 		t.Errorf("shown: %v, %q", err, b)
+	}
+}
+
+// What people have and no field says is left out, and nothing else.
+func TestDescribeFound(t *testing.T) {
+	configs, err := found.Configs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{
+		"asleep":  {"boot", "ciuser", "lock", "unused1", "vcpus"},
+		"cloud":   {"balloon", "cipassword", "ipconfig3"},
+		"gaming":  {"parent"},
+		"old":     {"boot", "bootdisk", "ide2", "ide3", "unused0"},
+		"storage": {"forProvider.disks[2].serial", "lock", "unused0", "unused7"},
+	}
+	for name, config := range configs {
+		t.Run(name, func(t *testing.T) {
+			c := cluster{
+				guests: []proxmox.Guest{{VMID: 100, Name: name, Node: "pve1", Type: "qemu"}}, nodes: []proxmox.Node{{Name: "pve1", Status: "online"}},
+				options: map[int]map[string]string{100: config},
+			}
+			f := describe(t, c, nil)[0]
+			if f.Description == nil {
+				t.Fatalf("it has no description: %q, %v", f.Skipped, f.Err)
+			}
+			var got []string
+			for _, o := range f.Description.Omissions {
+				got = append(got, o.Option)
+			}
+			if diff := cmp.Diff(want[name], got); diff != "" {
+				t.Errorf("omissions: -want, +got:\n%s\n%+v", diff, f.Description.Omissions)
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package proxmox
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -34,7 +35,11 @@ type Disk struct {
 	Options Properties
 }
 
-const volumeKey = "file"
+// The volume's key, and another name that PVE knows for it.
+const (
+	volumeKey   = "file"
+	volumeAlias = "volume"
+)
 
 // ParseDisk reads the value of a disk option.
 func ParseDisk(s string) (Disk, error) {
@@ -42,11 +47,12 @@ func ParseDisk(s string) (Disk, error) {
 	if err != nil {
 		return Disk{}, errors.Wrap(err, "cannot read disk")
 	}
-	if p.Get(volumeKey) == "" {
+	d := Disk{Volume: cmp.Or(p.Get(volumeKey), p.Get(volumeAlias)), Options: p}
+	if d.Volume == "" {
 		return Disk{}, errors.New("cannot read disk: it has no volume")
 	}
-	d := Disk{Volume: p.Get(volumeKey), Options: p}
 	d.Options.Delete(volumeKey)
+	d.Options.Delete(volumeAlias)
 	return d, nil
 }
 
@@ -146,7 +152,10 @@ func (n NIC) String() string {
 		p.SetDefault(modelKey, n.Model)
 		return p.String()
 	}
-	return strings.TrimSuffix(n.Model+"="+n.MAC+","+p.String(), ",")
+	if p.Len() == 0 {
+		return n.Model + "=" + n.MAC
+	}
+	return n.Model + "=" + n.MAC + "," + p.String()
 }
 
 // Bridge that the NIC is attached to, or empty.

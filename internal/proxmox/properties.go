@@ -34,23 +34,31 @@ type Properties struct { //nolint:recvcheck // A value that is changed by few me
 type property struct {
 	key, value string
 	bare       bool // written without its key
+	blank      bool // nothing between two commas, which is no property
 }
+
+func (i property) is(key string) bool { return !i.blank && i.key == key }
 
 // ParseProperties reads a property string. One part may be written without a
 // key; it is that of defaultKey. If defaultKey is empty, it has the empty key.
+// Parts may be blank, as PVE lets them be in files that were written by hand.
 func ParseProperties(s, defaultKey string) (Properties, error) {
 	var p Properties
 	if s == "" {
 		return p, nil
 	}
 	for part := range strings.SplitSeq(s, ",") {
+		if strings.TrimSpace(part) == "" {
+			p.items = append(p.items, property{value: part, bare: true, blank: true})
+			continue
+		}
 		key, value, ok := strings.Cut(part, "=")
 		if !ok {
 			key, value = defaultKey, part
 		}
 		switch {
-		case part == "", ok && key == "":
-			return Properties{}, errors.New("cannot read properties: a part is empty or has no key")
+		case ok && key == "":
+			return Properties{}, errors.New("cannot read properties: a part has no key")
 		case p.Has(key):
 			return Properties{}, errors.Errorf("cannot read properties: more than one %q", key)
 		}
@@ -73,19 +81,21 @@ func (p Properties) String() string {
 }
 
 // Len is the number of properties.
-func (p Properties) Len() int { return len(p.items) }
+func (p Properties) Len() int { return len(p.Keys()) }
 
 // Keys of the properties, in their order.
 func (p Properties) Keys() []string {
 	keys := make([]string, 0, len(p.items))
 	for _, i := range p.items {
-		keys = append(keys, i.key)
+		if !i.blank {
+			keys = append(keys, i.key)
+		}
 	}
 	return keys
 }
 
 func (p Properties) index(key string) int {
-	return slices.IndexFunc(p.items, func(i property) bool { return i.key == key })
+	return slices.IndexFunc(p.items, func(i property) bool { return i.is(key) })
 }
 
 // Has says whether there is a property of that key.
@@ -117,14 +127,14 @@ func (p *Properties) SetDefault(key, value string) {
 
 // Delete removes a property, if there is one.
 func (p *Properties) Delete(key string) {
-	p.items = slices.DeleteFunc(slices.Clone(p.items), func(i property) bool { return i.key == key })
+	p.items = slices.DeleteFunc(slices.Clone(p.items), func(i property) bool { return i.is(key) })
 }
 
 // Map is the properties without their order.
 func (p Properties) Map() map[string]string {
 	m := make(map[string]string, len(p.items))
-	for _, i := range p.items {
-		m[i.key] = i.value
+	for _, key := range p.Keys() {
+		m[key] = p.Get(key)
 	}
 	return m
 }

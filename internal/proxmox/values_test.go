@@ -95,7 +95,8 @@ func TestProperties(t *testing.T) {
 		"Twice":     {reason: "Not one key twice.", in: "a=1,a=2"},
 		"TwoBare":   {reason: "Nor two without.", in: "a,b"},
 		"Both":      {reason: "Nor the default key in both forms.", in: "a,file=b", defaultKey: "file"},
-		"Comma":     {reason: "No empty part.", in: "a=1,"},
+		"Comma":     {reason: "PVE passes over a comma too many.", in: "x,,a=1, ,b=2,", defaultKey: "d", want: map[string]string{"d": "x", "a": "1", "b": "2"}},
+		"Commas":    {reason: "Nothing in between is nothing.", in: ",", want: map[string]string{}},
 		"NoKey":     {reason: "No value without a key.", in: "=1"},
 	}
 	for name, tc := range cases {
@@ -216,8 +217,10 @@ func TestDisk(t *testing.T) {
 		"ISO":    {reason: "A medium.", in: "local:iso/tiny.iso,media=cdrom,size=350K", volume: "local:iso/tiny.iso", storage: "local", size: 350 * KiB, sized: true, cdrom: true},
 		"None":   {reason: "An empty drive is on no storage.", in: "none,media=cdrom", volume: "none", cdrom: true},
 		"Device": {reason: "Nor is a device of the node.", in: "/dev/disk/by-id/x:y,size=1T", volume: "/dev/disk/by-id/x:y", size: TiB, sized: true},
+		"Comma":  {reason: "Written by hand.", in: "local:1,,size=1G,", volume: "local:1", storage: "local", size: GiB, sized: true},
 		"Empty":  {reason: "There must be a volume.", in: ""},
 		"NoFile": {reason: "There must be a volume.", in: "size=1G"},
+		"Blank":  {reason: "There must be a volume.", in: ","},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -239,6 +242,18 @@ func TestDisk(t *testing.T) {
 	}
 }
 
+func TestDiskWithKeys(t *testing.T) {
+	want, err := ParseDisk("local-lvm:vm-100-disk-0,size=4M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []string{"file=local-lvm:vm-100-disk-0,size=4M", "size=4M,volume=local-lvm:vm-100-disk-0"} {
+		if got, err := ParseDisk(in); err != nil || !got.Equal(want) || got.String() != want.String() {
+			t.Errorf("ParseDisk(%q): got %+v and error %v, want %+v", in, got, err, want)
+		}
+	}
+}
+
 func TestNIC(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
@@ -255,7 +270,8 @@ func TestNIC(t *testing.T) {
 		"Unknown":  {reason: "One that PVE knows.", in: "model=tulip,bridge=vmbr0"},
 		"Two":      {reason: "But one.", in: "virtio=BC:24:11:00:00:01,e1000=BC:24:11:00:00:02"},
 		"TwoForms": {reason: "In one form.", in: "model=virtio,virtio=BC:24:11:00:00:01"},
-		"Broken":   {reason: "What is broken is refused.", in: "virtio,,"},
+		"Comma":    {reason: "Written by hand.", in: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,", model: "virtio", mac: "BC:24:11:00:00:01", text: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,"},
+		"Broken":   {reason: "What is broken is refused.", in: "virtio,=vmbr0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

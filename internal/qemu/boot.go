@@ -45,7 +45,7 @@ func bootDevices(boot string) []string {
 	if err != nil || p.Get("order") == "" {
 		return nil
 	}
-	return strings.Split(p.Get("order"), ";")
+	return splitList(p.Get("order"))
 }
 
 // bootOrder is the boot option that the spec wants of a configuration which has

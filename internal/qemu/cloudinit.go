@@ -55,8 +55,8 @@ func cloudInit(p *v1alpha1.MachineParameters) []option {
 	return celled(
 		option{name: "ciuser", cell: texts(&ci.User)},
 		option{name: "sshkeys", cell: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
-		option{name: "nameserver", cell: lists(&ci.Nameservers, joinWords, splitTags), same: sameWords},
-		option{name: "searchdomain", cell: lists(&ci.SearchDomains, joinWords, splitTags), same: sameWords},
+		option{name: "nameserver", cell: lists(&ci.Nameservers, joinWords, splitList), same: sameWords},
+		option{name: "searchdomain", cell: lists(&ci.SearchDomains, joinWords, splitList), same: sameWords},
 		option{name: "ciupgrade", absent: "1", cell: flags(&ci.Upgrade)},
 	)
 }
@@ -112,7 +112,7 @@ func (d Desired) cloudInitRefusals(config Config) []string {
 func joinWords(v []string) string { return strings.Join(v, " ") }
 
 // sameWords knows that PVE takes words apart at commas and semicolons too.
-func sameWords(a, b string) bool { return slices.Equal(splitTags(a), splitTags(b)) }
+func sameWords(a, b string) bool { return slices.Equal(splitList(a), splitList(b)) }
 
 // joinKeys encodes SSH keys in PVE's own URL encoding, in which a space is %20.
 func joinKeys(keys []string) string {

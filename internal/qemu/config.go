@@ -48,6 +48,16 @@ func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] 
 // protected VMs let no disk go.
 func (c Config) protected() bool { return c["protection"] == "1" }
 
+// Agent says whether the guest agent is turned on.
+func (c Config) Agent() bool {
+	p, err := proxmox.ParseProperties(c["agent"], "enabled")
+	if err != nil {
+		return false
+	}
+	on, err := parseFlag(p.Get("enabled"))
+	return err == nil && on
+}
+
 // Integer that an option is, or otherwise.
 func (c Config) Integer(option string, otherwise int32) int32 { return integer(c[option], otherwise) }
 

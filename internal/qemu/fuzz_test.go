@@ -93,7 +93,7 @@ func canonical(t *testing.T, name, value string) string {
 	case b != "":
 		return canonicalDisk(t, name, value)
 	case name == "tags":
-		return joinTags(splitTags(strings.ToLower(value)))
+		return joinTags(splitList(strings.ToLower(value)))
 	case name == "description":
 		return value + "\n"
 	case name == "memory":

@@ -52,7 +52,7 @@ func TestProve(t *testing.T) {
 		"NoIdentity":        {reason: "Without an identity nothing is ours, least of all what has none either.", config: map[string]string{"name": "x"}, want: Foreign},
 		"NoIdentityLocked":  {reason: "Without an identity nothing can become ours.", config: map[string]string{"lock": "create"}, want: Foreign},
 		"EmptyMarker":       {reason: "A marker without a UUID proves nothing.", config: map[string]string{"description": Identity{}.marker()}, want: Foreign},
-		"UnreadableSMBIOS":  {reason: "What cannot be read proves nothing.", id: id, config: map[string]string{"smbios1": "uuid=" + ourUUID + ",,"}, want: Foreign},
+		"UnreadableSMBIOS":  {reason: "What cannot be read proves nothing.", id: id, config: map[string]string{"smbios1": "uuid=" + ourUUID + ",uuid=" + ourUUID}, want: Foreign},
 		"UUIDInDescription": {reason: "The UUID in a person's own words proves nothing.", id: id, config: map[string]string{"description": "copy of uuid=" + ourUUID}, want: Foreign},
 	}
 	for name, tc := range cases {

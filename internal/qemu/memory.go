@@ -32,8 +32,17 @@ func (d Desired) ballooned() bool {
 	return d.Memory != nil && ptr.Deref(d.Balloon, true) && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
 }
 
+// keepsMemory says whether the VM has been told already what is declared of its
+// memory: whatever that is, it is not to change.
+func (d Desired) keepsMemory(config Config) bool {
+	return d.Memory != nil && config["memory"] != "" && config.Memory() == d.Memory.Value()
+}
+
 // memoryRefusals are sizes of memory that PVE does not take, or not for long.
 func (d Desired) memoryRefusals(config Config) []string {
+	if d.keepsMemory(config) {
+		return nil
+	}
 	no := d.pluggedRefusals(config)
 	if least := config.Integer("balloon", 0); d.ballooned() && int64(least)*int64(proxmox.MiB) > d.Memory.Value() {
 		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+

@@ -195,7 +195,7 @@ func splitHotplug(s string) []string {
 	case "1":
 		s = hotplugDefault
 	}
-	return strings.Split(s, ",")
+	return splitList(s)
 }
 
 // sameHotplug knows that 1 stands for the default and that order is of no

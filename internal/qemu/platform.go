@@ -71,7 +71,7 @@ func cpuParts(c *v1alpha1.MachineCPU) []part {
 		{key: "phys-bits", cell: texts(&c.PhysBits)},
 		{key: "guest-phys-bits", cell: counts(&c.GuestPhysBits)},
 		{key: "level", cell: counts(&c.Level)},
-		{key: "flags", cell: sets(&c.Flags, joinBySemicolon, splitTags)},
+		{key: "flags", cell: sets(&c.Flags, joinBySemicolon, splitList)},
 	}
 }
 
@@ -230,7 +230,7 @@ func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) option {
 
 // plainSMBIOS has its texts as they are.
 func plainSMBIOS(p proxmox.Properties) proxmox.Properties {
-	if p.Get("base64") != "1" {
+	if encoded, err := parseFlag(p.Get("base64")); err != nil || !encoded {
 		return p
 	}
 	p.Delete("base64")
@@ -283,9 +283,9 @@ func (d Desired) platformRefusals(config Config) []string {
 // vcpuRefusals are fewer cores than the VM is to start with, though nobody asks for
 // that: QEMU would not start.
 func (d Desired) vcpuRefusals(config Config) []string {
-	plugged := config.Integer("vcpus", 0)
-	most := ptr.Deref(d.CPU.Cores, config.Integer("cores", 1)) * ptr.Deref(d.CPU.Sockets, config.Integer("sockets", 1))
-	if d.CPU.Cores == nil && d.CPU.Sockets == nil || d.CPU.VCPUs != nil || plugged <= most {
+	plugged, cores, sockets := config.Integer("vcpus", 0), config.Integer("cores", 1), config.Integer("sockets", 1)
+	most := ptr.Deref(d.CPU.Cores, cores) * ptr.Deref(d.CPU.Sockets, sockets)
+	if most == cores*sockets || d.CPU.VCPUs != nil || plugged <= most {
 		return nil
 	}
 	return []string{fmt.Sprintf("cpu has %d cores in all, and the VM is to start with %d: set cpu.vcpus, 0 for all", most, plugged)}

@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var notInTag = regexp.MustCompile(`[^a-z0-9_+.-]`)
@@ -34,9 +35,9 @@ func tenantTag(tenant string) string {
 	return tenantPrefix + notInTag.ReplaceAllString(strings.ToLower(tenant), "_")
 }
 
-// splitTags reads tags, which PVE separates by ; and clients also by , or space.
-func splitTags(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(";, ", r) })
+// splitList reads a list, which PVE separates in one way and takes in all.
+func splitList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(";,", r) || unicode.IsSpace(r) })
 }
 
 // joinTags writes tags as PVE keeps them: sorted, once each.
@@ -48,7 +49,7 @@ func joinTags(tags []string) string {
 func (c Config) Tagged(tags []string) bool { return joinTags(splitTags(c["tags"])) == joinTags(tags) }
 
 func sameTags(a, b string) bool {
-	return joinTags(splitTags(strings.ToLower(a))) == joinTags(splitTags(strings.ToLower(b)))
+	return joinTags(splitList(strings.ToLower(a))) == joinTags(splitList(strings.ToLower(b)))
 }
 
 // tagsOption are the tags of the spec, and the tenant's. If the spec declares none,
@@ -57,7 +58,7 @@ func tagsOption(tags []string, tenant string) option {
 	return option{name: "tags", same: sameTags, want: func(now string) (string, bool) {
 		wanted := tags
 		if tags == nil {
-			wanted = slices.DeleteFunc(splitTags(now), isTenantTag)
+			wanted = slices.DeleteFunc(splitList(now), isTenantTag)
 		}
 		if tenant != "" {
 			wanted = append(wanted[:len(wanted):len(wanted)], tenantTag(tenant))

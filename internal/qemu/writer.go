@@ -111,7 +111,7 @@ func (w *writer) texts() {
 		return Identity{UUID: uuid}.options(p.Description, nil)[1], nil
 	})
 	w.try("tags", func(p *v1alpha1.MachineParameters, now string) (option, []string) {
-		if tags := splitTags(joinTags(splitTags(strings.ToLower(now)))); len(tags) > 0 {
+		if tags := splitList(joinTags(splitList(strings.ToLower(now)))); len(tags) > 0 {
 			p.Tags = tags
 		}
 		return tagsOption(p.Tags, ""), nil

@@ -81,10 +81,7 @@ func (v *vm) stuck() string {
 func (v *vm) template() bool { return v.Config.Template() }
 
 // agentOn says whether the guest agent is turned on.
-func (v *vm) agentOn() bool {
-	p, err := proxmox.ParseProperties(v.Active["agent"], "enabled")
-	return err == nil && p.Get("enabled") == "1"
-}
+func (v *vm) agentOn() bool { return v.Active.Agent() }
 
 // read what PVE says of a VM's options.
 func (v *vm) read(values []proxmox.PendingValue) {

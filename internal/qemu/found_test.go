@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/found"
+)
+
+// foundConfigs are VMs as one finds them, by name.
+func foundConfigs(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	all, err := found.Configs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// What is found is read and, but for what PVE itself would write in another way,
+// written unchanged; no part of it is taken for something to change or to refuse.
+func TestFoundConfigs(t *testing.T) {
+	rewritten := map[string]string{
+		"cloud efidisk0": "local-zfs:vm-104-disk-0,efitype=4m,size=1M",
+		"storage net2":   "virtio=BC:24:11:00:03:02,bridge=vnet7",
+		"storage net3":   "virtio=BC:24:11:00:03:03,bridge=vmbr0",
+	}
+	for name, config := range foundConfigs(t) {
+		t.Run(name, func(t *testing.T) {
+			for option, value := range config {
+				want := value
+				if s, ok := rewritten[name+" "+option]; ok {
+					want = s
+				}
+				if got, err := printed(option, value); err != nil || got != want {
+					t.Errorf("%s: %q is written %q, %v; want %q", option, value, got, err, want)
+				}
+			}
+			d := desiredOf(t, v1alpha1.MachineParameters{}, Devices{}, config)
+			d.Identity.UUID = Config(config).UUID()
+			if diff, no := d.Difference(config), d.Refusals(config); !diff.Empty() || len(no) > 0 {
+				t.Errorf("want no difference and no refusal, got %v and %q", diff, no)
+			}
+			checkDescription(t, config)
+		})
+	}
+}
+
+// A change of what is found sends what changes alone.
+func TestChangeOfFound(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		vm     string
+		change func(p *v1alpha1.MachineParameters)
+		want   proxmox.Params
+	}{
+		"Cores": {reason: "Nothing else is touched.", vm: "gaming", want: proxmox.Params{"cores": "16"}, change: func(p *v1alpha1.MachineParameters) {
+			p.CPU.Cores = new(int32(16))
+		}},
+		"ROM": {reason: "What is written in an odd way stays that way.", vm: "gaming", want: proxmox.Params{"hostpci0": "0000:00:02,,legacy-igd=1,romfile=other.rom"}, change: func(p *v1alpha1.MachineParameters) {
+			p.PCIDevices[0].ROMFile = new("other.rom")
+		}},
+		"VLAN": {reason: "A network keeps its address in whatever form it stands there.", vm: "storage", want: proxmox.Params{"net2": "virtio=BC:24:11:00:03:02,bridge=vnet7,tag=9"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Networks[2].VLAN = new(int32(9))
+		}},
+		"Bridge": {reason: "A comma too many is no part of it.", vm: "storage", want: proxmox.Params{"net1": "vmxnet3=BC:24:11:00:03:01,bridge=vmbr9,firewall=1,"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Networks[1].Bridge = new("vmbr9")
+		}},
+		"Hotplug": {reason: "A list may be separated in any way.", vm: "storage", want: proxmox.Params{"hotplug": "disk,network"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Hotplug = []string{"disk", "network"}
+		}},
+		"Boot": {reason: "The order of old is replaced if another is wanted.", vm: "old", want: proxmox.Params{"boot": "order=virtio0;net0"}, change: func(p *v1alpha1.MachineParameters) {
+			p.BootOrder = []string{"virtio0", "net0"}
+		}},
+		"Memory": {reason: "More memory than ballooning leaves is fine.", vm: "cloud", want: proxmox.Params{"memory": "16384"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Memory = quantity("16Gi")
+		}},
+		"Agent": {reason: "It is on already.", vm: "cloud", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
+			p.Agent = new(true)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			config := foundConfigs(t)[tc.vm]
+			spec := described(t, config).Parameters
+			if spec.CPU == nil {
+				spec.CPU = &v1alpha1.MachineCPU{}
+			}
+			tc.change(&spec)
+			d := desiredOf(t, spec, Devices{}, config)
+			d.Identity.UUID = Config(config).UUID()
+			if diff := cmp.Diff(Difference{Set: tc.want}, d.Difference(config)); diff != "" {
+				t.Errorf("\n%s\ndifference: -want, +got:\n%s", tc.reason, diff)
+			}
+			if no := d.Refusals(config); len(no) > 0 {
+				t.Errorf("\n%s\nrefusals: %q", tc.reason, no)
+			}
+		})
+	}
+}
+
+// Whatever a VM has been told of its memory and cores is not refused while it stays.
+func TestNothingRefusedThatStays(t *testing.T) {
+	config := Config{"memory": "3000", "balloon": "4096", "hotplug": "disk memory", "cores": "1", "vcpus": "3"}
+	spec := v1alpha1.MachineParameters{Memory: quantity("3000Mi"), CPU: &v1alpha1.MachineCPU{Cores: new(int32(1))}}
+	if no := desiredOf(t, spec, Devices{}, config).Refusals(config); len(no) > 0 {
+		t.Errorf("want no refusal, got %q", no)
+	}
+	spec.Memory, spec.CPU.Cores = quantity("2900Mi"), new(int32(2))
+	if no := desiredOf(t, spec, Devices{}, config).Refusals(config); len(no) != 3 {
+		t.Errorf("want three refusals, got %q", no)
+	}
+}
+
+func TestAgentOfConfig(t *testing.T) {
+	for value, want := range map[string]bool{
+		"1": true, "enabled=1": true, "on,type=isa": true, "fstrim_cloned_disks=1,enabled=yes": true,
+		"": false, "0": false, "enabled=0,fstrim_cloned_disks=1": false, "fstrim_cloned_disks=1": false, "=": false,
+	} {
+		if got := (Config{"agent": value}).Agent(); got != want {
+			t.Errorf("agent %q is on: got %t, want %t", value, got, want)
+		}
+	}
+}
