@@ -46,7 +46,7 @@ func joinTags(tags []string) string {
 }
 
 // Tagged says whether the VM has these tags and no others, in whatever order.
-func (c Config) Tagged(tags []string) bool { return joinTags(splitTags(c["tags"])) == joinTags(tags) }
+func (c Config) Tagged(tags []string) bool { return joinTags(splitList(c["tags"])) == joinTags(tags) }
 
 func sameTags(a, b string) bool {
 	return joinTags(splitList(strings.ToLower(a))) == joinTags(splitList(strings.ToLower(b)))
