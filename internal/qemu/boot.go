@@ -18,7 +18,6 @@ package qemu
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -62,8 +61,11 @@ func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string,
 			}
 		}
 	}
-	return fmt.Sprintf("order=%s", strings.Join(order, ";")), true
+	return orderOf(order), true
 }
+
+// orderOf devices, as PVE writes it.
+func orderOf(devices []string) string { return "order=" + strings.Join(devices, ";") }
 
 func bootEntry(entry string, d Devices, config Config) []string {
 	if device := cmp.Or(d.Disks[entry], d.Networks[entry], d.PCI[entry], d.USB[entry]); device != "" {

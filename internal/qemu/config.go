@@ -132,10 +132,13 @@ func (c Config) Firmware() []string {
 }
 
 // Unused are the options of disks that are detached, by number.
-func (c Config) Unused() []string {
+func (c Config) Unused() []string { return c.numbered("unused") }
+
+// numbered are the options that are a name with a number, by number.
+func (c Config) numbered(name string) []string {
 	var found []string
 	for option := range c {
-		if s, numbered := stem(option); numbered && s == "unused" {
+		if s, numbered := stem(option); numbered && s == name {
 			found = append(found, option)
 		}
 	}

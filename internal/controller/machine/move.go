@@ -50,7 +50,7 @@ func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []str
 		case here == "" && m.OnlyStopped() && e.vm.Status.Running():
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
-			errands = append(errands, e.moveErrand(m))
+			errands = append(errands, e.onceInForce(m.Device, e.moveErrand(m)))
 		case j.to != "" && there == "":
 			j.take(m)
 		default:

@@ -49,10 +49,13 @@ type plan struct {
 
 	refusals []string
 	change   qemu.Difference
-	errands  []errand
-	power    powerChange
-	restart  restart
-	action   *v1alpha1.MachinePowerAction
+
+	// later is the part of the change that waits for disks to move or to grow.
+	later   qemu.Difference
+	errands []errand
+	power   powerChange
+	restart restart
+	action  *v1alpha1.MachinePowerAction
 }
 
 // An errand is a call to PVE that changes what is no option of the configuration.
@@ -126,13 +129,18 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 		return err
 	}
 	e.plan.desired = d
-	e.plan.change = d.withPassword(d.Difference(e.vm.Config))
-	unfilled, err := e.unfilled(ctx, e.plan.change)
+	change := d.withPassword(d.Change(e.vm.State))
+	unfilled, err := e.unfilled(ctx, change)
 	if err != nil {
 		return err
 	}
-	prohibited, err := e.prohibited(ctx, e.plan.change, e.vm.Config, d.haDemands(e.vm)...)
-	e.plan.refusals = slices.Concat(d.Refusals(e.vm.Config), unfilled, whyNoSeed, whyNoPassword, prohibited,
+	e.plan.change = change
+	if e.vm.Status.Running() {
+		e.plan.change, e.plan.later = change.Around(e.vm.State, d.Placing(e.vm.Config))
+	}
+	config := d.Restored(e.vm.State)
+	prohibited, err := e.prohibited(ctx, change, config, d.haDemands(e.vm)...)
+	e.plan.refusals = slices.Concat(d.Refusals(config), unfilled, whyNoSeed, whyNoPassword, prohibited,
 		d.poolRefusals(e.vm), e.vm.haRefusals(), d.ruling.refusals, d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
 	return err
 }
@@ -164,15 +172,24 @@ func (e *external) addErrands(ctx context.Context, m Machine) error {
 func (e *external) resizeErrands(m Machine) []errand {
 	var errands []errand
 	for _, r := range e.plan.Resizes(e.vm.Config) {
-		errands = append(errands, errand{
+		errands = append(errands, e.onceInForce(r.Device, errand{
 			shown: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				e.sights.resize(m, r.Device, r.To.String())
 				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.present())
 			},
-		})
+		}))
 	}
 	return errands
+}
+
+// onceInForce is an errand for a disk, which PVE does only with one that the VM has
+// already: another one that is pending waits for the restart.
+func (e *external) onceInForce(disk string, o errand) errand {
+	if !e.vm.InForce(disk) {
+		o.call = nil
+	}
+	return o
 }
 
 // destroyErrands delete disks that the list has asked to be destroyed.

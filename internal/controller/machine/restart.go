@@ -44,6 +44,7 @@ const (
 	ReasonWaitingForGuest xpv2.ConditionReason = "WaitingForGuest"
 	ReasonOutsideWindow   xpv2.ConditionReason = "OutsideMaintenanceWindow"
 	ReasonRestartInVain   xpv2.ConditionReason = "RestartDidNotApply"
+	ReasonWouldNotStart   xpv2.ConditionReason = "WouldNotStart"
 )
 
 // A restart is what is decided about one that pending changes require.
@@ -61,6 +62,9 @@ func (d desired) restart(v *vm, done string, now time.Time) restart {
 	}
 	if done == fingerprint(ours) {
 		return restart{reason: ReasonRestartInVain, why: "a restart was made for them and did not apply them, and is not repeated"}
+	}
+	if no := v.Unstartable(); len(no) > 0 {
+		return restart{reason: ReasonWouldNotStart, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
 	}
 	if open, next := d.window(now); !open {
 		return restart{reason: ReasonOutsideWindow, why: "the next maintenance window opens at " + next.Format(time.RFC3339)}

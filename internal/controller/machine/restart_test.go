@@ -67,6 +67,7 @@ func TestRestart(t *testing.T) {
 		"WindowOpen":   {reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot, shown: ReasonRestarting},
 		"WindowClosed": {reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")), shown: ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z"},
 		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: ReasonOutsideWindow, err: "above maximum (23)"},
+		"WouldFail":    {reason: "A VM that would not start again is left running.", machine: spec(restarting), vm: func(g *guest) { g.config["hotplug"], g.pending["hotplug"] = "disk", "memory" }, shown: ReasonWouldNotStart, message: "hotplug memory needs cpu.numa"},
 		"Locked":       {reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" }, shown: ReasonPendingChanges},
 	}
 	for name, tc := range cases {

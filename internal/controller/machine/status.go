@@ -211,7 +211,7 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 
 // report writes what is planned into the observation.
 func (p plan) report(o *v1alpha1.MachineObservation, config qemu.Config) {
-	d := p.change
+	d := p.change.With(p.later)
 	o.Difference = nil
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
 		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{

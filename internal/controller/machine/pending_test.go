@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"cmp"
+	"strings"
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// volumes of the disk virtio0: the one in force, and the one that is pending.
+func (r *rig) volumes() (inForce, pending string) {
+	r.Edit(func(st *simulator.State) {
+		g := st.Guests[r.vmid()]
+		inForce, pending = g.Config["virtio0"], g.Pending["virtio0"]
+	})
+	return volumeOf(inForce), volumeOf(pending)
+}
+
+func volumeOf(disk string) string {
+	volume, _, _ := strings.Cut(disk, ",")
+	return volume
+}
+
+// TestPlacedWithPendingChanges moves and grows disks of a running VM together with
+// changes that wait for its restart. PVE moves and resizes what is in force, and what
+// is pending keeps the volume and the size that it was made with.
+func TestPlacedWithPendingChanges(t *testing.T) {
+	const (
+		plain     = "powerState: Running\ndisks: [{name: root, device: virtio0, size: 1G, storage: local-lvm}]"
+		cached    = "powerState: Running\ndisks: [{name: root, device: virtio0, size: 1G, storage: local-lvm, cache: writeback}]"
+		larger    = "powerState: Running\ndisks: [{name: root, device: virtio0, size: 2G, storage: local-lvm, cache: writeback}]"
+		elsewhere = "powerState: Running\ndisks: [{name: root, device: virtio0, size: 1G, storage: ceph, cache: writeback}]"
+		all       = "powerState: Running\ndisks: [{name: root, device: virtio0, size: 2G, storage: ceph, cache: writeback}]"
+	)
+	cases := map[string]struct {
+		reason string
+		specs  []string
+		want   string
+	}{
+		"GrowsAtOnce":     {reason: "A disk grows with a change that waits.", specs: []string{plain, larger}, want: "VOL,cache=writeback,size=2G"},
+		"GrowsLater":      {reason: "It grows with one that waits already.", specs: []string{plain, cached, larger}, want: "VOL,cache=writeback,size=2G"},
+		"MovesAtOnce":     {reason: "It moves with a change that waits.", specs: []string{plain, elsewhere}, want: "VOL,cache=writeback,size=1G"},
+		"MovesLater":      {reason: "It moves with one that waits already.", specs: []string{plain, cached, elsewhere}, want: "VOL,cache=writeback,size=1G"},
+		"MovesAndGrows":   {reason: "It does both at once.", specs: []string{plain, all}, want: "VOL,cache=writeback,size=2G"},
+		"MovesThenGrows":  {reason: "And one after the other.", specs: []string{plain, elsewhere, all}, want: "VOL,cache=writeback,size=2G"},
+		"WaitsAndReverts": {reason: "What waits is taken back by a spec without it.", specs: []string{plain, cached, strings.Replace(all, "writeback", "none", 1)}, want: "VOL,size=2G"},
+	}
+	for _, version := range []string{"8.4", "9.2"} {
+		c := newCluster(t, version)
+		for name, tc := range cases {
+			t.Run(version+"/"+name, func(t *testing.T) {
+				r := c.rig(t)
+				for _, s := range tc.specs {
+					r.settle(parameters(t, s))
+				}
+				r.expect("virtio0", tc.want)
+				if inForce, pending := r.volumes(); pending != "" && pending != inForce {
+					t.Errorf("%s The VM has %s, and %s waits to take its place.", tc.reason, inForce, pending)
+				}
+				if n := r.settle(parameters(t, tc.specs[len(tc.specs)-1])); n != 0 {
+					t.Errorf("%s %d calls wrote when nothing had changed.", tc.reason, n)
+				}
+			})
+		}
+	}
+}
+
+// TestRemovalTakenBack has entries come back while their removal waits for a restart.
+func TestRemovalTakenBack(t *testing.T) {
+	cases := map[string]struct{ reason, option, with, without, again, added string }{
+		"Network": {
+			reason:  "A network keeps its MAC address.",
+			option:  "net1",
+			without: "hotplug: []\nnetworks: [{name: lan}]",
+			with:    "hotplug: []\nnetworks: [{name: lan}, {name: dmz}]",
+		},
+		"Changed": {
+			reason:  "Also where it comes back as another.",
+			option:  "net1",
+			with:    "hotplug: []\nnetworks: [{name: lan}, {name: dmz}]",
+			without: "hotplug: []\nnetworks: [{name: lan}]",
+			again:   "hotplug: []\nnetworks: [{name: lan}, {name: dmz, linkDown: false, rateMBps: 10}]",
+			added:   ",rate=10",
+		},
+		"Disk": {
+			reason:  "A disk keeps its data.",
+			option:  "sata0",
+			without: "disks: []",
+			with:    "disks: [{name: data, type: sata, size: 1G}]",
+		},
+		"Destroyed": {
+			reason:  "So does one that was to be destroyed.",
+			option:  "sata0",
+			without: "disks: []",
+			with:    "disks: [{name: data, type: sata, size: 1G, removalPolicy: Destroy}]",
+		},
+		"PCI": {
+			reason:  "A device of the node stays.",
+			option:  "hostpci0",
+			without: "pciDevices: []",
+			with:    "pciDevices: [{name: gpu, mapping: gpu, pcie: true}]",
+		},
+	}
+	for _, version := range []string{"8.4", "9.2"} {
+		c := newCluster(t, version)
+		for name, tc := range cases {
+			t.Run(version+"/"+name, func(t *testing.T) {
+				const running = "powerState: Running\n"
+				r := c.rig(t)
+				r.settle(parameters(t, running+tc.with))
+				config, _ := r.config()
+				before := config[tc.option]
+				r.settle(parameters(t, running+tc.without))
+				if _, pending := r.config(); len(pending) == 0 {
+					t.Fatalf("%s Want its removal to wait, got %q.", tc.reason, pending)
+				}
+				again := parameters(t, running+cmp.Or(tc.again, tc.with))
+				r.settle(again)
+				config, pending := r.config()
+				if want := before + tc.added; config[tc.option] != want || len(pending) != 0 {
+					t.Errorf("%s Want %s in force, got %s with pending %q.", tc.reason, want, config[tc.option], pending)
+				}
+				if n := r.settle(again); n != 0 {
+					t.Errorf("%s %d calls wrote when nothing had changed.", tc.reason, n)
+				}
+			})
+		}
+	}
+}
+
+// TestDiskToCome has a disk grow that the VM gets at its next start: until then there is
+// nothing that PVE could resize or move.
+func TestDiskToCome(t *testing.T) {
+	const (
+		none   = "powerState: Running"
+		small  = none + "\ndisks: [{name: data, device: sata0, size: 1G}]"
+		larger = none + "\ndisks: [{name: data, device: sata0, size: 2G, storage: ceph}]"
+	)
+	r := newCluster(t, "9.2").rig(t)
+	r.settle(parameters(t, none))
+	r.settle(parameters(t, small))
+	r.m.Spec.ForProvider = parameters(t, larger)
+	before := r.writes.Load()
+	for range 5 {
+		e := r.external()
+		e.client, e.inventory = r.client, r.inventory
+		if s := r.reconcileWith(t.Context(), e); s.err != nil {
+			t.Fatalf("cannot reconcile: %v", s.err)
+		}
+	}
+	if n := r.writes.Load() - before; n != 0 {
+		t.Errorf("%d calls wrote to a disk that is yet to come.", n)
+	}
+	if shown := r.m.Status.AtProvider.Difference; len(shown) != 2 {
+		t.Errorf("What waits is shown: got %+v", shown)
+	}
+	r.settle(parameters(t, strings.Replace(larger, "Running", "Stopped", 1)))
+	r.expect("sata0", "VOL,size=2G")
+	if n := r.settle(parameters(t, larger)); n != 1 {
+		t.Errorf("The start took %d calls that write.", n)
+	}
+}

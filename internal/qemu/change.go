@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Restored is the configuration of a VM with its pending changes, but for devices of
+// the spec that wait to be removed: they are there still, with their MAC addresses
+// and data, and stay.
+func (d Desired) Restored(s State) Config {
+	config := s.Config
+	off := d.Devices.removed(d.MachineParameters).all()
+	for i, taken := range d.Devices.all() {
+		for name, device := range taken {
+			_, removed := off[i][name]
+			now, there := s.Active[device]
+			if _, stays := s.Config[device]; removed || stays || !there || !d.means(device, now) {
+				continue
+			}
+			config = maps.Clone(config)
+			config[device] = now
+		}
+	}
+	return config
+}
+
+// means says whether a device is not another disk than the spec names.
+func (d Desired) means(device, now string) bool {
+	disk, err := proxmox.ParseDisk(now)
+	for _, k := range d.Disks {
+		if d.Devices.Disks[k.Name] == device && k.Volume != nil {
+			return err == nil && disk.Volume == *k.Volume
+		}
+	}
+	return true
+}
+
+// Change of the options of a VM: what differs, and what takes back the removal of
+// devices that are wanted again.
+func (d Desired) Change(s State) Difference {
+	config := d.Restored(s)
+	diff := d.Difference(config)
+	boots := false
+	for device, now := range config {
+		if _, stays := s.Config[device]; stays {
+			continue
+		}
+		boots = boots || slices.Contains(bootDevices(s.Active["boot"]), device)
+		if diff.Set[device] == "" {
+			diff.Set[device] = now
+		}
+	}
+	if boots && d.BootOrder == nil {
+		diff.Set["boot"] = s.bootAgain(diff.After(config))
+	}
+	return diff
+}
+
+// bootAgain is the boot order in force, for devices that the VM still has: PVE takes a
+// device out of it that is to be removed, and does not put it back.
+func (s State) bootAgain(config Config) string {
+	order := slices.DeleteFunc(bootDevices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
+	for _, device := range bootDevices(s.Config["boot"]) {
+		if !slices.Contains(order, device) && config[device] != "" {
+			order = append(order, device)
+		}
+	}
+	return orderOf(order)
+}
+
+// Placing are the disks of a VM that have yet to move or to grow.
+func (d Desired) Placing(config Config) []string {
+	var devices []string
+	for _, m := range d.Moves(config) {
+		devices = append(devices, m.Device)
+	}
+	for _, r := range d.Resizes(config) {
+		devices = append(devices, r.Device)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(devices)))
+}
+
+// Around is the part of the change that can be made before disks of a running VM are
+// moved or grow, and the part that comes afterwards. PVE moves and resizes what is in
+// force, and leaves a pending value of the disk as it is, with the volume and the
+// size that it had: what is pending is taken back first.
+func (d Difference) Around(s State, disks []string) (now, later Difference) {
+	now, later = d.With(Difference{}), Difference{Set: proxmox.Params{}}
+	for _, disk := range disks {
+		if !s.InForce(disk) {
+			continue
+		}
+		if v := d.Set[disk]; v != "" {
+			later.Set[disk] = v
+			delete(now.Set, disk)
+		}
+		if s.Active[disk] != s.Config[disk] {
+			now.Set[disk] = s.Active[disk]
+		}
+	}
+	return now, later
+}
+
+// InForce says whether a disk that the VM is to have is the one that it has, whatever
+// of it is pending.
+func (s State) InForce(disk string) bool {
+	v := s.Active.Volume(disk)
+	return v != "" && v == s.Config.Volume(disk)
+}
+
+// With is the change and one that comes after it.
+func (d Difference) With(later Difference) Difference {
+	both := Difference{Set: proxmox.Params{}, Delete: d.Delete, Allocates: d.Allocates}
+	maps.Copy(both.Set, d.Set)
+	maps.Copy(both.Set, later.Set)
+	return both
+}

@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// TestChange has devices whose removal waits for a restart.
+func TestChange(t *testing.T) {
+	const root, data, lan = "s:vm-100-disk-0,size=1G", "s:vm-100-disk-1,size=1G", "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+	before := Devices{Disks: map[string]string{"root": "sata0", "data": "sata1"}, Networks: map[string]string{"lan": "net0"}, Seen: map[string]bool{"root": true, "data": true}, assigned: true}
+	going := []proxmox.PendingValue{
+		{Key: "smbios1", Value: new("uuid=" + ourUUID)},
+		{Key: "sata0", Value: new(root)},
+		{Key: "sata1", Value: new(data), Delete: 2},
+		{Key: "net0", Value: new(lan), Delete: 1},
+		{Key: "boot", Value: new("order=sata1;sata0;net0"), Pending: new("order=sata0")},
+	}
+	disks := func(names ...string) []v1alpha1.MachineDisk {
+		var all []v1alpha1.MachineDisk
+		for _, name := range names {
+			all = append(all, v1alpha1.MachineDisk{Name: name})
+		}
+		return all
+	}
+	other := disks("root", "data")
+	other[1].Volume = new("s:vm-100-disk-7")
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		want   proxmox.Params
+	}{
+		"Goes":   {reason: "What is off the list goes.", spec: v1alpha1.MachineParameters{Disks: disks("root")}},
+		"Both":   {reason: "What is wanted again stays as it is, and the VM boots from it.", spec: v1alpha1.MachineParameters{Disks: disks("root", "data"), Networks: []v1alpha1.MachineNetwork{{Name: "lan"}}}, want: proxmox.Params{"sata1": data, "net0": lan, "boot": "order=sata1;sata0;net0"}},
+		"One":    {reason: "What still goes is not booted from.", spec: v1alpha1.MachineParameters{Disks: disks("root", "data")}, want: proxmox.Params{"sata1": data, "boot": "order=sata1;sata0"}},
+		"Order":  {reason: "An order that is declared counts.", spec: v1alpha1.MachineParameters{Disks: disks("root", "data"), BootOrder: []string{"root", "data"}}, want: proxmox.Params{"sata1": data, "boot": "order=sata0;sata1"}},
+		"Other":  {reason: "Another volume is another disk.", spec: v1alpha1.MachineParameters{Disks: other}, want: proxmox.Params{"sata1": "s:vm-100-disk-7"}},
+		"Change": {reason: "It may come back as another.", spec: v1alpha1.MachineParameters{Disks: disks("root"), Networks: []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(7))}}}, want: proxmox.Params{"net0": lan + ",tag=7", "boot": "order=sata0;net0"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := Read(going)
+			d := desiredOf(t, tc.spec, before, s.Config)
+			got := d.Change(s)
+			if tc.want == nil {
+				tc.want = proxmox.Params{}
+			}
+			if diff := cmp.Diff(Difference{Set: tc.want, Allocates: name == "Other"}, got); diff != "" {
+				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestAround parts a change for a disk that is to move or to grow.
+func TestAround(t *testing.T) {
+	const was, waits, wanted = "s:d,size=1G", "s:d,cache=writeback,size=1G", "s:d,cache=unsafe,size=1G"
+	running := func(pending *string) State {
+		return Read([]proxmox.PendingValue{{Key: "scsi0", Value: new(was), Pending: pending}})
+	}
+	cases := map[string]struct {
+		reason     string
+		state      State
+		set        proxmox.Params
+		now, later proxmox.Params
+	}{
+		"Nothing": {reason: "A disk that nothing else is to be done to just goes."},
+		"Change":  {reason: "What changes on it comes afterwards.", state: running(nil), set: proxmox.Params{"scsi0": wanted, "cores": "2"}, now: proxmox.Params{"cores": "2"}, later: proxmox.Params{"scsi0": wanted}},
+		"Waits":   {reason: "What waits for a restart is taken back.", state: running(new(waits)), now: proxmox.Params{"scsi0": was}},
+		"Both":    {reason: "Also for another change.", state: running(new(waits)), set: proxmox.Params{"scsi0": wanted}, now: proxmox.Params{"scsi0": was}, later: proxmox.Params{"scsi0": wanted}},
+		"Another": {reason: "Another disk that is to take its place is not the one that is there.", state: running(new("s:other,size=1G")), set: proxmox.Params{"scsi0": "s:other,cache=unsafe"}, now: proxmox.Params{"scsi0": "s:other,cache=unsafe"}},
+		"ToCome":  {reason: "Nor is one that the VM does not have yet.", state: Read([]proxmox.PendingValue{{Key: "scsi0", Pending: new(was)}}), set: proxmox.Params{"scsi0": wanted}, now: proxmox.Params{"scsi0": wanted}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			now, later := Difference{Set: tc.set}.Around(tc.state, []string{"scsi0"})
+			for what, pair := range map[string][2]proxmox.Params{"now": {tc.now, now.Set}, "later": {tc.later, later.Set}} {
+				if diff := cmp.Diff(pair[0], pair[1], cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("%s What comes %s: -want, +got:\n%s", tc.reason, what, diff)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A flaw of a configuration is what keeps PVE from starting a VM with it.
+type flaw struct {
+	// fields that do not go together.
+	fields string
+
+	why string
+}
+
+// Unstartable says why a VM that runs would not start any more with its pending changes.
+// PVE takes them nevertheless, and finds out when the VM is down.
+func (s State) Unstartable() []string {
+	active := flaws(s.Active)
+	var no []string
+	for _, f := range flaws(s.Config) {
+		if !slices.ContainsFunc(active, func(a flaw) bool { return a.fields == f.fields }) {
+			no = append(no, f.fields+" "+f.why)
+		}
+	}
+	return no
+}
+
+func flaws(c Config) []flaw {
+	return slices.Concat(pluggedFlaws(c), numaFlaws(c), nodeFlaws(c), pcieFlaws(c))
+}
+
+// plugs says whether a configuration has a feature of hotplug.
+func (c Config) plugs(feature string) bool {
+	return slices.Contains(splitHotplug(cmp.Or(c["hotplug"], hotplugDefault)), feature)
+}
+
+// pluggedFlaws are what memory that can be plugged in does not go with.
+func pluggedFlaws(c Config) []flaw {
+	if !c.plugs("memory") {
+		return nil
+	}
+	var found []flaw
+	if c["numa"] != "1" {
+		found = append(found, flaw{"hotplug memory", "needs cpu.numa"})
+	}
+	if len(c.numbered("numa")) > 0 {
+		found = append(found, flaw{"hotplug memory", "does not go with cpu.numaNodes"})
+	}
+	if len(c.numbered("virtiofs")) > 0 {
+		found = append(found, flaw{"hotplug memory", "does not go with virtiofs"})
+	}
+	if has := c.Memory() / int64(proxmox.MiB); has < firstMemory {
+		found = append(found, flaw{"hotplug memory", fmt.Sprintf("needs %d MiB of memory, and the VM has %d MiB", firstMemory, has)})
+	}
+	return found
+}
+
+// numaFlaws are what needs NUMA, and nodes that are not made of what the VM has.
+func numaFlaws(c Config) []flaw {
+	switch nodes := c.numbered("numa"); {
+	case c["numa"] != "1" && c["hugepages"] != "":
+		return []flaw{{"memoryOptions.hugePages", "needs cpu.numa"}}
+	case c["numa"] != "1" || len(nodes) == 0 || c.plugs("memory"):
+		return nil
+	}
+	var sum int64
+	for _, n := range c.nodes() {
+		sum += int64(integer(n.Get("memory"), 0))
+	}
+	if has := c.Memory() / int64(proxmox.MiB); sum != has {
+		return []flaw{{"cpu.numaNodes", fmt.Sprintf("have %d MiB in all, and the VM has %d MiB of memory", sum, has)}}
+	}
+	return nil
+}
+
+// nodes of NUMA, by their number.
+func (c Config) nodes() map[string]proxmox.Properties {
+	all := map[string]proxmox.Properties{}
+	for _, option := range c.numbered("numa") {
+		if p, err := proxmox.ParseProperties(c[option], ""); err == nil {
+			all[strings.TrimPrefix(option, "numa")] = p
+		}
+	}
+	return all
+}
+
+// nodeFlaws are nodes of NUMA that lack something.
+func nodeFlaws(c Config) []flaw {
+	if c["numa"] != "1" {
+		return nil
+	}
+	var found []flaw
+	nodes := c.nodes()
+	for _, i := range slices.Sorted(maps.Keys(nodes)) {
+		n, field := nodes[i], fmt.Sprintf("cpu.numaNodes[%s]", i)
+		switch {
+		case !n.Has("memory"):
+			found = append(found, flaw{field, "needs memory"})
+		case n.Has("hostnodes") && !n.Has("policy"):
+			found = append(found, flaw{field, "needs policy beside hostNodes"})
+		case !n.Has("hostnodes") && c["hugepages"] != "":
+			found = append(found, flaw{field, "needs hostNodes beside memoryOptions.hugePages"})
+		}
+	}
+	return found
+}
+
+// pcieFlaws are devices on a bus that the machine does not have.
+func pcieFlaws(c Config) []flaw {
+	if strings.Contains(c["machine"], "q35") {
+		return nil
+	}
+	var found []flaw
+	for _, option := range c.numbered("hostpci") {
+		p, err := proxmox.ParseProperties(c[option], "host")
+		if on, _ := parseFlag(p.Get("pcie")); err == nil && on {
+			found = append(found, flaw{"pciDevices[].pcie (" + option + ")", "needs machineType q35"})
+		}
+	}
+	return found
+}

@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestUnstartable(t *testing.T) {
+	cases := map[string]struct {
+		reason         string
+		active, config Config
+		want           string // Part of what is said; empty for nothing.
+	}{
+		"Nothing":         {reason: "A VM without pending changes would start.", active: Config{}, config: Config{}},
+		"Plugged":         {reason: "Memory is plugged into nodes of NUMA.", config: Config{"hotplug": "disk,memory", "memory": "2048"}, want: "hotplug memory needs cpu.numa"},
+		"PluggedNUMA":     {reason: "With it the VM starts.", config: Config{"hotplug": "disk,memory", "memory": "2048", "numa": "1"}},
+		"PluggedNodes":    {reason: "The nodes are not made by hand then.", config: Config{"hotplug": "memory", "memory": "2048", "numa": "1", "numa0": "cpus=0,memory=2048"}, want: "does not go with cpu.numaNodes"},
+		"PluggedShares":   {reason: "Nor does the guest share memory.", config: Config{"hotplug": "memory", "memory": "2048", "numa": "1", "virtiofs0": "data"}, want: "does not go with virtiofs"},
+		"PluggedLittle":   {reason: "There is a least memory.", config: Config{"hotplug": "memory", "numa": "1"}, want: "needs 1024 MiB of memory, and the VM has 512 MiB"},
+		"HugePages":       {reason: "Huge pages are those of nodes.", config: Config{"hugepages": "2"}, want: "memoryOptions.hugePages needs cpu.numa"},
+		"HugePagesNUMA":   {reason: "Which the VM has.", config: Config{"hugepages": "2", "numa": "1"}},
+		"HugePagesNode":   {reason: "A node says whose.", config: Config{"hugepages": "2", "numa": "1", "numa0": "cpus=0,memory=512"}, want: "cpu.numaNodes[0] needs hostNodes"},
+		"Nodes":           {reason: "Nodes that have all memory are fine.", config: Config{"memory": "current=2048", "numa": "1", "numa0": "cpus=0,memory=1024", "numa1": "cpus=1,memory=1024,hostnodes=0,policy=bind"}},
+		"NodesLack":       {reason: "Nodes have all memory of the VM.", config: Config{"memory": "4096", "numa": "1", "numa0": "cpus=0,memory=1024", "numa1": "cpus=1,memory=1024"}, want: "have 2048 MiB in all, and the VM has 4096 MiB"},
+		"NodeEmpty":       {reason: "Each has some.", config: Config{"numa": "1", "numa0": "cpus=0,memory=512", "numa1": "cpus=1"}, want: "cpu.numaNodes[1] needs memory"},
+		"NodePolicy":      {reason: "Nodes of the host have a policy.", config: Config{"numa": "1", "numa0": "cpus=0,memory=512,hostnodes=0"}, want: "needs policy"},
+		"NodesUnused":     {reason: "Without NUMA nodes are of no meaning.", config: Config{"numa0": "cpus=0"}},
+		"PCIe":            {reason: "The machine has the bus of its devices.", config: Config{"hostpci0": "mapping=gpu,pcie=1", "machine": "pc"}, want: "hostpci0) needs machineType q35"},
+		"PCIeQ35":         {reason: "This one has it.", config: Config{"hostpci0": "mapping=gpu,pcie=on", "machine": "pc-q35-9.2"}},
+		"AlreadyUnfit":    {reason: "What the VM has run with is not for us to judge.", active: Config{"hugepages": "2"}, config: Config{"hugepages": "any", "cores": "2"}},
+		"UnfitOtherwise":  {reason: "Another flaw is.", active: Config{"hugepages": "2"}, config: Config{"hugepages": "2", "hostpci1": "mapping=gpu,pcie=1"}, want: "hostpci1"},
+		"MachineOfDevice": {reason: "A machine is not taken from under its devices.", active: Config{"hostpci0": "mapping=gpu,pcie=1", "machine": "q35"}, config: Config{"hostpci0": "mapping=gpu,pcie=1"}, want: "needs machineType q35"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(State{Active: tc.active, Config: tc.config}.Unstartable(), "; ")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("%s Want %q, got %q.", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
