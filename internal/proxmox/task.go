@@ -57,6 +57,10 @@ type Task struct {
 	ExitStatus string
 }
 
+// Works says whether the task does something to what it works on now. The task of a
+// console does nothing: it runs while somebody has the console open, and bears the VMID.
+func (t Task) Works() bool { return t.Running && t.Type != "vncproxy" }
+
 const warnings = "WARNINGS:"
 
 // OK says whether the task ended with success, which includes warnings.

@@ -27,6 +27,25 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
+func TestWorks(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		task   Task
+		want   bool
+	}{
+		"Runs":    {reason: "A task that runs works.", task: Task{Type: "qmigrate", Running: true}, want: true},
+		"Ended":   {reason: "One that has ended does not.", task: Task{Type: "qmigrate"}},
+		"Console": {reason: "Nor does an open console.", task: Task{Type: "vncproxy", Running: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.task.Works(); got != tc.want {
+				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func TestUPID(t *testing.T) {
 	type parts struct{ Node, Type, ID, User string }
 	cases := map[string]struct {

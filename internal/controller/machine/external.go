@@ -261,13 +261,36 @@ func (e *external) lookAtTasks(ctx context.Context, m Machine) taskView {
 		read = e.inventory.Tasks
 	}
 	listed, err := read(ctx)
+	listed = e.living(ctx, listed)
 	return taskView{listed: listed, err: err, ours: e.tasks.running(m, listed)}
+}
+
+// living is a list of tasks in which none runs whose node cannot be asked: PVE goes on
+// listing what ran there when the node went down, until that is back.
+func (e *external) living(ctx context.Context, listed []proxmox.Task) []proxmox.Task {
+	died := func(t proxmox.Task) bool {
+		if !t.Running {
+			return false
+		}
+		silent, err := e.silent(ctx, t.Node)
+		return silent && err == nil
+	}
+	if !slices.ContainsFunc(listed, died) {
+		return listed
+	}
+	listed = slices.Clone(listed)
+	for i, t := range listed {
+		if died(t) {
+			listed[i].Running, listed[i].ExitStatus = false, "its node went down"
+		}
+	}
+	return listed
 }
 
 // busy says whether a task works on the VM, of ours or anybody's.
 func (v taskView) busy(vmid int) (bool, error) {
 	return v.err == nil && (v.ours || slices.ContainsFunc(v.listed, func(t proxmox.Task) bool {
-		return t.Running && t.ID == strconv.Itoa(vmid)
+		return t.Works() && t.ID == strconv.Itoa(vmid)
 	})), v.err
 }
 
