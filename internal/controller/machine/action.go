@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -46,15 +45,31 @@ func actionDue(m Machine) *v1alpha1.MachinePowerAction {
 	return a
 }
 
-// act does a power action. What PVE refuses is its result: it is not repeated.
+// act does a power action. What PVE refuses is its result: it is not repeated. What waits
+// for its turn was not sent, and is done later.
 func (e *external) act(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
-	if err := kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPowerAction: a.Token}); err != nil {
+	var refused error
+	u, err := e.once(ctx, m, AnnotationPowerAction, a.Token, func() (proxmox.UPID, error) {
+		u, err := e.actOn(ctx, m, a.Action)
+		if _, waits := proxmox.Turn(err); waits {
+			return "", err
+		}
+		refused = err
+		return u, nil
+	})
+	if err != nil {
 		return "", err
 	}
-	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token}
-	m.Observation().PowerAction = seen
-	u, err := e.actOn(ctx, m, a.Action)
-	seen.UPID = string(u)
+	m.Observation().PowerAction = resultOf(a, u, refused)
+	if refused != nil {
+		e.log.Info("Power action failed", "action", a.Action, "token", a.Token, "error", refused)
+	}
+	return u, nil
+}
+
+// resultOf a power action that was asked for: what is known of it so far.
+func resultOf(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alpha1.MachinePowerActionObservation {
+	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, UPID: string(u)}
 	switch {
 	case proxmox.IsUnavailable(err):
 		seen.Result = resultUnknown + ": " + err.Error()
@@ -63,10 +78,7 @@ func (e *external) act(ctx context.Context, m Machine, a *v1alpha1.MachinePowerA
 	case u == "":
 		seen.Result = "OK"
 	}
-	if err != nil {
-		e.log.Info("Power action failed", "action", a.Action, "token", a.Token, "error", err)
-	}
-	return u, nil
+	return seen
 }
 
 func (e *external) actOn(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {

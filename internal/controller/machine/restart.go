@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -95,11 +96,24 @@ func fingerprint(pending []proxmox.PendingValue) string {
 
 // reboot restarts the VM for its pending changes.
 func (e *external) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	done := map[string]string{AnnotationRestart: fingerprint(e.plan.Pending(e.vm.State))}
-	if err := kind.Annotate(ctx, e.kube, m, done); err != nil {
+	done := fingerprint(e.plan.Pending(e.vm.State))
+	return e.once(ctx, m, AnnotationRestart, done, func() (proxmox.UPID, error) {
+		return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
+	})
+}
+
+// once makes a call that is noted before, so that it is never made twice. The note is taken
+// back if the call is known to have begun nothing, and may be made later.
+func (e *external) once(ctx context.Context, m Machine, annotation, note string, call func() (proxmox.UPID, error)) (proxmox.UPID, error) {
+	before := m.GetAnnotations()[annotation]
+	if err := kind.Annotate(ctx, e.kube, m, map[string]string{annotation: note}); err != nil {
 		return "", err
 	}
-	return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
+	u, err := call()
+	if err == nil || proxmox.IsOutcomeUnknown(err) {
+		return u, err
+	}
+	return "", cmp.Or(kind.Annotate(ctx, e.kube, m, map[string]string{annotation: before}), err)
 }
 
 // restartNote forgets what the VM was restarted for once nothing is pending.

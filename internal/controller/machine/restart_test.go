@@ -152,3 +152,29 @@ func TestRestartOnceForImage(t *testing.T) {
 		t.Errorf("want one restart, whatever comes of it: -want, +got:\n%s", diff)
 	}
 }
+
+// A restart that PVE refuses to begin was not made, and is made when PVE lets it.
+func TestRestartRefused(t *testing.T) {
+	for reason, refusal := range map[string]error{
+		"a privilege is missing":  refused(403, "Permission check failed (/vms/10000, VM.PowerMgmt)"),
+		"it waits for its turn":   outOfTurn(t),
+		"no worker can be forked": refused(500, "got no worker upid - start worker failed"),
+	} {
+		b := newBench(t, spec(restarting))
+		b.vms[10000] = pendingVM()
+		b.errs["Reboot"] = refusal
+		if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationRestart) != "" {
+			t.Errorf("%s: want the error and no restart noted, got %v and %q", reason, s.err, b.kept(t, AnnotationRestart))
+		}
+		delete(b.errs, "Reboot")
+		if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 || b.kept(t, AnnotationRestart) == "" {
+			t.Errorf("%s: want it made now, got %v and %q", reason, s.err, b.writes)
+		}
+	}
+	b := newBench(t, spec(restarting))
+	b.vms[10000] = pendingVM()
+	b.errs["Reboot"] = lostAnswer(t)
+	if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationRestart) == "" {
+		t.Errorf("want noted what may have been made, got %v", s.err)
+	}
+}

@@ -131,15 +131,23 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	case p.power != keepPower:
 		return e.setPower(ctx, m)
 	case p.restart.due:
-		e.tasks.rest(m, restTime)
-		return e.start(m)(e.reboot(ctx, m))
+		return e.rebooting(m)(e.reboot(ctx, m))
+	case p.action != nil && p.action.Action == actionReboot:
+		return e.rebooting(m)(e.act(ctx, m, p.action))
 	case p.action != nil:
-		if p.action.Action == actionReboot {
-			e.tasks.rest(m, restTime)
-		}
 		return e.start(m)(e.act(ctx, m, p.action))
 	}
 	return nil
+}
+
+// rebooting follows the task of a reboot, and leaves the VM alone unless none has begun.
+func (e *external) rebooting(m Machine) func(proxmox.UPID, error) error {
+	return func(u proxmox.UPID, err error) error {
+		if err == nil || proxmox.IsOutcomeUnknown(err) {
+			e.tasks.rest(m, restTime)
+		}
+		return e.start(m)(u, err)
+	}
 }
 
 func (e *external) change() proxmox.Change {
