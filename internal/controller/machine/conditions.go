@@ -78,7 +78,7 @@ func (v *vm) conditions(o *v1alpha1.MachineObservation) []xpv2.Condition {
 }
 
 func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
-	waiting := v.Status.Running() && v.agentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
+	waiting := v.on() && v.agentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
 	switch {
 	case waiting && v.noAgent != "":
 		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "the guest agent cannot be asked for addresses: "+v.noAgent)

@@ -290,7 +290,7 @@ func (g *guestTalks) forget(m Machine) {
 
 // listen adds what the guest has told, and has it asked if it is time to.
 func (e *external) listen(m Machine) {
-	if !e.vm.Status.Running() || !e.vm.agentOn() || e.vm.beingCreated() {
+	if !e.vm.on() || !e.vm.agentOn() || e.vm.beingCreated() {
 		return
 	}
 	boot := e.now().Add(-e.vm.Status.Uptime)

@@ -232,7 +232,7 @@ func (e *external) addHA() errand {
 	maps.DeleteFunc(r, func(_, wanted string) bool { return wanted == "" })
 	if r["state"] == "" {
 		r["state"] = haStopped
-		if e.vm.Status.Running() {
+		if e.vm.on() {
 			r["state"] = haStarted
 		}
 	}

@@ -80,6 +80,13 @@ func (v *vm) stuck() string {
 
 func (v *vm) template() bool { return v.Config.Template() }
 
+// on says whether the VM is on. One that is off, or that its guest has shut down meanwhile,
+// has a process too while PVE backs it up.
+func (v *vm) on() bool {
+	off := v.Status.QMPStatus == qmpPrelaunch || v.Status.QMPStatus == qmpShutdown
+	return v.Status.Running() && !(off && v.lock() == "backup")
+}
+
 // agentOn says whether the guest agent is turned on.
 func (v *vm) agentOn() bool { return v.Active.Agent() }
 

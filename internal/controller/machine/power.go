@@ -55,7 +55,10 @@ const (
 
 // The states of QEMU that matter here.
 const (
+	qmpRunning       = "running"
 	qmpPaused        = "paused"
+	qmpPrelaunch     = "prelaunch"
+	qmpShutdown      = "shutdown"
 	qmpPanicked      = "guest-panicked"
 	qmpInternalError = "internal-error"
 )
@@ -117,7 +120,7 @@ func (d desired) powerChange(v *vm) powerChange {
 
 // powerChangeAlone is the powerChange where nobody but us sees to the VM.
 func (d desired) powerChangeAlone(v *vm) powerChange {
-	running := v.Status.Running()
+	running := v.on()
 	switch d.target(v) {
 	case v1alpha1.PowerStateRunning:
 		return d.run(v)
@@ -137,11 +140,11 @@ func (d desired) powerChangeAlone(v *vm) powerChange {
 func (d desired) run(v *vm) powerChange {
 	dead := slices.Contains([]string{qmpPanicked, qmpInternalError}, v.Status.QMPStatus)
 	switch {
-	case !v.Status.Running() && (ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || v.suspended() || d.failed()):
+	case !v.on() && (ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || v.suspended() || d.failed()):
 		return powerOn
-	case !v.Status.Running():
+	case !v.on():
 		return keepPower
-	case v.Status.QMPStatus == qmpPaused:
+	case v.Status.QMPStatus == qmpPaused, v.Status.QMPStatus == qmpPrelaunch:
 		return powerResume
 	case dead && d.RunStrategy != nil:
 		return powerKill
@@ -223,7 +226,7 @@ func shutdownTimeout(m Machine) time.Duration {
 
 // ranNote keeps since when the VM runs, for the strategy that asks for it.
 func (d desired) ranNote(v *vm, now time.Time) map[string]string {
-	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || !v.Status.Running() || !d.failed() {
+	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || !v.on() || !d.failed() {
 		return nil
 	}
 	return map[string]string{AnnotationRan: now.UTC().Format(time.RFC3339)}
@@ -262,25 +265,32 @@ func (d desired) inVain(v *vm) string {
 
 // settledPower is the condition Ready of a VM whose power is not for us to change.
 func (d desired) settledPower(v *vm) xpv2.Condition {
-	target, s := d.target(v), v.Status
+	target := d.target(v)
 	switch ha := d.haState(v); {
-	case ha == haStarted && !s.Running():
+	case ha == haStarted && !v.on():
 		return notReady(ReasonStopped, "the VM is not running yet: high availability is to start it")
-	case (ha == haStopped || ha == haDisabled) && s.Running():
+	case (ha == haStopped || ha == haDisabled) && v.on():
 		return notReady(ReasonStopped, "the VM is still running: high availability is to stop it")
 	case target == v1alpha1.PowerStateSuspended && !v.suspended():
 		return notReady(ReasonStopped, "the VM is stopped: only a VM that runs can be suspended")
-	case s.Running() && slices.Contains(halted, s.QMPStatus):
-		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", s.QMPStatus))
-	case ptr.Deref(d.RunStrategy, "") == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !s.Running():
+	case v.halted():
+		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", v.Status.QMPStatus))
+	case ptr.Deref(d.RunStrategy, "") == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !v.on():
 		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
 	}
 	return xpv2.Available()
 }
 
+// halted says whether the VM is on and its guest does not run. Under a lock it may pass
+// through states that last for the task only.
+func (v *vm) halted() bool {
+	state := v.Status.QMPStatus
+	return v.on() && (slices.Contains(halted, state) || v.lock() == "" && state != "" && state != qmpRunning)
+}
+
 //nolint:gochecknoglobals // Constants.
 var (
-	// halted are the states of a running QEMU in which the guest does not run.
+	// halted are the states of a running QEMU that no task of PVE brings about.
 	halted = []string{qmpPaused, "io-error", qmpInternalError, qmpPanicked}
 
 	powerMessages = map[powerChange]string{

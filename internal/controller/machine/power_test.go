@@ -49,6 +49,14 @@ func qmp(state string) *guest {
 	return g
 }
 
+func locked(g *guest, lock string) *guest {
+	g.config["lock"] = lock
+	return g
+}
+
+// backedUp is our VM that is off while PVE backs it up.
+func backedUp() *guest { return locked(qmp("prelaunch"), "backup") }
+
 func suspendedVM() *guest {
 	g := ourVM("stopped")
 	g.config["lock"] = "suspended"
@@ -80,7 +88,16 @@ func TestLife(t *testing.T) {
 	}{
 		"Killed":         {reason: "A VM whose process was killed is started.", vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: ReasonStopped},
 		"Paused":         {reason: "A VM that was paused is resumed.", vm: qmp("paused"), writes: []string{"Resume 10000"}, ready: ReasonStopped},
-		"PausedByBackup": {reason: "A VM that is paused under a lock is left alone.", vm: func() *guest { g := qmp("paused"); g.config["lock"] = "snapshot"; return g }(), ready: ReasonLocked},
+		"PausedByBackup": {reason: "A VM that is paused under a lock is left alone.", vm: locked(qmp("paused"), "snapshot"), ready: ReasonLocked},
+		"BackedUpOff":    {reason: "A VM that is off has a process while it is backed up, and is off.", machine: powerState("Stopped"), vm: backedUp(), ready: xpv2.ReasonAvailable},
+		"BackedUpToRun":  {reason: "One that is to run is not ready for having that process.", vm: backedUp(), ready: ReasonLocked},
+		"BackedUpDown":   {reason: "Nor is one whose guest has shut down meanwhile.", vm: locked(qmp("shutdown"), "backup"), ready: ReasonLocked},
+		"BackedUpManual": {reason: "What people start is off as well.", machine: runStrategy("Manual"), vm: backedUp(), ready: xpv2.ReasonAvailable},
+		"Prelaunch":      {reason: "Without a backup it is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"}, ready: ReasonStopped},
+		"PrelaunchOff":   {reason: "Or stopped.", machine: powerState("Stopped"), vm: qmp("prelaunch"), writes: []string{"Shutdown 10000 0s force true"}, ready: ReasonStopped},
+		"Asleep":         {reason: "A guest that sleeps does not run.", vm: qmp("suspended"), ready: ReasonHalted},
+		"PoweredOff":     {reason: "Nor does one whose process has outlived it.", vm: qmp("shutdown"), ready: ReasonHalted},
+		"Arriving":       {reason: "A VM that migrates is as ready as it was.", vm: locked(qmp("inmigrate"), "migrate"), ready: xpv2.ReasonAvailable},
 		"PausedAdopted":  {reason: "A VM whose power is not declared is left paused.", machine: func(m *namespaced.Machine) { delete(m.Annotations, "crossplane.io/external-create-pending") }, vm: qmp("paused"), ready: ReasonHalted},
 		"DiskFull":       {reason: "A VM that waits for its disk cannot be helped.", vm: qmp("io-error"), ready: ReasonHalted},
 		"Panicked":       {reason: "A guest that panicked is left for inspection.", vm: qmp("guest-panicked"), ready: ReasonHalted},
@@ -279,5 +296,20 @@ func TestPowerChange(t *testing.T) {
 				t.Errorf("\n%s\nwant %d, got %d", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// What is not sent before its turn is no action that was done.
+func TestPowerActionWaits(t *testing.T) {
+	b := newBench(t, all(runStrategy("Manual"), action("Reboot", "1")))
+	b.vms[10000] = ourVM("running")
+	b.errs["Reboot"] = outOfTurn(t)
+	waitsForTurn(t, b.reconcile(t.Context()))
+	if seen, kept := b.m.Observation().PowerAction, b.kept(t, AnnotationPowerAction); seen != nil || kept != "" {
+		t.Errorf("want nothing done yet, got %+v and %q", seen, kept)
+	}
+	delete(b.errs, "Reboot")
+	if s := b.reconcile(t.Context()); s.err != nil || b.kept(t, AnnotationPowerAction) != "1" || len(b.writes) != 2 {
+		t.Errorf("want it done when its turn has come, got %v and %q", s.err, b.writes)
 	}
 }

@@ -58,14 +58,14 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		PowerAction:    before.PowerAction,
 		LastUpdated:    before.LastUpdated,
 	}
-	if v.Status.Running() {
+	if v.on() {
 		seen.StartedAt = startedAt(before.StartedAt, now.Add(-v.Status.Uptime))
 	}
 	same := cmp.Equal(withoutUptime(before), seen) && seen.LastUpdated != nil
 	if !same {
 		seen.LastUpdated = &metav1.Time{Time: now}
 	}
-	if v.Status.Running() {
+	if v.on() {
 		seen.UptimeSeconds = uptime(before.UptimeSeconds, int64(v.Status.Uptime/time.Second), same)
 	}
 	*o = seen
@@ -105,7 +105,7 @@ func (v *vm) phase() v1alpha1.MachinePhase {
 	switch {
 	case v.lock() == "create", v.lock() == "clone", v.unfinished:
 		return v1alpha1.MachineCreating
-	case v.Status.Running():
+	case v.on():
 		return v1alpha1.MachineRunning
 	}
 	return v1alpha1.MachineStopped
