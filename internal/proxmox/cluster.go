@@ -86,8 +86,13 @@ type Node struct {
 	Uptime time.Duration
 }
 
-// Online says whether the node can be talked to.
+// Online says whether the node is up and tells how it is.
 func (n Node) Online() bool { return n.Status == "online" }
+
+// Offline says whether the node cannot be asked. One that is unknown is up, but its
+// daemon that tells of it and of its guests hangs, as it does on a storage that is gone;
+// what it is asked it answers.
+func (n Node) Offline() bool { return n.Status == "offline" }
 
 // resource is an entry of /cluster/resources and of /nodes/{node}/qemu.
 type resource struct {

@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -73,5 +74,14 @@ func TestLeftBehind(t *testing.T) {
 	c := b.m.GetCondition(xpv2.TypeReady)
 	if s.err == nil || asked != 0 || c.Reason != ReasonNodeOffline || !strings.Contains(c.Message, "/etc/pve/nodes/pve1/qemu-server") {
 		t.Errorf("want a condition that tells what to do and no call to the node, got %v, %v and %d calls", s.err, c, asked)
+	}
+}
+
+// A node whose daemon hangs is unknown to the cluster, and answers.
+func TestUnknownNode(t *testing.T) {
+	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }))
+	b.vms[10000], b.nodes[0].Status = ourVM("running"), "unknown"
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 1 {
+		t.Errorf("want the VM managed, got %v and %q", s.err, b.writes)
 	}
 }

@@ -211,7 +211,7 @@ func (e *external) online(ctx context.Context, node string) error {
 	case i < 0:
 		return offlineError{errors.Errorf("node %q is not part of the cluster: if it never comes back, "+
 			"move the VM's configuration in /etc/pve/nodes/%s/qemu-server to another node, or remove it", node, node)}
-	case !nodes[i].Online():
+	case nodes[i].Offline():
 		return offlineError{errors.Errorf("node %q is offline", node)}
 	}
 	return nil
@@ -220,7 +220,7 @@ func (e *external) online(ctx context.Context, node string) error {
 // offline says whether the cluster knows a node and says that it is offline.
 func (e *external) offline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
-	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && !n.Online() }), err
+	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
 }
 
 // silent says whether a node cannot be asked, now or ever again: it is offline, or the
@@ -228,5 +228,5 @@ func (e *external) offline(ctx context.Context, node string) (bool, error) {
 func (e *external) silent(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
-	return node != "" && len(nodes) > 0 && (i < 0 || !nodes[i].Online()), err
+	return node != "" && len(nodes) > 0 && (i < 0 || nodes[i].Offline()), err
 }
