@@ -45,6 +45,10 @@ func (c Config) Template() bool { return c["template"] == "1" }
 // BeingCreated says whether the VM is not complete yet.
 func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] == "clone" }
 
+// Remains says whether this is what PVE keeps of a VM while it destroys it: its disks are
+// gone already.
+func (c Config) Remains() bool { return c["lock"] == "destroyed" }
+
 // protected VMs let no disk go.
 func (c Config) protected() bool { return c["protection"] == "1" }
 
@@ -143,6 +147,19 @@ func (c Config) numbered(name string) []string {
 		}
 	}
 	slices.SortFunc(found, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return found
+}
+
+// OwnVolumes are the volumes that go when the VM is destroyed: those of its disks, attached
+// or not, of its firmware and of its saved memory that PVE holds for its VMID.
+func (c Config) OwnVolumes(vmid int) []string {
+	var found []string
+	for _, device := range slices.Concat(c.Drives(), c.Firmware(), c.Unused(), []string{"vmstate"}) {
+		volume := c.Volume(device)
+		if owner, known := volumeOwner(volume); known && owner == vmid && !slices.Contains(found, volume) {
+			found = append(found, volume)
+		}
+	}
 	return found
 }
 

@@ -48,6 +48,20 @@ func TestDevicesOfConfig(t *testing.T) {
 	}
 }
 
+func TestOwnVolumes(t *testing.T) {
+	config := Config{
+		"scsi0": "a:base-9000-disk-0/vm-100-disk-0,size=1G", "scsi1": "b:100/vm-100-disk-1.qcow2,size=1G", "scsi2": "a:vm-101-disk-0,size=1G",
+		"scsi3": "/dev/sdb", "ide2": "b:iso/debian.iso,media=cdrom", "ide0": "a:vm-100-cloudinit,media=cdrom", "efidisk0": "a:vm-100-disk-2,efitype=4m",
+		"unused0": "a:vm-100-disk-3", "vmstate": "a:vm-100-state-suspend-2026-11-21", "net0": "virtio", "name": "a:vm-100-disk-9",
+	}
+	want := []string{
+		"a:vm-100-cloudinit", "a:base-9000-disk-0/vm-100-disk-0", "b:100/vm-100-disk-1.qcow2", "a:vm-100-disk-2", "a:vm-100-disk-3", "a:vm-100-state-suspend-2026-11-21",
+	}
+	if diff := cmp.Diff(want, config.OwnVolumes(100)); diff != "" {
+		t.Errorf("want what is destroyed with the VM, and nothing of others: -want, +got:\n%s", diff)
+	}
+}
+
 func TestMemory(t *testing.T) {
 	cases := map[string]struct {
 		reason, memory string

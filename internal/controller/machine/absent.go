@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,11 +47,21 @@ func (e *external) absent(ctx context.Context, m Machine, id qemu.Identity) (man
 		return e.afterwards(ctx, m)
 	}
 	if id.VMID == 0 || !mayCreate(m) {
-		m.Observation().Phase = v1alpha1.MachinePending
-		return managed.ExternalObservation{}, nil
+		showMissing(m, id)
+		return managed.ExternalObservation{ResourceUpToDate: true}, nil // There is nothing to change.
 	}
 	err := e.mayBeCreated(ctx, m, id)
 	return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
+}
+
+// showMissing shows that there is no VM, and that none is made.
+func showMissing(m Machine, id qemu.Identity) {
+	message := fmt.Sprintf("VM %d does not exist, and managementPolicies leave out Create", id.VMID)
+	if id.VMID == 0 {
+		message = fmt.Sprintf("no VM is named by the annotation %s, and managementPolicies leave out Create", meta.AnnotationKeyExternalName)
+	}
+	m.Observation().Phase = v1alpha1.MachinePending
+	show(m, xpv2.Unavailable().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, message))
 }
 
 // afterwards is the observation of a Machine that is being deleted and has no VM.
@@ -141,6 +152,24 @@ func refusalCondition(err error) xpv2.Condition {
 	case creating:
 	}
 	return condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
+}
+
+// remnant is the observation of a VM that is being destroyed, and of what is left where
+// that has died: nobody but root on the node removes it.
+func (e *external) remnant(m Machine) (managed.ExternalObservation, error) {
+	busy, err := e.before.busy(e.vm.VMID)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if busy {
+		show(m, notReady(ReasonLocked, fmt.Sprintf("VM %d is being removed", e.vm.VMID)))
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	}
+	err = errors.Errorf("the removal of VM %d on node %s has died after its disks were removed: remove the rest on the node by \"qm destroy %d --skiplock\"",
+		e.vm.VMID, e.vm.Node, e.vm.VMID)
+	m.Observation().Phase = v1alpha1.MachineError
+	show(m, notReady(ReasonLocked, err.Error()))
+	return managed.ExternalObservation{}, err
 }
 
 // foreign is the observation of a VM that is somebody else's. It is as if there

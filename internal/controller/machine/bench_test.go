@@ -125,7 +125,7 @@ func (b *bench) reconcileWith(ctx context.Context, e *external) step {
 	case !o.ResourceExists && allowed(b.m, xpv2.ManagementActionCreate):
 		meta.SetExternalCreatePending(b.m, b.clock.now())
 		_, s.err = e.Create(ctx, b.m)
-	case o.ResourceExists && !o.ResourceUpToDate && allowed(b.m, xpv2.ManagementActionUpdate):
+	case !o.ResourceUpToDate && allowed(b.m, xpv2.ManagementActionUpdate):
 		_, s.err = e.Update(ctx, b.m)
 	}
 	return s

@@ -125,14 +125,15 @@ func (e *external) seek(ctx context.Context, m Machine, id qemu.Identity) (manag
 	if e.vm == nil {
 		return e.absent(ctx, m, id)
 	}
-	switch id.Prove(e.vm.Config) {
-	case qemu.Foreign:
+	switch proof := id.Prove(e.vm.Config); {
+	case e.vm.Config.Remains() && !mayExchange(m):
+		return e.remnant(m)
+	case proof == qemu.Foreign:
 		return e.foreign(ctx, m, id)
-	case qemu.Unproven:
+	case proof == qemu.Unproven:
 		return e.waiting(m, id)
-	case qemu.Ours:
-		e.proven = true
 	}
+	e.proven = true
 	if err := e.enrich(ctx, m, g); err != nil {
 		return managed.ExternalObservation{}, err
 	}

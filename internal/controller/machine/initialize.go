@@ -51,12 +51,12 @@ func mayCreate(m Machine) bool {
 	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionCreate)
 }
 
-// mayExchange says whether the VMID of a Machine was chosen by us, and no VM with
-// it was seen to be ours. That a creation was started says nothing: PVE finds
+// mayExchange says whether the VMID of a Machine was chosen by us, and no VM was seen to
+// be ours. That a creation was started says nothing: PVE finds
 // out in the task that another node has the VMID.
 func mayExchange(m Machine) bool {
 	a := m.GetAnnotations()
-	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID != a[AnnotationUUID]
+	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID == ""
 }
 
 // Initialize settles which VM a Machine is, before anything is created: a VMID

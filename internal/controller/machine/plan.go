@@ -230,6 +230,7 @@ func (e *external) notes(m Machine, before qemu.Devices) map[string]string {
 	maps.Copy(notes, e.plan.nodeNote(e.vm, m.GetAnnotations()[AnnotationNode]))
 	maps.Copy(notes, e.restartNote(m))
 	maps.Copy(notes, e.ruleNote(m))
+	maps.Copy(notes, e.plotNote(m))
 	return notes
 }
 

@@ -68,16 +68,41 @@ func recalledDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devi
 	return d
 }
 
-// misnamed is an error if the VM of a Machine is not the one that its external name,
-// which somebody has changed, leads to.
+// plotNote names images in the VM's drives that are its own and that the Machine does not
+// know of any more, or not yet: another Machine has had the VM. They go with the VM.
+func (e *external) plotNote(m Machine) map[string]string {
+	known := m.GetAnnotations()[AnnotationSeeds]
+	all, id := known, qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
+	for _, device := range e.vm.Config.CDROMs() {
+		if volume := e.vm.Config.Volume(device); id.OwnsSeed(volume) && !strings.Contains(all, "="+volume) {
+			all = strings.TrimSpace(all + " " + e.vm.Node + "=" + volume)
+		}
+	}
+	if all == known {
+		return nil
+	}
+	return map[string]string{AnnotationSeeds: all}
+}
+
+// misnamed is an error if the VM of a Machine is not the one that its external name or its
+// UUID, which somebody has changed, leads to.
 func (e *external) misnamed(m Machine, id qemu.Identity) error {
 	o := m.Observation()
 	found := e.vm != nil && id.Prove(e.vm.Config) == qemu.Ours
-	if found || o.VMID == nil || int(*o.VMID) == id.VMID || id.UUID == "" || !strings.EqualFold(o.UUID, id.UUID) {
+	if found || o.VMID == nil || id.UUID == "" || o.UUID == "" {
 		return nil
 	}
-	err := errors.Errorf("annotation %s is %q, but the VM of this Machine is VM %d, and is left alone: set the annotation back",
-		meta.AnnotationKeyExternalName, meta.GetExternalName(m), *o.VMID)
+	var err error
+	switch there, known := int(*o.VMID) == id.VMID, strings.EqualFold(o.UUID, id.UUID); {
+	case !there && known:
+		err = errors.Errorf("annotation %s is %q, but the VM of this Machine is VM %d, and is left alone: set the annotation back",
+			meta.AnnotationKeyExternalName, meta.GetExternalName(m), *o.VMID)
+	case there && !known && e.vm != nil && strings.EqualFold(o.UUID, e.vm.Config.UUID()):
+		err = errors.Errorf("annotation %s is %q, but the VM of this Machine, VM %d, has the UUID %s, and is left alone: set the annotation back",
+			AnnotationUUID, id.UUID, id.VMID, o.UUID)
+	default:
+		return nil
+	}
 	o.Phase = v1alpha1.MachineError
 	show(m, notReady(ReasonNotOurs, err.Error()))
 	return err

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -24,6 +25,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func TestRecalled(t *testing.T) {
@@ -55,5 +58,43 @@ func TestRecalled(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// An image that was made for the VM goes with it, whatever has become of the annotation.
+func TestImagesAreRecalled(t *testing.T) {
+	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
+	image, shared, theirs := "files:iso/"+id.SeedName(strings.Repeat("a", 16)), "iso:iso/"+id.SeedName(strings.Repeat("b", 16)), "files:iso/debian.iso"
+	cases := map[string]struct {
+		reason, has, drive, want string
+	}{
+		"Lost":      {reason: "It is lost.", drive: image, want: "pve1=" + image},
+		"Known":     {reason: "It is known.", has: "pve1=" + image, drive: image, want: "pve1=" + image},
+		"Elsewhere": {reason: "It came by another node.", has: "pve2=" + shared, drive: shared, want: "pve2=" + shared},
+		"Theirs":    {reason: "It is somebody else's.", drive: theirs},
+	}
+	for name, tc := range cases {
+		for _, state := range []string{"running", "stopped"} {
+			t.Run(name+" "+state, func(t *testing.T) {
+				b := newBench(t, func(m *namespaced.Machine) {
+					m.Spec.ForProvider.RunStrategy = new("Manual")
+					if tc.has != "" {
+						m.Annotations[AnnotationSeeds] = tc.has
+					}
+					if state == "stopped" {
+						deleted(m)
+					}
+				})
+				b.storages = append(b.storages, proxmox.Storage{Name: "iso", Node: "pve2", Content: []string{"iso"}, Shared: true})
+				b.vms[10000] = ourVM(state)
+				b.vms[10000].config["ide2"] = tc.drive + ",media=cdrom"
+				if s := b.reconcile(t.Context()); s.err != nil {
+					t.Fatal(s.err)
+				}
+				if got := b.m.Annotations[AnnotationSeeds]; got != tc.want {
+					t.Errorf("\n%s\nwant images %q kept, got %q", tc.reason, tc.want, got)
+				}
+			})
+		}
 	}
 }

@@ -57,6 +57,16 @@ func observed(m *namespaced.Machine) {
 
 func stopped(m *namespaced.Machine) { m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateStopped) }
 
+// policies are what a Machine may do.
+func policies(actions ...xpv2.ManagementAction) func(*namespaced.Machine) {
+	return func(m *namespaced.Machine) { m.SetManagementPolicies(actions) }
+}
+
+// rekeyed is a Machine whose UUID somebody has changed since its VM was seen.
+func rekeyed(m *namespaced.Machine) {
+	m.Annotations[AnnotationUUID], m.Status.AtProvider = otherUUID, v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: ourUUID}
+}
+
 func all(changes ...func(*namespaced.Machine)) func(*namespaced.Machine) {
 	return func(m *namespaced.Machine) {
 		for _, change := range changes {
@@ -121,6 +131,11 @@ func stoppedVM(o outcome) outcome {
 // waiting is the outcome for a VM that is being made.
 func waiting() outcome {
 	return outcome{Exists: true, UpToDate: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: ReasonCreating}
+}
+
+// missing is the outcome where there is no VM and none is to be made.
+func missing() outcome {
+	return outcome{UpToDate: true, Phase: v1alpha1.MachinePending, Ready: xpv2.ReasonUnavailable, Created: ReasonCreationFailed}
 }
 
 // failed is the outcome where a VM cannot be made.
@@ -354,7 +369,7 @@ func TestReconcileIdentity(t *testing.T) {
 	cases := map[string]reconcile{
 		"NoVMID": {
 			reason: "Without a VMID there is nothing to see.", machine: all(observed, func(m *namespaced.Machine) { delete(m.Annotations, meta.AnnotationKeyExternalName) }),
-			want: outcome{Phase: v1alpha1.MachinePending},
+			want: missing(),
 		},
 		"BadVMID": {
 			reason: "An external name that is no VMID is an error.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "web") },
@@ -386,6 +401,20 @@ func TestReconcileIdentity(t *testing.T) {
 			reason: "A resource whose VMID somebody else has is released without a call.", machine: all(named(10000), deleted),
 			pve:  func(b *bench) { b.vms[10000] = theirVM() },
 			want: outcome{},
+		},
+		"Gone": {
+			reason: "A VM that is gone and may not be made anew is missed.", machine: policies("Observe", "Update", "Delete"),
+			want: missing(),
+		},
+		"OtherUUID": {
+			reason: "A Machine whose UUID somebody has changed makes no other VM.", machine: rekeyed,
+			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
+			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonNotOurs}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
+		},
+		"OtherUUIDDeleted": {
+			reason: "Nor does it leave its VM behind when it is deleted.", machine: all(rekeyed, deleted),
+			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
+			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonNotOurs}, err: "set the annotation back",
 		},
 		"Moving": {
 			reason: "A VM that is listed where it cannot be found is not taken for absent.",
@@ -496,7 +525,7 @@ func TestReconcileChange(t *testing.T) {
 		},
 		"ObservedAbsent": {
 			reason: "Nor does it create.", machine: observed,
-			want: outcome{Phase: v1alpha1.MachinePending},
+			want: missing(),
 		},
 	}
 	for name, tc := range cases {
