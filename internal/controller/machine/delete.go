@@ -24,6 +24,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -83,6 +84,9 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 			return err
 		}
 	}
+	if err := kind.Annotate(ctx, e.kube, m, e.plotNote(m)); err != nil {
+		return err
+	}
 	if err := e.leaveRules(ctx, m); err != nil {
 		return err
 	}
@@ -98,10 +102,15 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	case waits != nil:
 		return waits
 	}
+	disks, waits := e.waitForDisks(ctx, m)
+	if waits != nil {
+		return waits
+	}
 	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
 		return err
 	}
 	e.tellLeft(m, left)
+	e.tellDisksLeft(m, disks)
 	return nil
 }
 

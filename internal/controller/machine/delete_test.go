@@ -17,8 +17,11 @@ limitations under the License.
 package machine
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -52,5 +55,85 @@ func TestDeleteFails(t *testing.T) {
 	b.end(t, upid("pve1", "qmdestroy", 10000), "base volume is in use by linked clones")
 	if s := b.reconcile(t.Context()); !proxmox.IsTaskFailed(s.err) || len(b.writes) != 1 {
 		t.Errorf("A failure is shown and held back: %v, %q", s.err, b.writes)
+	}
+}
+
+// PVE destroys a VM although it cannot remove its disks, and only warns of what is left.
+func TestDeleteWaitsForStorage(t *testing.T) {
+	disks := map[string]string{
+		"scsi0": "ceph:vm-10000-disk-0,size=8G", "unused0": "ceph:vm-10000-disk-1", "scsi1": "local-lvm:vm-10000-disk-0,size=1G",
+		"scsi2": "ceph:vm-200-disk-0,size=1G", "ide2": "iso:iso/debian.iso,media=cdrom",
+	}
+	b := newBench(t, deleted)
+	b.vms[10000] = ourVM("stopped")
+	maps.Copy(b.vms[10000].config, disks)
+	for i := range b.storages {
+		if b.storages[i].Name == "ceph" || b.storages[i].Name == "iso" {
+			b.storages[i].Status = "unknown"
+		}
+	}
+	s := b.reconcile(t.Context())
+	if s.err == nil || !strings.Contains(s.err.Error(), "for the storage of ceph:vm-10000-disk-0, ceph:vm-10000-disk-1: it is not available on node pve1") || len(b.writes) > 0 {
+		t.Fatalf("want it to wait for its disks alone, got %v and %q", s.err, b.writes)
+	}
+	b.clock.wait(obstacleTime)
+	e, events := b.external(), &heard{}
+	e.record = events
+	if s := b.reconcileWith(t.Context(), e); s.err != nil || len(b.writes) != 1 {
+		t.Errorf("want it destroyed all the same some time later, got %v and %q", s.err, b.writes)
+	}
+	if !events.of(reasonDisksLeft, "ceph:vm-10000-disk-0, ceph:vm-10000-disk-1") {
+		t.Errorf("want told which disks are left, got %q", events.messages)
+	}
+	b = newBench(t, deleted)
+	b.vms[10000] = ourVM("stopped")
+	maps.Copy(b.vms[10000].config, disks)
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 1 {
+		t.Errorf("want it destroyed at once while all storages are there, got %v and %q", s.err, b.writes)
+	}
+}
+
+// What a task that has ended well warns of is told.
+func TestDeleteWarns(t *testing.T) {
+	b := newBench(t, deleted)
+	b.vms[10000] = ourVM("stopped")
+	e, events := b.external(), &heard{}
+	e.record = events
+	b.taskLog = []string{"purging VM 10000 from related configurations..", "WARN: Could not remove disk 'ceph:vm-10000-disk-0', check manually: rbd error", "TASK WARNINGS: 1"}
+	b.reconcileWith(t.Context(), e)
+	b.end(t, upid("pve1", "qmdestroy", 10000), "WARNINGS: 1")
+	if !events.of(reasonTaskWarned, "Could not remove disk 'ceph:vm-10000-disk-0'") {
+		t.Errorf("want the warning told, got %q", events.messages)
+	}
+}
+
+// What PVE keeps of a VM until it is destroyed has no identity.
+func TestDestroyed(t *testing.T) {
+	remains := func() *guest {
+		return &guest{node: "pve1", status: "stopped", config: map[string]string{"lock": "destroyed"}}
+	}
+	destroying := []proxmox.Task{{UPID: upid("pve1", "qmdestroy", 10000), Node: "pve1", Type: "qmdestroy", ID: "10000", Running: true}}
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		tasks   []proxmox.Task
+		exists  bool
+		err     string
+	}{
+		"Deleting":   {reason: "A Machine stays until the removal of its VM has ended.", machine: deleted, tasks: destroying, exists: true},
+		"Died":       {reason: "Or says what to do if that has died.", machine: deleted, err: "qm destroy 10000 --skiplock"},
+		"ByHand":     {reason: "A removal by hand is waited for.", tasks: destroying, exists: true},
+		"ByHandDied": {reason: "And so is somebody who removes the rest.", err: "qm destroy 10000 --skiplock"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.machine)
+			b.m.Status.AtProvider.UUID = ourUUID
+			b.vms[10000], b.pve.tasks = remains(), tc.tasks
+			s := b.reconcile(t.Context())
+			if s.exists != tc.exists || tc.err == "" && s.err != nil || tc.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.err)) || len(b.writes) > 0 {
+				t.Errorf("\n%s\nwant exists %t and error %q, got %+v and %q", tc.reason, tc.exists, tc.err, s, b.writes)
+			}
+		})
 	}
 }

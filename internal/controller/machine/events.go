@@ -18,6 +18,8 @@ package machine
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
@@ -35,6 +37,8 @@ const (
 	reasonUnreplicating xpevent.Reason = "RemovingReplicas"
 	reasonReplicasLeft  xpevent.Reason = "ReplicasLeft"
 	reasonImagesLeft    xpevent.Reason = "ImagesLeft"
+	reasonDisksLeft     xpevent.Reason = "DisksLeft"
+	reasonTaskWarned    xpevent.Reason = "TaskWarned"
 )
 
 // taskEvents say what it means that a task of PVE has ended well, by its type.
@@ -74,6 +78,11 @@ func taskEvent(t proxmox.Task, vmid string) xpevent.Event {
 		text += fmt.Sprintf(", with %d warnings in the log of its task", n)
 	}
 	return xpevent.Normal(e.reason, text)
+}
+
+// warningsOf a task are the lines of its log that warn.
+func warningsOf(lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "WARN: ") })
 }
 
 // changed are the events of what has happened to a VM that no task of ours did.

@@ -44,8 +44,12 @@ func (e *external) start(m Machine) func(proxmox.UPID, error) error {
 	}
 }
 
-// lastLines of a failed task's log that are shown.
-const lastLines = 3
+// lastLines of a failed task's log are shown, and in the warningLines last ones of a task
+// that has ended well it is looked for warnings.
+const (
+	lastLines    = 3
+	warningLines = 50
+)
 
 // follow wakes the Machine when its task has ended.
 func (e *external) follow(m Machine, u proxmox.UPID, node string) {
@@ -68,19 +72,37 @@ func (e *external) settle(m Machine, t proxmox.Task, node string) {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
 		e.record.Event(m, taskEvent(t, vmid))
+		e.tellWarnings(m, t)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	lines, err := e.client.TaskLog(ctx, t.UPID, lastLines)
-	if err != nil {
-		e.log.Debug("Cannot read task log", "vmid", vmid, "error", err)
-	}
+	lines := e.logOf(t, lastLines)
 	failure := t.Err(lines...)
 	e.sights.ended(m, t)
 	e.tasks.ended(m, t, failure)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
 	e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
+}
+
+// logOf a task are the last lines of its log, if that can be read.
+func (e *external) logOf(t proxmox.Task, most int) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	lines, err := e.client.TaskLog(ctx, t.UPID, most)
+	if err != nil {
+		e.log.Debug("Cannot read task log", "vmid", t.ID, "error", err)
+	}
+	return lines
+}
+
+// tellWarnings tells of what a task that has ended well warns, such as disks that it has
+// left.
+func (e *external) tellWarnings(m Machine, t proxmox.Task) {
+	if t.Warnings() == 0 {
+		return
+	}
+	if warned := warningsOf(e.logOf(t, warningLines)); len(warned) > 0 {
+		e.record.Event(m, xpevent.Warning(reasonTaskWarned, errors.Errorf("task %s: %s", t.Type, strings.Join(warned, " | "))))
+	}
 }
 
 // withLog adds the last lines of a task's log to its error. They may hold times

@@ -29,11 +29,21 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// heard are the reasons of events.
-type heard struct{ reasons []string }
+// heard are the reasons of events, and what they say.
+type heard struct{ reasons, messages []string }
 
 func (h *heard) Event(_ runtime.Object, e xpevent.Event) {
-	h.reasons = append(h.reasons, string(e.Reason))
+	h.reasons, h.messages = append(h.reasons, string(e.Reason)), append(h.messages, e.Message)
+}
+
+// of says whether there was an event with a text in its message.
+func (h *heard) of(r xpevent.Reason, text string) bool {
+	for i, message := range h.messages {
+		if h.reasons[i] == string(r) && strings.Contains(message, text) {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *heard) WithAnnotations(...string) xpevent.Recorder { return h }

@@ -1,0 +1,66 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// removingDisks is what tasks remember that begin.
+const removingDisks = "remove disks"
+
+// outOfReach are the volumes of the VM that PVE could not remove with it now: their storage
+// is not available. It destroys the VM all the same, and only warns of what it leaves.
+func (e *external) outOfReach(ctx context.Context) ([]string, error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(e.vm.Config.OwnVolumes(e.vm.VMID), func(volume string) bool {
+		name, _, _ := strings.Cut(volume, ":")
+		return !slices.ContainsFunc(storages, func(s proxmox.Storage) bool {
+			return s.Name == name && s.Node == e.vm.Node && s.Status == "unknown"
+		})
+	}), nil
+}
+
+// waitForDisks says why a VM cannot be destroyed yet, or else which of its volumes will be
+// left.
+func (e *external) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
+	volumes, err := e.outOfReach(ctx)
+	if err != nil || len(volumes) == 0 || e.tasks.waited(m, removingDisks) >= obstacleTime {
+		return volumes, err
+	}
+	return nil, errors.Errorf("VM %d waits, %s at most, for the storage of %s: it is not available on node %s, and Proxmox VE would leave the disks there",
+		e.vm.VMID, obstacleTime, strings.Join(volumes, ", "), e.vm.Node)
+}
+
+// tellDisksLeft tells which volumes are left of a VM that is gone.
+func (e *external) tellDisksLeft(m Machine, left []string) {
+	if len(left) == 0 {
+		return
+	}
+	e.record.Event(m, xpevent.Warning(reasonDisksLeft, errors.Errorf(
+		"VM %d is removed although the storage of %s is not available on node %s: remove what is left of it there", e.vm.VMID, strings.Join(left, ", "), e.vm.Node)))
+}
