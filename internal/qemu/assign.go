@@ -31,9 +31,9 @@ const defaultBus = "scsi"
 
 // Assign gives every named entry of the spec a device: the one it has, the
 // one it names, or a free one. have is the configuration of the VM, or of the
-// source that it is to be cloned from. Only the first assignment takes devices
-// that are there already; an entry that is added later is a new device. It is an
-// error if an entry can have none.
+// source that it is to be cloned from. Only the first assignment takes disks and
+// networks that are there already; one that is added later is a new device unless
+// it names one. It is an error if an entry can have none.
 func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, error) {
 	out := d.clone()
 	var disks, nics []string
@@ -49,7 +49,7 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	if p.ISO != nil {
 		out.ISO = cmp.Or(d.ISO, out.mediumDrive(have))
 	}
-	return out, out.assignPassthroughs(p, !d.assigned, have)
+	return out, out.assignPassthroughs(p, have)
 }
 
 func (d Devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, have Config) error {
@@ -104,17 +104,15 @@ func (d Devices) assignNetworks(networks []v1alpha1.MachineNetwork, existing []s
 }
 
 // assignPassthroughs gives an entry the device that is what it asks for, if the
-// VM has one and this is the first assignment, or a free one.
-func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, first bool, have Config) error {
+// VM has one that is no other entry's, or a free one. What the entry asks for says
+// which device that is, so that it may be added at any time.
+func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, have Config) error {
 	for _, t := range d.passthroughs(p) {
 		for _, h := range t.entries {
 			if t.devices[h.name] != "" {
 				continue
 			}
-			device := ""
-			if first {
-				device = t.existing(h, have)
-			}
+			device := t.existing(h, have)
 			if device == "" {
 				device = lowestFree(t.devices, have, t.prefix)
 			}

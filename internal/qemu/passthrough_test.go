@@ -46,8 +46,13 @@ virtiofs: [{name: data, mapping: data}]`
 			want: Devices{PCI: map[string]string{"gpu": "hostpci2", "nic": "hostpci0"}, USB: map[string]string{"key": "usb1"}, VirtioFS: map[string]string{"data": "virtiofs0"}},
 		},
 		"Later": {
-			reason: "An entry that comes later is a new device.", spec: spec, have: have, before: Devices{assigned: true},
-			want: Devices{PCI: map[string]string{"gpu": "hostpci3", "nic": "hostpci4"}, USB: map[string]string{"key": "usb2"}, VirtioFS: map[string]string{"data": "virtiofs1"}},
+			reason: "Also one that comes later: the guest cannot have a device twice.", spec: spec, have: have, before: Devices{assigned: true},
+			want: Devices{PCI: map[string]string{"gpu": "hostpci2", "nic": "hostpci0"}, USB: map[string]string{"key": "usb1"}, VirtioFS: map[string]string{"data": "virtiofs0"}},
+		},
+		"Another": {
+			reason: "A second of the same mapping is another device.", spec: "pciDevices: [{name: one, mapping: gpu}, {name: two, mapping: gpu}]", have: have,
+			before: Devices{PCI: map[string]string{"one": "hostpci2"}, assigned: true},
+			want:   Devices{PCI: map[string]string{"one": "hostpci2", "two": "hostpci3"}},
 		},
 		"Kept": {
 			reason: "An entry keeps its device, whatever that is by now.", spec: "pciDevices: [{name: gpu, mapping: gpu}]", have: have,
