@@ -204,17 +204,15 @@ func (c *call) deleteVolume() (any, error) {
 	})
 }
 
+// mayDelete wants more than who made a volume needs: backups alone may be removed with less.
 func (c *call) mayDelete(s *Storage, content string, owner int) error {
-	if c.state.may(c.who, "/storage/"+s.ID, "Datastore.Allocate") {
-		return nil
-	}
-	if content != "images" {
-		return c.state.check(c.who, "/storage/"+s.ID, "Datastore.AllocateTemplate")
+	if content != "backup" || owner == 0 {
+		return c.state.check(c.who, "/storage/"+s.ID, "Datastore.Allocate")
 	}
 	if err := c.state.check(c.who, "/storage/"+s.ID, "Datastore.AllocateSpace"); err != nil {
 		return err
 	}
-	return c.state.check(c.who, fmt.Sprintf("/vms/%d", owner), "VM.Config.Disk")
+	return c.state.check(c.who, fmt.Sprintf("/vms/%d", owner), "VM.Backup")
 }
 
 // allocVolume makes an image outside of any configuration.
