@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/textproto"
+	"regexp"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -49,7 +50,8 @@ type Data struct {
 	// Upgrade packages at the first boot. Nil leaves that to the guest.
 	Upgrade *bool
 
-	// Nameservers and SearchDomains of the first network.
+	// Nameservers and SearchDomains of the guest, which has them if it is told of
+	// networks.
 	Nameservers, SearchDomains []string
 
 	// Networks to configure. The guest configures one by itself if there is none.
@@ -85,12 +87,15 @@ func (d Data) WithInstance(id string) (Data, error) {
 // files of the image by name, sorted. What cloud-init looks for is there even if
 // it is empty: meta-data, user-data and vendor-data.
 func (d Data) files() ([]file, error) {
-	meta, err := yaml.Marshal(map[string]string{"instance-id": d.InstanceID, "local-hostname": d.Hostname})
+	meta, err := yaml.Marshal(map[string]string{"instance-id": d.InstanceID, "local-hostname": d.fqdn()})
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot write meta-data")
 	}
 	network, err := d.network()
 	if err != nil {
+		return nil, err
+	}
+	if err := d.understood(); err != nil {
 		return nil, err
 	}
 	user, vendor, err := d.configs()
@@ -102,6 +107,14 @@ func (d Data) files() ([]file, error) {
 		files = append(files, file{"network-config", network})
 	}
 	return append(files, file{"user-data", user}, file{"vendor-data", vendor}), nil
+}
+
+// fqdn is the hostname in the first of the search domains, unless it has a domain.
+func (d Data) fqdn() string {
+	if d.Hostname == "" || strings.Contains(d.Hostname, ".") || len(d.SearchDomains) == 0 {
+		return d.Hostname
+	}
+	return d.Hostname + "." + d.SearchDomains[0]
 }
 
 // configs are user-data and vendor-data. What follows from fields stands back
@@ -123,6 +136,44 @@ func (d Data) configs() (user, vendor []byte, err error) {
 	}
 	vendor, err = joined(fields, written)
 	return []byte(*d.UserData), vendor, err
+}
+
+// understood is an error if cloud-init would leave out what somebody has written,
+// with a warning in a log that nobody can reach then. The error says nothing of the
+// data, which may be secret.
+func (d Data) understood() error {
+	for _, written := range []struct {
+		name string
+		data *string
+	}{{"userData", d.UserData}, {"vendorData", d.VendorData}, {"networkConfig", d.NetworkConfig}} {
+		config := written.name == "networkConfig" || isCloudConfig(text(written.data))
+		if line := brokenAt(text(written.data)); config && line != "" {
+			return errors.Errorf("cloudInit.%s is not YAML, near %s: cloud-init would leave out all of it", written.name, line)
+		}
+	}
+	return nil
+}
+
+// isCloudConfig says whether data are cloud-config, and no template for it.
+func isCloudConfig(data string) bool {
+	first, _, _ := strings.Cut(data, "\n")
+	return strings.TrimSpace(first) == "#cloud-config"
+}
+
+var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (line \d+)`)
+
+// brokenAt is where data stop to be YAML, empty if they do not.
+func brokenAt(data string) string {
+	var whatever any
+	err := yaml.Unmarshal([]byte(data), &whatever)
+	if err == nil {
+		return ""
+	}
+	m := yamlLine.FindStringSubmatch(err.Error())
+	if m == nil {
+		return ""
+	}
+	return m[1]
 }
 
 func text(s *string) string {
@@ -151,7 +202,11 @@ func (d Data) fields() ([]byte, error) {
 	if len(config) == 0 {
 		return nil, nil
 	}
-	config["users"] = []string{"default"}
+	if d.User == "root" {
+		config["disable_root"] = false // Else the keys of root only tell to log in as another user.
+	} else {
+		config["users"] = []string{"default"}
+	}
 	out, err := yaml.Marshal(config)
 	return append([]byte("#cloud-config\n"), out...), errors.Wrap(err, "cannot write user-data")
 }
@@ -170,8 +225,8 @@ func joined(parts ...[]byte) ([]byte, error) {
 		return nil, errors.Wrap(err, "cannot join vendor-data")
 	}
 	for _, content := range parts {
-		if isArchive(content) {
-			return nil, errors.New("vendorData that is a MIME archive cannot be joined with user, sshKeys, upgrade or a password: put these into userData")
+		if isArchive(content) || bytes.HasPrefix(content, []byte("\x1f\x8b")) {
+			return nil, errors.New("vendorData that is a MIME archive or compressed cannot be joined with user, sshKeys, upgrade or a password: put these into userData")
 		}
 		part, err := w.CreatePart(textproto.MIMEHeader{"Content-Type": {`text/plain; charset="utf-8"`}})
 		if err == nil {

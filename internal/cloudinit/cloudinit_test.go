@@ -112,6 +112,15 @@ func TestImage(t *testing.T) {
 				"vendor-data": "#cloud-config\nchpasswd:\n  expire: false\npackage_upgrade: false\npassword: $5$salt$hash\nusers:\n- default\n",
 			},
 		},
+		"Root": {
+			reason: "Who is to log in as root has not to be told to log in as somebody else.",
+			data:   Data{InstanceID: "i-1", Hostname: "web", SearchDomains: []string{"example.org", "example.com"}, User: "root"},
+			want: map[string]string{
+				"meta-data":   "instance-id: i-1\nlocal-hostname: web.example.org\n",
+				"user-data":   "#cloud-config\ndisable_root: false\nuser: root\n",
+				"vendor-data": "",
+			},
+		},
 		"VendorData": {
 			reason: "Vendor-data are as written if no field says anything.",
 			data:   Data{UserData: new("#cloud-config\n"), VendorData: new("#cloud-config\npackages: [vim]\n"), NetworkConfig: new("version: 1\n")},
@@ -158,6 +167,39 @@ func TestJoined(t *testing.T) {
 	if _, err := d.Image(); err == nil {
 		t.Error("An archive was put into an archive, where cloud-init does not look")
 	}
+	d.VendorData = new("\x1f\x8b\x08\x00")
+	if _, err := d.Image(); err == nil {
+		t.Error("Compressed data were put into an archive, where cloud-init does not unpack them")
+	}
+}
+
+func TestUnderstood(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		data   Data
+		want   string
+	}{
+		"Good":     {reason: "What is YAML is taken.", data: Data{UserData: new("#cloud-config\nruncmd:\n- [sh, -c, 'echo 1']\n"), NetworkConfig: new("version: 1\nconfig: disabled\n")}},
+		"Empty":    {reason: "So is what says nothing.", data: Data{UserData: new("#cloud-config\n"), VendorData: new(""), NetworkConfig: new("")}},
+		"Keys":     {reason: "YAML knows more than JSON does.", data: Data{UserData: new("#cloud-config\n1: a\ntrue: b\ndate: 2026-11-21\n")}},
+		"UserData": {reason: "Cloud-config that is not YAML would be left out.", data: Data{UserData: new("#cloud-config\npackages:\n - a\n  b: hush-hush: x\n")}, want: "cloudInit.userData is not YAML, near line"},
+		"Tab":      {reason: "YAML has no tabs.", data: Data{VendorData: new("#cloud-config\r\nusers:\n\t- hush-hush\n")}, want: "cloudInit.vendorData is not YAML, near line"},
+		"Network":  {reason: "Network configuration has no header.", data: Data{NetworkConfig: new("version: 1\n config: hush-hush\n")}, want: "cloudInit.networkConfig is not YAML, near line"},
+		"Script":   {reason: "What is not cloud-config need not be YAML.", data: Data{UserData: new("#!/bin/sh\n\tset -e: :\n")}},
+		"Template": {reason: "A template is YAML only when it is filled in.", data: Data{UserData: new("## template: jinja\n#cloud-config\n{% if true %}\na: b: c\n{% endif %}\n")}},
+		"Ignition": {reason: "Nor is it for others than cloud-init.", data: Data{UserData: new("{\"ignition\": {\"version\": \"3.4.0\"}}")}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := tc.data.Image()
+			switch {
+			case (err != nil) != (tc.want != ""), err != nil && !strings.HasPrefix(err.Error(), tc.want):
+				t.Errorf("%s Want error %q, got %v", tc.reason, tc.want, err)
+			case err != nil && strings.Contains(err.Error(), "hush-hush"):
+				t.Errorf("%s The error has the data: %v", tc.reason, err)
+			}
+		})
+	}
 }
 
 func TestNetwork(t *testing.T) {
@@ -166,6 +208,7 @@ func TestNetwork(t *testing.T) {
 		Networks: []Network{
 			{Number: 0, MAC: "BC:24:11:00:00:01", Address: "192.0.2.10/24", Gateway: "192.0.2.1", Address6: "auto"},
 			{Number: 3, MAC: "BC:24:11:00:00:02", Address: "dhcp", Address6: "2001:db8::2/64", Gateway6: "2001:db8::1"},
+			{Number: 4, MAC: "10:20:30:40:50:10", Address: "manual"},
 		},
 	}
 	out, err := d.network()
@@ -173,21 +216,24 @@ func TestNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-version: 2
-ethernets:
-  eth0:
-    match: {macaddress: "bc:24:11:00:00:01"}
-    set-name: eth0
-    accept-ra: true
-    addresses: [192.0.2.10/24]
-    routes: [{to: 0.0.0.0/0, via: 192.0.2.1}]
-    nameservers: {addresses: [192.0.2.53], search: [example.org]}
-  eth3:
-    match: {macaddress: "bc:24:11:00:00:02"}
-    set-name: eth3
-    dhcp4: true
-    addresses: ["2001:db8::2/64"]
-    routes: [{to: "::/0", via: "2001:db8::1"}]
+version: 1
+config:
+- type: physical
+  name: eth0
+  mac_address: "bc:24:11:00:00:01"
+  subnets:
+  - {type: static, address: 192.0.2.10, netmask: 255.255.255.0, gateway: 192.0.2.1}
+  - {type: ipv6_slaac}
+- type: physical
+  name: eth3
+  mac_address: "bc:24:11:00:00:02"
+  subnets:
+  - {type: dhcp4}
+  - {type: static6, address: "2001:db8::2/64", gateway: "2001:db8::1"}
+- type: physical
+  name: eth4
+  mac_address: "10:20:30:40:50:10"
+- {type: nameserver, address: [192.0.2.53], search: [example.org]}
 `
 	var got, wanted any
 	if err := yaml.Unmarshal(out, &got); err != nil {

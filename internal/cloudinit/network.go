@@ -18,6 +18,8 @@ package cloudinit
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -43,28 +45,30 @@ type Network struct {
 }
 
 type networkConfig struct {
-	Version   int                 `json:"version"`
-	Ethernets map[string]ethernet `json:"ethernets"`
+	Version int           `json:"version"`
+	Config  []networkItem `json:"config"`
 }
 
-type ethernet struct {
-	Match       map[string]string   `json:"match"`
-	SetName     string              `json:"set-name"`
-	DHCP4       bool                `json:"dhcp4,omitempty"`
-	DHCP6       bool                `json:"dhcp6,omitempty"`
-	AcceptRA    *bool               `json:"accept-ra,omitempty"`
-	Addresses   []string            `json:"addresses,omitempty"`
-	Routes      []route             `json:"routes,omitempty"`
-	Nameservers map[string][]string `json:"nameservers,omitempty"`
+// A networkItem is a network interface, or the name servers of all.
+type networkItem struct {
+	Type       string   `json:"type"`
+	Name       string   `json:"name,omitempty"`
+	MACAddress string   `json:"mac_address,omitempty"`
+	Subnets    []subnet `json:"subnets,omitempty"`
+	Address    []string `json:"address,omitempty"`
+	Search     []string `json:"search,omitempty"`
 }
 
-type route struct {
-	To  string `json:"to"`
-	Via string `json:"via"`
+type subnet struct {
+	Type    string `json:"type"`
+	Address string `json:"address,omitempty"`
+	Netmask string `json:"netmask,omitempty"`
+	Gateway string `json:"gateway,omitempty"`
 }
 
-// network is network-config, version 2, or nil if the guest configures networks
-// by itself.
+// network is network-config, or nil if the guest configures networks by itself. It
+// is version 1, as in PVE's own drive: version 2 has no word for SLAAC that brings an
+// interface up in every guest, and some that are no cloud-init read version 1 only.
 func (d Data) network() ([]byte, error) {
 	if d.NetworkConfig != nil {
 		return []byte(*d.NetworkConfig), nil
@@ -72,51 +76,44 @@ func (d Data) network() ([]byte, error) {
 	if len(d.Networks) == 0 {
 		return nil, nil
 	}
-	config := networkConfig{Version: 2, Ethernets: map[string]ethernet{}}
-	for i, n := range d.Networks {
-		e := n.ethernet()
-		if i == 0 {
-			e.Nameservers = d.nameservers()
-		}
-		config.Ethernets[e.SetName] = e
+	config := networkConfig{Version: 1}
+	for _, n := range d.Networks {
+		config.Config = append(config.Config, n.item())
+	}
+	if len(d.Nameservers)+len(d.SearchDomains) > 0 {
+		config.Config = append(config.Config, networkItem{Type: "nameserver", Address: d.Nameservers, Search: d.SearchDomains})
 	}
 	out, err := yaml.Marshal(config)
 	return out, errors.Wrap(err, "cannot write network-config")
 }
 
-func (d Data) nameservers() map[string][]string {
-	out := map[string][]string{}
-	if len(d.Nameservers) > 0 {
-		out["addresses"] = d.Nameservers
+func (n Network) item() networkItem {
+	return networkItem{
+		Type: "physical", Name: fmt.Sprintf("eth%d", n.Number), MACAddress: strings.ToLower(n.MAC),
+		Subnets: append(n.subnets4(), n.subnets6()...),
 	}
-	if len(d.SearchDomains) > 0 {
-		out["search"] = d.SearchDomains
-	}
-	return out
 }
 
-func (n Network) ethernet() ethernet {
-	e := ethernet{
-		Match:   map[string]string{"macaddress": strings.ToLower(n.MAC)},
-		SetName: fmt.Sprintf("eth%d", n.Number),
-		DHCP4:   n.Address == "dhcp", DHCP6: n.Address6 == "dhcp",
+func (n Network) subnets4() []subnet {
+	p, err := netip.ParsePrefix(n.Address)
+	switch {
+	case n.Address == "dhcp":
+		return []subnet{{Type: "dhcp4"}}
+	case err != nil:
+		return nil
 	}
-	if n.Address6 == "auto" {
-		yes := true
-		e.AcceptRA = &yes
-	}
-	e.static(n.Address, n.Gateway, "0.0.0.0/0")
-	e.static(n.Address6, n.Gateway6, "::/0")
-	return e
+	mask := net.IP(net.CIDRMask(p.Bits(), p.Addr().BitLen())).String()
+	return []subnet{{Type: "static", Address: p.Addr().String(), Netmask: mask, Gateway: n.Gateway}}
 }
 
-// static adds an address that does not come from the network.
-func (e *ethernet) static(address, gateway, everywhere string) {
-	if !strings.Contains(address, "/") {
-		return
+func (n Network) subnets6() []subnet {
+	switch {
+	case n.Address6 == "dhcp":
+		return []subnet{{Type: "dhcp6"}}
+	case n.Address6 == "auto":
+		return []subnet{{Type: "ipv6_slaac"}}
+	case !strings.Contains(n.Address6, "/"):
+		return nil
 	}
-	e.Addresses = append(e.Addresses, address)
-	if gateway != "" {
-		e.Routes = append(e.Routes, route{To: everywhere, Via: gateway})
-	}
+	return []subnet{{Type: "static6", Address: n.Address6, Gateway: n.Gateway6}}
 }
