@@ -20,10 +20,10 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
-	"k8s.io/utils/ptr"
-
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -86,40 +86,72 @@ func (d Desired) seedOption() []option {
 	return []option{cdrom(d.Seed.Device, cmp.Or(d.Seed.Volume, noMedium))}
 }
 
-// GuestNetworks are the networks that the guest configures, and whether the MAC
-// addresses of all are known: PVE makes up those that the spec leaves open.
-func (d Desired) GuestNetworks(config Config) ([]cloudinit.Network, bool) {
-	var networks []cloudinit.Network
-	for _, n := range d.Networks {
-		if n.IPConfig == nil {
-			continue
-		}
-		device := d.Devices.Networks[n.Name]
-		nic, _ := proxmox.ParseNIC(config[device])
-		mac := cmp.Or(ptr.Deref(n.MACAddress, ""), nic.MAC)
-		if mac == "" {
-			return nil, false
-		}
-		c := n.IPConfig
-		networks = append(networks, cloudinit.Network{
-			Number: deviceNumber(device), MAC: mac,
-			Address: ptr.Deref(c.Address, ""), Gateway: ptr.Deref(c.Gateway, ""),
-			Address6: ptr.Deref(c.Address6, ""), Gateway6: ptr.Deref(c.Gateway6, ""),
-		})
+// GuestData are what the guest is told by options of the VM, as PVE's own drive would
+// tell it: what the spec says, and what the VM has of what the spec leaves open. It
+// also says whether the MAC addresses of all networks are known: PVE makes up those
+// that the spec leaves open.
+func (d Desired) GuestData(config Config) (cloudinit.Data, bool) {
+	d.Settled = false
+	config = d.Difference(config).After(config)
+	data := cloudinit.Data{
+		User: config["ciuser"], SSHKeys: splitKeys(config["sshkeys"]),
+		Nameservers: splitList(config["nameserver"]), SearchDomains: splitList(config["searchdomain"]),
 	}
-	if c := d.CloudInit; len(networks) > 0 || c == nil || len(c.Nameservers)+len(c.SearchDomains) == 0 {
-		return networks, true
+	if upgrade, err := parseFlag(config["ciupgrade"]); err == nil {
+		data.Upgrade = &upgrade
 	}
-	return d.namedNetwork(config)
+	if d.CloudInit != nil && d.CloudInit.Upgrade != nil {
+		data.Upgrade = d.CloudInit.Upgrade // PVE's default need not be there.
+	}
+	var known bool
+	data.Networks, known = d.guestNetworks(config)
+	if len(data.Networks) == 0 && known && len(data.Nameservers)+len(data.SearchDomains) > 0 {
+		data.Networks, known = namedNetwork(config)
+	}
+	return data, known
 }
 
-// namedNetwork is the one that has the name servers where the spec configures none:
-// the first, configured as the guest would by itself.
-func (d Desired) namedNetwork(config Config) ([]cloudinit.Network, bool) {
+// guestNetworks are the networks that the guest configures.
+func (d Desired) guestNetworks(config Config) ([]cloudinit.Network, bool) {
+	var networks []cloudinit.Network
 	for _, device := range config.NICs() {
-		if nic, err := proxmox.ParseNIC(config[device]); err == nil && nic.MAC != "" {
-			return []cloudinit.Network{{Number: deviceNumber(device), MAC: nic.MAC, Address: "dhcp"}}, true
+		option, has := config[ipConfigName(device)]
+		if !has && !d.configures(device) {
+			continue
 		}
+		nic, err := proxmox.ParseNIC(config[device])
+		if err != nil || nic.MAC == "" {
+			return nil, false
+		}
+		ip, err := proxmox.ParseProperties(option, "")
+		if err != nil {
+			ip = proxmox.Properties{}
+		}
+		networks = append(networks, cloudinit.Network{
+			Number: deviceNumber(device), MAC: nic.MAC,
+			Address: ip.Get("ip"), Gateway: ip.Get("gw"), Address6: ip.Get("ip6"), Gateway6: ip.Get("gw6"),
+		})
 	}
-	return nil, len(d.Networks) == 0
+	return networks, true
+}
+
+// configures says whether the spec says how a network is configured, be it not at all.
+func (d Desired) configures(device string) bool {
+	return slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool {
+		return n.IPConfig != nil && d.Devices.Networks[n.Name] == device
+	})
+}
+
+// namedNetwork is the one that has the name servers where none is configured: the
+// first, configured as the guest would by itself.
+func namedNetwork(config Config) ([]cloudinit.Network, bool) {
+	nics := config.NICs()
+	if len(nics) == 0 {
+		return nil, true
+	}
+	nic, err := proxmox.ParseNIC(config[nics[0]])
+	if err != nil || nic.MAC == "" {
+		return nil, false
+	}
+	return []cloudinit.Network{{Number: deviceNumber(nics[0]), MAC: nic.MAC, Address: "dhcp"}}, true
 }

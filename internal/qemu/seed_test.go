@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/cloudinit"
@@ -55,29 +56,55 @@ func TestSeedDrive(t *testing.T) {
 	}
 }
 
-func TestGuestNetworks(t *testing.T) {
+func TestGuestData(t *testing.T) {
 	static := v1alpha1.MachineNetwork{Name: "lan", IPConfig: &v1alpha1.MachineIPConfig{Address: new("192.0.2.2/24")}}
+	none := v1alpha1.MachineNetwork{Name: "lan", IPConfig: &v1alpha1.MachineIPConfig{Address: new("")}}
 	servers := &v1alpha1.MachineCloudInit{Nameservers: []string{"192.0.2.53"}}
 	config := Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1": "virtio=BC:24:11:00:00:02,bridge=vmbr0"}
+	template := Config{
+		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ipconfig0": "ip=dhcp,ip6=auto", "ciuser": "debian", "ciupgrade": "0",
+		"sshkeys": "ssh-ed25519%20AAAA%20a%0A", "nameserver": "192.0.2.1 192.0.2.2", "searchdomain": "example.org",
+	}
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.MachineParameters
 		config Config
-		want   []cloudinit.Network
+		want   cloudinit.Data
 		later  bool
 	}{
 		"None":        {reason: "The guest configures networks by itself.", config: config, spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}}},
-		"Declared":    {reason: "What is declared is configured.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{static}}, want: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}},
+		"Declared":    {reason: "What is declared is configured.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{static}}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}, Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}}},
+		"Nothing":     {reason: "That may be nothing.", config: config, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{none}}, want: cloudinit.Data{Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01"}}}},
 		"Unknown":     {reason: "Without its MAC address nothing can be said yet.", config: Config{}, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{static}}, later: true},
-		"Servers":     {reason: "Name servers are for the first network, which the guest would configure by DHCP.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}},
-		"ServersSoon": {reason: "That may be yet to come.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}}, later: true},
-		"ServersOnly": {reason: "A VM without networks asks no server.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers}},
+		"Servers":     {reason: "Name servers are for the first network, which the guest would configure by DHCP.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}, Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}}},
+		"ServersSoon": {reason: "That may be yet to come.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}}, later: true},
+		"ServersOnly": {reason: "A VM without networks asks no server.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}}},
+		"Template": {
+			reason: "What the spec leaves open is as the template has it, which PVE's own drive would tell too.", config: template,
+			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}},
+			want: cloudinit.Data{
+				User: "debian", SSHKeys: []string{"ssh-ed25519 AAAA a"}, Upgrade: new(false), Nameservers: []string{"192.0.2.1", "192.0.2.2"}, SearchDomains: []string{"example.org"},
+				Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp", Address6: "auto"}},
+			},
+		},
+		"Upgrade": {
+			reason: "What is PVE's default need not be the guest's.", config: config,
+			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Upgrade: new(true)}}, want: cloudinit.Data{Upgrade: new(true)},
+		},
+		"Over": {
+			reason: "What the spec says counts, also where it says nothing.", config: template,
+			spec: v1alpha1.MachineParameters{
+				CloudInit: &v1alpha1.MachineCloudInit{User: new("admin"), SSHKeys: []string{}, Nameservers: []string{}, SearchDomains: []string{}, Upgrade: new(true)},
+				Networks:  []v1alpha1.MachineNetwork{static},
+			},
+			want: cloudinit.Data{User: "admin", Upgrade: new(true), Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24", Address6: "auto"}}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, known := desiredOf(t, tc.spec, Devices{}, tc.config).GuestNetworks(tc.config)
-			if diff := cmp.Diff(tc.want, got); diff != "" || known == tc.later {
-				t.Errorf("\n%s\nknown %t, networks: -want, +got:\n%s", tc.reason, known, diff)
+			got, known := desiredOf(t, tc.spec, Devices{}, tc.config).GuestData(tc.config)
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" || known == tc.later {
+				t.Errorf("\n%s\nknown %t, data: -want, +got:\n%s", tc.reason, known, diff)
 			}
 		})
 	}

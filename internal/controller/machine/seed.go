@@ -189,11 +189,9 @@ func compareBools(a, b bool) int {
 // yet.
 func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudinit.Data, error) {
 	c := d.CloudInit
-	data := cloudinit.Data{
-		InstanceID: strings.ToLower(d.Identity.UUID), Hostname: cmp.Or(ptr.Deref(d.Name, ""), e.vm.Config["name"], d.name),
-		User: ptr.Deref(c.User, ""), SSHKeys: c.SSHKeys, Upgrade: c.Upgrade,
-		Nameservers: c.Nameservers, SearchDomains: c.SearchDomains,
-	}
+	data, known := d.GuestData(e.vm.Config)
+	data.InstanceID = strings.ToLower(d.Identity.UUID)
+	data.Hostname = cmp.Or(ptr.Deref(d.Name, ""), e.vm.Config["name"], d.name)
 	var err error
 	if data.PasswordHash, err = e.passwordHash(ctx, m, c, d.Identity); err != nil {
 		return nil, err
@@ -206,8 +204,7 @@ func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudin
 			return nil, err
 		}
 	}
-	var known bool
-	if data.Networks, known = d.GuestNetworks(e.vm.Config); !known && data.NetworkConfig == nil {
+	if !known && data.NetworkConfig == nil {
 		return nil, nil
 	}
 	if ptr.Deref(c.ChangePolicy, "") != changeRerun {
