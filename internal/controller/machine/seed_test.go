@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -181,7 +182,8 @@ func TestWeeds(t *testing.T) {
 		noted  string
 		medium string
 		pve    func(*bench)
-		gone   bool // The VM is.
+		gone   bool   // The VM is.
+		was    string // What a snapshot has in the drive.
 		want   []plot
 	}{
 		"None":   {reason: "Who never had an image leaves none."},
@@ -192,9 +194,11 @@ func TestWeeds(t *testing.T) {
 			b.nodes[1].Status = "offline"
 			b.storages = append(b.storages, proxmox.Storage{Name: "files", Node: "pve2", Shared: true}, proxmox.Storage{Name: "files", Node: "pve1", Shared: true})
 		}, want: []plot{at("pve2")}},
-		"Offline": {reason: "That of a node that is offline waits.", noted: "pve2=" + ourImage, pve: func(b *bench) { b.nodes[1].Status = "offline" }},
-		"Gone":    {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []plot{at("pve1")}},
-		"Foreign": {reason: "What was not made for the VM is not its own, whatever the annotation says.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
+		"Offline":  {reason: "That of a node that is offline waits.", noted: "pve2=" + ourImage, pve: func(b *bench) { b.nodes[1].Status = "offline" }},
+		"Gone":     {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []plot{at("pve1")}},
+		"Snapshot": {reason: "The image of a snapshot stays, without which PVE could not go back to it.", noted: "pve1=" + ourImage, medium: "none", was: ourImage},
+		"Since":    {reason: "One that was made and replaced after it does not.", noted: "pve1=" + ourImage, medium: "none", was: "none", want: []plot{at("pve1")}},
+		"Foreign":  {reason: "What was not made for the VM is not its own, whatever the annotation says.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -206,11 +210,16 @@ func TestWeeds(t *testing.T) {
 			if !tc.gone {
 				e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
 			}
+			if tc.was != "" {
+				e.vm.Config["parent"], e.proven = "before", true
+				b.vms[10000] = ourVM("running")
+				b.vms[10000].snapshots = map[string]map[string]string{"before": {"ide2": tc.was + ",media=cdrom"}}
+			}
 			got, err := e.weeds(t.Context(), b.m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plot{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plot{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -117,6 +117,31 @@ func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
 			weeds = append(weeds, p)
 		}
 	}
+	return e.forgotten(ctx, weeds)
+}
+
+// forgotten leaves out images that a snapshot of the VM has in a drive: without them
+// PVE cannot go back to one with the VM's memory. They wait until it is removed, which
+// is a sign to look at the VM anew.
+func (e *external) forgotten(ctx context.Context, weeds []plot) ([]plot, error) {
+	if len(weeds) == 0 || e.vm == nil || e.vm.Config["parent"] == "" {
+		return weeds, nil
+	}
+	if !e.proven {
+		return nil, nil
+	}
+	names, err := e.client.Snapshots(ctx, e.vm.Ref)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		snapshot, err := e.client.SnapshotConfig(ctx, e.vm.Ref, name)
+		if err != nil {
+			return nil, err
+		}
+		config := qemu.Config(snapshot.Values)
+		weeds = slices.DeleteFunc(weeds, func(p plot) bool { return hasMedium(config, p.volume) })
+	}
 	return weeds, nil
 }
 
@@ -150,14 +175,11 @@ func (e *external) grows(p plot, shared bool) bool {
 	if s := e.plan.seed; s != nil && (s.later || s.eject || s.volume() == p.volume) {
 		return true
 	}
-	for _, config := range []qemu.Config{e.vm.Config, e.vm.Active} {
-		for _, device := range config.CDROMs() {
-			if config.Volume(device) == p.volume {
-				return true
-			}
-		}
-	}
-	return false
+	return hasMedium(e.vm.Config, p.volume) || hasMedium(e.vm.Active, p.volume)
+}
+
+func hasMedium(config qemu.Config, volume string) bool {
+	return slices.ContainsFunc(config.CDROMs(), func(device string) bool { return config.Volume(device) == volume })
 }
 
 // weed removes the first of the images, or forgets it when it is gone.

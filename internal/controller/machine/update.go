@@ -110,13 +110,10 @@ func (e *external) runErrands(ctx context.Context, m Machine) error {
 			return e.start(m)(u, err)
 		}
 	}
-	if u, err := e.weed(ctx, m, p.weeds); u != "" || err != nil {
-		return e.start(m)(u, err)
+	if !p.unsown() && (p.power != keepPower || p.restart.due || p.action != nil) {
+		return e.afterChanges(ctx, m) // What PVE does not let be removed holds up nothing else.
 	}
-	if p.unsown() {
-		return nil
-	}
-	return e.afterChanges(ctx, m)
+	return e.start(m)(e.weed(ctx, m, p.weeds))
 }
 
 // restTime is how long a VM that reboots is left alone: PVE starts it some time
