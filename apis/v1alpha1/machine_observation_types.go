@@ -69,8 +69,9 @@ type MachineObservation struct {
 	// +optional
 	Lock string `json:"lock,omitempty"`
 
-	// IPAddresses of the guest as its agent reports them: IPv4 first, without
-	// loopback and link-local ones.
+	// IPAddresses of the guest as its agent reports them, without loopback and
+	// link-local ones: those of networks before those that the guest has made for
+	// itself, as for containers, and IPv4 first.
 	// +optional
 	// +listType=atomic
 	IPAddresses []string `json:"ipAddresses,omitempty"`

@@ -43,6 +43,10 @@ const (
 	// soonest is how soon a guest is tried again that may not be asked just now.
 	soonest = time.Second
 
+	// moreTries are how often a guest is asked again soon that has told addresses, but
+	// none of IPv4 for one of its networks: 2, 3, 4.5, 6.75, 10 and 15 seconds later.
+	moreTries = 6
+
 	// asksAtOnce is how many guests of one node are asked at the same time. PVE has
 	// three workers on each node for all such calls.
 	asksAtOnce = 2
@@ -87,6 +91,8 @@ type guestTalk struct {
 	denied     string // why it cannot be asked
 	asking     bool
 	tries      int
+	more       int       // questions for addresses that may be yet to come
+	partial    bool      // whether one of them is to be asked
 	next       time.Time // zero before the first question
 	awaited    time.Time // the question that the Machine is woken for
 }
@@ -196,7 +202,7 @@ func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
 
 // unhurried says whether the guest's answer would hardly be news.
 func (r *guestTalk) unhurried() bool {
-	return len(addressesOf(r.interfaces)) > 0 || r.tries > soonTries
+	return len(addressesOf(r.interfaces)) > 0 && !r.partial || r.tries > soonTries
 }
 
 // ask is when a guest is to be asked next: first when others like it could answer.
@@ -255,13 +261,50 @@ func (g *guestTalks) heard(m Machine, boot time.Time, at slot, told []proxmox.In
 		r.interfaces = told
 	}
 	if len(addressesOf(told)) > 0 {
-		g.boots.learn(r.made, g.now().Sub(r.boot), r.tries)
-		r.tries, r.next = 0, g.now().Add(askedAgain)
+		if r.more == 0 {
+			g.boots.learn(r.made, g.now().Sub(r.boot), r.tries)
+		}
+		r.tries, r.partial, r.next = 0, false, g.now().Add(askedAgain)
 		return news
 	}
 	r.next = g.now().Add(pause(r.tries))
 	r.tries++
 	return news
+}
+
+// askMore has a guest asked again soon that has not told all yet that can be expected:
+// routers tell of IPv6 sooner than DHCP does of IPv4, and one network comes up after
+// the other. It may have no more, so that it is asked a few times only.
+func (g *guestTalks) askMore(m Machine, boot time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.all[m.GetUID()]
+	if r == nil || boot.Sub(r.boot).Abs() > time.Minute || r.more == moreTries || len(addressesOf(r.interfaces)) == 0 {
+		return
+	}
+	r.partial, r.next = true, g.now().Add(pause(r.more))
+	r.more++
+}
+
+// lacks says whether a network of the VM has no IPv4 address that its guest tells of.
+func (v *vm) lacks(told []proxmox.Interface) bool {
+	has := func(i proxmox.Interface) bool {
+		return slices.ContainsFunc(i.Addresses, func(a netip.Addr) bool { return a.Is4() && !a.IsLinkLocalUnicast() })
+	}
+	return slices.ContainsFunc(v.macs(), func(mac string) bool {
+		return !slices.ContainsFunc(told, func(i proxmox.Interface) bool { return strings.EqualFold(i.MAC, mac) && has(i) })
+	})
+}
+
+// macs of the VM's networks that are plugged in.
+func (v *vm) macs() []string {
+	var all []string
+	for _, device := range v.Active.NICs() {
+		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.MAC != "" && n.Options.Get("link_down") != "1" {
+			all = append(all, n.MAC)
+		}
+	}
+	return all
 }
 
 // pause after so many questions in vain and one more.
@@ -332,6 +375,9 @@ func (e *external) askAddresses(ctx context.Context, m Machine, boot time.Time, 
 		told = nil
 	}
 	news := e.talks.heard(m, boot, at, told)
+	if e.vm.lacks(told) {
+		e.talks.askMore(m, boot)
+	}
 	news = e.talks.deny(m, err) || news
 	if !news {
 		e.talks.await(m, boot, e.waker(m))

@@ -404,6 +404,45 @@ func TestGuestTalks(t *testing.T) {
 	}
 }
 
+// TestAskMore has a guest tell of IPv6 before DHCP has given it an IPv4 address.
+func TestAskMore(t *testing.T) {
+	c := newClock()
+	g := newGuestTalks(c.now)
+	m, boot, at := &namespaced.Machine{}, c.now(), slot{node: "pve1"}
+	v := &vm{State: qemu.State{Active: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1": "virtio=BC:24:11:00:00:02,bridge=vmbr0,link_down=1"}}}
+	const mac = "bc:24:11:00:00:01"
+	docker := proxmox.Interface{Name: "docker0", MAC: "02:42:00:00:00:01", Addresses: addrs("172.17.0.1")}
+	some := []proxmox.Interface{docker, {Name: "eth0", MAC: mac, Addresses: addrs("2001:db8::1", "169.254.0.1")}}
+	all := []proxmox.Interface{docker, {Name: "eth0", MAC: mac, Addresses: addrs("2001:db8::1", "192.0.2.1")}}
+	// asked a guest for some time, how often.
+	asked := func(told []proxmox.Interface, long time.Duration) (n int) {
+		for until := c.now().Add(long); c.now().Before(until); c.wait(soonest) {
+			if !g.due(m, boot, at) {
+				continue
+			}
+			n++
+			g.heard(m, boot, at, told)
+			if v.lacks(told) {
+				g.askMore(m, boot)
+			}
+		}
+		return n
+	}
+	if n := asked(some, firstBoot+soonest); n != 1 {
+		t.Fatalf("Want one question at first, got %d", n)
+	}
+	if n := asked(all, firstAsk+soonest); n != 1 {
+		t.Errorf("A guest that may get more addresses is asked again soon, not %d times", n)
+	}
+	if n := asked(all, askedAgain/2); n != 0 {
+		t.Errorf("One that has one for each network is not, but was asked %d times", n)
+	}
+	boot = c.now()
+	if n := asked(some, askedAgain/2); n != 1+moreTries {
+		t.Errorf("One that has no more is asked %d times more, not %d times", moreTries, n-1)
+	}
+}
+
 // TestQuestions has guests made of one template started one after the other: after the
 // first few, most cost one question or two, and none has its addresses late.
 func TestQuestions(t *testing.T) {

@@ -46,7 +46,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		Lock:           v.lock(),
 		Pool:           v.Pool,
 		HAState:        v.Status.HAState,
-		IPAddresses:    addresses(v.ownFirst(), before.IPAddresses, v.Status.Running() && v.agentOn()),
+		IPAddresses:    addresses(v.Interfaces, v.macs(), before.IPAddresses, v.Status.Running() && v.agentOn()),
 		CPU:            &v1alpha1.MachineCPUObservation{Cores: v.Active.Integer("cores", 1), Sockets: v.Active.Integer("sockets", 1)},
 		MemoryBytes:    int64Pointer(v.Active.Memory()),
 		Disks:          v.disks(d),
@@ -183,19 +183,6 @@ func guestSide(all []proxmox.Interface, mac string) (name string, ips []string) 
 	return name, global(found)
 }
 
-// ownFirst are the guest's interfaces, first those of the VM's network devices: others
-// are for what runs in the guest, and can hardly be reached.
-func (v *vm) ownFirst() []proxmox.Interface {
-	own := map[string]bool{}
-	for _, device := range v.Active.NICs() {
-		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.MAC != "" {
-			own[strings.ToLower(n.MAC)] = true
-		}
-	}
-	rank := map[bool]int{false: 1}
-	return slices.SortedStableFunc(slices.Values(v.Interfaces), func(a, b proxmox.Interface) int { return rank[own[a.MAC]] - rank[own[b.MAC]] })
-}
-
 func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 	if !v.Status.Running() {
 		return nil
@@ -234,20 +221,25 @@ func masked(option, value string) string {
 	return value
 }
 
-// addresses of the guest, IPv4 first. Those known before are kept while an agent
-// that is to be there does not answer.
-func addresses(interfaces []proxmox.Interface, before []string, agent bool) []string {
+// addresses of the guest: those of the VM's networks before those that the guest has
+// made up for itself, as for containers, and IPv4 first. Those known before are kept
+// while an agent that is to be there does not answer.
+func addresses(interfaces []proxmox.Interface, macs, before []string, agent bool) []string {
 	if !agent {
 		return nil
 	}
 	if interfaces == nil {
 		return before
 	}
-	var all []netip.Addr
+	var own, other []netip.Addr
 	for _, i := range interfaces {
-		all = append(all, i.Addresses...)
+		if slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, i.MAC) }) {
+			own = append(own, i.Addresses...)
+		} else {
+			other = append(other, i.Addresses...)
+		}
 	}
-	return global(all)
+	return slices.Concat(global(own), global(other))
 }
 
 // global leaves out loopback and link-local addresses.

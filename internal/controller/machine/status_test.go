@@ -45,6 +45,7 @@ func TestAddresses(t *testing.T) {
 		reason     string
 		interfaces []proxmox.Interface
 		before     []string
+		macs       []string
 		running    bool
 		want       []string
 	}{
@@ -60,10 +61,20 @@ func TestAddresses(t *testing.T) {
 			},
 			running: true, want: []string{"192.0.2.1", "10.0.0.1", "2001:db8::1", "fd00::1"},
 		},
+		"Containers": {
+			reason: "The VM's own networks come before what the guest has for its containers: others reach it there.",
+			interfaces: []proxmox.Interface{
+				{Name: "docker0", MAC: "02:42:00:00:00:01", Addresses: addrs("172.17.0.1")},
+				{Name: "eth0", MAC: "bc:24:11:00:00:01", Addresses: addrs("2001:db8::1")},
+				{Name: "eth0.5", MAC: "bc:24:11:00:00:01", Addresses: addrs("192.0.2.1")},
+				{Name: "tailscale0", Addresses: addrs("100.64.0.1")},
+			},
+			macs: []string{"BC:24:11:00:00:01"}, running: true, want: []string{"192.0.2.1", "2001:db8::1", "172.17.0.1", "100.64.0.1"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, addresses(tc.interfaces, tc.before, tc.running)); diff != "" {
+			if diff := cmp.Diff(tc.want, addresses(tc.interfaces, tc.macs, tc.before, tc.running)); diff != "" {
 				t.Errorf("\n%s\naddresses: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -96,12 +107,9 @@ func TestGuestSide(t *testing.T) {
 	if diff := cmp.Diff(want, v.networks(qemu.Devices{})); diff != "" {
 		t.Errorf("networks: -want, +got:\n%s", diff)
 	}
-	all := []string{"192.0.2.1", "192.0.2.7", "172.17.0.1", "10.8.0.1", "2001:db8::7"}
-	if diff := cmp.Diff(all, addresses(v.ownFirst(), nil, true)); diff != "" {
+	all := []string{"192.0.2.1", "192.0.2.7", "2001:db8::7", "172.17.0.1", "10.8.0.1"}
+	if diff := cmp.Diff(all, addresses(v.Interfaces, v.macs(), nil, true)); diff != "" {
 		t.Errorf("addresses: -want, +got:\n%s", diff)
-	}
-	if got := (&vm{}).ownFirst(); got != nil {
-		t.Errorf("want none of a guest that has not told, got %v", got)
 	}
 }
 
