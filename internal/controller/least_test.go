@@ -34,11 +34,15 @@ import (
 // that are documented.
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
-	lives := map[string]func(*world){"template": fromTemplate, "change": change, "grow": grow, "full": full}
+	lives := map[string]func(*world){"template": fromTemplate, "change": change, "grow": grow, "full": full, "userdata": userData}
 	for name, life := range pairs(updated(), lives) {
 		t.Run(name+"/"+life, func(t *testing.T) {
 			t.Parallel()
-			w := newLeast(t, "least-"+name[:1]+"-"+life, name, proxmox.Needed(updated()[name], proxmox.FeatureMachines))
+			features := []proxmox.Feature{proxmox.FeatureMachines}
+			if life == "userdata" {
+				features = append(features, proxmox.FeatureUserData)
+			}
+			w := newLeast(t, "least-"+name[:1]+"-"+life, name, proxmox.Needed(updated()[name], features...))
 			lives[life](w)
 			w.wasPermitted()
 		})

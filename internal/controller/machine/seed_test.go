@@ -277,3 +277,27 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 		})
 	}
 }
+
+// TestWeedsLast has a token that may upload images, and not remove them.
+func TestWeedsLast(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Annotations[AnnotationSeeds] = "pve1=" + ourImage
+		m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateRunning)
+	})
+	b.vms[10000] = ourVM("stopped")
+	b.volumes = map[string][]string{"pve1": {ourImage}}
+	b.errs["DeleteVolume"] = refused(http.StatusForbidden, "Permission check failed (/storage/files, Datastore.Allocate)")
+	if got := b.reconcile(t.Context()); got.err != nil {
+		t.Error(got.err)
+	}
+	if diff := cmp.Diff([]string{"Start 10000"}, b.writes); diff != "" {
+		t.Errorf("The VM does not wait for what PVE lets nobody remove: -want, +got:\n%s", diff)
+	}
+	for u := range b.ends {
+		b.end(t, u, "OK")
+	}
+	b.vms[10000].status = "running"
+	if got := b.reconcile(t.Context()); got.err == nil || !strings.Contains(got.err.Error(), "Datastore.Allocate") {
+		t.Errorf("It is told then what is missing, got %v", got.err)
+	}
+}
