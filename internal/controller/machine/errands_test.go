@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -302,6 +303,30 @@ func TestDriveIsRenewed(t *testing.T) {
 		t.Fatal(s.err)
 	}
 	want := []string{"Configure 10000 set ciuser delete  digest d1", "RenewCloudInit 10000", "ConfigureAsync 10000 set scsi0 delete  digest d1"}
+	if diff := cmp.Diff(want, b.writes); diff != "" {
+		t.Errorf("writes: -want, +got:\n%s", diff)
+	}
+}
+
+// The drive is written at last, even if PVE holds the VM's lock right after the change.
+func TestDriveIsRenewedLater(t *testing.T) {
+	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.CloudInit = &v1alpha1.MachineCloudInit{User: new("joe")} }))
+	g := ourVM("running")
+	g.config["ide2"] = "local-lvm:vm-10000-cloudinit,media=cdrom"
+	b.vms[10000] = g
+	b.errs["RenewCloudInit"] = refused(http.StatusInternalServerError, "can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout")
+	if s := b.reconcile(t.Context()); s.err == nil {
+		t.Error("Want to hear that the drive has old data")
+	}
+	delete(b.errs, "RenewCloudInit")
+	g.config["ciuser"] = "joe"
+	for range 3 {
+		b.touch()
+		if s := b.reconcile(t.Context()); s.err != nil {
+			t.Fatal(s.err)
+		}
+	}
+	want := []string{"Configure 10000 set ciuser delete  digest d1", "RenewCloudInit 10000", "RenewCloudInit 10000"}
 	if diff := cmp.Diff(want, b.writes); diff != "" {
 		t.Errorf("writes: -want, +got:\n%s", diff)
 	}

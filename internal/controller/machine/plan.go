@@ -157,7 +157,7 @@ func (e *external) addErrands(ctx context.Context, m Machine) error {
 		return err
 	}
 	groups, rules := e.ruleErrands()
-	e.plan.errands = slices.Concat(e.poolErrands(), groups, e.haErrands(), rules, e.destroyErrands(), moves, e.resizeErrands(m))
+	e.plan.errands = slices.Concat(e.driveErrands(m), e.poolErrands(), groups, e.haErrands(), rules, e.destroyErrands(), moves, e.resizeErrands(m))
 	e.plan.refusals = append(e.plan.refusals, no...)
 	if !goes {
 		return nil

@@ -77,6 +77,9 @@ type taskRecord struct {
 
 	// lost is when a call was made last whose outcome is not known.
 	lost time.Time
+
+	// stale is true while PVE's cloud-init drive may have old data.
+	stale bool
 }
 
 func newTasks(now func() time.Time) *tasks {
@@ -99,7 +102,7 @@ func (t *tasks) of(m Machine) *taskRecord {
 func (t *tasks) attempt(m Machine) *taskRecord {
 	r := t.of(m)
 	if r.generation != m.GetGeneration() {
-		*r = taskRecord{generation: m.GetGeneration(), lost: r.lost}
+		*r = taskRecord{generation: m.GetGeneration(), lost: r.lost, stale: r.stale}
 	}
 	return r
 }
@@ -149,6 +152,27 @@ func (t *tasks) failed(r *taskRecord, err error) {
 	delay := min(firstRetry<<min(r.failures-1, 10), lastRetry)
 	r.until = t.now().Add(delay + mathrand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
 	r.err, r.told = err, false
+}
+
+// outdate remembers that PVE's cloud-init drive has old data from now on.
+func (t *tasks) outdate(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of(m).stale = true
+}
+
+// renewed forgets that.
+func (t *tasks) renewed(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of(m).stale = false
+}
+
+func (t *tasks) outdated(m Machine) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.all[m.GetUID()]
+	return r != nil && r.stale
 }
 
 // visibleWithin is how long PVE's list may lack a task that was started.

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -161,6 +162,9 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.tasks.sent(m, e.plan.change) {
 		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.plan.change.Options(), ", "))
 	}
+	if e.vm.Status.Running() && e.plan.change.OutdatesDrive(e.vm.State) {
+		e.tasks.outdate(m)
+	}
 	err := e.client.Configure(ctx, e.vm.Ref, e.change())
 	if err != nil && !proxmox.IsHotplugRefused(err) {
 		return err
@@ -177,20 +181,38 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 		e.inferChange(m)
 	}
 	e.waker(m)()
-	return e.renewDrive(ctx)
+	return e.renewDrive(ctx, m)
 }
 
 // renewDrive has a running guest find what was changed for it when it boots next, by
 // itself too. That is lost if the provider ends before: then PVE does it when it
 // starts the VM.
-func (e *external) renewDrive(ctx context.Context) error {
-	if !e.vm.Status.Running() || !e.plan.change.OutdatesDrive(e.vm.State) {
+func (e *external) renewDrive(ctx context.Context, m Machine) error {
+	if !e.tasks.outdated(m) {
 		return nil
 	}
 	err := e.client.RenewCloudInit(ctx, e.vm.Ref)
 	if proxmox.IsAuthorization(err) {
 		e.log.Debug("Cloud-init drive is written when the VM starts next", "vmid", e.vm.VMID, "error", err)
-		return nil
+		err = nil
+	}
+	if err == nil {
+		e.tasks.renewed(m)
 	}
 	return errors.Wrap(err, "cannot renew the cloud-init drive, which has old data until the VM is started next")
+}
+
+// driveErrands renew PVE's cloud-init drive where that has failed after a change.
+func (e *external) driveErrands(m Machine) []errand {
+	if !e.tasks.outdated(m) {
+		return nil
+	}
+	if !e.vm.Status.Running() {
+		e.tasks.renewed(m)
+		return nil
+	}
+	return []errand{{
+		shown: v1alpha1.MachinePendingChange{Option: "cloudinit", Current: "old data on the drive", Desired: "new data"},
+		call:  func(ctx context.Context) (proxmox.UPID, error) { return "", e.renewDrive(ctx, m) },
+	}}
 }
