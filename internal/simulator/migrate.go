@@ -50,10 +50,53 @@ func (c *call) migrateCheck() (any, error) {
 			local = append(local, map[string]any{"volid": id, "size": c.state.volume(g.Node, id).Size, "cdrom": 0})
 		}
 	}
+	for _, file := range o.localMedia(g) {
+		local = append(local, map[string]any{"volid": file, "cdrom": 1})
+	}
 	return map[string]any{
 		"running": boolInt(g.Power != Stopped), "allowed_nodes": allowed, "not_allowed_nodes": refused, "local_disks": local,
 		"local_resources": []string{}, "mapped-resources": []string{}, "mapped-resource-info": map[string]any{}, "has-dbus-vmstate": 1,
 	}, nil
+}
+
+// localMedia are the media in drives of a guest, now, pending or in a snapshot, that only its node has: images on local
+// storage, and the drive of the node itself (PVE::QemuServer::foreach_volid). Drives for cloud-init go along.
+func (o *op) localMedia(g *Guest) []string {
+	out := []string{}
+	configs := []map[string]string{g.Config, g.Pending}
+	for _, s := range g.Snapshots {
+		configs = append(configs, s.Config)
+	}
+	for _, config := range configs {
+		for key, value := range config {
+			if !isDrive(key) {
+				continue
+			}
+			d := o.s.parseDrive(key, value)
+			s := o.st.Storages[storageOf(d.file())]
+			if d.cdrom() && !d.cloudInit() && (d.file() == "cdrom" || s != nil && !s.Shared) {
+				out = append(out, d.file())
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// stayingMedia fails for media that cannot go along (PVE::QemuMigrate::scan_local_volumes).
+func (o *op) stayingMedia(g *Guest) error {
+	media := o.localMedia(g)
+	for _, file := range media {
+		if file == "cdrom" {
+			o.logf("can't migrate local cdrom drive")
+			continue
+		}
+		o.logf("can't migrate local disk '%s': local cdrom image", file)
+	}
+	if len(media) == 0 {
+		return nil
+	}
+	return die("Problem found while scanning volumes - can't migrate VM - check log")
 }
 
 // storagesOf are the storages of all drives that a guest has.
@@ -280,6 +323,9 @@ func (o *op) migratable(g *Guest, m *migration) error {
 	}
 	if o.st.Nodes[m.target].Offline {
 		return die("Can't connect to destination address using public key")
+	}
+	if err := o.stayingMedia(g); err != nil {
+		return err
 	}
 	for _, id := range o.volumes(g) {
 		s := o.st.Storages[storageOf(id)]

@@ -144,7 +144,7 @@ func (o *op) devicesExist(g *Guest) error {
 		if !isDrive(key) {
 			continue
 		}
-		if file := o.s.parseDrive(key, value).file(); file != "none" && o.st.volume(g.Node, file) == nil {
+		if file := o.s.parseDrive(key, value).file(); file != "none" && file != "cdrom" && o.st.volume(g.Node, file) == nil {
 			return die("volume '%s' does not exist", file)
 		}
 	}
