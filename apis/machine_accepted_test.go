@@ -133,6 +133,14 @@ func TestMachineAccepted(t *testing.T) {
 			reason: "Boot entries are sorts of devices, names and devices.",
 			spec:   `{disks: [{name: root, size: 20G}], networks: [{name: lan}], bootOrder: [root, lan, disk, network, cdrom, scsi7, ide2, net3]}`,
 		},
+		"WindowsFromISO": {
+			reason: "A VM has as many CD-ROM drives as it needs, beside that of its installer.",
+			spec:   `{iso: "nfs:iso/windows.iso", cdroms: [{name: drivers, iso: "nfs:iso/virtio-win.iso"}, {name: empty, iso: "", device: ide0}, {name: disc, physical: true, type: sata, device: sata5}], bootOrder: [drivers, cdrom]}`,
+		},
+		"ToolsForATemplate": {
+			reason: "Further drives are no source.",
+			spec:   `{template: 9000, cdroms: [{name: tools, iso: "nfs:iso/tools.iso", physical: false}]}`,
+		},
 		"DHCPAndSLAAC": {
 			reason: "Addresses may come from the network.",
 			spec:   `{networks: [{name: lan, ipConfig: {address: dhcp, address6: auto}}]}`,

@@ -84,6 +84,18 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{template: ubuntu-24.04}`,
 			want:   []string{"spec.forProvider", "clone counts at creation only", "neither added nor removed"},
 		},
+		"CDROMType": {
+			reason: "A CD-ROM drive does not change its bus.",
+			before: `{cdroms: [{name: a, type: ide}]}`,
+			after:  `{cdroms: [{name: a, type: sata}]}`,
+			want:   []string{"spec.forProvider.cdroms[0]", "type of CD-ROM drive a cannot change", "ide", "sata"},
+		},
+		"CDROMDevice": {
+			reason: "Nor its place.",
+			before: `{cdroms: [{name: a, device: ide0}]}`,
+			after:  `{cdroms: [{name: a, device: ide1}]}`,
+			want:   []string{"spec.forProvider.cdroms[0]", "device of CD-ROM drive a cannot change", "ide0", "ide1"},
+		},
 		"DiskType": {
 			reason: "A disk does not change its bus.",
 			before: `{disks: [{name: root, size: 20G, type: scsi}]}`,

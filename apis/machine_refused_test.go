@@ -35,7 +35,7 @@ type refusal struct {
 func TestMachineRefused(t *testing.T) {
 	for _, table := range []map[string]refusal{
 		identityRefusals(), sourceRefusals(), cpuRefusals(), memoryRefusals(), diskRefusals(),
-		networkRefusals(), cloudInitRefusals(), optionRefusals(), lifecycleRefusals(), placementRefusals(),
+		cdromRefusals(), networkRefusals(), cloudInitRefusals(), optionRefusals(), lifecycleRefusals(), placementRefusals(),
 	} {
 		for name, tc := range table {
 			t.Run(name, func(t *testing.T) { testMachineRefused(t, tc) })
@@ -504,6 +504,61 @@ func diskRefusals() map[string]refusal {
 			reason: "A throughput cannot be negative, as a number neither.",
 			spec:   `{disks: [{name: root, limits: {writeMBps: -1}}]}`,
 			want:   []string{"spec.forProvider.disks[0].limits.writeMBps", "-1", "0 or more"},
+		},
+	}
+}
+
+func cdromRefusals() map[string]refusal {
+	return map[string]refusal{
+		"CDROMWithoutName": {
+			reason: "A drive is known by its name.",
+			spec:   `{cdroms: [{iso: "local:iso/a.iso"}]}`,
+			want:   []string{"spec.forProvider.cdroms[0].name", "Required"},
+		},
+		"CDROMTwice": {
+			reason: "Which is that of one drive.",
+			spec:   `{cdroms: [{name: a}, {name: a}]}`,
+			want:   []string{"spec.forProvider.cdroms[1]", "Duplicate"},
+		},
+		"CDROMNotAnISO": {
+			reason: "What is in a drive is an ISO image, or nothing.",
+			spec:   `{cdroms: [{name: a, iso: none}]}`,
+			want:   []string{"spec.forProvider.cdroms[0].iso", "should match"},
+		},
+		"CDROMOnVirtio": {
+			reason: "virtio has no such drives.",
+			spec:   `{cdroms: [{name: a, type: virtio}]}`,
+			want:   []string{"spec.forProvider.cdroms[0].type", "ide", "sata", "scsi"},
+		},
+		"CDROMTypeAndDevice": {
+			reason: "A device says its bus.",
+			spec:   `{cdroms: [{name: a, type: ide, device: sata0}]}`,
+			want:   []string{"spec.forProvider.cdroms[0]", "type ide and device sata0 disagree"},
+		},
+		"CDROMNoDevice": {
+			reason: "A bus has an end.",
+			spec:   `{cdroms: [{name: a, device: ide4}]}`,
+			want:   []string{"spec.forProvider.cdroms[0].device", "should match"},
+		},
+		"CDROMBothMedia": {
+			reason: "A drive has one medium.",
+			spec:   `{cdroms: [{name: a, iso: "local:iso/a.iso", physical: true}]}`,
+			want:   []string{"spec.forProvider.cdroms[0]", "drive a", "set iso or physical"},
+		},
+		"CDROMSameDevice": {
+			reason: "A device is one drive.",
+			spec:   `{cdroms: [{name: a, device: ide0}, {name: b, device: ide0}]}`,
+			want:   []string{"spec.forProvider.cdroms", "two CD-ROM drives have the same device: ide0"},
+		},
+		"CDROMSameDeviceAsDisk": {
+			reason: "Or a disk.",
+			spec:   `{disks: [{name: root, size: 1G, device: ide0}], cdroms: [{name: a, device: ide0}]}`,
+			want:   []string{"spec.forProvider", "a disk and a CD-ROM drive have the same device: ide0"},
+		},
+		"BootFromUnknownCDROM": {
+			reason: "A boot order names drives of the Machine.",
+			spec:   `{cdroms: [{name: a}], bootOrder: [b]}`,
+			want:   []string{"spec.forProvider", "bootOrder", "CD-ROM drive"},
 		},
 	}
 }

@@ -76,6 +76,7 @@ func observation() v1alpha1.MachineObservation {
 		CPU:            &v1alpha1.MachineCPUObservation{Cores: 4, Sockets: 2},
 		MemoryBytes:    ptr.To[int64](17_592_186_044_416),
 		Disks:          []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-10001-disk-0", Size: "20G"}},
+		CDROMs:         []v1alpha1.MachineCDROMObservation{{Device: "ide0", Name: "drivers", Volume: "nfs:iso/virtio-win.iso"}},
 		Config:         map[string]string{"cores": "4", "scsi0": "local-lvm:vm-10001-disk-0,size=20G"},
 		PendingChanges: changes,
 		Difference:     changes,

@@ -90,6 +90,12 @@ type MachineObservation struct {
 	// +listMapKey=device
 	Disks []MachineDiskObservation `json:"disks,omitempty"`
 
+	// CDROMs are the CD-ROM drives of the VM as they are, declared or not.
+	// +optional
+	// +listType=map
+	// +listMapKey=device
+	CDROMs []MachineCDROMObservation `json:"cdroms,omitempty"`
+
 	// Networks of the VM as they are, declared or not.
 	// +optional
 	// +listType=map
@@ -180,6 +186,21 @@ type MachineDiskObservation struct {
 	// Size as PVE writes it, such as 20G (GiB).
 	// +optional
 	Size string `json:"size,omitempty"`
+}
+
+// MachineCDROMObservation is a CD-ROM drive of a VM as it is.
+type MachineCDROMObservation struct {
+	// Device of PVE, such as ide2.
+	Device string `json:"device"`
+
+	// Name of the drive in the spec's cdroms, if it is declared there.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Volume ID of the medium, such as local:iso/debian.iso; cdrom for the
+	// physical drive of the node; empty for a drive without a medium.
+	// +optional
+	Volume string `json:"volume,omitempty"`
 }
 
 // MachineNetworkObservation is a network interface of a VM as it is.

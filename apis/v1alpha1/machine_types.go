@@ -36,7 +36,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.highAvailability.state) || !has(self.powerState) || self.highAvailability.state == 'ignored' || (self.highAvailability.state == 'started') == (self.powerState == 'Running')",messageExpression="'highAvailability.state %s and powerState %s disagree: leave one of them out'.format([self.highAvailability.state, self.powerState])"
 // +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.powerState) || self.powerState != 'Suspended' || has(self.highAvailability.enabled) && !self.highAvailability.enabled",message="a VM that high availability manages cannot be suspended to disk: powerState is Running or Stopped"
 // +kubebuilder:validation:XValidation:rule="!has(self.runStrategy) || !has(self.powerState) || self.runStrategy in ['Always', 'RerunOnFailure'] || self.runStrategy == 'Halted' && self.powerState == 'Stopped'",messageExpression="'runStrategy %s and powerState %s disagree: leave powerState out'.format([self.runStrategy, self.powerState])"
-// +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || (has(self.pciDevices) && self.pciDevices.exists(x, x.name == d)) || (has(self.usbDevices) && self.usbDevices.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01])|hostpci([0-9]|1[0-5])|usb([0-9]|1[0-3]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk, network, PCI or USB device of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.cdroms) && self.cdroms.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || (has(self.pciDevices) && self.pciDevices.exists(x, x.name == d)) || (has(self.usbDevices) && self.usbDevices.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01])|hostpci([0-9]|1[0-5])|usb([0-9]|1[0-3]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk, CD-ROM drive, network, PCI or USB device of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
+// +kubebuilder:validation:XValidation:rule="!has(self.disks) || !has(self.cdroms) || !self.disks.exists(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))",messageExpression="'a disk and a CD-ROM drive have the same device: %s'.format([self.disks.filter(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))[0].device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",messageExpression="'memoryOptions.minimum %s must not exceed memory %s'.format([self.memoryOptions.minimum, self.memory])"
 type MachineParameters struct {
@@ -109,8 +110,9 @@ type MachineParameters struct {
 	// ISO is the volume ID of an ISO image to install from, such as
 	// local:iso/debian-13.iso. It is put into a CD-ROM drive, one that the VM has
 	// or a new one; a new VM boots from it while its first disk is empty. Another
-	// value changes the medium, and "" ejects it. Up to 255 characters. PVE:
-	// ide2 with media=cdrom, or another free drive.
+	// value changes the medium, and "" ejects it. Further drives, such as one with
+	// drivers, are in cdroms. Up to 255 characters. PVE: ide2 with media=cdrom, or
+	// another free drive.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:iso/[^/,]+)?$`
@@ -147,6 +149,18 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two disks have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
 	Disks []MachineDisk `json:"disks,omitempty"`
 
+	// CDROMs are CD-ROM drives of the VM by name, beside the one that iso has. A
+	// drive that is taken off this list is removed; the ISO image in it is kept.
+	// Drives that are not declared are left alone. A drive is added and removed at
+	// the next restart, on scsi at once; its medium changes at once. PVE: ide0 to
+	// ide3, sata0 to sata5, scsi0 to scsi30 with media=cdrom.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=41
+	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two CD-ROM drives have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
+	CDROMs []MachineCDROM `json:"cdroms,omitempty"`
+
 	// EFIDisk holds the variables of the UEFI firmware (bios: ovmf). It is
 	// made once, with the size that PVE gives it. PVE: efidisk0.
 	// +optional
@@ -179,8 +193,10 @@ type MachineParameters struct {
 	OSType *string `json:"osType,omitempty"`
 
 	// BootOrder lists what the VM boots from, first to last: disk, network or
-	// cdrom for all devices of that sort, names of disks, networks, PCI or USB
-	// devices, or PVE device names such as scsi0. 1 to 16 entries. PVE: boot order=.
+	// cdrom for all devices of that sort, names of disks, CD-ROM drives, networks,
+	// PCI or USB devices, or PVE device names such as scsi0. 1 to 16 entries. PVE:
+	// boot order=, default for a new VM: its first disk, then the medium of iso or
+	// the first one in cdroms, then its first network.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

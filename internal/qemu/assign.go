@@ -18,6 +18,8 @@ package qemu
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -36,9 +38,13 @@ const defaultBus = "scsi"
 // it names one. It is an error if an entry can have none.
 func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, error) {
 	out := d.clone()
-	var disks, nics []string
+	var disks, nics, drives []string
 	if !d.assigned {
-		disks, nics = have.Disks(), have.NICs()
+		disks, nics, drives = have.Disks(), have.NICs(), have.mediaDrives()
+	}
+	out.ISO = out.yieldISO(p, have)
+	if err := out.claimDrives(p); err != nil {
+		return out, err
 	}
 	if err := out.assignDisks(p.Disks, disks, have); err != nil {
 		return out, err
@@ -47,19 +53,76 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 		return out, err
 	}
 	if p.ISO != nil {
-		out.ISO = cmp.Or(d.ISO, out.mediumDrive(have))
+		out.ISO = cmp.Or(out.ISO, out.isoDrive(*p.ISO, have))
+	}
+	if err := out.assignCDROMs(p.CDROMs, drives, have); err != nil {
+		return out, err
 	}
 	return out, out.assignPassthroughs(p, have)
 }
 
-func (d Devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, have Config) error {
-	for _, k := range disks {
+// yieldISO is the drive of iso, unless an entry takes it over.
+func (d Devices) yieldISO(p *v1alpha1.MachineParameters, have Config) string {
+	takes := func(c v1alpha1.MachineCDROM) bool {
+		return ptr.Deref(c.Device, "") == d.ISO || d.CDROMs[c.Name] == "" && mediumOf(c) == have.Volume(d.ISO)
+	}
+	if p.ISO == nil && slices.ContainsFunc(p.CDROMs, takes) {
+		return ""
+	}
+	return d.ISO
+}
+
+// claimDrives gives disks and CD-ROM drives the devices that the spec names.
+func (d Devices) claimDrives(p *v1alpha1.MachineParameters) error {
+	for _, k := range p.Disks {
 		if k.Device != nil {
 			if err := claim(d.Disks, "disk", k.Name, *k.Device); err != nil {
 				return err
 			}
 		}
 	}
+	renamed := d.removed(p).CDROMs
+	for _, c := range p.CDROMs {
+		if c.Device != nil {
+			maps.DeleteFunc(d.CDROMs, func(name, device string) bool { return device == *c.Device && renamed[name] == device })
+			if err := claim(d.CDROMs, cdromDrive, c.Name, *c.Device); err != nil {
+				return err
+			}
+		}
+	}
+	return d.contested()
+}
+
+// contested is an error if a CD-ROM drive is to be what a disk is, or the drive of
+// iso.
+func (d Devices) contested() error {
+	for _, name := range slices.Sorted(maps.Keys(d.CDROMs)) {
+		device := d.CDROMs[name]
+		if device == d.ISO {
+			return errors.Errorf("device %s is the drive of iso already: %s %q cannot have it", device, cdromDrive, name)
+		}
+		for disk, taken := range d.Disks {
+			if taken == device {
+				return errors.Errorf("device %s is both disk %q and %s %q", device, disk, cdromDrive, name)
+			}
+		}
+	}
+	return nil
+}
+
+// drives are the devices of disks and of removable media that entries have.
+func (d Devices) drives() map[string]string {
+	all := map[string]string{"iso": d.ISO}
+	for name, device := range d.Disks {
+		all["disk "+name] = device
+	}
+	for name, device := range d.CDROMs {
+		all[cdromDrive+" "+name] = device
+	}
+	return all
+}
+
+func (d Devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, have Config) error {
 	for _, k := range disks {
 		if has := d.Disks[k.Name]; has != "" {
 			if k.Type != nil && busOf(has) != *k.Type {
@@ -67,9 +130,9 @@ func (d Devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, ha
 			}
 			continue
 		}
-		device := firstFree(d.Disks, existing, ptr.Deref(k.Type, ""))
+		device := firstFree(d.drives(), existing, ptr.Deref(k.Type, ""))
 		if device == "" {
-			device = lowestFree(d.Disks, have, cmp.Or(ptr.Deref(k.Type, ""), defaultBus))
+			device = lowestFree(d.drives(), have, cmp.Or(ptr.Deref(k.Type, ""), defaultBus))
 		}
 		if device == "" {
 			return errors.Errorf("no free %s device for disk %q", cmp.Or(ptr.Deref(k.Type, ""), defaultBus), k.Name)

@@ -68,7 +68,7 @@ func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string,
 func orderOf(devices []string) string { return "order=" + strings.Join(devices, ";") }
 
 func bootEntry(entry string, d Devices, config Config) []string {
-	if device := cmp.Or(d.Disks[entry], d.Networks[entry], d.PCI[entry], d.USB[entry]); device != "" {
+	if device := cmp.Or(d.Disks[entry], d.CDROMs[entry], d.Networks[entry], d.PCI[entry], d.USB[entry]); device != "" {
 		return []string{device}
 	}
 	switch entry {

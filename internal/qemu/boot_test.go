@@ -29,7 +29,7 @@ func TestBootOrder(t *testing.T) {
 		boot     string
 		declared bool
 	}
-	d := Devices{Disks: map[string]string{"root": "scsi1", "disk0": "scsi0"}, Networks: map[string]string{"lan": "net1"}}
+	d := Devices{Disks: map[string]string{"root": "scsi1", "disk0": "scsi0"}, CDROMs: map[string]string{"drivers": "ide0"}, Networks: map[string]string{"lan": "net1"}}
 	cases := map[string]struct {
 		reason string
 		order  []string
@@ -39,6 +39,7 @@ func TestBootOrder(t *testing.T) {
 		"Undeclared": {reason: "Without an order PVE's stands.", config: templateConfig()},
 		"Sorts":      {reason: "Sorts of devices stand for all of them, boot disk first.", order: []string{"disk", "cdrom", "network"}, config: templateConfig(), want: want{"order=scsi1;scsi0;ide2;net0;net1", true}},
 		"Names":      {reason: "Names of entries stand for their devices.", order: []string{"lan", "root"}, config: templateConfig(), want: want{"order=net1;scsi1", true}},
+		"Drives":     {reason: "Those of CD-ROM drives too.", order: []string{"drivers", "root"}, config: templateConfig(), want: want{"order=ide0;scsi1", true}},
 		"Devices":    {reason: "Devices may be named as PVE does.", order: []string{"ide2", "scsi0"}, config: templateConfig(), want: want{"order=ide2;scsi0", true}},
 		"Once":       {reason: "A device is in the order once.", order: []string{"root", "disk"}, config: templateConfig(), want: want{"order=scsi1;scsi0", true}},
 	}

@@ -90,7 +90,7 @@ func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	if !d.usesDrive() || config.CloudInitDrive() != "" || d.cloudInitStorage() == "" {
 		return
 	}
-	if device := d.Devices.freeDrive(config); device != "" {
+	if device := d.Devices.freeDrive(config, ""); device != "" {
 		diff.Set[device] = d.cloudInitStorage() + ":cloudinit,media=cdrom"
 		diff.Allocates = true
 	}
@@ -103,7 +103,7 @@ func (d Desired) cloudInitRefusals(config Config) []string {
 		return nil
 	case d.cloudInitStorage() == "":
 		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and the VM or its template has none: set cloudInit.storage"}
-	case d.Devices.freeDrive(config) == "":
+	case d.Devices.freeDrive(config, "") == "":
 		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and no ide or sata device is free for one"}
 	}
 	return nil

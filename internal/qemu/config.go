@@ -103,6 +103,22 @@ func rank(order []string, device string) int {
 // CDROMs are the drives of removable media, by bus and number.
 func (c Config) CDROMs() []string { return c.drives(proxmox.Disk.CDROM) }
 
+// mediaDrives are the drives of removable media that nothing of cloud-init's is in.
+func (c Config) mediaDrives() []string { return slices.DeleteFunc(c.CDROMs(), c.forCloudInit) }
+
+// takesMedia says whether a device is a drive of removable media that nothing of
+// cloud-init's is in.
+func (c Config) takesMedia(device string) bool {
+	d, err := proxmox.ParseDisk(c[device])
+	return err == nil && d.CDROM() && !c.forCloudInit(device)
+}
+
+// forCloudInit says whether a drive has PVE's data for cloud-init, or ours.
+func (c Config) forCloudInit(device string) bool {
+	d, err := proxmox.ParseDisk(c[device])
+	return err == nil && (d.CloudInit() || IsSeed(d.Volume))
+}
+
 // Drives are the devices of disks and of removable media, by bus and number.
 func (c Config) Drives() []string { return c.drives(func(proxmox.Disk) bool { return true }) }
 
@@ -171,6 +187,14 @@ func (c Config) Volume(device string) string {
 		return ""
 	}
 	return d.Volume
+}
+
+// Medium is the volume in a CD-ROM drive, or empty.
+func (c Config) Medium(device string) string {
+	if v := c.Volume(device); v != noMedium {
+		return v
+	}
+	return ""
 }
 
 // CloudInitDrive is the device of PVE's own drive for cloud-init, or empty.

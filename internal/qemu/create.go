@@ -30,12 +30,15 @@ func (d Desired) Params() proxmox.Params {
 	if d.SCSIController == nil && d.hasSCSI() {
 		p["scsihw"] = "virtio-scsi-single"
 	}
+	if order, needed := d.bootOrderOfNew(Config(p)); needed {
+		p["boot"] = order
+	}
 	return p
 }
 
 func (d Desired) hasSCSI() bool {
-	for _, k := range d.Disks {
-		if busOf(d.Devices.Disks[k.Name]) == "scsi" {
+	for _, device := range d.Devices.drives() {
+		if busOf(device) == "scsi" {
 			return true
 		}
 	}

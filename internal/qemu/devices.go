@@ -32,6 +32,7 @@ import (
 type Devices struct {
 	// Devices of the entries of each list, by name.
 	Disks    map[string]string `json:"disks,omitempty"`
+	CDROMs   map[string]string `json:"cdroms,omitempty"`
 	Networks map[string]string `json:"networks,omitempty"`
 	PCI      map[string]string `json:"pci,omitempty"`
 	USB      map[string]string `json:"usb,omitempty"`
@@ -98,14 +99,14 @@ func (d Devices) clone() Devices {
 		return maps.Clone(m)
 	}
 	return Devices{
-		Disks: own(d.Disks), Networks: own(d.Networks), PCI: own(d.PCI), USB: own(d.USB), VirtioFS: own(d.VirtioFS),
+		Disks: own(d.Disks), CDROMs: own(d.CDROMs), Networks: own(d.Networks), PCI: own(d.PCI), USB: own(d.USB), VirtioFS: own(d.VirtioFS),
 		ISO: d.ISO, Seen: maps.Clone(d.Seen), Removal: maps.Clone(d.Removal),
 	}
 }
 
 // all assignments, by sort of device.
 func (d Devices) all() []map[string]string {
-	return []map[string]string{d.Disks, d.Networks, d.PCI, d.USB, d.VirtioFS}
+	return []map[string]string{d.Disks, d.CDROMs, d.Networks, d.PCI, d.USB, d.VirtioFS}
 }
 
 // removed are the devices of names that the spec no longer lists.
@@ -114,6 +115,9 @@ func (d Devices) removed(p *v1alpha1.MachineParameters) Devices {
 	gone.Seen = nil
 	for _, k := range p.Disks {
 		delete(gone.Disks, k.Name)
+	}
+	for _, c := range p.CDROMs {
+		delete(gone.CDROMs, c.Name)
 	}
 	for _, n := range p.Networks {
 		delete(gone.Networks, n.Name)
@@ -147,9 +151,12 @@ func (d Devices) without(gone Devices) Devices {
 func (d Devices) settled(p *v1alpha1.MachineParameters, config Config) Devices {
 	gone := d.removed(p)
 	still := func(_, device string) bool { _, ok := config[device]; return ok }
+	drives := maps.Clone(gone.CDROMs)
+	maps.DeleteFunc(drives, func(_, device string) bool { return config.takesMedia(device) })
 	for _, taken := range gone.all() {
 		maps.DeleteFunc(taken, still)
 	}
+	gone.CDROMs = drives // What has become another sort of drive is somebody else's.
 	return gone
 }
 

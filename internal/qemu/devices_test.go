@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -50,6 +51,14 @@ func networkOn(name, device string) v1alpha1.MachineNetwork {
 	return v1alpha1.MachineNetwork{Name: name, Device: &device}
 }
 
+func cdromOf(name, iso string) v1alpha1.MachineCDROM {
+	return v1alpha1.MachineCDROM{Name: name, ISO: &iso}
+}
+
+func cdromOn(name, device string) v1alpha1.MachineCDROM {
+	return v1alpha1.MachineCDROM{Name: name, Device: &device}
+}
+
 func diskOf(name, bus string) v1alpha1.MachineDisk {
 	return v1alpha1.MachineDisk{Name: name, Type: &bus}
 }
@@ -59,14 +68,15 @@ func TestAssign(t *testing.T) {
 		return Devices{Disks: disks, Networks: networks, assigned: true}
 	}
 	type m = map[string]string
-	cases := map[string]struct {
+	type assignment struct {
 		reason string
 		before Devices
 		spec   v1alpha1.MachineParameters
 		have   map[string]string
 		want   Devices
 		err    string
-	}{
+	}
+	cases := map[string]assignment{
 		"EmptyVM": {
 			reason: "Without a source, entries get the lowest devices in their order.",
 			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("a"), diskOf("b", "virtio"), disk("c")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y")}},
@@ -136,6 +146,96 @@ func TestAssign(t *testing.T) {
 			err:    "no free ide device for disk \"d\"",
 		},
 	}
+	maps.Copy(cases, map[string]assignment{
+		"NewDrives": {
+			reason: "New CD-ROM drives get the devices of PVE's habit, or those of the type that is asked for. Neither disks nor that of iso are among them.",
+			spec: v1alpha1.MachineParameters{
+				ISO: new("l:iso/a"), Disks: []v1alpha1.MachineDisk{diskOf("old", "ide")},
+				CDROMs: []v1alpha1.MachineCDROM{{Name: "b"}, {Name: "s", Type: new("sata")}, {Name: "v", Type: new("scsi")}, {Name: "c"}, {Name: "d"}},
+			},
+			want: Devices{ISO: "ide2", Disks: m{"old": "ide0"}, CDROMs: m{"b": "ide1", "s": "sata0", "v": "scsi0", "c": "ide3", "d": "sata1"}},
+		},
+		"NamedDrives": {
+			reason: "What the spec names nobody else gets.",
+			spec: v1alpha1.MachineParameters{
+				ISO: new("l:iso/a"), Disks: []v1alpha1.MachineDisk{disk("root")},
+				CDROMs: []v1alpha1.MachineCDROM{cdromOn("b", "ide2"), cdromOn("c", "scsi0")},
+			},
+			want: Devices{ISO: "ide0", Disks: m{"root": "scsi1"}, CDROMs: m{"b": "ide2", "c": "scsi0"}},
+		},
+		"DrivesByMedium": {
+			reason: "A drive that has the image is the one, whatever the order; the others go to whom is left. Those for cloud-init are nobody's.",
+			spec: v1alpha1.MachineParameters{
+				CDROMs: []v1alpha1.MachineCDROM{cdromOf("first", ""), cdromOf("drivers", "l:iso/d"), {Name: "disc", Physical: new(true)}, cdromOf("more", "l:iso/m")},
+			},
+			have: map[string]string{"ide0": "l:iso/d,media=cdrom", "ide1": "l:vm-100-cloudinit,media=cdrom", "ide2": "l:iso/w,media=cdrom", "sata1": "cdrom,media=cdrom", "ide3": ourImage + ",media=cdrom"},
+			want: Devices{CDROMs: m{"first": "ide2", "drivers": "ide0", "disc": "sata1", "more": "sata0"}},
+		},
+		"ISOByMedium": {
+			reason: "So it is for iso.",
+			spec:   v1alpha1.MachineParameters{ISO: new("l:iso/w"), CDROMs: []v1alpha1.MachineCDROM{{Name: "a"}}},
+			have:   map[string]string{"ide0": "l:iso/d,media=cdrom", "ide2": "l:iso/w,media=cdrom"},
+			want:   Devices{ISO: "ide2", CDROMs: m{"a": "ide0"}},
+		},
+		"LaterDrive": {
+			reason: "An entry that is added later is a new drive, unless one has its image.",
+			before: kept(m{}, m{}),
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOf("a", "l:iso/a"), cdromOf("b", "l:iso/b"), cdromOf("c", "")}},
+			have:   map[string]string{"ide2": "none,media=cdrom", "ide0": "l:iso/b,media=cdrom"},
+			want:   Devices{CDROMs: m{"a": "ide1", "b": "ide0", "c": "ide3"}},
+		},
+		"FromISO": {
+			reason: "The drive of iso becomes that of an entry that takes its image over.",
+			before: Devices{ISO: "ide2", assigned: true},
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOf("a", "l:iso/a")}},
+			have:   map[string]string{"ide2": "l:iso/a,media=cdrom"},
+			want:   Devices{CDROMs: m{"a": "ide2"}},
+		},
+		"FromISOByDevice": {
+			reason: "Or that names it.",
+			before: Devices{ISO: "ide2", assigned: true},
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}},
+			have:   map[string]string{"ide2": "l:iso/a,media=cdrom"},
+			want:   Devices{CDROMs: m{"a": "ide2"}},
+		},
+		"RenamedDrive": {
+			reason: "An entry takes the place of one that is off the list, if it names its device.",
+			before: Devices{CDROMs: m{"ide0": "ide0", "ide2": "ide2"}, assigned: true},
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("drivers", "ide0")}},
+			have:   map[string]string{"ide0": "l:iso/a,media=cdrom", "ide2": "none,media=cdrom"},
+			want:   Devices{CDROMs: m{"drivers": "ide0", "ide2": "ide2"}},
+		},
+		"DriveOfISO": {
+			reason: "The drive of iso is not another one's.",
+			before: Devices{ISO: "ide2", assigned: true},
+			spec:   v1alpha1.MachineParameters{ISO: new("l:iso/a"), CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}},
+			err:    "device ide2 is the drive of iso already",
+		},
+		"DriveOfDisk": {
+			reason: "Nor is that of a disk.",
+			before: kept(m{"root": "scsi0"}, m{}),
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root")}, CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "scsi0")}},
+			err:    "device scsi0 is both disk \"root\" and CD-ROM drive \"a\"",
+		},
+		"TwoOfOneDrive": {
+			reason: "A drive has one name.",
+			before: Devices{CDROMs: m{"a": "ide0"}, assigned: true},
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{{Name: "a"}, cdromOn("b", "ide0")}},
+			err:    "device ide0 is CD-ROM drive \"a\" already",
+		},
+		"OtherType": {
+			reason: "A drive does not change its bus.",
+			before: Devices{CDROMs: m{"a": "ide0"}, assigned: true},
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{{Name: "a", Type: new("sata")}}},
+			err:    "CD-ROM drive \"a\" is device ide0: its type cannot become sata",
+		},
+		"NoDriveLeft": {
+			reason: "A bus has an end.",
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{{Name: "a", Type: new("ide")}, {Name: "b", Type: new("ide")}, {Name: "c", Type: new("ide")}}},
+			have:   map[string]string{"ide0": "l:d,size=1G", "ide1": "l:vm-100-cloudinit,media=cdrom"},
+			err:    "no free ide device for CD-ROM drive \"c\"",
+		},
+	})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := tc.before.String()

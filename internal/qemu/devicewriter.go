@@ -126,9 +126,8 @@ func (w *writer) noDrive() {
 	}
 }
 
-// medium is what is in the drive that iso stands for. Other drives are left alone.
-func (w *writer) medium() {
-	first := Devices{}.mediumDrive(w.config)
+// cdroms by their device, which is their name too.
+func (w *writer) cdroms() {
 	for _, device := range w.config.CDROMs() {
 		w.told[device] = true
 		k, err := proxmox.ParseDisk(w.config[device])
@@ -136,12 +135,14 @@ func (w *writer) medium() {
 		case err == nil && k.CloudInit():
 		case IsSeed(w.config.Volume(device)):
 			w.omit(device, "", "it is an image that a provider made for cloud-init: set cloudInit.userData to have one")
-		case device != first:
-			w.omit(device, "", "iso is the medium of one CD-ROM drive, "+first)
 		default:
 			w.try(device, func(p *v1alpha1.MachineParameters, _ string) (option, []string) {
-				p.ISO = new(strings.TrimPrefix(k.Volume, "none"))
-				return Desired{MachineParameters: p, Devices: Devices{ISO: device}}.mediumOption()[0], nil
+				c := v1alpha1.MachineCDROM{Name: device, Device: &device, ISO: new(w.config.Medium(device))}
+				if k.Volume == physicalDrive {
+					c.ISO, c.Physical = nil, new(true)
+				}
+				p.CDROMs = append(p.CDROMs, c)
+				return Desired{}.cdromOption(device, c), without(k.Options.Keys(), "media", "size")
 			})
 		}
 	}

@@ -94,6 +94,7 @@ func (d Desired) detached(config Config) []string {
 	maps.DeleteFunc(gone.Disks, func(_, device string) bool {
 		return slices.Contains(d.Devices.Destroyed(d.MachineParameters, config), device)
 	})
+	maps.DeleteFunc(gone.CDROMs, func(_, device string) bool { return !config.takesMedia(device) })
 	var options []string
 	for _, taken := range gone.all() {
 		for _, device := range taken {

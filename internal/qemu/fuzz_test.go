@@ -44,7 +44,7 @@ func stored(t *testing.T, config Config, d Difference) Config {
 		if isDisk(name) && config.protected() {
 			t.Fatalf("%s is to be detached from a VM that is protected", name)
 		}
-		if b := busOf(name); b != "" && b != "net" {
+		if b := busOf(name); b != "" && b != "net" && !config.takesMedia(name) {
 			after["unused"+strconv.Itoa(len(after))] = after[name]
 		}
 		delete(after, name)
@@ -161,6 +161,11 @@ func FuzzDifference(f *testing.F) {
 					p.Disks[i].Type = nil // Admission does not let it change.
 				}
 			}
+			for i, c := range p.CDROMs {
+				if kept.CDROMs[c.Name] != "" {
+					p.CDROMs[i].Type = nil
+				}
+			}
 			d := desiredOf(t, p, kept, config)
 			diff := d.Difference(config)
 			after := stored(t, config, diff)
@@ -186,17 +191,20 @@ func FuzzDifference(f *testing.F) {
 // checkKept fails if a change touched a device that it must leave alone.
 func checkKept(t *testing.T, d Desired, before, after Config) {
 	t.Helper()
+	gone := d.Devices.removed(d.MachineParameters)
 	for device, was := range before {
 		is, ok := after[device]
 		switch b := busOf(device); {
 		case b == "":
 			continue
-		case !ok && (has(d.Devices.removed(d.MachineParameters).Disks, device) || has(d.Devices.removed(d.MachineParameters).Networks, device)):
+		case !ok && (has(gone.Disks, device) || has(gone.CDROMs, device) || has(gone.Networks, device)):
 			continue
 		case !ok:
 			t.Fatalf("%s is gone although nothing asked for that", device)
-		case !has(d.Devices.Disks, device) && !has(d.Devices.Networks, device) && is != was:
+		case !has(d.Devices.drives(), device) && !has(d.Devices.Networks, device) && is != was:
 			t.Fatalf("%s is not declared, and became %q", device, is)
+		case d.Devices.ISO == device || has(d.Devices.CDROMs, device):
+			checkMedium(t, device, was, is)
 		case b == "net":
 			checkMAC(t, d, device, was, is)
 		default:
@@ -228,6 +236,15 @@ func checkVolume(t *testing.T, device, was, is string) {
 		t.Fatalf("%s: %v, %v", device, errX, errY)
 	}
 	if x.Volume != y.Volume || x.Options.Get("size") != y.Options.Get("size") {
+		t.Fatalf("%s: %q became %q", device, was, is)
+	}
+}
+
+// checkMedium fails if a drive of media has become something else.
+func checkMedium(t *testing.T, device, was, is string) {
+	t.Helper()
+	before, after := Config{device: was}, Config{device: is}
+	if before.takesMedia(device) != after.takesMedia(device) {
 		t.Fatalf("%s: %q became %q", device, was, is)
 	}
 }

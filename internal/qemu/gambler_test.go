@@ -79,6 +79,14 @@ func (g gambler) spec() v1alpha1.MachineParameters {
 			Limits:   some(g, g.limits()),
 		})
 	}
+	p.ISO = some(g, "", "l:iso/w.iso")
+	for _, name := range g.names("drivers", "tools", "disc") {
+		c := v1alpha1.MachineCDROM{Name: name, Type: some(g, "sata", "scsi"), ISO: some(g, "", "l:iso/d.iso", "l:iso/t.iso")}
+		if c.ISO == nil {
+			c.Physical = some(g, true, false)
+		}
+		p.CDROMs = append(p.CDROMs, c)
+	}
 	for _, name := range g.names("lan", "dmz", "own") {
 		p.Networks = append(p.Networks, v1alpha1.MachineNetwork{
 			Name: name, Bridge: some(g, "vmbr0", "vmbr1"), Model: some(g, "virtio", "e1000"), VLAN: some(g, int32(0), 1, 4094),
@@ -179,7 +187,7 @@ func (g gambler) config() Config {
 		"startup": {"1", "order=2,up=9"}, "tags": {"a;b", "Z;c", ""}, "hotplug": {"1", "0", "usb,disk,network"}, "bios": {"ovmf"},
 		"smbios1": {"uuid=" + otherUUID, "base64=1,uuid=" + ourUUID}, "cpulimit": {"1.5", "0"}, "numa": {"1"}, "scsihw": {"lsi"},
 		"scsi0": {"s:a,size=1G", "s:a,discard=on,size=8G", "s:a,bps_max_length=9,mbps=2,mbps_max=3,size=1G", "s:a,iops_rd=2,iops_rd_max=3,iops_rd_max_length=9,mbps_wr=1.0,size=1G"}, "scsi1": {"t:b,backup=0,size=512M"}, "virtio0": {"s:c,cache=writeback,size=1G"},
-		"ide2": {"none,media=cdrom", "s:cloudinit,media=cdrom"}, "net0": {"virtio=BC:24:11:00:00:01,bridge=vmbr0", "e1000=bc:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=3"},
+		"ide2": {"none,media=cdrom", "s:cloudinit,media=cdrom", "l:iso/w.iso,media=cdrom,size=1G"}, "ide0": {"l:iso/d.iso,media=cdrom,serial=a,size=1M", "cdrom,media=cdrom"}, "net0": {"virtio=BC:24:11:00:00:01,bridge=vmbr0", "e1000=bc:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=3"},
 		"net1": {"virtio=BC:24:11:00:00:02"}, "efidisk0": {"s:e,efitype=2m,size=528K", "s:e,efitype=4m,ms-cert=2023k,pre-enrolled-keys=1,size=528K"},
 		"tpmstate0": {"s:t,size=4M,version=v2.0"}, "hostpci0": {"0000:01:00.0,pcie=1", "mapping=m1,rombar=0"}, "hostpci3": {"mapping=m2"},
 		"usb0": {"spice", "host=1-2,usb3=1"}, "virtiofs0": {"data,cache=always", "dirid=other"}, "numa0": {"cpus=0,memory=512"}, "serial0": {"socket", "/dev/ttyS1"},

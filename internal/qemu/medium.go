@@ -18,10 +18,19 @@ package qemu
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
+
+// cdromDrive is what messages call an entry of cdroms.
+const cdromDrive = "CD-ROM drive"
 
 // freeDrives are where a CD-ROM drive is put, first to last: PVE's own habit
 // first.
@@ -29,11 +38,16 @@ import (
 //nolint:gochecknoglobals // A constant.
 var freeDrives = []string{"ide2", "ide0", "ide1", "ide3", "sata0", "sata1", "sata2", "sata3", "sata4", "sata5"}
 
-// freeDrive is the first drive that neither the VM nor an entry of the spec has.
-func (d Devices) freeDrive(have Config) string {
+// freeDrive is the first drive on a bus, or on any but scsi if none is named, that
+// neither the VM nor an entry of the spec has.
+func (d Devices) freeDrive(have Config, bus string) string {
+	if bus == "scsi" {
+		return lowestFree(d.drives(), have, bus)
+	}
+	taken := d.drives()
 	i := slices.IndexFunc(freeDrives, func(device string) bool {
-		_, taken := have[device]
-		return !taken && device != d.ISO && !has(d.Disks, device)
+		_, there := have[device]
+		return !there && !has(taken, device) && (bus == "" || busOf(device) == bus)
 	})
 	if i < 0 {
 		return ""
@@ -41,27 +55,117 @@ func (d Devices) freeDrive(have Config) string {
 	return freeDrives[i]
 }
 
-// mediumDrive is the drive that an ISO image goes into: one that is there, but
-// for cloud-init's, or a new one.
-func (d Devices) mediumDrive(have Config) string {
-	for _, device := range have.CDROMs() {
-		if k, err := proxmox.ParseDisk(have[device]); err == nil && !k.CloudInit() && !IsSeed(k.Volume) {
-			return device
+// isoDrive is the drive for iso: one of the VM that no entry has, rather one with the
+// image in it already, or a new one.
+func (d Devices) isoDrive(image string, have Config) string {
+	there := have.mediaDrives()
+	return cmp.Or(d.holding(image, there, have, ""), firstFree(d.drives(), there, ""), d.freeDrive(have, ""))
+}
+
+// holding is the drive among those given, on a bus if one is named, that has the
+// medium in it and that no entry has.
+func (d Devices) holding(medium string, drives []string, have Config, bus string) string {
+	taken := d.drives()
+	i := slices.IndexFunc(drives, func(device string) bool {
+		return medium == have.Volume(device) && !has(taken, device) && (bus == "" || busOf(device) == bus)
+	})
+	if i < 0 {
+		return ""
+	}
+	return drives[i]
+}
+
+// assignCDROMs gives entries the drives that have their images. The others get those
+// of the existing ones that are left, in their order, and then new ones.
+func (d Devices) assignCDROMs(cdroms []v1alpha1.MachineCDROM, existing []string, have Config) error {
+	there := have.mediaDrives()
+	for _, c := range cdroms {
+		if d.CDROMs[c.Name] != "" {
+			continue
+		}
+		if device := d.holding(mediumOf(c), there, have, ptr.Deref(c.Type, "")); device != "" {
+			d.CDROMs[c.Name] = device
 		}
 	}
-	return d.freeDrive(have)
-}
-
-// mediumOption is the CD-ROM drive of the ISO image.
-func (d Desired) mediumOption() []option {
-	if d.ISO == nil || d.Devices.ISO == "" {
-		return nil
+	for _, c := range cdroms {
+		bus, device := ptr.Deref(c.Type, ""), d.CDROMs[c.Name]
+		switch {
+		case device != "" && bus != "" && busOf(device) != bus:
+			return errors.Errorf("%s %q is device %s: its type cannot become %s", cdromDrive, c.Name, device, bus)
+		case device != "":
+			continue
+		}
+		d.CDROMs[c.Name] = cmp.Or(firstFree(d.drives(), existing, bus), d.freeDrive(have, bus))
+		if d.CDROMs[c.Name] == "" {
+			return errors.Errorf("no free %s device for %s %q", cmp.Or(bus, "ide or sata"), cdromDrive, c.Name)
+		}
 	}
-	return []option{cdrom(d.Devices.ISO, cmp.Or(*d.ISO, noMedium))}
+	return nil
 }
 
-// noMedium is the volume of a drive that is empty.
-const noMedium = "none"
+// mediumOf an entry is the volume that it asks for, if any.
+func mediumOf(c v1alpha1.MachineCDROM) string {
+	if ptr.Deref(c.Physical, false) {
+		return physicalDrive
+	}
+	return ptr.Deref(c.ISO, "")
+}
+
+// mediumOptions are the CD-ROM drives of the spec.
+func (d Desired) mediumOptions() []option {
+	var options []option
+	if d.ISO != nil && d.Devices.ISO != "" {
+		options = append(options, d.cdromOption(d.Devices.ISO, v1alpha1.MachineCDROM{ISO: d.ISO}))
+	}
+	for _, c := range d.CDROMs {
+		options = append(options, d.cdromOption(d.Devices.CDROMs[c.Name], c))
+	}
+	return options
+}
+
+const (
+	// noMedium is the volume of a drive that is empty.
+	noMedium = "none"
+
+	// physicalDrive is the volume of a drive that is the node's own.
+	physicalDrive = "cdrom"
+)
+
+// cdromOption is a drive with what it is to have in it. Other options of a drive that
+// is there stay, but for the size, which PVE adds to images.
+func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) option {
+	return option{name: device, same: sameMedium, want: func(now string) (string, bool) {
+		k, err := proxmox.ParseDisk(now)
+		if err != nil {
+			k = proxmox.Disk{Volume: noMedium}
+		}
+		medium, declared := d.medium(c, k.Volume)
+		if !declared && err == nil {
+			return "", false
+		}
+		k.Volume = medium
+		k.Options.Delete("size")
+		k.Options.Set("media", "cdrom")
+		return k.String(), true
+	}}
+}
+
+// medium that a drive is to have in place of what it has, and whether the spec says.
+func (d Desired) medium(c v1alpha1.MachineCDROM, now string) (medium string, declared bool) {
+	switch {
+	case c.ISO != nil && d.Held[storageOf(*c.ISO)]:
+		return noMedium, true
+	case c.ISO != nil:
+		return cmp.Or(*c.ISO, noMedium), true
+	case c.Physical == nil, !*c.Physical && now != physicalDrive:
+		return now, false
+	case *c.Physical:
+		return physicalDrive, true
+	}
+	return noMedium, true
+}
+
+func storageOf(volume string) string { return proxmox.Disk{Volume: volume}.Storage() }
 
 // cdrom is the option of a drive with a volume in it.
 func cdrom(device, volume string) option {
@@ -73,4 +177,64 @@ func sameMedium(a, b string) bool {
 	x, errX := proxmox.ParseDisk(a)
 	y, errY := proxmox.ParseDisk(b)
 	return errX == nil && errY == nil && x.Volume == y.Volume
+}
+
+// cdromRefusals are devices that no CD-ROM drive can be, since the VM has something
+// else there.
+func (d Desired) cdromRefusals(config Config) []string {
+	var no []string
+	for _, c := range d.CDROMs {
+		device := d.Devices.CDROMs[c.Name]
+		switch {
+		case config[device] == "" || config.takesMedia(device):
+		case config.forCloudInit(device):
+			no = append(no, fmt.Sprintf("%s %q is device %s, which is the drive for cloud-init", cdromDrive, c.Name, device))
+		default:
+			no = append(no, fmt.Sprintf("%s %q is device %s, which is a disk", cdromDrive, c.Name, device))
+		}
+	}
+	return no
+}
+
+// firstMedium is the drive whose medium a new VM boots from, or empty.
+func (d Desired) firstMedium() string {
+	if ptr.Deref(d.ISO, "") != "" {
+		return d.Devices.ISO
+	}
+	for _, c := range d.CDROMs {
+		if mediumOf(c) != "" {
+			return d.Devices.CDROMs[c.Name]
+		}
+	}
+	return ""
+}
+
+// bootOrderOfNew is the order for a new VM where that of PVE would name another
+// CD-ROM drive than that of the first medium. It has one only: the first by its
+// device.
+func (d Desired) bootOrderOfNew(config Config) (order string, needed bool) {
+	medium := d.firstMedium()
+	drives := config.CDROMs()
+	slices.SortStableFunc(drives, byBoot)
+	if d.BootOrder != nil || medium == "" || drives[0] == medium {
+		return "", false
+	}
+	disks, devices := config.Disks(), []string{medium}
+	slices.SortStableFunc(disks, byBoot)
+	if len(disks) > 0 {
+		devices = []string{disks[0], medium}
+	}
+	if nics := config.NICs(); len(nics) > 0 {
+		devices = append(devices, nics[0])
+	}
+	return "order=" + strings.Join(devices, ";"), true
+}
+
+// bootBuses are in the order in which PVE looks for what a new VM boots from.
+//
+//nolint:gochecknoglobals // A constant.
+var bootBuses = []string{"ide", "scsi", "virtio", "sata"}
+
+func byBoot(a, b string) int {
+	return cmp.Or(slices.Index(bootBuses, busOf(a))-slices.Index(bootBuses, busOf(b)), compareDevices(a, b))
 }

@@ -46,6 +46,10 @@ type Desired struct {
 	// Seed is the drive of the VM's own NoCloud image; nil to leave it as it is.
 	Seed *Seed
 
+	// Held are the storages whose ISO images are kept out of the VM's drives for now:
+	// those that a VM cannot migrate with.
+	Held map[string]bool
+
 	// Settled is true for a VM that was told already what cloud-init is to do, and
 	// whose spec has changes of that ignored.
 	Settled bool
@@ -71,7 +75,7 @@ func (d Desired) options() []option {
 		d.Identity.options(p.Description, p.SMBIOS),
 		scalars(p), composed(p), serials(p), numaNodes(p.CPU), d.cloudInit(), extraOptions(p),
 		[]option{tagsOption(p.Tags, d.Tenant)},
-		d.mediumOption(),
+		d.mediumOptions(),
 		d.seedOption(),
 	)
 	for _, f := range firmware(p) {

@@ -38,6 +38,7 @@ func (d Desired) Refusals(config Config) []string {
 		no = append(no, busRefusals(device, config[device], k)...)
 		no = append(no, d.diskRefusals(k, config)...)
 	}
+	no = append(no, d.cdromRefusals(config)...)
 	for _, n := range d.Networks {
 		no = append(no, d.networkRefusals(n, config)...)
 	}
@@ -102,9 +103,15 @@ func (d Desired) protectedRefusals(config Config) []string {
 		return nil
 	}
 	var going []string
-	for name, device := range d.Devices.removed(d.MachineParameters).Disks {
+	gone := d.Devices.removed(d.MachineParameters)
+	for name, device := range gone.Disks {
 		if config[device] != "" {
 			going = append(going, fmt.Sprintf("disk %q (%s)", name, device))
+		}
+	}
+	for name, device := range gone.CDROMs {
+		if config.takesMedia(device) {
+			going = append(going, fmt.Sprintf("%s %q (%s)", cdromDrive, name, device))
 		}
 	}
 	for _, f := range firmware(d.MachineParameters) {

@@ -52,6 +52,9 @@ func TestRefusals(t *testing.T) {
 		"NoDrive":        {reason: "cloud-init needs its drive.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}}, config: config, want: []string{"cloud-init drive"}},
 		"NoDriveForIP":   {reason: "So does an IP configuration.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "a", IPConfig: &v1alpha1.MachineIPConfig{Address: new("dhcp")}}}}, config: config, want: []string{"cloud-init drive"}},
 		"Drive":          {reason: "A drive from the template will do.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}}, config: withDrive},
+		"DriveOfDisk":    {reason: "A disk is no CD-ROM drive.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "scsi0")}}, config: config, want: []string{`CD-ROM drive "a" is device scsi0, which is a disk`}},
+		"DriveOfSeed":    {reason: "Nor is the drive for cloud-init one for other media.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}}, config: withDrive, want: []string{`CD-ROM drive "a" is device ide2, which is the drive for cloud-init`}},
+		"DriveThere":     {reason: "A drive that is there can be.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide0")}}, config: config},
 		"All": {
 			reason: "All that is wrong is said at once.",
 			spec:   disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("1G"), Storage: new("t")}, v1alpha1.MachineDisk{Name: "b", Device: new("scsi7")}),

@@ -71,11 +71,11 @@ func (d Desired) SeedDrive(config Config) string {
 		}
 	}
 	for _, device := range config.CDROMs() {
-		if config.Volume(device) == noMedium && device != d.Devices.ISO && config.CloudInitDrive() == "" {
+		if config.Volume(device) == noMedium && !has(d.Devices.drives(), device) && config.CloudInitDrive() == "" {
 			return device
 		}
 	}
-	return cmp.Or(config.CloudInitDrive(), d.Devices.freeDrive(config))
+	return cmp.Or(config.CloudInitDrive(), d.Devices.freeDrive(config, ""))
 }
 
 // seedOption is the drive with the image.

@@ -36,19 +36,22 @@ func TestSeedDrive(t *testing.T) {
 		reason string
 		config map[string]string
 		iso    string
+		cdrom  string
 		want   string
 	}{
 		"Ours":    {reason: "The drive that has an image of Ours keeps it.", config: map[string]string{"ide0": "none,media=cdrom", "ide1": ourImage + ",media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide1"},
 		"Source":  {reason: "A clone has the image of its source in the drive for its own.", config: map[string]string{"ide0": "none,media=cdrom", "sata1": theirImage + ",media=cdrom"}, want: "sata1"},
 		"Empty":   {reason: "A drive that was emptied for it is taken.", config: map[string]string{"ide0": "none,media=cdrom"}, want: "ide0"},
 		"ISO":     {reason: "But not the one that the spec has for another medium.", config: map[string]string{"ide0": "none,media=cdrom"}, iso: "ide0", want: "ide2"},
+		"CDROM":   {reason: "Nor one of its list.", config: map[string]string{"ide0": "none,media=cdrom"}, cdrom: "ide0", want: "ide2"},
+		"NotYet":  {reason: "Nor one that its list is yet to get.", config: map[string]string{}, cdrom: "ide2", want: "ide0"},
 		"PVE":     {reason: "PVE's own drive gives way.", config: map[string]string{"ide0": "none,media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide2"},
 		"None":    {reason: "Without any there is a new one.", config: map[string]string{}, want: "ide2"},
 		"Foreign": {reason: "Somebody's own medium stays where it is.", config: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom"}, want: "ide0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := Desired{Identity: Identity{UUID: ourUUID, VMID: 10000}, Devices: Devices{ISO: tc.iso}}
+			d := Desired{Identity: Identity{UUID: ourUUID, VMID: 10000}, Devices: Devices{ISO: tc.iso, CDROMs: map[string]string{"a": tc.cdrom}}}
 			if got := d.SeedDrive(tc.config); got != tc.want {
 				t.Errorf("%s Want %q, got %q", tc.reason, tc.want, got)
 			}

@@ -57,7 +57,7 @@ func (w *writer) write(s Subject) {
 	w.firmware()
 	w.networks()
 	w.cloudInit()
-	w.medium()
+	w.cdroms()
 	w.passthroughs()
 	w.lists()
 	w.boot()

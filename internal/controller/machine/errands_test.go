@@ -39,6 +39,17 @@ func withDisk(value string) (func(*namespaced.Machine), *guest) {
 	}, g
 }
 
+// withMedium is our VM with something in a CD-ROM drive.
+func withMedium(status, medium string) *guest {
+	g := ourVM(status)
+	g.config["ide0"] = medium + ",media=cdrom"
+	return g
+}
+
+func cdroms(list ...v1alpha1.MachineCDROM) func(*namespaced.Machine) {
+	return spec(func(p *v1alpha1.MachineParameters) { p.CDROMs = list })
+}
+
 func dataDisk(change func(*v1alpha1.MachineDisk)) func(*namespaced.Machine) {
 	return spec(func(p *v1alpha1.MachineParameters) {
 		k := v1alpha1.MachineDisk{Name: "data"}
@@ -64,6 +75,9 @@ func TestErrands(t *testing.T) {
 	migration := func(c proxmox.MigrationCheck) func(*bench) {
 		return func(b *bench) { b.migration = c }
 	}
+	local := func(medium string) proxmox.MigrationCheck {
+		return proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: medium, CDROM: true}}}
+	}
 	cases := map[string]struct {
 		reason  string
 		machine func(*namespaced.Machine)
@@ -73,11 +87,37 @@ func TestErrands(t *testing.T) {
 		differ  []string // Options of the difference.
 		err     string
 	}{
-		"Migrate":        {reason: "A changed node migrates the VM.", machine: spec(onNode2), vm: ourVM("running"), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
-		"MigrateOffline": {reason: "A VM that does not run goes offline.", machine: all(spec(onNode2), runStrategy("Manual")), vm: ourVM("stopped"), writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"}},
-		"MigrateLocal":   {reason: "Its local disks go with it.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}), writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"}},
-		"MigrateSeed":    {reason: "PVE makes the cloud-init drive anew.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-cloudinit", CDROM: true}}}), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
-		"MigrateCDROM":   {reason: "A medium on local storage keeps it.", machine: spec(onNode2), vm: func() *guest { g := ourVM("running"); g.config["ide0"] = "local:iso/debian.iso,media=cdrom"; return g }(), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local:iso/debian.iso", CDROM: true}}}), err: "local:iso/debian.iso is on local storage"},
+		"Migrate":         {reason: "A changed node migrates the VM.", machine: spec(onNode2), vm: ourVM("running"), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
+		"MigrateOffline":  {reason: "A VM that does not run goes offline.", machine: all(spec(onNode2), runStrategy("Manual")), vm: ourVM("stopped"), writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"}},
+		"MigrateLocal":    {reason: "Its local disks go with it.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}), writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"}},
+		"MigrateSeed":     {reason: "PVE makes the cloud-init drive anew.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-cloudinit", CDROM: true}}}), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
+		"MigrateCDROM":    {reason: "A medium on local storage keeps it.", machine: spec(onNode2), vm: func() *guest { g := ourVM("running"); g.config["ide0"] = "local:iso/debian.iso,media=cdrom"; return g }(), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local:iso/debian.iso", CDROM: true}}}), err: "local:iso/debian.iso is on local storage"},
+		"MigratePhysical": {reason: "So does the drive of its node.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)})), vm: withMedium("running", "cdrom"), pve: migration(local("cdrom")), err: "it has the physical CD-ROM drive of node pve1"},
+		"MigratePending": {
+			reason: "So does one that is in its drive until a restart.", machine: spec(onNode2), vm: func() *guest {
+				g := withMedium("running", "files:iso/a.iso")
+				g.pending = map[string]string{"ide0": ""}
+				return g
+			}(),
+			pve: migration(local("files:iso/a.iso")), err: "in its drive until the VM restarts",
+		},
+		"MigrateSnapshot": {reason: "And one that a snapshot has.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(local("files:iso/a.iso")), err: "a snapshot has it"},
+		"MigrateHeld": {
+			reason: "A VM that does not run leaves it behind.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", ISO: new("files:iso/a.iso")}), runStrategy("Manual")), vm: withMedium("stopped", "files:iso/a.iso"),
+			pve: func(b *bench) {
+				migration(local("files:iso/a.iso"))(b)
+				b.volumes = map[string][]string{"pve2": {"files:iso/a.iso"}}
+			},
+			writes: []string{"Configure 10000 set ide0 delete  digest d1", `Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"ide0", "node"},
+		},
+		"MigrateMissing": {
+			reason: "But it has to find it there.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", ISO: new("files:iso/a.iso")}), runStrategy("Manual")), vm: withMedium("stopped", "files:iso/a.iso"),
+			pve: func(b *bench) {
+				migration(local("files:iso/a.iso"))(b)
+				b.volumes = map[string][]string{"pve1": {"files:iso/a.iso"}}
+			},
+			err: "iso 'files:iso/a.iso' not found on node pve2", differ: []string{"ide0"},
+		},
 		"MigrateUnseen": {reason: "Who may not migrate is told so, and sees the rest.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) {
 			b.errs["CheckMigration"] = refused(403, "Permission check failed (/vms/10000, VM.Migrate)")
 		}, err: "VM.Migrate"},

@@ -239,7 +239,7 @@ func TestEveryOption(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
 			c := newCluster(t, version)
-			for _, o := range slices.Concat(scalarCases(), composedCases(), diskCases(), networkCases(), ipConfigCases(), deviceCases(), extraCases()) {
+			for _, o := range slices.Concat(scalarCases(), composedCases(), diskCases(), cdromCases(), networkCases(), ipConfigCases(), deviceCases(), extraCases()) {
 				if o.only != "" && o.only != version {
 					continue
 				}

@@ -212,7 +212,9 @@ func (p *pve) Pending(_ context.Context, ref proxmox.Ref) ([]proxmox.PendingValu
 	values := []proxmox.PendingValue{{Key: "digest", Value: new("d1")}}
 	for _, k := range slices.Sorted(maps.Keys(g.config)) {
 		v := proxmox.PendingValue{Key: k, Value: new(g.config[k])}
-		if to, ok := g.pending[k]; ok {
+		if to, ok := g.pending[k]; ok && to == "" {
+			v.Delete = 1
+		} else if ok {
 			v.Pending = &to
 		}
 		values = append(values, v)

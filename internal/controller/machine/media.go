@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -54,11 +55,19 @@ func (m medium) storage() string {
 	return s
 }
 
+// contentISO is the content type of ISO images.
+const contentISO = "iso"
+
 // media of the spec.
 func media(p *v1alpha1.MachineParameters) []medium {
 	var all []medium
 	if p.ISO != nil && *p.ISO != "" {
-		all = append(all, medium{what: "iso", content: "iso", volume: *p.ISO})
+		all = append(all, medium{what: "iso", content: contentISO, volume: *p.ISO})
+	}
+	for _, c := range p.CDROMs {
+		if ptr.Deref(c.ISO, "") != "" {
+			all = append(all, medium{what: "iso", content: contentISO, volume: *c.ISO})
+		}
 	}
 	for _, k := range withImage(p).Disks {
 		if _, name, _ := strings.Cut(ptr.Deref(k.ImportFrom, ""), ":"); strings.HasPrefix(name, "import/") {
@@ -87,11 +96,10 @@ func withImage(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
 // nodeWithMedia is the chosen node if all media are there. Otherwise placement is
 // to choose one that has them, unless the spec names the node.
 func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) (string, error) {
-	all := media(m.Parameters())
 	if chosen == "" {
 		return "", nil
 	}
-	missing, err := e.missingMedium(ctx, all, chosen)
+	missing, err := e.missingMedia(ctx, m, chosen)
 	if missing == nil || err != nil {
 		return chosen, err
 	}
@@ -99,6 +107,23 @@ func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) 
 		return "", missing
 	}
 	return "", nil
+}
+
+// missingMedia says which of the media is not where the VM needs it: images where it
+// is made, and ISO images where it goes from there.
+func (e *external) missingMedia(ctx context.Context, m Machine, node string) (missing, err error) {
+	var here, there []medium
+	for _, v := range media(m.Parameters()) {
+		if v.content == contentISO {
+			there = append(there, v)
+		} else {
+			here = append(here, v)
+		}
+	}
+	if missing, err = e.missingMedium(ctx, here, node); missing != nil || err != nil {
+		return missing, err
+	}
+	return e.missingMedium(ctx, there, cmp.Or(ptr.Deref(m.Parameters().Node, ""), node))
 }
 
 // missingMedium says which of the media is not on a node, if any, and what is
@@ -143,13 +168,17 @@ func (m medium) among(there []proxmox.Volume) bool {
 	return slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == m.volume })
 }
 
-// unfilled says which image of a new disk is not on the node of a VM that exists.
+// unfilled says which image of a new disk or a drive is not on the node of a VM that
+// exists.
 func (e *external) unfilled(ctx context.Context, change qemu.Difference) ([]string, error) {
 	var all []medium
 	for _, device := range slices.Sorted(maps.Keys(change.Set)) {
 		k, err := proxmox.ParseDisk(change.Set[device])
 		if image := k.Options.Get("import-from"); err == nil && image != "" {
 			all = append(all, medium{what: "image", content: "import", volume: image})
+		}
+		if _, name, _ := strings.Cut(k.Volume, ":"); err == nil && strings.HasPrefix(name, "iso/") && !qemu.IsSeed(k.Volume) {
+			all = append(all, medium{what: "iso", content: contentISO, volume: k.Volume})
 		}
 	}
 	if len(all) == 0 {

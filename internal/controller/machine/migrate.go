@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -67,6 +68,21 @@ func (d desired) journey(v *vm, acted string) (journey, bool) {
 	return journey{to: wanted}, true
 }
 
+// held are the storages whose ISO images a VM that is to migrate has to leave behind,
+// and finds again where it goes. One that runs keeps them.
+func (e *external) held(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
+	_, goes := d.journey(e.vm, m.GetAnnotations()[AnnotationNode])
+	if !goes || e.vm.Status.Running() || meta.WasDeleted(m) {
+		return nil, nil
+	}
+	storages, err := e.inventory.Storages(ctx)
+	local := map[string]bool{}
+	for _, s := range storages {
+		local[s.Name] = !s.Shared
+	}
+	return local, err
+}
+
 // nodeNote keeps the node that was asked for once the VM is there.
 func (d desired) nodeNote(v *vm, acted string) map[string]string {
 	notes := map[string]string{}
@@ -94,7 +110,7 @@ func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([
 	if e.vm.lock() != "" {
 		return []errand{{shown: shown}}, nil, nil // PVE does not even check then.
 	}
-	no, err := e.unreachable(ctx, j.to)
+	no, err := e.unreachable(ctx, m, j.to)
 	if err != nil || no != "" {
 		return nil, []string{no}, err
 	}
@@ -105,7 +121,7 @@ func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	if no := j.refusals(check, e.vm.Node, e.plan.change.After(e.vm.Config)); len(no) > 0 {
+	if no := j.refusals(check, e.vm, e.plan.change.After(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
 	o := proxmox.MigrateOptions{Target: j.to, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
@@ -121,8 +137,8 @@ func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([
 	}}, nil, nil
 }
 
-// unreachable says why a VM cannot go to a node, whatever the VM.
-func (e *external) unreachable(ctx context.Context, node string) (string, error) {
+// unreachable says why a VM cannot go to a node, or would miss something there.
+func (e *external) unreachable(ctx context.Context, m Machine, node string) (string, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
 		return "", err
@@ -134,18 +150,32 @@ func (e *external) unreachable(ctx context.Context, node string) (string, error)
 	case !nodes[i].Online():
 		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
 	}
-	return "", nil
+	isos := slices.DeleteFunc(media(m.Parameters()), func(v medium) bool { return !e.plan.Held[v.storage()] || v.content != contentISO })
+	missing, err := e.missingMedium(ctx, isos, node)
+	if missing != nil {
+		return missing.Error(), err
+	}
+	return "", err
 }
 
 // refusals are what keeps the VM from going, with the configuration that it has
 // then.
-func (j *journey) refusals(c proxmox.MigrationCheck, from string, config qemu.Config) []string {
+func (j *journey) refusals(c proxmox.MigrationCheck, v *vm, config qemu.Config) []string {
 	var why []string
 	if len(c.LocalResources) > 0 {
-		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), from))
+		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), v.Node))
 	}
 	for _, d := range c.LocalDisks {
-		if d.CDROM && !strings.Contains(d.Volume, "cloudinit") && !qemu.IsSeed(d.Volume) && config.Uses(d.Volume) != "" {
+		switch {
+		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"), qemu.IsSeed(d.Volume):
+		case v.leaving(d.Volume):
+			why = append(why, fmt.Sprintf("medium %s is on local storage, and in its drive until the VM restarts", d.Volume))
+		case v.Config.Uses(d.Volume) == "":
+			why = append(why, fmt.Sprintf("medium %s is on local storage, and a snapshot has it", d.Volume))
+		case config.Uses(d.Volume) == "":
+		case d.Volume == "cdrom":
+			why = append(why, "it has the physical CD-ROM drive of node "+v.Node)
+		default:
 			why = append(why, fmt.Sprintf("medium %s is on local storage: take it out, or put it on shared storage", d.Volume))
 		}
 	}
@@ -159,6 +189,13 @@ func (j *journey) refusals(c proxmox.MigrationCheck, from string, config qemu.Co
 		why[i] = fmt.Sprintf("the VM cannot migrate to node %s: %s", j.to, why[i])
 	}
 	return why
+}
+
+// leaving says whether a medium is in a drive whose removal is pending.
+func (v *vm) leaving(medium string) bool {
+	return v.Config.Uses(medium) == "" && slices.ContainsFunc(v.Active.CDROMs(), func(device string) bool {
+		return v.Active.Volume(device) == medium
+	})
 }
 
 // without the storages whose disks go to another one.

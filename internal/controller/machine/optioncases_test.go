@@ -106,6 +106,19 @@ func diskCases() []optionCase {
 	}
 }
 
+// cdromCases are CD-ROM drives and what is in them, which a running VM sees at once.
+func cdromCases() []optionCase {
+	const debian, windows = "local:iso/debian-13.1.0-amd64-netinst.iso", "nfs:iso/windows-11.iso"
+	drive := func(options string) string { return "cdroms: [{name: a, " + options + "}]" }
+	return []optionCase{
+		{option: "ide2", first: "iso: " + debian, firstValue: debian + ",media=cdrom,size=700M", second: "iso: " + windows, secondValue: windows + ",media=cdrom,size=5600M", none: `iso: ""`, noneValue: "none,media=cdrom", live: true},
+		{option: "ide2", first: drive("iso: " + debian), firstValue: debian + ",media=cdrom,size=700M", second: drive("iso: " + windows), secondValue: windows + ",media=cdrom,size=5600M", none: drive(`iso: ""`), noneValue: "none,media=cdrom", live: true},
+		{option: "ide0", with: "iso: " + windows, first: drive(`iso: ""`), firstValue: "none,media=cdrom", second: drive("iso: " + debian), secondValue: debian + ",media=cdrom,size=700M", live: true},
+		{option: "sata0", first: drive("type: sata, physical: true"), firstValue: "cdrom,media=cdrom", second: drive("type: sata, physical: false"), secondValue: "none,media=cdrom", live: true},
+		{option: "scsi3", first: drive("device: scsi3"), firstValue: "none,media=cdrom", second: drive("device: scsi3, iso: " + windows), secondValue: windows + ",media=cdrom,size=5600M", none: "cdroms: []", live: true},
+	}
+}
+
 // networkCases are properties of network interfaces and what cloud-init makes of
 // them.
 func networkCases() []optionCase {

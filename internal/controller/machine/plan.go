@@ -120,6 +120,11 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 // addChange plans the change of options, and says what of the spec cannot be.
 func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 	d.Settled = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.hasUUID(d.Identity)
+	held, err := e.held(ctx, m, d)
+	if err != nil {
+		return err
+	}
+	d.Held = held
 	whyNoSeed, err := e.addSeed(ctx, m, &d)
 	if err != nil {
 		return err

@@ -51,13 +51,18 @@ func recalled(m Machine) map[string]string {
 
 // recalledDevices are the devices that the entries of the spec were seen to have.
 func recalledDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devices {
-	d := qemu.Devices{Disks: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}}
+	d := qemu.Devices{Disks: map[string]string{}, CDROMs: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}}
 	if !strings.EqualFold(o.UUID, id.UUID) {
 		return d
 	}
 	for _, k := range o.Disks {
 		if k.Name != "" {
 			d.Disks[k.Name], d.Seen[k.Name] = k.Device, true
+		}
+	}
+	for _, c := range o.CDROMs {
+		if c.Name != "" {
+			d.CDROMs[c.Name] = c.Device
 		}
 	}
 	for _, n := range o.Networks {

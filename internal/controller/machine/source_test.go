@@ -117,6 +117,8 @@ func TestMedia(t *testing.T) {
 	disks := []v1alpha1.MachineDisk{{Name: "data", Size: new("1G")}, {Name: "root", Size: new("8G")}}
 	image := v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "files:import/debian.qcow2", Disk: new("root")}, Disks: disks}
 	iso := v1alpha1.MachineParameters{ISO: new("files:iso/debian.iso"), Disks: disks}
+	windows := iso
+	windows.CDROMs = []v1alpha1.MachineCDROM{{Name: "drivers", ISO: new("files:iso/drivers.iso")}}
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.MachineParameters
@@ -148,6 +150,15 @@ func TestMedia(t *testing.T) {
 		"Nowhere": {
 			reason: "An image that no node has is not imported.", spec: iso,
 			err: "iso 'files:iso/debian.iso' not found on node pve1; there are no volumes there",
+		},
+		"CDROMs": {
+			reason: "Further images are put into drives of their own.", spec: windows,
+			at: map[string][]string{"pve1": {"files:iso/debian.iso", "files:iso/drivers.iso"}}, want: "pve1",
+			set: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom", "ide0": "files:iso/drivers.iso,media=cdrom", "boot": "order=scsi0;ide2"},
+		},
+		"NoDrivers": {
+			reason: "They have to be there too.", spec: windows, at: map[string][]string{"pve1": {"files:iso/debian.iso"}, "pve2": {"files:iso/drivers.iso"}},
+			err: "iso 'files:iso/drivers.iso' not found on node pve1; the volumes there are files:iso/debian.iso",
 		},
 		"NoStorage": {
 			reason: "A storage that is missing is named.", spec: v1alpha1.MachineParameters{ISO: new("nowhere:iso/debian.iso")},

@@ -50,6 +50,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		CPU:            &v1alpha1.MachineCPUObservation{Cores: v.Active.Integer("cores", 1), Sockets: v.Active.Integer("sockets", 1)},
 		MemoryBytes:    int64Pointer(v.Active.Memory()),
 		Disks:          v.disks(d),
+		CDROMs:         v.cdroms(d),
 		Networks:       v.networks(d),
 		Config:         v.shown(),
 		PendingChanges: v.pendingChanges(),
@@ -133,6 +134,15 @@ func (v *vm) disks(d qemu.Devices) []v1alpha1.MachineDiskObservation {
 		out = append(out, v1alpha1.MachineDiskObservation{
 			Device: device, Name: names[device], Volume: k.Volume, Size: k.Options.Get("size"),
 		})
+	}
+	return out
+}
+
+func (v *vm) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
+	names := reverse(d.CDROMs)
+	var out []v1alpha1.MachineCDROMObservation
+	for _, device := range v.Active.CDROMs() {
+		out = append(out, v1alpha1.MachineCDROMObservation{Device: device, Name: names[device], Volume: v.Active.Medium(device)})
 	}
 	return out
 }

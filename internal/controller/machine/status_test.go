@@ -170,7 +170,7 @@ func web() *vm {
 	values := []proxmox.PendingValue{{Key: "cores", Value: new("2"), Pending: new("4")}, {Key: "digest", Value: new("d1")}}
 	for k, s := range map[string]string{
 		"name": "web", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
-		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
+		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom", "ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
 		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0", "efidisk0": "local-lvm:vm-100-disk-1,efitype=4m,size=528K",
 		"description": "long", "sshkeys": "key", "cipassword": "**********", "args": "-secret",
 	} {
@@ -182,7 +182,7 @@ func web() *vm {
 
 func TestObserveVM(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	d := qemu.Devices{Disks: map[string]string{"root": "scsi0"}, Networks: map[string]string{"lan": "net0"}}
+	d := qemu.Devices{Disks: map[string]string{"root": "scsi0"}, CDROMs: map[string]string{"drivers": "ide0"}, Networks: map[string]string{"lan": "net0"}}
 	o := v1alpha1.MachineObservation{LastTask: &v1alpha1.MachineTask{Type: "qmstart"}, Lock: "clone", Difference: []v1alpha1.MachinePendingChange{{Option: "x"}}}
 	v := web()
 	v.observe(&o, d, now)
@@ -195,14 +195,15 @@ func TestObserveVM(t *testing.T) {
 		Phase: v1alpha1.MachineRunning, VMID: new(int32(100)), Node: "pve1", Name: "web", UUID: ourUUID, PowerState: "running",
 		UptimeSeconds: new(int64(60)), StartedAt: &metav1.Time{Time: now.Add(-time.Minute)}, IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
 		CPU: &v1alpha1.MachineCPUObservation{Cores: 2, Sockets: 2}, MemoryBytes: new(int64(2 << 30)),
-		Disks: []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"}, {Device: "efidisk0", Volume: "local-lvm:vm-100-disk-1", Size: "528K"}},
+		Disks:  []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"}, {Device: "efidisk0", Volume: "local-lvm:vm-100-disk-1", Size: "528K"}},
+		CDROMs: []v1alpha1.MachineCDROMObservation{{Device: "ide0", Name: "drivers", Volume: "local:iso/d.iso"}, {Device: "ide1", Volume: ""}, {Device: "ide2", Volume: "local-lvm:vm-100-cloudinit"}},
 		Networks: []v1alpha1.MachineNetworkObservation{{
 			Device: "net0", Name: "lan", MACAddress: "BC:24:11:00:00:01", Bridge: "vmbr0", Model: "virtio", VLAN: new(int32(7)),
 			Interface: "eth0", IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
 		}},
 		Config: map[string]string{
 			"name": "web", "cores": "2", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
-			"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
+			"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom", "ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
 			"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0", "efidisk0": "local-lvm:vm-100-disk-1,efitype=4m,size=528K",
 		},
 		PendingChanges: []v1alpha1.MachinePendingChange{{Option: "cores", Current: "2", Desired: "4"}},
