@@ -18,7 +18,9 @@ package controller_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/importer"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/found"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
@@ -205,6 +208,18 @@ func (c *imported) update(change func(machine.Machine)) {
 	}
 }
 
+// findVMs puts some that were found elsewhere in the place of others.
+func findVMs(t *testing.T, guests map[int]*simulator.Guest) {
+	t.Helper()
+	configs, err := found.Configs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range slices.Sorted(maps.Keys(configs)) {
+		guests[1190+i].Config = configs[name]
+	}
+}
+
 // An estate is imported, looked at, managed, and managed by a provider that was
 // started again, and nothing is ever written to its VMs.
 func TestImportEstate(t *testing.T) {
@@ -215,6 +230,7 @@ func TestImportEstate(t *testing.T) {
 			c := crowds()[scopeName]
 			c.world = worldOf(t, scopes()[scopeName], "estate-"+strings.ToLower(scopeName), estate(t, version), nil, "")
 			c.poll, c.options = time.Hour, unhurried
+			c.pve.Edit(func(s *simulator.State) { findVMs(t, s.Guests) })
 			c.configure()
 			i := &imported{&c}
 			i.hurry()
