@@ -80,7 +80,7 @@ func taskFaults(tasks []simulator.Task) []simulator.Fault {
 }
 
 // notOurs are tasks that PVE starts by itself, and what it does about them is its
-// own: those of the HA manager.
+// own: those of the HA manager, and the start of a VM that is rebooted.
 func notOurs(t simulator.Task) bool { return t.User == "root@pam" }
 
 // listen to what the Machine says of failures.

@@ -299,10 +299,12 @@ func (w *world) acted() bool {
 	return want == nil || got != nil && got.Token == want.Token && got.Result != ""
 }
 
-// tidy says whether the Machine is settled, and nothing is left of images that it
-// has had.
+// tidy says whether the Machine is settled, is not about to be restarted, and nothing
+// is left of images that it has had.
 func (w *world) tidy() bool {
-	return w.settled() && len(strings.Fields(w.m.GetAnnotations()[machine.AnnotationSeeds])) <= 1
+	reason := w.m.GetCondition(machine.TypeRestartRequired).Reason
+	restarts := reason == machine.ReasonRestarting || reason == machine.ReasonWaitingForGuest
+	return w.settled() && !restarts && len(strings.Fields(w.m.GetAnnotations()[machine.AnnotationSeeds])) <= 1
 }
 
 // change the spec as a user does.

@@ -358,8 +358,8 @@ func (c *call) rebootGuest() (any, error) {
 		if err := w.end(e); err != nil {
 			return err
 		}
-		// The VM comes back after the task's end.
-		w.spawnStart(e.node, e.vmid)
+		// The VM comes back after the task's end, started by the node itself: qm cleanup.
+		w.spawnAs(root, e.node, "qmstart", e.vmid, func(w *worker) error { return w.start(e.node, e.vmid, false) })
 		return nil
 	})
 }
