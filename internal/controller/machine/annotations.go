@@ -48,7 +48,8 @@ const (
 	// last.
 	AnnotationPassword = "proxmox.vitistack.io/password-version" //nolint:gosec // It is no password.
 
-	// AnnotationSeeds are the NoCloud images that were made for the VM, and on
-	// which node they were put onto a storage.
+	// AnnotationSeeds are the NoCloud images that were made for the VM, on which node
+	// they were put onto a storage, and until when one may arrive that nothing was
+	// heard of (in seconds since 1970).
 	AnnotationSeeds = "proxmox.vitistack.io/cloud-init-images"
 )

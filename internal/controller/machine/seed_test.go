@@ -127,12 +127,18 @@ func TestSow(t *testing.T) {
 	s := seed{node: "pve1", storage: "files", name: name, device: "ide2", image: image}
 	later, eject := s, s
 	later.later, eject.eject = true, true
+	doubted := func(d time.Duration) string {
+		return plot{node: "pve1", volume: ourImage, doubt: newBench(t, nil).clock.now().Add(d)}.String()
+	}
+	answer := lostAnswer(t)
+	lost := func(b *bench) { b.errs["UploadISO"] = answer }
 	cases := map[string]struct {
 		reason string
 		seed   *seed
 		medium string
 		pve    func(*bench)
 		asked  bool // It was uploaded a moment ago.
+		noted  string
 		writes []string
 		plots  string
 		err    string
@@ -144,13 +150,22 @@ func TestSow(t *testing.T) {
 		"There":    {reason: "Nor one that its storage has.", seed: &s, pve: there},
 		"Upload":   {reason: "It is noted before it is uploaded.", seed: &s, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
 		"Cut":      {reason: "One that was cut short is uploaded again.", seed: &s, pve: func(b *bench) { there(b); b.images[ourImage] = image[:2] }, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
-		"Asked":    {reason: "It is not uploaded again at once.", seed: &s, asked: true, plots: "pve1=" + ourImage, err: "was uploaded, but storage 'files' of node pve1 does not list it"},
+		"Asked":    {reason: "It is not uploaded again at once.", seed: &s, asked: true, noted: "pve1=" + ourImage, plots: "pve1=" + ourImage, err: "was uploaded, but storage 'files' of node pve1 does not list it"},
 		"Unlisted": {reason: "What is there has to be known.", seed: &s, pve: func(b *bench) { b.errs["Volumes"] = refused(http.StatusForbidden, "Permission check failed") }, err: "Permission check failed"},
 		"Refused":  {reason: "A refusal is shown.", seed: &s, pve: func(b *bench) { b.errs["UploadISO"] = refused(http.StatusInternalServerError, "no space left") }, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage, err: "no space left"},
+		"Lost":     {reason: "One of which nothing was heard may still arrive.", seed: &s, pve: lost, writes: []string{"UploadISO pve1/files"}, plots: doubted(longestUpload), err: "connection closed before the answer"},
+		"Followed": {reason: "So may one before it, if the next one is heard of.", seed: &s, noted: doubted(time.Minute), writes: []string{"UploadISO pve1/files"}, plots: doubted(time.Minute)},
+		"Begun": {reason: "One that began is not noted again.", seed: &s, pve: func(b *bench) {
+			b.on["UploadISO"] = func() {
+				if got := b.m.GetAnnotations()[AnnotationSeeds]; got != doubted(longestUpload) {
+					t.Errorf("Want %q noted while it is uploaded, got %q", doubted(longestUpload), got)
+				}
+			}
+		}, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = tc.noted })
 			b.vms[10000] = ourVM("stopped")
 			if tc.pve != nil {
 				tc.pve(b)
@@ -199,6 +214,8 @@ func TestWeeds(t *testing.T) {
 		"Snapshot": {reason: "The image of a snapshot stays, without which PVE could not go back to it.", noted: "pve1=" + ourImage, medium: "none", was: ourImage},
 		"Since":    {reason: "One that was made and replaced after it does not.", noted: "pve1=" + ourImage, medium: "none", was: "none", want: []plot{at("pve1")}},
 		"Foreign":  {reason: "What was not made for the VM is not its own, whatever the annotation says.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
+		"Doubted":  {reason: "While more may arrive none is removed.", noted: "pve1=" + ourImage + "@9999999999", gone: true},
+		"Certain":  {reason: "Later it is.", noted: "pve1=" + ourImage + "@1", gone: true, want: []plot{{node: "pve1", volume: ourImage, doubt: time.Unix(1, 0)}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -233,6 +250,7 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		pve    func(*bench)
+		doubt  time.Duration // How long the image may still arrive.
 		later  time.Duration
 		writes []string
 		events []string
@@ -240,6 +258,8 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 		exists bool
 	}{
 		"Online":  {reason: "An image is removed.", writes: []string{"DeleteVolume pve2"}, exists: true},
+		"Doubted": {reason: "An image that may still arrive is waited for.", doubt: time.Hour, err: "may still arrive on node pve2", exists: true},
+		"Arrived": {reason: "Then it is removed.", doubt: time.Hour, later: time.Hour, writes: []string{"DeleteVolume pve2"}, exists: true},
 		"Offline": {reason: "A node that is off is waited for.", pve: offline, err: "node pve2, which is offline", exists: true},
 		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(reasonImagesLeft)}},
 		"Lost":    {reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] }, events: []string{string(reasonImagesLeft)}},
@@ -252,6 +272,9 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = "pve2=" + ourImage }))
+			if tc.doubt > 0 {
+				b.m.Annotations[AnnotationSeeds] = plot{node: "pve2", volume: ourImage, doubt: b.clock.now().Add(tc.doubt)}.String()
+			}
 			b.volumes = map[string][]string{"pve2": {ourImage}}
 			if tc.pve != nil {
 				tc.pve(b)

@@ -19,6 +19,7 @@ package machine
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,38 @@ import (
 )
 
 // A plot is where a NoCloud image of ours is, or may be.
-type plot struct{ node, volume string }
+type plot struct {
+	node, volume string
+
+	// doubt lasts until then: an upload may still arrive whose answer was lost.
+	doubt time.Time
+}
+
+// longestUpload is how long after it was asked for an upload may arrive of which nothing
+// was heard: PVE's proxy works off what it has received, however late.
+const longestUpload = 15 * time.Minute
+
+// parsePlot reads node=volume, or node=volume@second up to which it is in doubt.
+func parsePlot(s string) (plot, bool) {
+	node, rest, ok := strings.Cut(s, "=")
+	volume, doubt, doubted := strings.Cut(rest, "@")
+	p := plot{node: node, volume: volume}
+	if second, err := strconv.ParseInt(doubt, 10, 64); doubted && err == nil {
+		p.doubt = time.Unix(second, 0)
+	}
+	return p, ok
+}
+
+func (p plot) String() string {
+	if p.doubt.IsZero() {
+		return p.node + "=" + p.volume
+	}
+	return p.node + "=" + p.volume + "@" + strconv.FormatInt(p.doubt.Unix(), 10)
+}
+
+func (p plot) doubted(now time.Time) bool { return now.Before(p.doubt) }
+
+func (p plot) is(o plot) bool { return p.node == o.node && p.volume == o.volume }
 
 func (p plot) storage() string {
 	s, _, _ := strings.Cut(p.volume, ":")
@@ -44,17 +76,17 @@ func plots(m Machine) []plot {
 	var all []plot
 	id := qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
 	for s := range strings.FieldsSeq(m.GetAnnotations()[AnnotationSeeds]) {
-		if node, volume, ok := strings.Cut(s, "="); ok && id.OwnsSeed(volume) {
-			all = append(all, plot{node: node, volume: volume})
+		if p, ok := parsePlot(s); ok && id.OwnsSeed(p.volume) {
+			all = append(all, p)
 		}
 	}
 	return all
 }
 
 func (e *external) keepPlots(ctx context.Context, m Machine, all []plot) error {
-	var words []string
+	words := make([]string, 0, len(all))
 	for _, p := range all {
-		words = append(words, p.node+"="+p.volume)
+		words = append(words, p.String())
 	}
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationSeeds: strings.Join(words, " ")})
 }
@@ -76,18 +108,36 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == s.volume() && v.Size == int64(len(s.image)) }) {
 		return "", nil
 	}
-	p, all := plot{node: s.node, volume: s.volume()}, plots(m)
-	if !slices.Contains(all, p) {
-		if err := e.keepPlots(ctx, m, append(all, p)); err != nil {
-			return "", err
-		}
-	}
 	if e.tasks.asked(m, "upload "+s.volume(), uploadAgain) {
 		return "", errors.Errorf("image %s was uploaded, but storage '%s' of node %s does not list it", s.name, s.storage, s.node)
 	}
-	u, err := e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
-	if err != nil && !proxmox.IsOutcomeUnknown(err) {
+	return e.upload(ctx, m, s)
+}
+
+// upload the image. Until its outcome is known, its plot is in doubt.
+func (e *external) upload(ctx context.Context, m Machine, s *seed) (proxmox.UPID, error) {
+	p := plot{node: s.node, volume: s.volume()}
+	all := plots(m)
+	rest := slices.DeleteFunc(slices.Clone(all), p.is)
+	if len(rest) < len(all) {
+		p = all[slices.IndexFunc(all, p.is)]
+	}
+	doubted := p
+	doubted.doubt = e.now().Add(longestUpload)
+	if err := e.keepPlots(ctx, m, append(slices.Clip(rest), doubted)); err != nil {
 		e.tasks.unask(m)
+		return "", err
+	}
+	u, err := e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
+	if proxmox.IsOutcomeUnknown(err) {
+		return "", err
+	}
+	if err != nil {
+		e.tasks.unask(m)
+	}
+	// An upload before it may be in doubt still.
+	if kept := e.keepPlots(ctx, m, append(slices.Clip(rest), p)); kept != nil {
+		e.log.Debug("An image that is removed within minutes is waited for longer than need be", "volume", p.volume, "error", kept)
 	}
 	return u, err
 }
@@ -95,8 +145,8 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 // unsown says whether the VM has to wait for its image before it starts.
 func (p plan) unsown() bool { return p.seed != nil && (p.seed.later || p.seed.eject) }
 
-// weeds are the images that the VM no longer has, those on nodes apart that
-// cannot be asked.
+// weeds are the images that the VM no longer has, apart from those on nodes that
+// cannot be asked, and those of which more may arrive.
 func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
 	all := plots(m)
 	if len(all) == 0 {
@@ -113,7 +163,7 @@ func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
 			return nil, err
 		}
 		shared := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == p.storage() && s.Shared })
-		if node != "" && !e.grows(p, shared) {
+		if node != "" && !p.doubted(e.now()) && !e.grows(p, shared) {
 			weeds = append(weeds, p)
 		}
 	}
@@ -196,7 +246,7 @@ func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.U
 		if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == p.volume }) {
 			return e.client.DeleteVolume(ctx, node, p.volume)
 		}
-		rest := slices.DeleteFunc(plots(m), func(o plot) bool { return o == p })
+		rest := slices.DeleteFunc(plots(m), p.is)
 		if err := e.keepPlots(ctx, m, rest); err != nil {
 			return "", err
 		}
@@ -207,11 +257,15 @@ func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.U
 // removingImages is what tasks remember that begin.
 const removingImages = "remove images"
 
-// leavePlots says why a Machine whose VM is gone has to wait for nodes that have images
-// of it. Those that nobody can wait for are left.
+// leavePlots says why a Machine whose VM is gone has to wait for images of it: they may
+// still arrive, or are on nodes that are off. Those that nobody can wait for are left.
 func (e *external) leavePlots(ctx context.Context, m Machine) (waits, err error) {
 	all := plots(m)
 	for _, p := range all {
+		if p.doubted(e.now()) {
+			return errors.Errorf("image %s may still arrive on node %s, since the answer to its upload was lost: it is waited for until %s",
+				p.volume, p.node, p.doubt.UTC().Format(time.RFC3339)), nil
+		}
 		off, err := e.offline(ctx, p.node)
 		if err != nil {
 			return nil, err
