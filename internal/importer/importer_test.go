@@ -419,7 +419,7 @@ func TestDescribeFound(t *testing.T) {
 		"asleep":  {"boot", "ciuser", "lock", "unused1", "vcpus"},
 		"cloud":   {"balloon", "cipassword", "ipconfig3"},
 		"gaming":  {"parent"},
-		"old":     {"boot", "bootdisk", "ide2", "ide3", "unused0"},
+		"old":     {"boot", "bootdisk", "unused0"},
 		"storage": {"forProvider.disks[2].serial", "lock", "unused0", "unused7"},
 	}
 	for name, config := range configs {
