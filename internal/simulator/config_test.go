@@ -245,8 +245,9 @@ func TestPending(t *testing.T) {
 		{reason: "SCSI disks come and go.", params: []string{"scsi1=local:1"}, want: map[string]any{"memory": "96"}},
 		{reason: "SCSI disks come and go.", params: []string{"delete=scsi1"}, want: map[string]any{"memory": "96"}},
 		{reason: "IDE disks wait.", params: []string{"ide0=local:1"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,size=1G"}},
-		{reason: "The agent waits.", params: []string{"agent=0", "delete=cores"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,size=1G", "agent": "0"}},
-		{reason: "Cloud-init options are in the configuration at once.", params: []string{"ciuser=b"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,size=1G", "agent": "0"}},
+		{reason: "A disk that waits is changed.", params: []string{"ide0=local:400/vm-400-disk-2.raw,cache=unsafe"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G"}},
+		{reason: "The agent waits.", params: []string{"agent=0", "delete=cores"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G", "agent": "0"}},
+		{reason: "Cloud-init options are in the configuration at once.", params: []string{"ciuser=b"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G", "agent": "0"}},
 	} {
 		c.ok("PUT "+vm+"/config", step.params...)
 		if diff := cmp.Diff(step.want, waiting()); diff != "" {
@@ -255,6 +256,9 @@ func TestPending(t *testing.T) {
 	}
 	if got := c.config(vm)["memory"]; got != "96" {
 		t.Errorf("GET config shows the pending memory: %v", got)
+	}
+	if config := c.config(vm); config["unused0"] != "local:400/vm-400-disk-1.raw" || config["unused1"] != nil {
+		t.Errorf("The disk that was removed is unused, the one that waits is not: %v", config)
 	}
 	current, _ := c.ok("GET "+vm+"/config", "current=1").Data.(map[string]any)
 	if current["memory"] != "64" {

@@ -285,6 +285,7 @@ func (o *op) change(ch *change) error {
 		}
 	}
 	g.dropNoops()
+	o.dropUsed(g)
 	if g.Power == Stopped {
 		o.applyPending(g)
 		if g.template() {

@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -95,14 +96,31 @@ func (o *op) keepUnused(g *Guest, d drive) string {
 	if d.cdrom() || v == nil || v.VMID != g.VMID {
 		return ""
 	}
+	free := ""
 	for i := range 256 {
 		key := "unused" + strconv.Itoa(i)
-		if g.Config[key] == "" {
-			g.Config[key] = d.file()
-			return key
+		switch g.Config[key] {
+		case d.file():
+			return ""
+		case "":
+			free = cmp.Or(free, key)
 		}
 	}
-	return ""
+	if free != "" {
+		g.Config[free] = d.file()
+	}
+	return free
+}
+
+// dropUsed removes the entries of unused disks that are in use, or are to be.
+func (o *op) dropUsed(g *Guest) {
+	for _, config := range []map[string]string{g.Config, g.Pending} {
+		for key, value := range config {
+			if isDrive(key) {
+				o.reattached(g, o.s.parseDrive(key, value).file())
+			}
+		}
+	}
 }
 
 // fastOptions are put into force on a running VM without its noticing.
