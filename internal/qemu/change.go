@@ -28,6 +28,9 @@ import (
 // and data, and stay.
 func (d Desired) Restored(s State) Config {
 	config := s.Config
+	if len(s.Pending) == 0 {
+		return config
+	}
 	off := d.Devices.removed(d.MachineParameters).all()
 	for i, taken := range d.Devices.all() {
 		for name, device := range taken {
@@ -59,6 +62,9 @@ func (d Desired) means(device, now string) bool {
 func (d Desired) Change(s State) Difference {
 	config := d.Restored(s)
 	diff := d.Difference(config)
+	if len(s.Pending) == 0 {
+		return diff
+	}
 	boots := false
 	for device, now := range config {
 		if _, stays := s.Config[device]; stays {
@@ -72,7 +78,36 @@ func (d Desired) Change(s State) Difference {
 	if boots && d.BootOrder == nil {
 		diff.Set["boot"] = s.bootAgain(diff.After(config))
 	}
+	return d.takenBack(s, diff)
+}
+
+// takenBack is the change with options whose pending value is not wanted as they are in
+// force, where that is what the spec asks for. In other words, such as a default that
+// is spelled out, PVE would keep them pending, and nothing but a restart would end that.
+func (d Desired) takenBack(s State, diff Difference) Difference {
+	for _, o := range d.options() {
+		now, waits := s.Active[o.name], s.Config[o.name]
+		_, set := diff.Set[o.name]
+		if now == waits || !set && !slices.Contains(diff.Delete, o.name) || !o.satisfied(now, waits) {
+			continue
+		}
+		diff.Delete = slices.DeleteFunc(diff.Delete, func(option string) bool { return option == o.name })
+		delete(diff.Set, o.name)
+		if now == "" {
+			diff.Delete = append(diff.Delete, o.name)
+		} else {
+			diff.Set[o.name] = now
+		}
+	}
+	slices.Sort(diff.Delete)
 	return diff
+}
+
+// satisfied says whether the value in force is what the spec asks for, and the one that
+// is pending differs from it in that only.
+func (o option) satisfied(now, pending string) bool {
+	want, declared := o.want(now)
+	return declared && o.equal(now, want) && (o.others == nil || o.others(now) == o.others(pending))
 }
 
 // bootAgain is the boot order in force, for devices that the VM still has: PVE takes a

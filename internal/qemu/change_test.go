@@ -73,6 +73,42 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// TestTakenBack has pending values that somebody else has set.
+func TestTakenBack(t *testing.T) {
+	const (
+		disk = "s:vm-100-disk-0,size=1G"
+		nic  = "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+	)
+	cases := map[string]struct {
+		reason       string
+		spec         v1alpha1.MachineParameters
+		option       string
+		now, pending *string
+		want         Difference
+	}{
+		"Words":     {reason: "What is in force is sent in its own words.", spec: v1alpha1.MachineParameters{Agent: new(true)}, option: "agent", now: new("enabled=1"), pending: new("0"), want: Difference{Set: proxmox.Params{"agent": "enabled=1"}}},
+		"Default":   {reason: "A default that was not written is not written now.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{NUMA: new(false)}}, option: "numa", pending: new("1"), want: Difference{Delete: []string{"numa"}}},
+		"Removed":   {reason: "Nor is what was not there.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}}, option: "vcpus", pending: new("1"), want: Difference{Delete: []string{"vcpus"}}},
+		"Spelled":   {reason: "What is spelled out stays so.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(1))}}, option: "cores", now: new("1"), pending: new("2"), want: Difference{Set: proxmox.Params{"cores": "1"}}},
+		"Another":   {reason: "A value that is neither is set.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(3))}}, option: "cores", now: new("1"), pending: new("2"), want: Difference{Set: proxmox.Params{"cores": "3"}}},
+		"Disk":      {reason: "A property of a disk too.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("none")}}}, option: "scsi0", now: new(disk), pending: new(disk + ",cache=unsafe"), want: Difference{Set: proxmox.Params{"scsi0": disk}}},
+		"DiskOpen":  {reason: "What else of it is pending stays so.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("none")}}}, option: "scsi0", now: new(disk), pending: new(disk + ",cache=unsafe,ssd=1"), want: Difference{Set: proxmox.Params{"scsi0": disk + ",cache=none,ssd=1"}}},
+		"NIC":       {reason: "So is it with networks.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Firewall: new(false)}}}, option: "net0", now: new(nic), pending: new(nic + ",firewall=1"), want: Difference{Set: proxmox.Params{"net0": nic}}},
+		"NICModel":  {reason: "A model that is not declared stays pending.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Firewall: new(false)}}}, option: "net0", now: new(nic), pending: new("e1000=BC:24:11:00:00:01,bridge=vmbr0,firewall=1"), want: Difference{Set: proxmox.Params{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr0,firewall=0"}}},
+		"Extra":     {reason: "And with what has no field.", spec: v1alpha1.MachineParameters{ExtraConfig: map[string]v1alpha1.ExtraValue{"freeze": "0"}}, option: "freeze", pending: new("1"), want: Difference{Delete: []string{"freeze"}}},
+		"NotWanted": {reason: "What is in force but not wanted goes.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}}, option: "vcpus", now: new("2"), pending: new("1"), want: Difference{Delete: []string{"vcpus"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := Read([]proxmox.PendingValue{{Key: "smbios1", Value: new("uuid=" + ourUUID)}, {Key: tc.option, Value: tc.now, Pending: tc.pending}})
+			d := desiredOf(t, tc.spec, Devices{}, s.Config)
+			if diff := cmp.Diff(tc.want, d.Change(s), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestAround parts a change for a disk that is to move or to grow.
 func TestAround(t *testing.T) {
 	const was, waits, wanted = "s:d,size=1G", "s:d,cache=writeback,size=1G", "s:d,cache=unsafe,size=1G"

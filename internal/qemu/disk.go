@@ -128,7 +128,8 @@ func onOrIgnore(b bool) string {
 // diskOption is the option of a disk. A disk that is not there is made anew, on
 // its storage or the default one.
 func diskOption(device string, k v1alpha1.MachineDisk, defaultStorage string) option {
-	return option{name: device, same: sameProperties("file"), allocates: true, want: func(now string) (string, bool) {
+	others := undeclaredParts("file", diskParts(&k))
+	return option{name: device, same: sameProperties("file"), allocates: true, others: others, want: func(now string) (string, bool) {
 		d, err := proxmox.ParseDisk(now)
 		if err != nil {
 			d = newDisk(k, defaultStorage)

@@ -101,7 +101,8 @@ func (f firmwareDisk) wanted() bool { return f.enabled == nil || *f.enabled }
 
 // option of the disk. PVE decides about its size, whatever is asked for.
 func (f firmwareDisk) option(defaultStorage string) option {
-	return option{name: f.device, same: sameFirmware, allocates: true, want: unless(f.enabled, func(now string) (string, bool) {
+	others := undeclaredParts("file", f.changeable)
+	return option{name: f.device, same: sameFirmware, allocates: true, others: others, want: unless(f.enabled, func(now string) (string, bool) {
 		d, err := proxmox.ParseDisk(now)
 		if err != nil {
 			d = f.create(defaultStorage)

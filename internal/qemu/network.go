@@ -49,7 +49,7 @@ const defaultModel = "virtio"
 // nicOption is the option of a network interface. It always carries the MAC
 // address that the interface has, since PVE makes up a new one otherwise.
 func nicOption(device string, n v1alpha1.MachineNetwork, defaultBridge string) option {
-	return option{name: device, same: sameNIC, want: func(now string) (string, bool) {
+	return option{name: device, same: sameNIC, others: besideNIC(n), want: func(now string) (string, bool) {
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
 			nic = proxmox.NIC{Model: defaultModel}
@@ -62,6 +62,23 @@ func nicOption(device string, n v1alpha1.MachineNetwork, defaultBridge string) o
 		overlay(&nic.Options, nicParts(&n)...)
 		return nic.String(), true
 	}}
+}
+
+// besideNIC is what a network interface has that the spec leaves open.
+func besideNIC(n v1alpha1.MachineNetwork) func(string) string {
+	return func(value string) string {
+		nic, err := proxmox.ParseNIC(value)
+		if err != nil {
+			return value
+		}
+		if n.Model != nil {
+			nic.Model = ""
+		}
+		if n.MACAddress != nil {
+			nic.MAC = ""
+		}
+		return nic.Model + " " + strings.ToLower(nic.MAC) + " " + beside(nic.Options, nicParts(&n))
+	}
 }
 
 func sameNIC(a, b string) bool {

@@ -52,6 +52,9 @@ type option struct {
 	// same compares two values. Nil compares the text.
 	same func(a, b string) bool
 
+	// others is what of a value the spec leaves open. Nil if it says all.
+	others func(value string) string
+
 	// allocates says that PVE allocates a volume when the option is new.
 	allocates bool
 }

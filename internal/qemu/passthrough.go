@@ -46,7 +46,7 @@ func (h hostDevice) want(now string) (string, bool) {
 
 // option of the device.
 func (h hostDevice) option(device string) option {
-	return option{name: device, same: sameProperties(h.defaultKey), want: h.want}
+	return option{name: device, same: sameProperties(h.defaultKey), others: undeclaredParts(h.defaultKey, h.parts), want: h.want}
 }
 
 // is says whether an option of a VM is the device that the spec means.

@@ -211,7 +211,7 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 // smbiosOption carries the UUID that is a VM's identity, and what else the guest
 // sees of its hardware.
 func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) option {
-	return option{name: "smbios1", same: sameSMBIOS, want: func(now string) (string, bool) {
+	return option{name: "smbios1", same: sameSMBIOS, others: besideSMBIOS(s), want: func(now string) (string, bool) {
 		p, err := proxmox.ParseProperties(now, "uuid")
 		if err != nil {
 			p = proxmox.Properties{}
@@ -226,6 +226,17 @@ func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) option {
 		}
 		return encodedSMBIOS(plain), true
 	}}
+}
+
+// besideSMBIOS is what SMBIOS says that the spec leaves open.
+func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
+	return func(value string) string {
+		p, err := proxmox.ParseProperties(value, "uuid")
+		if err != nil {
+			return value
+		}
+		return beside(plainSMBIOS(p), smbiosTexts(s))
+	}
 }
 
 // plainSMBIOS has its texts as they are.

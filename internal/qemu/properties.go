@@ -18,6 +18,7 @@ package qemu
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -141,7 +142,7 @@ type composite struct {
 func (c composite) option() option {
 	o := option{
 		name: c.name, absent: c.absent, same: c.same,
-		want: unless(c.enabled, c.want),
+		want: unless(c.enabled, c.want), others: undeclaredParts(c.defaultKey, c.parts),
 		read: func(now string) []string { return readProperties(now, c.defaultKey, c.parts) },
 	}
 	if o.same == nil {
@@ -156,6 +157,32 @@ func (c composite) want(now string) (string, bool) {
 		want = c.defaultKey + "=0"
 	}
 	return want, declared
+}
+
+// undeclaredParts are what a property string has beside the declared parts.
+func undeclaredParts(defaultKey string, parts []part) func(string) string {
+	return func(value string) string {
+		p, err := proxmox.ParseProperties(value, defaultKey)
+		if err != nil {
+			return value
+		}
+		return beside(p, parts)
+	}
+}
+
+// beside the declared parts, in an order that says nothing.
+func beside(p proxmox.Properties, parts []part) string {
+	for _, d := range parts {
+		if key, there := d.in(&p); there && d.value != nil {
+			p.Delete(key)
+		}
+	}
+	var rest proxmox.Properties
+	all := p.Map()
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		rest.Set(key, all[key])
+	}
+	return rest.String()
 }
 
 // wholeOption stands for all of an option's value, where keys of it are listed.

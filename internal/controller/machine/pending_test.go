@@ -18,9 +18,11 @@ package machine
 
 import (
 	"cmp"
+	"maps"
 	"strings"
 	"testing"
 
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -175,5 +177,35 @@ func TestDiskToCome(t *testing.T) {
 	r.expect("sata0", "VOL,size=2G")
 	if n := r.settle(parameters(t, larger)); n != 1 {
 		t.Errorf("The start took %d calls that write.", n)
+	}
+}
+
+// TestHandEditTakenBack has people edit what waits for a restart then, of what the spec
+// declares: taking that back leaves nothing to restart the VM for.
+func TestHandEditTakenBack(t *testing.T) {
+	const spec = "powerState: Running\nhotplug: []\nagent: true\ncpu: {cores: 2, numa: false}\nkvm: true\nserialPorts: []\n" +
+		"disks: [{name: root, size: 1G, cache: none}]\nnetworks: [{name: lan, model: virtio}]\nextraConfig: {freeze: '0'}"
+	for _, version := range []string{"8.4", "9.2"} {
+		t.Run(version, func(t *testing.T) {
+			r := newCluster(t, version).rig(t)
+			r.settle(parameters(t, spec))
+			before, _ := r.config()
+			edits := map[string]string{
+				"agent": "0", "cores": "4", "numa": "1", "kvm": "0", "serial0": "socket", "freeze": "1", "smbios1": before["smbios1"] + ",serial=QQ==,base64=1",
+				"scsi0": before["scsi0"] + ",cache=unsafe", "net0": strings.Replace(before["net0"], "virtio", "e1000", 1),
+			}
+			if err := r.client.Configure(t.Context(), proxmox.Ref{Node: r.m.Status.AtProvider.Node, VMID: r.vmid()}, proxmox.Change{Set: edits}); err != nil {
+				t.Fatal(err)
+			}
+			if _, pending := r.config(); len(pending) != len(edits) {
+				t.Fatalf("Not all edits wait for a restart: %q", pending)
+			}
+			r.sights.forget(r.m)
+			r.settle(parameters(t, spec))
+			want := map[string]string{"smbios1": edits["smbios1"]} // Only its UUID is declared.
+			if _, pending := r.config(); !maps.Equal(pending, want) {
+				t.Errorf("What waits still is %q, want what is not declared: %q", pending, want)
+			}
+		})
 	}
 }
