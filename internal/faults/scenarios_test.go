@@ -111,14 +111,15 @@ func scenarios() map[string]scenario {
 			holds: has(map[string]string{"scsi0": "size=10G", "scsi1": "size=2G"}),
 		},
 		"LocalClone": {
-			reason: "A clone of a template on local storage goes to another node.",
+			reason: "A clone of a template on local storage goes to another node, where it finds its image.",
 			guests: []simulator.ScenarioGuest{{VMID: 9002, Node: "pve1", Template: true, Config: map[string]string{
 				"name": "local", "scsihw": "virtio-scsi-single", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "boot": "order=scsi0", "agent": "1",
 			}}},
 			spec: v1alpha1.MachineParameters{
 				Template: new(intstr.FromString("local")), Clone: &v1alpha1.MachineClone{Full: new(true)}, Node: new("pve2"),
+				CDROMs: []v1alpha1.MachineCDROM{{Name: "tools", ISO: new("local:iso/debian-13.1.0-amd64-netinst.iso")}},
 			},
-			holds: on("pve2"),
+			holds: both(on("pve2"), has(map[string]string{"ide2": "local:iso/debian-13"})),
 		},
 		"Image": {
 			reason: "A VM is made from a cloud image, with cloud-init data of its own.",

@@ -55,7 +55,7 @@ func leftOut() map[string]string {
 			reasons[d+".bps"+direction+"_length"], reasons[d+".iops"+direction+"_length"] = alias, alias
 		}
 		reasons[d+".size"] = observe
-		reasons[d+".media"] = "it tells disks from removable media, which are no disks of the spec"
+		reasons[d+".media"] = "it tells disks from CD-ROM drives, of which the spec has a list of their own"
 	}
 	return reasons
 }

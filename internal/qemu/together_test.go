@@ -116,6 +116,8 @@ func TestNotTogether(t *testing.T) {
 	}{
 		"Protected":         {reason: "A disk of a VM that stays protected cannot be detached.", before: gone, spec: v1alpha1.MachineParameters{Protection: new(true)}, config: kept, want: `disk "data" (scsi1) cannot be detached: the VM is protected`},
 		"ProtectedByOthers": {reason: "Nor can one whose protection somebody else has set.", before: gone, config: kept, want: `disk "data" (scsi1) cannot be detached`},
+		"ProtectedDrive":    {reason: "So it is with CD-ROM drives.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, config: m{"protection": "1", "ide0": "none,media=cdrom"}, want: `CD-ROM drive "tools" (ide0) cannot be detached: the VM is protected`},
+		"ProtectedForeign":  {reason: "What has become another's drive stays.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, config: m{"protection": "1", "ide0": "s:vm-100-cloudinit,media=cdrom"}},
 		"ProtectedEFI":      {reason: "The firmware's disks are protected too.", spec: v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{Enabled: new(false)}}, config: kept, want: "efiDisk cannot be detached"},
 		"Intel":             {reason: "Intel's IOMMU is that of q35.", spec: machine("pc", v1alpha1.MachineOptions{VIOMMU: new("intel")}), want: "needs machineType q35"},
 		"Bits":              {reason: "There is no width of addresses without an IOMMU.", spec: machine("q35", v1alpha1.MachineOptions{AWBits: new(int32(48))}), want: "needs machineOptions.viommu"},

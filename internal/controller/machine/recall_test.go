@@ -98,3 +98,20 @@ func TestImagesAreRecalled(t *testing.T) {
 		}
 	}
 }
+
+func TestRecalledDevices(t *testing.T) {
+	seen := v1alpha1.MachineObservation{
+		UUID:     "AAAAAAAA-2222-4333-8444-555555555555",
+		Disks:    []v1alpha1.MachineDiskObservation{{Device: "scsi1", Name: "root"}, {Device: "scsi0"}},
+		CDROMs:   []v1alpha1.MachineCDROMObservation{{Device: "ide0", Name: "drivers"}, {Device: "ide2"}},
+		Networks: []v1alpha1.MachineNetworkObservation{{Device: "net1", Name: "lan"}, {Device: "net0"}},
+	}
+	got := recalledDevices(&seen, qemu.Identity{UUID: strings.ToLower(seen.UUID)})
+	want := `{"disks":{"root":"scsi1"},"cdroms":{"drivers":"ide0"},"networks":{"lan":"net1"},"seen":{"root":true}}`
+	if got.String() != want {
+		t.Errorf("What was seen of the VM is known, want %s, got %s", want, got)
+	}
+	if got := recalledDevices(&seen, qemu.Identity{UUID: "other"}); got.String() != "{}" {
+		t.Errorf("What was seen of another VM is not meant, got %s", got)
+	}
+}
