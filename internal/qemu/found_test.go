@@ -82,7 +82,7 @@ func TestChangeOfFound(t *testing.T) {
 		"VLAN": {reason: "A network keeps its address in whatever form it stands there.", vm: "storage", want: proxmox.Params{"net2": "virtio=BC:24:11:00:03:02,bridge=vnet7,tag=9"}, change: func(p *v1alpha1.MachineParameters) {
 			p.Networks[2].VLAN = new(int32(9))
 		}},
-		"Bridge": {reason: "A comma too many is no part of it.", vm: "storage", want: proxmox.Params{"net1": "vmxnet3=BC:24:11:00:03:01,bridge=vmbr9,firewall=1,"}, change: func(p *v1alpha1.MachineParameters) {
+		"Bridge": {reason: "A comma too many is no part of it.", vm: "storage", want: proxmox.Params{"net1": "vmxnet3=BC:24:11:00:03:01,bridge=vmbr9,firewall=1,queues=0,rate=0,"}, change: func(p *v1alpha1.MachineParameters) {
 			p.Networks[1].Bridge = new("vmbr9")
 		}},
 		"Hotplug": {reason: "A list may be separated in any way.", vm: "storage", want: proxmox.Params{"hotplug": "disk,network"}, change: func(p *v1alpha1.MachineParameters) {
@@ -93,6 +93,12 @@ func TestChangeOfFound(t *testing.T) {
 		}},
 		"Memory": {reason: "More memory than ballooning leaves is fine.", vm: "cloud", want: proxmox.Params{"memory": "16384"}, change: func(p *v1alpha1.MachineParameters) {
 			p.Memory = quantity("16Gi")
+		}},
+		"NoLimits": {reason: "None is what 0 means.", vm: "storage", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
+			p.Networks[1].RateMBps, p.Networks[1].Queues = quantity("0"), new(int32(0))
+		}},
+		"Watchdog": {reason: "What is the default need not be written.", vm: "storage", want: proxmox.Params{"watchdog": "action=none"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Watchdog.Action = new("none")
 		}},
 		"Agent": {reason: "It is on already.", vm: "cloud", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
 			p.Agent = new(true)
@@ -128,6 +134,10 @@ func TestNothingRefusedThatStays(t *testing.T) {
 	spec.Memory, spec.CPU.Cores = quantity("2900Mi"), new(int32(2))
 	if no := desiredOf(t, spec, Devices{}, config).Refusals(config); len(no) != 3 {
 		t.Errorf("want three refusals, got %q", no)
+	}
+	spec = v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("4Gi")}}
+	if no := desiredOf(t, spec, Devices{}, config).Refusals(config); len(no) > 0 {
+		t.Errorf("want no refusal, got %q", no)
 	}
 }
 

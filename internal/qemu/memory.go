@@ -49,7 +49,7 @@ func (d Desired) memoryRefusals(config Config) []string {
 			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
 	}
 	o := d.MemoryOptions
-	if d.Memory == nil && o != nil && o.Minimum != nil && ptr.Deref(d.Balloon, true) && o.Minimum.Value() > config.Memory() {
+	if d.Memory == nil && o != nil && o.Minimum != nil && ptr.Deref(d.Balloon, true) && o.Minimum.Value() > config.Memory() && mebibytesText(o.Minimum) != config["balloon"] {
 		no = append(no, fmt.Sprintf("memoryOptions.minimum %s is more than the memory of the VM, %d MiB: set memory", o.Minimum, config.Memory()/int64(proxmox.MiB)))
 	}
 	return no

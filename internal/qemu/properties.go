@@ -69,9 +69,9 @@ func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
 		declared = true
 		key, there := d.in(p)
 		switch {
+		case there && d.same(p.Get(key), *d.value), !there && d.absent == *d.value:
 		case *d.value == "":
 			p.Delete(key)
-		case there && d.same(p.Get(key), *d.value), !there && d.absent == *d.value:
 		default:
 			p.Set(key, *d.value)
 		}
@@ -104,17 +104,21 @@ func yield(p *proxmox.Properties, before proxmox.Properties, parts []part) {
 }
 
 // properties wants the parts in a property string whose first value has no key.
-// first is what that becomes if other parts need one.
+// first is what that is in a new string that needs one; PVE keeps strings without.
 func properties(defaultKey, first string, parts ...part) func(string) (string, bool) {
 	return func(now string) (string, bool) {
 		p, err := proxmox.ParseProperties(now, defaultKey)
 		if err != nil {
 			p = proxmox.Properties{}
 		}
+		lead := first
+		if p.Len() > 0 && !p.Has(defaultKey) {
+			lead = ""
+		}
 		if !overlay(&p, parts...) {
 			return "", false
 		}
-		if lead := cmp.Or(p.Get(defaultKey), first); lead != "" && p.Len() > 0 {
+		if lead = cmp.Or(p.Get(defaultKey), lead); lead != "" && p.Len() > 0 {
 			p.SetDefault(defaultKey, lead)
 		}
 		return p.String(), true
