@@ -186,7 +186,7 @@ func (t *turns) see(tasks []Task, all bool) {
 	defer t.mu.Unlock()
 	listed := make(map[UPID]bool, len(tasks))
 	for _, s := range tasks {
-		listed[s.UPID] = s.Running
+		listed[s.UPID] = s.Works()
 	}
 	maps.DeleteFunc(t.running, func(_ int, r *ownTask) bool {
 		runs, ok := listed[r.upid]

@@ -149,6 +149,15 @@ func TestTurnIsNotKeptForEver(t *testing.T) {
 	}
 }
 
+func TestConsolesDoNotCount(t *testing.T) {
+	q := newQueue(t)
+	q.ends(q.busy)
+	q.see([]Task{{UPID: upidOf("b", "vncproxy", 100, 2, "u@pve!t"), Type: "vncproxy", Running: true}}, true)
+	if _, err := q.enter(starts("a", 2)); err != nil {
+		t.Errorf("a console that is open is no task to wait for: %v", err)
+	}
+}
+
 func TestTasksFromBeforeCount(t *testing.T) {
 	q := newQueue(t)
 	q.ends(q.busy)

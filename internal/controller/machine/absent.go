@@ -44,7 +44,7 @@ func (e *external) absent(ctx context.Context, m Machine, id qemu.Identity) (man
 		}
 	}
 	if meta.WasDeleted(m) {
-		return e.afterwards(ctx, m)
+		return e.afterwards(ctx, m, nil)
 	}
 	if id.VMID == 0 || !mayCreate(m) {
 		showMissing(m, id)
@@ -65,13 +65,16 @@ func showMissing(m Machine, id qemu.Identity) {
 }
 
 // afterwards is the observation of a Machine that is being deleted and has no VM.
-// The images that were made for the VM are part of it.
-func (e *external) afterwards(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
+// The images that were made for the VM are part of it, but for those that the VM has which
+// is there now: it may be the same one with another UUID, and would not start without.
+func (e *external) afterwards(ctx context.Context, m Machine, there qemu.Config) (managed.ExternalObservation, error) {
 	var err error
 	if e.plan.strayRules, err = e.strayRules(ctx, m); err != nil || len(e.plan.strayRules) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	if e.plan.weeds, err = e.weeds(ctx, m); err != nil || len(e.plan.weeds) > 0 {
+	all, err := e.weeds(ctx, m)
+	e.plan.weeds = slices.DeleteFunc(all, func(p plot) bool { return there.Uses(p.volume) != "" })
+	if err != nil || len(e.plan.weeds) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	if e.plan.waits, err = e.leavePlots(ctx, m); err != nil || e.plan.waits != nil {
@@ -176,10 +179,10 @@ func (e *external) remnant(m Machine) (managed.ExternalObservation, error) {
 // were none: a VMID that we chose is exchanged, one that the user named is a
 // conflict.
 func (e *external) foreign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
-	node := e.vm.Node
+	node, there := e.vm.Node, e.vm.Config
 	e.vm = nil
 	if meta.WasDeleted(m) {
-		return e.afterwards(ctx, m)
+		return e.afterwards(ctx, m, there)
 	}
 	if mayExchange(m) && mayCreate(m) {
 		err := e.mayBeCreated(ctx, m, id)

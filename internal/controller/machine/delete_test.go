@@ -21,8 +21,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func TestDelete(t *testing.T) {
@@ -135,5 +138,27 @@ func TestDestroyed(t *testing.T) {
 				t.Errorf("\n%s\nwant exists %t and error %q, got %+v and %q", tc.reason, tc.exists, tc.err, s, b.writes)
 			}
 		})
+	}
+}
+
+// An image stays while the VM that has the VMID now has it: it may be ours under another UUID.
+func TestImageOfForeignVM(t *testing.T) {
+	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
+	used, other := "files:iso/"+id.SeedName(strings.Repeat("a", 16)), "files:iso/"+id.SeedName(strings.Repeat("b", 16))
+	b := newBench(t, all(named(10000), deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = "pve1=" + used + " pve1=" + other }))
+	b.volumes = map[string][]string{"pve1": {used, other}}
+	b.vms[10000] = theirVM()
+	b.vms[10000].config["ide2"] = used + ",media=cdrom"
+	s := b.reconcile(t.Context())
+	for u := range b.ends {
+		b.end(t, u, "OK")
+	}
+	for range 3 {
+		if s = b.reconcile(t.Context()); s.err != nil {
+			t.Fatal(s.err)
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{"pve1": {used}}, b.volumes); diff != "" || s.exists {
+		t.Errorf("want the image kept that is in use, and the Machine released, got %+v: -want, +got:\n%s", s, diff)
 	}
 }

@@ -54,6 +54,10 @@ type plan struct {
 	later   qemu.Difference
 	errands []errand
 	power   powerChange
+
+	// crashes are how often in a row the VM has stopped soon after its start, if its next one
+	// waits for that.
+	crashes int
 	restart restart
 	action  *v1alpha1.MachinePowerAction
 }
@@ -96,6 +100,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 		before = recalledDevices(m.Observation(), id)
 	}
 	e.plan = plan{desired: d, power: d.powerChange(e.vm)}
+	e.holdStart(m)
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, m.GetGeneration()); err != nil {
 		e.plan.refusals = []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.

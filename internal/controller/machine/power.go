@@ -152,6 +152,16 @@ func (d desired) run(v *vm) powerChange {
 	return keepPower
 }
 
+// holdStart of a VM that stops soon after each of its starts.
+func (e *external) holdStart(m Machine) {
+	if e.plan.power != powerOn || e.vm.suspended() {
+		return
+	}
+	if e.plan.crashes = e.tasks.crashes(m); e.plan.crashes > 0 {
+		e.plan.power = keepPower
+	}
+}
+
 // failed says whether a VM that does not run has never run, or went down with
 // its node. Of other ends PVE does not tell why.
 func (d desired) failed() bool { return d.ran.IsZero() || d.ran.Before(d.nodeUp) }
@@ -242,6 +252,9 @@ func (e *external) ready() xpv2.Condition {
 		return notReady(ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
 	case e.plan.power != keepPower:
 		return notReady(ReasonStopped, powerMessages[e.plan.power])
+	}
+	if n := e.plan.crashes; n > 0 {
+		return notReady(ReasonStopped, fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))
 	}
 	if why := e.plan.inVain(e.vm); why != "" {
 		return notReady(ReasonStopped, why)

@@ -313,3 +313,56 @@ func TestPowerActionWaits(t *testing.T) {
 		t.Errorf("want it done when its turn has come, got %v and %q", s.err, b.writes)
 	}
 }
+
+// A VM that stops soon after each of its starts is started ever more seldom.
+func TestCrashLoop(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("stopped")
+	u, begun := upid("pve1", "qmstart", 10000), b.clock.now()
+	var started []time.Duration
+	for b.clock.now().Before(begun.Add(20*time.Minute)) && len(started) < 8 {
+		if s := b.reconcile(t.Context()); s.err != nil {
+			t.Fatal(s.err)
+		}
+		if n := len(b.writes); n > len(started) {
+			started = append(started, b.clock.now().Sub(begun))
+			b.end(t, u, "OK")
+			b.touch() // It is off again.
+		} else if c := b.m.GetCondition(xpv2.TypeReady); c.Reason != ReasonStopped || !strings.Contains(c.Message, "has stopped soon after each of its last") {
+			t.Fatalf("want said why it is not started, got %s: %s", c.Reason, c.Message)
+		}
+		b.clock.wait(time.Second)
+	}
+	var gaps []time.Duration
+	for i := range len(started) - 1 {
+		gaps = append(gaps, started[i+1]-started[i])
+	}
+	want := []time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 5 * time.Minute}
+	if diff := cmp.Diff(want, gaps); diff != "" {
+		t.Errorf("time between starts: -want, +got:\n%s", diff)
+	}
+}
+
+// A VM that has run for long, or is to be another one, is started at once.
+func TestCrashLoopEnds(t *testing.T) {
+	for reason, change := range map[string]func(*bench){
+		"it has run for long":  func(b *bench) { b.clock.wait(runsFor + time.Second) },
+		"its spec has changed": func(b *bench) { b.m.Generation++ },
+	} {
+		b := newBench(t, nil)
+		b.vms[10000] = ourVM("stopped")
+		for range 2 {
+			b.reconcile(t.Context())
+			b.end(t, upid("pve1", "qmstart", 10000), "OK")
+			b.touch()
+		}
+		if b.reconcile(t.Context()); len(b.writes) != 2 {
+			t.Fatalf("want two starts and no third so soon, got %q", b.writes)
+		}
+		change(b)
+		b.touch()
+		if b.reconcile(t.Context()); len(b.writes) != 3 {
+			t.Errorf("%s: want it started at once, got %q", reason, b.writes)
+		}
+	}
+}

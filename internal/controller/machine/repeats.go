@@ -19,6 +19,7 @@ package machine
 import (
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -59,6 +60,40 @@ func (t *tasks) sent(m Machine, d qemu.Difference) bool {
 	defer t.mu.Unlock()
 	r := t.of(m)
 	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
+}
+
+// A VM that stops soon after each of its starts is started ever more seldom: the first time
+// at once, and then firstStart after its last start, twice that … lastRetry. One that has
+// run for runsFor is started at once again.
+const (
+	firstStart = 10 * time.Second
+	runsFor    = 10 * time.Minute
+)
+
+// countStart counts a start of the VM that has ended well.
+func (r *taskRecord) countStart(task proxmox.Task, now time.Time) {
+	if task.Type != "qmstart" {
+		return
+	}
+	if now.Sub(r.started) > runsFor {
+		r.starts = 0
+	}
+	r.starts, r.started = r.starts+1, now
+}
+
+// crashes are how often in a row a VM has stopped soon after its start, if it is not to be
+// started again yet; else zero.
+func (t *tasks) crashes(m Machine) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.of(m)
+	if r.starts < 2 || r.generation != m.GetGeneration() {
+		return 0
+	}
+	if t.now().Sub(r.started) >= min(firstStart<<min(r.starts-2, 10), lastRetry) {
+		return 0
+	}
+	return r.starts
 }
 
 // asked says whether PVE was asked for this within a period. If not, it is taken

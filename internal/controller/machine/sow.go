@@ -275,7 +275,7 @@ func (e *external) leavePlots(ctx context.Context, m Machine) (waits, err error)
 		}
 	}
 	for _, p := range all {
-		e.record.Event(m, xpevent.Warning(reasonImagesLeft, errors.Errorf("image %s is left on node %s: remove it", p.volume, p.node)))
+		e.record.Event(m, xpevent.Warning(reasonImagesLeft, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.volume, p.node)))
 	}
 	return nil, nil
 }

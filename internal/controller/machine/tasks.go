@@ -75,6 +75,11 @@ type taskRecord struct {
 	asking  string // the last of it
 	resting time.Time
 
+	// starts are how often in a row the VM was started though it had not run for long, and
+	// started when that was last.
+	starts  int
+	started time.Time
+
 	// lost is when a call was made last whose outcome is not known.
 	lost time.Time
 
@@ -131,6 +136,7 @@ func (t *tasks) note(r *taskRecord, task proxmox.Task, err error) {
 	switch {
 	case err == nil:
 		r.failures, r.err = 0, nil
+		r.countStart(task, t.now())
 	case known:
 		r.err = err // Its log has told more.
 	default:
