@@ -70,6 +70,7 @@ func observation() v1alpha1.MachineObservation {
 		StartedAt:      ptr.To(metav1.NewTime(time.Unix(1_790_000_000, 0))),
 		Pool:           "production/web",
 		HAState:        "started",
+		Annotations:    map[string]string{"crossplane.io/external-name": "10001"},
 		PowerAction:    &v1alpha1.MachinePowerActionObservation{Action: "Reboot", Token: "1", UPID: "UPID:pve1:0:0:0:qmreboot:10001:a@pve:", Result: "OK"},
 		Lock:           "backup",
 		IPAddresses:    []string{"192.0.2.10", "2001:db8::10"},

@@ -41,6 +41,11 @@ type MachineObservation struct {
 	// +optional
 	UUID string `json:"uuid,omitempty"`
 
+	// Annotations of this resource that the provider relies on, as it found them
+	// last. Those that somebody takes away are put back from here.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
 	// PowerState as PVE reports it: running, stopped, paused, suspended, or
 	// another state of QEMU, such as io-error or guest-panicked.
 	// +optional

@@ -1219,6 +1219,13 @@ func (in *MachineObservation) DeepCopyInto(out *MachineObservation) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.Annotations != nil {
+		in, out := &in.Annotations, &out.Annotations
+		*out = make(map[string]string, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	if in.UptimeSeconds != nil {
 		in, out := &in.UptimeSeconds, &out.UptimeSeconds
 		*out = new(int64)

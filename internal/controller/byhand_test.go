@@ -45,6 +45,7 @@ func TestByHand(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
 		"stripped":   {reason: "A Machine whose annotations were taken away keeps its VM, and does nothing twice.", run: stripped},
+		"early":      {reason: "So does one whose VM is being made.", run: strippedEarly, durations: map[string]string{"qmclone": "3s"}},
 		"unnamed":    {reason: "One whose external name was taken away does, too.", run: unnamed},
 		"misnamed":   {reason: "One whose external name was changed makes no other VM, and leaves none behind.", run: misnamed},
 		"misdeleted": {reason: "One that has lost its annotations while it is deleted leaves no VM behind.", run: misdeleted},
@@ -117,6 +118,25 @@ func stripped(w *world) {
 	}
 	if got := w.writes(); len(got) != n {
 		w.Errorf("want no write:\n%s", w)
+	}
+	w.tamper(func(g *simulator.Guest) { g.Power = simulator.Stopped })
+	w.eventually("the VM is kept running, since it was made for the Machine", func() bool { return w.vm().Power == simulator.Running })
+	w.ready()
+	w.finish()
+}
+
+// strippedEarly takes the annotations away while the VM is being made.
+func strippedEarly(w *world) {
+	w.create(ubuntu())
+	w.eventually("the clone is known to be under way", func() bool {
+		w.exists()
+		return w.tasks("qmclone") == 1 && w.m.Observation().Annotations[machine.AnnotationUUID] != ""
+	})
+	uuid := w.m.GetAnnotations()[machine.AnnotationUUID]
+	w.reannotate(func(a map[string]string) { clear(a) })
+	w.ready()
+	if ours := w.ours(); !slices.Equal(ours, []int{10000}) || w.tasks("qmclone") != 1 || w.m.GetAnnotations()[machine.AnnotationUUID] != uuid {
+		w.Errorf("want one VM and its identity kept, got %v:\n%s", ours, w)
 	}
 	w.finish()
 }

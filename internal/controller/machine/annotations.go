@@ -16,6 +16,9 @@ limitations under the License.
 
 package machine
 
+// annotationPrefix is that of all annotations of this provider.
+const annotationPrefix = "proxmox.vitistack.io/"
+
 // Annotations that this provider keeps with a Machine. All are written before
 // the call to PVE that they are about.
 const (

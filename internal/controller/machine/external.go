@@ -153,7 +153,7 @@ func (e *external) consider(ctx context.Context, m Machine, id qemu.Identity) er
 // observe a VM that is ours, and what is planned for it.
 func (e *external) observe(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
-	o.Placement = placementOf(m)
+	o.Placement, o.Annotations = placementOf(m), remembered(m)
 	before := o.DeepCopy()
 	e.vm.observe(o, e.plan.Devices, e.now())
 	for _, happened := range changed(before, o, e.tasks.active(m)) {
@@ -215,6 +215,7 @@ func (e *external) mayAct(m Machine, seen managed.ExternalObservation) (managed.
 // waiting is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.
 func (e *external) waiting(m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+	m.Observation().Annotations = remembered(m)
 	busy, err := e.creating(m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err

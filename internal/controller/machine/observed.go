@@ -83,8 +83,8 @@ func (v *vm) template() bool { return v.Config.Template() }
 // on says whether the VM is on. One that is off, or that its guest has shut down meanwhile,
 // has a process too while PVE backs it up.
 func (v *vm) on() bool {
-	off := v.Status.QMPStatus == qmpPrelaunch || v.Status.QMPStatus == qmpShutdown
-	return v.Status.Running() && !(off && v.lock() == "backup")
+	backedUpOff := v.lock() == "backup" && (v.Status.QMPStatus == qmpPrelaunch || v.Status.QMPStatus == qmpShutdown)
+	return v.Status.Running() && !backedUpOff
 }
 
 // agentOn says whether the guest agent is turned on.

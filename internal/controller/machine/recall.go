@@ -18,6 +18,7 @@ package machine
 
 import (
 	"cmp"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -28,10 +29,48 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// recalled is the identity of a Machine that has lost annotations, as it does when
-// somebody replaces it by its manifest: nobody but this provider writes its status,
-// which a user cannot even create. It is nil if nothing is lost, or nothing known.
+// reliedOn says whether the provider relies on an annotation: its own do, but for the one
+// that the status has in another form, and those of the managed reconciler that say which VM
+// it is, and whether it was made.
+func reliedOn(annotation string) bool {
+	switch annotation {
+	case AnnotationPlacement:
+		return false
+	case meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded:
+		return true
+	}
+	return strings.HasPrefix(annotation, annotationPrefix)
+}
+
+// remembered are the annotations of a Machine that the provider relies on.
+func remembered(m Machine) map[string]string {
+	kept := maps.Clone(m.GetAnnotations())
+	maps.DeleteFunc(kept, func(annotation, text string) bool { return text == "" || !reliedOn(annotation) })
+	return kept
+}
+
+// recalled are the annotations that a Machine has lost, as it does when somebody replaces
+// it by its manifest: nobody but this provider writes its status, which a user cannot even
+// create. It is nil if nothing is lost, or nothing known, or if another VM is named.
 func recalled(m Machine) map[string]string {
+	kept, a := m.Observation().Annotations, m.GetAnnotations()
+	lost := maps.Clone(kept)
+	for annotation := range a {
+		delete(lost, annotation)
+	}
+	for _, names := range []string{meta.AnnotationKeyExternalName, AnnotationUUID} {
+		if has := a[names]; has != "" && has != kept[names] || kept[names] == "" {
+			return recalledIdentity(m)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return lost
+}
+
+// recalledIdentity is the identity of a Machine whose status has no annotations.
+func recalledIdentity(m Machine) map[string]string {
 	o, a := m.Observation(), m.GetAnnotations()
 	name, uuid, vmid := meta.GetExternalName(m), a[AnnotationUUID], ""
 	if o.VMID != nil {

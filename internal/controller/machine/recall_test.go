@@ -32,6 +32,7 @@ import (
 func TestRecalled(t *testing.T) {
 	const uuid, other = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
 	seen := v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: uuid}
+	all := v1alpha1.MachineObservation{Annotations: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationNode: "pve1", AnnotationSeeds: "x"}}
 	cases := map[string]struct {
 		reason string
 		has    map[string]string
@@ -47,6 +48,10 @@ func TestRecalled(t *testing.T) {
 		"Halfborn":  {reason: "A clone has not got its own UUID yet.", has: map[string]string{AnnotationUUID: other}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
 		"Adoption":  {reason: "Another VM is named, whose proof is yet to be found.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: seen},
 		"Exchanged": {reason: "Another name was given to the same proof: that is for a look to decide.", has: map[string]string{meta.AnnotationKeyExternalName: "200", AnnotationUUID: uuid}, seen: seen},
+		"All":       {reason: "What the status has of them is put back, and nothing else is changed.", has: map[string]string{"a": "b", AnnotationNode: "pve2"}, seen: all, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationSeeds: "x"}},
+		"AllThere":  {reason: "Nothing is put back that is there.", has: all.Annotations, seen: all},
+		"Renamed":   {reason: "What belongs to another VM is not.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: all},
+		"Rekeyed":   {reason: "Whatever says so.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: other}, seen: all},
 		"Nameless":  {reason: "Nothing says which VM it was.", has: map[string]string{AnnotationUUID: uuid}},
 	}
 	for name, tc := range cases {
@@ -58,6 +63,27 @@ func TestRecalled(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// What the provider relies on is kept in the status, from when the VM is being made.
+func TestAnnotationsAreRemembered(t *testing.T) {
+	begun, want := "2001-01-01T00:00:00Z", map[string]string{
+		AnnotationUUID: ourUUID, AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", AnnotationDevices: "{}", AnnotationNode: "pve1",
+	}
+	want[meta.AnnotationKeyExternalCreatePending] = begun
+	for reason, config := range map[string]map[string]string{
+		"it is being made": {"lock": "create"},
+		"it is there":      ourVM("running").config,
+	} {
+		b := newBench(t, func(m *namespaced.Machine) {
+			m.Annotations["example.org/theirs"], m.Annotations[AnnotationPlacement], m.Annotations[AnnotationRestart] = "x", "{}", ""
+		})
+		b.vms[10000] = &guest{node: "pve1", status: "running", config: config}
+		b.reconcile(t.Context())
+		if diff := cmp.Diff(want, b.m.Observation().Annotations); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", reason, diff)
+		}
 	}
 }
 

@@ -54,6 +54,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		Networks:       v.networks(d),
 		Config:         v.shown(),
 		PendingChanges: v.pendingChanges(),
+		Annotations:    before.Annotations,
 		Placement:      before.Placement,
 		LastTask:       before.LastTask,
 		PowerAction:    before.PowerAction,
