@@ -276,21 +276,14 @@ func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
 	case was.file() != is.file():
 		return pluggable, ""
 	}
-	return h.sameBut(key, old, value, throttles()...), ""
+	waits := func(k string) bool { return was[k] != is[k] }
+	return !slices.ContainsFunc(unpluggable(), waits), ""
 }
 
-// throttles are the drive options that QEMU changes on the fly, and those that it does not know of.
-func throttles() []string {
-	out := []string{"backup", "replicate", "size", "serial"}
-	for _, limit := range []string{"mbps", "iops"} {
-		for _, direction := range []string{"", "_rd", "_wr"} {
-			out = append(out, limit+direction, limit+direction+"_max")
-		}
-	}
-	for _, direction := range []string{"", "_rd", "_wr"} {
-		out = append(out, "bps"+direction+"_max_length", "iops"+direction+"_max_length")
-	}
-	return out
+// unpluggable are the drive options that wait for the next start. PVE puts the others into the configuration at once: QEMU
+// changes limits on the fly, and finds the rest when it starts next (vmconfig_update_disk).
+func unpluggable() []string {
+	return []string{"aio", "cache", "discard", "iothread", "product", "queues", "ro", "ssd", "vendor"}
 }
 
 // recordCloudInit remembers what the cloud-init drive still holds when an option that it contains changes.
