@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -29,7 +30,15 @@ import (
 // ballooned says whether memory is declared, and the least that ballooning leaves
 // of it is not.
 func (d Desired) ballooned() bool {
-	return d.Memory != nil && ptr.Deref(d.Balloon, true) && (d.MemoryOptions == nil || d.MemoryOptions.Minimum == nil)
+	return d.Memory != nil && ptr.Deref(d.Balloon, true) && d.minimum() == nil
+}
+
+// minimum that ballooning is to leave to the VM; nil if the spec does not say.
+func (d Desired) minimum() *resource.Quantity {
+	if d.MemoryOptions == nil || !ptr.Deref(d.Balloon, true) {
+		return nil
+	}
+	return d.MemoryOptions.Minimum
 }
 
 // keepsMemory says whether the VM has been told already what is declared of its
@@ -48,9 +57,9 @@ func (d Desired) memoryRefusals(config Config) []string {
 		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+
 			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
 	}
-	o := d.MemoryOptions
-	if d.Memory == nil && o != nil && o.Minimum != nil && ptr.Deref(d.Balloon, true) && o.Minimum.Value() > config.Memory() && mebibytesText(o.Minimum) != config["balloon"] {
-		no = append(no, fmt.Sprintf("memoryOptions.minimum %s is more than the memory of the VM, %d MiB: set memory", o.Minimum, config.Memory()/int64(proxmox.MiB)))
+	least := d.minimum()
+	if d.Memory == nil && least != nil && least.Value() > config.Memory() && mebibytesText(least) != config["balloon"] {
+		no = append(no, fmt.Sprintf("memoryOptions.minimum %s is more than the memory of the VM, %d MiB: set memory", least, config.Memory()/int64(proxmox.MiB)))
 	}
 	return no
 }
