@@ -20,7 +20,8 @@ package v1alpha1
 // cloud-init drive. The template must have such a drive (or storage names
 // where to create one) and cloud-init must be installed in the guest. With
 // userData, vendorData or networkConfig the drive gives way to an ISO image of
-// the provider's own (NoCloud), which has the fields below in it too.
+// the provider's own (NoCloud), which has the fields below in it too, and of those
+// that are left out what the VM has, as from its template.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.generatePassword) && self.generatePassword && has(self.passwordSecretRef))",message="cloudInit.generatePassword does not go with passwordSecretRef"
 type MachineCloudInit struct {
