@@ -35,7 +35,7 @@ func lab() *Scenario {
 		Storages: []ScenarioStorage{
 			{
 				ID: "local", Type: "dir", Path: "/var/lib/vz", Content: []string{"images", "iso", "import"},
-				Files: map[string]string{"iso/tiny.iso": "350K", "import/tiny.qcow2": "64M"},
+				Files: map[string]string{"iso/tiny.iso": "350K", "import/tiny.qcow2": "64M", "import/tiny.ova": "32M"},
 			},
 			{ID: "data2", Type: "dir", Path: "/var/lib/data2", Content: []string{"images"}},
 			{ID: "isostore", Type: "dir", Path: "/var/lib/isostore", Content: []string{"iso"}},
@@ -88,6 +88,7 @@ func TestCreate(t *testing.T) {
 		"CDROM":          {reason: "cdrom is ide2.", params: []string{"cdrom=local:iso/tiny.iso"}, exit: "OK", config: map[string]any{"boot": "order=ide2", "ide2": "local:iso/tiny.iso,media=cdrom,size=350K"}},
 		"NoDisc":         {reason: "A drive may be empty.", params: []string{"virtio0=none"}, exit: "OK", config: map[string]any{"boot": "order=virtio0", "virtio0": "none,media=cdrom"}},
 		"Import":         {reason: "A disk may be a copy.", params: []string{"scsi0=local:0,import-from=local:import/tiny.qcow2"}, exit: "OK", config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.qcow2,size=64M"}},
+		"ImportArchive":  {reason: "Or one of what is in an archive.", params: []string{"scsi0=local:0,import-from=local:import/tiny.ova/disk.vmdk,format=raw"}, exit: "OK", config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.raw,size=32M"}},
 		"ImportMissing":  {reason: "What is copied must exist.", params: []string{"scsi0=local:0,import-from=local:import/no.qcow2"}, exit: "unable to create VM VMID - failed to stat '/var/lib/vz/import/no.qcow2'"},
 		"ImportSize":     {reason: "A copy has no size of its own.", params: []string{"scsi0=local:5,import-from=local:import/tiny.qcow2"}, line: "400 Parameter verification failed.", errs: map[string]string{"scsi0": "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>"}},
 		"ImportISO":      {reason: "An ISO image is no source.", params: []string{"scsi0=local:0,import-from=local:iso/tiny.iso"}, line: "400 Parameter verification failed.", errs: map[string]string{"scsi0": "local:iso/tiny.iso has wrong type 'iso' - needs to be 'images' or 'import'"}},

@@ -18,6 +18,7 @@ package simulator
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -304,6 +305,11 @@ func (m *driveMaker) source(id string) (*Volume, error) {
 	if v := m.st.volume(m.node, id); v != nil {
 		return v, nil
 	}
+	if archive, format := inArchive(id); format != "" {
+		if v := m.st.volume(m.node, archive); v != nil {
+			return &Volume{Content: "import", Format: format, Size: v.Size, Used: v.Used}, nil
+		}
+	}
 	storage, name, _ := splitVolume(id)
 	s, err := m.st.enabledStorage(storage, m.node)
 	if err != nil {
@@ -313,6 +319,15 @@ func (m *driveMaker) source(id string) (*Volume, error) {
 		return nil, die("failed to stat '%s'", s.filePath("import", name))
 	}
 	return nil, die("volume '%s' does not exist", id)
+}
+
+// inArchive tells of a volume that is a file of an OVA which OVA that is, and what format the file has.
+func inArchive(id string) (archive, format string) {
+	before, file, in := strings.Cut(id, ".ova/")
+	if !in {
+		return "", ""
+	}
+	return before + ".ova", strings.TrimPrefix(path.Ext(file), ".")
 }
 
 // existing checks a volume that a drive refers to and notes its true size.

@@ -286,10 +286,23 @@ func (a *guestAccess) importSource(key, id string) error {
 	if content != "images" && content != "import" {
 		return paramError(key, "%s has wrong type '%s' - needs to be 'images' or 'import'", id, content)
 	}
+	if _, format := inArchive(id); format != "" {
+		if err := a.unpacks(key, s); err != nil {
+			return err
+		}
+	}
 	if owner != 0 {
 		return a.st.check(a.who, fmt.Sprintf("/vms/%d", owner), "VM.Clone")
 	}
 	return a.volume(id)
+}
+
+// unpacks checks the storage of an OVA, which is where its files are unpacked.
+func (a *guestAccess) unpacks(key string, s *Storage) error {
+	if !s.holds("images") || !s.fileBased() {
+		return paramError(key, "import working storage '%s' does not support 'images' content type or is not file based.", s.ID)
+	}
+	return a.st.check(a.who, "/storage/"+s.ID, "Datastore.AllocateSpace")
 }
 
 // checkDrives makes the checks of drive options that come after those of permissions.
