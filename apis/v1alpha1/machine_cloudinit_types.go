@@ -60,13 +60,14 @@ type MachineCloudInit struct {
 	// +optional
 	GeneratePassword *bool `json:"generatePassword,omitempty"`
 
-	// SSHKeys are public keys of the user, one each. PVE: sshkeys.
+	// SSHKeys are public keys of the user, one each, with options before it if need
+	// be. PVE: sshkeys.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=16
 	// +kubebuilder:validation:items:MaxLength=8192
-	// +kubebuilder:validation:items:Pattern=`^(sk-)?(ssh|ecdsa)-[^\r\n]+$`
+	// +kubebuilder:validation:items:Pattern=`^([^\r\n]+[ \t])?(sk-)?(ssh|ecdsa)-[^\r\n]+$`
 	SSHKeys []string `json:"sshKeys,omitzero"`
 
 	// Nameservers of the guest, IP addresses. PVE: nameserver.

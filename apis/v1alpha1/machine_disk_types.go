@@ -207,14 +207,15 @@ type MachineDisk struct {
 
 	// ImportFrom is the volume ID of an image that a new disk is filled from, on a
 	// storage with content type import, such as local:import/data.qcow2: a qcow2,
-	// raw or vmdk file, up to 255 characters. The disk gets the size of the image
+	// raw or vmdk file, or one in an OVA (local:import/appliance.ova/disk.vmdk), for
+	// which the storage holds images too; up to 255 characters. The disk gets the size of the image
 	// and then grows to its own. On local storage the image has to be on the VM's
 	// node. It counts when the disk is made only, and is of no meaning for the disk
 	// that image fills. PVE: import-from=.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/[^/,]+\.(qcow2|raw|vmdk)$`
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/([^/,]+\.ova/)?[^/,]+\.(qcow2|raw|vmdk)$`
 	ImportFrom *string `json:"importFrom,omitempty"`
 
 	// Volume is the volume ID of an existing disk to attach instead of making a

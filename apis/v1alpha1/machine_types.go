@@ -515,12 +515,13 @@ type MachineClone struct {
 // MachineImage is a cloud image to import.
 type MachineImage struct {
 	// Volume ID of the image, on a storage with content type import, such as
-	// local:import/ubuntu-24.04.qcow2: a qcow2, raw or vmdk file, up to 255
-	// characters. On local storage it has to be on the VM's node; without node,
+	// local:import/ubuntu-24.04.qcow2: a qcow2, raw or vmdk file, or such a file in
+	// an OVA, as local:import/appliance.ova/disk.vmdk, for which the storage holds
+	// images too; up to 255 characters. On local storage it has to be on the VM's node; without node,
 	// one that has it is chosen. PVE: import-from.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/[^/,]+\.(qcow2|raw|vmdk)$`
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/([^/,]+\.ova/)?[^/,]+\.(qcow2|raw|vmdk)$`
 	Volume string `json:"volume"`
 
 	// Disk that receives the image, by its name in disks. It gets the size of

@@ -58,6 +58,16 @@ func (m medium) storage() string {
 // contentISO is the content type of ISO images.
 const contentISO = "iso"
 
+// archive is the OVA that has the medium in it, which is what storages list then; else
+// empty.
+func (m medium) archive() string {
+	before, _, in := strings.Cut(m.volume, ".ova/")
+	if !in {
+		return ""
+	}
+	return before + ".ova"
+}
+
 // media of the spec.
 func media(p *v1alpha1.MachineParameters) []medium {
 	var all []medium
@@ -143,6 +153,10 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 			return refuse(creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",
 				m.what, m.volume, m.storage(), strings.Join(c, ", "), m.content), nil
 		}
+		if c := storages[i].Content; m.archive() != "" && !slices.Contains(c, "images") {
+			return refuse(creating, "%s '%s' cannot be unpacked: the content of storage '%s' is %s, and has to have images too",
+				m.what, m.volume, m.storage(), strings.Join(c, ", ")), nil
+		}
 		there, err := e.volumesWith(ctx, m, node)
 		if err != nil && !proxmox.IsAuthorization(err) {
 			return nil, err
@@ -165,7 +179,7 @@ func (e *external) volumesWith(ctx context.Context, m medium, node string) ([]pr
 }
 
 func (m medium) among(there []proxmox.Volume) bool {
-	return slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == m.volume })
+	return slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == cmp.Or(m.archive(), m.volume) })
 }
 
 // unfilled says which image of a new disk or a drive is not on the node of a VM that

@@ -25,6 +25,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // otherMachine is a Machine whose VM has VMID 200.
@@ -133,6 +134,24 @@ func TestMedia(t *testing.T) {
 			at: map[string][]string{"pve1": {"files:import/debian.qcow2"}}, want: "pve1",
 			set: map[string]string{"scsi0": "local-lvm:1", "scsi1": "local-lvm:0,import-from=files:import/debian.qcow2"},
 		},
+		"Archive": {
+			reason: "PVE unpacks an OVA where it is, and lists no file in it.",
+			spec:   v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "whole:import/a.ova/b.vmdk"}, Disks: disks[1:]},
+			at:     map[string][]string{"pve1": {"whole:import/a.ova"}}, want: "pve1",
+			set: map[string]string{"scsi0": "local-lvm:0,import-from=whole:import/a.ova/b.vmdk"},
+		},
+		"NoArchive": {
+			reason: "The OVA has to be there.",
+			spec:   v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "whole:import/a.ova/b.vmdk"}, Disks: disks[1:]}, node: new("pve1"),
+			at:  map[string][]string{"pve1": {"whole:import/b.ova"}},
+			err: "image 'whole:import/a.ova/b.vmdk' not found on node pve1; the volumes there are whole:import/b.ova",
+		},
+		"NowhereToUnpack": {
+			reason: "And its storage has to hold what is unpacked.",
+			spec:   v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "packed:import/a.ova/b.vmdk"}, Disks: disks[1:]}, node: new("pve1"),
+			at:  map[string][]string{"pve1": {"packed:import/a.ova"}},
+			err: "image 'packed:import/a.ova/b.vmdk' cannot be unpacked: the content of storage 'packed' is import, and has to have images too",
+		},
 		"ISO": {
 			reason: "An ISO image is put into a drive.", spec: iso,
 			at: map[string][]string{"pve1": {"files:iso/debian.iso"}}, want: "pve1",
@@ -179,6 +198,7 @@ func TestMedia(t *testing.T) {
 				m.Spec.ForProvider.Node = tc.node
 			})
 			b.volumes = tc.at
+			b.storages = append(b.storages, proxmox.Storage{Name: "packed", Node: "pve1", Content: []string{"import"}}, proxmox.Storage{Name: "whole", Node: "pve1", Content: []string{"images", "import"}})
 			s := b.reconcile(t.Context())
 			if tc.err != "" {
 				if s.err == nil || !strings.Contains(s.err.Error(), tc.err) || len(b.writes) > 0 {
