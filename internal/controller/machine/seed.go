@@ -144,17 +144,15 @@ func (e *external) makeSeed(ctx context.Context, m Machine, d desired) (*seed, e
 }
 
 // seedStorage is where images go: the storage of the spec, the one that has the
-// present image, or one that holds ISO images, rather a shared one.
+// present image, or one that holds ISO images, rather one that answers, and of these
+// a shared one.
 func (e *external) seedStorage(ctx context.Context, d desired, node, present string) (string, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return "", err
 	}
 	var names []string
-	slices.SortFunc(storages, func(a, b proxmox.Storage) int {
-		return cmp.Or(-compareBools(a.Shared, b.Shared), strings.Compare(a.Name, b.Name))
-	})
-	for _, s := range storages {
+	for _, s := range slices.SortedFunc(slices.Values(storages), compareForSeed) { // Others read the list too.
 		if s.Node == node && slices.Contains(s.Content, "iso") {
 			names = append(names, s.Name)
 		}
@@ -173,6 +171,10 @@ func (e *external) seedStorage(ctx context.Context, d desired, node, present str
 		wanted = names[0]
 	}
 	return wanted, nil
+}
+
+func compareForSeed(a, b proxmox.Storage) int {
+	return cmp.Or(compareBools(a.Status == "unknown", b.Status == "unknown"), -compareBools(a.Shared, b.Shared), strings.Compare(a.Name, b.Name))
 }
 
 func compareBools(a, b bool) int {

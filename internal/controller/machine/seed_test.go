@@ -18,6 +18,7 @@ package machine
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,8 @@ const (
 
 func TestSeedStorage(t *testing.T) {
 	nfs := proxmox.Storage{Name: "nfs", Node: "pve1", Content: []string{"iso"}, Shared: true}
+	off := nfs
+	off.Status = "unknown"
 	cases := map[string]struct {
 		reason  string
 		node    string
@@ -51,6 +54,7 @@ func TestSeedStorage(t *testing.T) {
 	}{
 		"First":     {reason: "Any storage for ISO images will do.", node: "pve1", want: "files"},
 		"Shared":    {reason: "Rather one that all nodes have.", node: "pve1", more: []proxmox.Storage{nfs}, want: "nfs"},
+		"Silent":    {reason: "And that answers now.", node: "pve1", more: []proxmox.Storage{off}, want: "files"},
 		"Present":   {reason: "The one that has the present image stays.", node: "pve1", more: []proxmox.Storage{nfs}, present: ourImage, want: "files"},
 		"Moved":     {reason: "Unless the spec says another.", node: "pve1", present: ourImage, wanted: new("iso"), want: "iso"},
 		"Source":    {reason: "What a clone's source has says nothing.", node: "pve1", more: []proxmox.Storage{nfs}, present: theirImage, want: "nfs"},
@@ -64,7 +68,11 @@ func TestSeedStorage(t *testing.T) {
 			b.storages = append(b.storages, tc.more...)
 			spec := &v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Storage: tc.wanted}}
 			d := desired{Desired: qemu.Desired{MachineParameters: spec, Identity: qemu.Identity{UUID: ourUUID, VMID: 10000}}}
+			before := slices.Clone(b.storages)
 			got, err := b.external().seedStorage(t.Context(), d, tc.node, tc.present)
+			if diff := cmp.Diff(before, b.storages); diff != "" {
+				t.Errorf("%s The list that others read was changed: -before, +after:\n%s", tc.reason, diff)
+			}
 			if got != tc.want || (err != nil) != (tc.refused != "") || err != nil && !strings.Contains(err.Error(), tc.refused) {
 				t.Errorf("%s Want %q or refusal %q, got %q, %v", tc.reason, tc.want, tc.refused, got, err)
 			}
