@@ -64,6 +64,8 @@ var taskEvents = map[string]struct {
 	"qmreset":    {"Reset", "Reset VM %s"},
 	"qmsuspend":  {"Suspended", "Suspended VM %s to disk"},
 	"qmresume":   {"Resumed", "Resumed VM %s"},
+	"imgcopy":    {"ImageUploaded", "Uploaded a cloud-init image for VM %s"},
+	"imgdel":     {"ImageRemoved", "Removed a cloud-init image of VM %s"},
 	"qmdestroy":  {"Destroyed", "Destroyed VM %s"},
 }
 
