@@ -43,7 +43,7 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 		disks, nics, drives = have.Disks(), have.NICs(), have.mediaDrives()
 	}
 	out.ISO = out.yieldISO(p, have)
-	if err := out.claimDrives(p); err != nil {
+	if err := out.claimDrives(p, have); err != nil {
 		return out, err
 	}
 	if err := out.assignDisks(p.Disks, disks, have); err != nil {
@@ -72,8 +72,9 @@ func (d Devices) yieldISO(p *v1alpha1.MachineParameters, have Config) string {
 	return d.ISO
 }
 
-// claimDrives gives disks and CD-ROM drives the devices that the spec names.
-func (d Devices) claimDrives(p *v1alpha1.MachineParameters) error {
+// claimDrives gives disks and CD-ROM drives the devices that the spec names. Drives
+// whose entries have got another name are free for those.
+func (d Devices) claimDrives(p *v1alpha1.MachineParameters, have Config) error {
 	for _, k := range p.Disks {
 		if k.Device != nil {
 			if err := claim(d.Disks, "disk", k.Name, *k.Device); err != nil {
@@ -81,10 +82,12 @@ func (d Devices) claimDrives(p *v1alpha1.MachineParameters) error {
 			}
 		}
 	}
-	renamed := d.removed(p).CDROMs
+	off := d.removed(p).CDROMs
 	for _, c := range p.CDROMs {
+		if d.CDROMs[c.Name] == "" {
+			maps.DeleteFunc(d.CDROMs, func(name, device string) bool { return off[name] == device && fits(c, device, have) })
+		}
 		if c.Device != nil {
-			maps.DeleteFunc(d.CDROMs, func(name, device string) bool { return device == *c.Device && renamed[name] == device })
 			if err := claim(d.CDROMs, cdromDrive, c.Name, *c.Device); err != nil {
 				return err
 			}

@@ -256,3 +256,23 @@ func TestDescribeAccepted(t *testing.T) {
 		})
 	}
 }
+
+func TestDescribeDrives(t *testing.T) {
+	got := described(t, Config{
+		"smbios1": "uuid=" + ourUUID, "ide0": "l:iso/d.iso,media=cdrom,serial=x,size=1M", "ide1": "none,media=cdrom", "ide2": "l:vm-100-cloudinit,media=cdrom",
+		"ide3": ourImage + ",media=cdrom", "sata0": "cdrom,media=cdrom",
+	})
+	want := []v1alpha1.MachineCDROM{
+		{Name: "ide0", Device: new("ide0"), ISO: new("l:iso/d.iso")}, {Name: "ide1", Device: new("ide1"), ISO: new("")}, {Name: "sata0", Device: new("sata0"), Physical: new(true)},
+	}
+	if diff := cmp.Diff(want, got.Parameters.CDROMs); diff != "" || got.Parameters.ISO != nil {
+		t.Errorf("Each drive is an entry, but for those with data for cloud-init: -want, +got:\n%s", diff)
+	}
+	var omitted []string
+	for _, o := range got.Omissions {
+		omitted = append(omitted, o.Option)
+	}
+	if diff := cmp.Diff([]string{"ide0 serial", "ide3"}, omitted); diff != "" {
+		t.Errorf("What no field sets is told: -want, +got:\n%s", diff)
+	}
+}

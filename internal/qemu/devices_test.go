@@ -205,6 +205,13 @@ func TestAssign(t *testing.T) {
 			have:   map[string]string{"ide0": "l:iso/a,media=cdrom", "ide2": "none,media=cdrom"},
 			want:   Devices{CDROMs: m{"drivers": "ide0", "ide2": "ide2"}},
 		},
+		"RenamedByMedium": {
+			reason: "Or if it asks for the image that is in there. Of others the drive goes, and is nobody's until then.",
+			before: Devices{CDROMs: m{"a": "ide0", "b": "ide2", "c": "sata0"}, assigned: true},
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOf("drivers", "l:iso/a"), cdromOf("tools", "l:iso/t"), {Name: "disc", ISO: new("l:iso/c"), Type: new("ide")}}},
+			have:   map[string]string{"ide0": "l:iso/a,media=cdrom", "ide2": "l:iso/b,media=cdrom", "sata0": "l:iso/c,media=cdrom"},
+			want:   Devices{CDROMs: m{"drivers": "ide0", "b": "ide2", "c": "sata0", "tools": "ide1", "disc": "ide3"}},
+		},
 		"DriveOfISO": {
 			reason: "The drive of iso is not another one's.",
 			before: Devices{ISO: "ide2", assigned: true},

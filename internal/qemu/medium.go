@@ -111,6 +111,14 @@ func mediumOf(c v1alpha1.MachineCDROM) string {
 	return ptr.Deref(c.ISO, "")
 }
 
+// fits says whether a drive is what an entry names, or has in it what it asks for.
+func fits(c v1alpha1.MachineCDROM, device string, have Config) bool {
+	if c.Device != nil {
+		return *c.Device == device
+	}
+	return mediumOf(c) != "" && mediumOf(c) == have.Volume(device) && (c.Type == nil || *c.Type == busOf(device))
+}
+
 // mediumOptions are the CD-ROM drives of the spec.
 func (d Desired) mediumOptions() []option {
 	var options []option
