@@ -63,6 +63,10 @@ type Omission struct {
 	Reason string `json:"reason"`
 }
 
+// NoUUID is why a VM cannot be adopted that does not say its UUID, and what to do.
+const NoUUID = "it has no SMBIOS UUID that would prove it to be the same one later: " +
+	"set one with qm set --smbios1 uuid=…, which the guest sees after a restart"
+
 // Describe a VM. What refuses says of parameters is left out: paths of fields that
 // admission does not take, such as disks[0].size. It is an error if no Machine could
 // adopt the VM: if it is a template, is not complete, or has no SMBIOS UUID.
@@ -76,8 +80,7 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 	case unmark(config["description"]) != config["description"]:
 		return Description{}, errors.New("a provider is about to finish it")
 	case config.UUID() == "":
-		return Description{}, errors.New("it has no SMBIOS UUID that would prove it to be the same one later: " +
-			"set one with qm set --smbios1 uuid=…, which the guest sees after a restart")
+		return Description{}, errors.New(NoUUID)
 	}
 	w := &writer{config: config, told: map[string]bool{}, p: blank()}
 	w.write(s)

@@ -161,7 +161,7 @@ func (e *external) adopt(ctx context.Context, m Machine) error {
 		return errors.Errorf("cannot adopt VM %d: there is none that may be seen", id.VMID)
 	}
 	if id.UUID = v.Config.UUID(); id.UUID == "" {
-		return errors.Errorf("cannot adopt VM %d: it has no SMBIOS UUID that would prove it to be the same one later", id.VMID)
+		return errors.Errorf("cannot adopt VM %d: %s", id.VMID, qemu.NoUUID)
 	}
 	if err := e.free(ctx, m, id.VMID, id.UUID); err != nil {
 		showContest(m, err)
