@@ -31,24 +31,45 @@ func (d Desired) Restored(s State) Config {
 	if len(s.Pending) == 0 {
 		return config
 	}
-	off := d.Devices.removed(d.MachineParameters).all()
-	for i, taken := range d.Devices.all() {
-		for name, device := range taken {
-			_, removed := off[i][name]
-			now, there := s.Active[device]
-			if _, stays := s.Config[device]; removed || stays || !there || !d.means(device, now) {
-				continue
-			}
-			config = maps.Clone(config)
-			config[device] = now
+	for _, device := range d.listed() {
+		now, there := s.Active[device]
+		if _, stays := s.Config[device]; stays || !there || !d.means(device, now) {
+			continue
 		}
+		config = maps.Clone(config)
+		config[device] = now
 	}
 	return config
 }
 
-// means says whether a device is not another disk than the spec names.
+// listed are the devices that the spec has.
+func (d Desired) listed() []string {
+	var devices []string
+	off := d.Devices.removed(d.MachineParameters).all()
+	for i, taken := range d.Devices.all() {
+		for name, device := range taken {
+			if _, removed := off[i][name]; !removed {
+				devices = append(devices, device)
+			}
+		}
+	}
+	for _, f := range firmware(d.MachineParameters) {
+		if f.wanted() {
+			devices = append(devices, f.device)
+		}
+	}
+	return devices
+}
+
+// means says whether a device is not another disk than the spec names, or one that is
+// to be made anew.
 func (d Desired) means(device, now string) bool {
 	disk, err := proxmox.ParseDisk(now)
+	for _, f := range firmware(d.MachineParameters) {
+		if f.device == device {
+			return err == nil && len(f.refusals(now, d.Defaults.Storage)) == 0
+		}
+	}
 	for _, k := range d.Disks {
 		if d.Devices.Disks[k.Name] == device && k.Volume != nil {
 			return err == nil && disk.Volume == *k.Volume

@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +71,24 @@ func TestChange(t *testing.T) {
 				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestFirmwareTakenBack has disks of the firmware come back before the VM has let them go.
+func TestFirmwareTakenBack(t *testing.T) {
+	const efi, tpm = "s:vm-100-disk-0,efitype=4m,size=4M", "s:vm-100-disk-1,size=4M,version=v2.0"
+	s := Read([]proxmox.PendingValue{
+		{Key: "smbios1", Value: new("uuid=" + ourUUID)}, {Key: efiDevice, Value: new(efi), Delete: 1}, {Key: tpmDevice, Value: new(tpm), Delete: 1},
+	})
+	spec := v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{}, TPM: &v1alpha1.MachineTPM{Version: new("v1.2")}}
+	got := desiredOf(t, spec, Devices{}, s.Config).Change(s)
+	want := Difference{Set: proxmox.Params{efiDevice: efi, tpmDevice: "local-lvm:1,version=v1.2"}, Allocates: true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("What is the same as before stays, what is to be another is made anew: -want, +got:\n%s", diff)
+	}
+	spec = v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{Enabled: new(false)}}
+	if got := desiredOf(t, spec, Devices{}, s.Config).Change(s); !got.Empty() {
+		t.Errorf("What is off goes: got %+v", got)
 	}
 }
 
@@ -137,5 +156,39 @@ func TestAround(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFirmwareGone has somebody detach the state of a TPM.
+func TestFirmwareGone(t *testing.T) {
+	const tpm = "s:vm-100-disk-1,size=4M,version=v2.0"
+	there := Read([]proxmox.PendingValue{{Key: tpmDevice, Value: new(tpm)}})
+	gone := Read([]proxmox.PendingValue{{Key: "unused0", Value: new("s:vm-100-disk-1")}})
+	on, off := &v1alpha1.MachineParameters{TPM: &v1alpha1.MachineTPM{}}, &v1alpha1.MachineParameters{TPM: &v1alpha1.MachineTPM{Enabled: new(false)}}
+	devices, why := Devices{}, ""
+	for _, step := range []struct {
+		reason string
+		spec   *v1alpha1.MachineParameters
+		vm     State
+		want   string
+	}{
+		{reason: "A VM without one gets one.", spec: on, vm: gone},
+		{reason: "One that it has is seen.", spec: on, vm: there},
+		{reason: "No empty one takes its place.", spec: on, vm: gone, want: "tpm is no longer at tpmstate0 of the VM"},
+		{reason: "It may be attached again.", spec: on, vm: there},
+		{reason: "It may be given up.", spec: off, vm: gone},
+		{reason: "Then another one is made.", spec: on, vm: gone},
+	} {
+		var err error
+		if devices, err = ParseDevices(devices.String()); err != nil {
+			t.Fatal(err)
+		}
+		if devices, err = devices.On(step.vm, step.spec, 1); err != nil {
+			t.Fatal(err)
+		}
+		d := desiredOf(t, *step.spec, devices, step.vm.Config)
+		if why = strings.Join(d.Refusals(step.vm.Config), "; "); step.want == "" && why != "" || !strings.Contains(why, step.want) {
+			t.Errorf("%s Want %q, got %q.", step.reason, step.want, why)
+		}
 	}
 }

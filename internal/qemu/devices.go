@@ -41,8 +41,9 @@ type Devices struct {
 	// ISO is the CD-ROM drive of the ISO image.
 	ISO string `json:"iso,omitempty"`
 
-	// Seen are the disks that the VM has had. One that is gone since is not
-	// replaced by an empty one.
+	// Seen are the disks that the VM has had, and those of its firmware, by their
+	// device and a slash before it. One that is gone since is not replaced by an empty
+	// one.
 	Seen map[string]bool `json:"seen,omitempty"`
 
 	// Removal is what becomes of disks that are taken off the list, where it is
@@ -87,7 +88,7 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (D
 	if err != nil {
 		return now, err
 	}
-	return now.without(now.settled(p, s.all())).without(now.retained(p)).see(s.Config).remember(p, s.Config, generation), nil
+	return now.without(now.settled(p, s.all())).without(now.retained(p)).see(s.Config).seeFirmware(p, s.Config).remember(p, s.Config, generation), nil
 }
 
 // clone has maps of its own, that entries can be added to.
@@ -172,3 +173,24 @@ func (d Devices) see(config Config) Devices {
 	d.Seen = seen
 	return d
 }
+
+// seeFirmware notes the disks of the firmware that a VM has, as long as the spec wants
+// them.
+func (d Devices) seeFirmware(p *v1alpha1.MachineParameters, config Config) Devices {
+	wanted := map[string]bool{}
+	for _, f := range firmware(p) {
+		wanted[f.device] = f.wanted()
+	}
+	for _, device := range []string{efiDevice, tpmDevice} {
+		switch _, there := config[device]; {
+		case !wanted[device]:
+			delete(d.Seen, firmwareKey(device))
+		case there:
+			d.Seen[firmwareKey(device)] = true
+		}
+	}
+	return d
+}
+
+// firmwareKey is what no disk of a spec is called.
+func firmwareKey(device string) string { return "/" + device }

@@ -32,6 +32,10 @@ func (d Desired) Refusals(config Config) []string {
 	no := append(extraRefusals(d.MachineParameters), d.platformRefusals(config)...)
 	for _, f := range firmware(d.MachineParameters) {
 		no = append(no, f.refusals(config[f.device], d.Defaults.Storage)...)
+		if config[f.device] == "" && f.wanted() && d.Devices.Seen[firmwareKey(f.device)] {
+			no = append(no, fmt.Sprintf("%s is no longer at %s of the VM: attach it there again, "+
+				"or set %s.enabled to false, then leave it out, to have a new one", f.field, f.device, f.field))
+		}
 	}
 	for _, k := range d.Disks {
 		device := d.Devices.Disks[k.Name]

@@ -113,6 +113,18 @@ func TestRemovalTakenBack(t *testing.T) {
 			without: "disks: []",
 			with:    "disks: [{name: data, type: sata, size: 1G, removalPolicy: Destroy}]",
 		},
+		"Firmware": {
+			reason:  "Firmware keeps its variables.",
+			option:  "efidisk0",
+			with:    "bios: ovmf\nefiDisk: {}",
+			without: "bios: ovmf\nefiDisk: {enabled: false}",
+		},
+		"TPM": {
+			reason:  "A TPM keeps its secrets.",
+			option:  "tpmstate0",
+			with:    "tpm: {version: v2.0}",
+			without: "tpm: {enabled: false}",
+		},
 		"PCI": {
 			reason:  "A device of the node stays.",
 			option:  "hostpci0",
