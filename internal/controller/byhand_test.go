@@ -58,6 +58,7 @@ func TestByHand(t *testing.T) {
 		"guarded":    {reason: "A VM that is locked stays until it is not.", run: lockedAtDeletion},
 		"waiting":    {reason: "A change that waits for a lock is said to.", run: waiting},
 		"fixed":      {reason: "A VM that may be created, and not changed, is said to be left as it is.", run: fixed},
+		"missed":     {reason: "A VM that is gone and may not be made anew is missed.", run: missed},
 		"silenced":   {reason: "A guest that may not be asked is said to be.", run: silenced},
 		"expelled":   {reason: "A VM that was lost with its node is made anew on another.", run: expelled},
 		"together":   {reason: "A Machine goes together with all that it needs to be deleted.", run: together},
@@ -347,6 +348,23 @@ func fixed(w *world) {
 		w.Errorf("want one write:\n%s", w)
 	}
 	w.finish()
+}
+
+func missed(w *world) {
+	w.create(v1alpha1.MachineParameters{}, adopting, func(m machine.Machine) {
+		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate})
+	})
+	w.ready()
+	ref := proxmox.Ref{Node: w.router().Node, VMID: router}
+	w.ended(w.admin.Stop(w.Context(), ref, proxmox.StopOptions{}))
+	w.ended(w.admin.Delete(w.Context(), ref, proxmox.DeleteOptions{}))
+	w.says(xpv2.TypeReady, xpv2.ReasonUnavailable, "VM 100 does not exist, and managementPolicies leave out Create")
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileSuccess, "")
+	if writes := w.writes(); len(writes) > 0 {
+		w.Errorf("want no write:\n%s", w)
+	}
+	w.delete()
+	w.gone()
 }
 
 func silenced(w *world) {
