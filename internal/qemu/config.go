@@ -210,8 +210,9 @@ func (c Config) CloudInitDrive() string {
 // Uses is the volume of those given that the VM has, or empty.
 func (c Config) Uses(volumes ...string) string {
 	for _, v := range c {
+		d, err := proxmox.ParseDisk(v)
 		for _, volume := range volumes {
-			if v == volume || strings.HasPrefix(v, volume+",") || strings.Contains(v, "file="+volume) {
+			if err == nil && d.Volume == volume || strings.Contains(v, "="+volume) {
 				return volume
 			}
 		}

@@ -151,3 +151,17 @@ func TestAgentOfConfig(t *testing.T) {
 		}
 	}
 }
+
+// A volume is in use in whatever form it stands there.
+func TestUsesOfConfig(t *testing.T) {
+	const volume = "local:iso/x.iso"
+	for value, want := range map[string]string{
+		volume: volume, volume + ",media=cdrom": volume, "media=cdrom," + volume: volume, "media=cdrom,file=" + volume: volume,
+		"volume=" + volume + ",media=cdrom": volume, "meta=local:snippets/m,user=" + volume: volume, volume + ",": volume,
+		volume + "2,media=cdrom": "", "other:iso/x.iso,media=cdrom": "", "": "", "none,media=cdrom": "",
+	} {
+		if got := (Config{"ide2": value}).Uses("local:iso/y.iso", volume); got != want {
+			t.Errorf("%q: want %q, got %q", value, want, got)
+		}
+	}
+}
