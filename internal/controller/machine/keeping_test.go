@@ -22,6 +22,9 @@ import (
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -127,6 +130,30 @@ func TestActsOnLooks(t *testing.T) {
 	}
 	if *reads == 0 {
 		t.Error("It was never looked at.")
+	}
+}
+
+// TestNotesInVain has somebody else change the Machine while its VM is looked at: nothing
+// was done to the VM, which is acted upon without another look.
+func TestNotesInVain(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root", Size: new("1G")}}
+	})
+	b.reconcile(t.Context())
+	b.vms[10000] = ourVM("stopped")
+	b.vms[10000].config["scsi0"] = "local-lvm:vm-10000-disk-0,size=1G"
+	b.end(t, upid("pve1", "qmcreate", 10000), "OK")
+	reads, other := b.reads(), b.m.DeepCopy()
+	other.Labels = map[string]string{"by": "another"}
+	if err := b.kube.Update(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.reconcile(t.Context()); !kerrors.IsConflict(s.err) || *reads != 1 {
+		t.Fatalf("want a conflict after one look, got %v after %d", s.err, *reads)
+	}
+	b.m.SetResourceVersion(other.GetResourceVersion())
+	if s := b.reconcile(t.Context()); s.err != nil || *reads != 1 || !slices.Contains(b.writes, "Start 10000") {
+		t.Errorf("want the VM started after the one look, got %+v, %d looks and %q", s, *reads, b.writes)
 	}
 }
 

@@ -33,10 +33,22 @@ import (
 // Update does the next thing that brings the VM nearer to the spec. What takes a
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
+	if err := e.keepNotes(ctx, m); err != nil {
+		return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
+	}
 	err := e.update(ctx, m)
 	e.note(m, err)
 	e.settleSight(m, err)
 	return managed.ExternalUpdate{}, err
+}
+
+// keepNotes of what was decided, unless nothing comes of it. The Machine may have changed
+// since it was read.
+func (e *external) keepNotes(ctx context.Context, m Machine) error {
+	if e.vm == nil || len(e.plan.refusals) > 0 {
+		return nil
+	}
+	return kind.Annotate(ctx, e.kube, m, e.plan.notes)
 }
 
 // note an error of a call: that its outcome is not known, or that it waits for its
@@ -65,9 +77,6 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	}
 	if len(p.refusals) > 0 {
 		return errors.New(strings.Join(p.refusals, "; "))
-	}
-	if err := kind.Annotate(ctx, e.kube, m, p.notes); err != nil {
-		return err
 	}
 	if e.vm.suspended() {
 		return e.afterChanges(ctx, m)
