@@ -189,13 +189,12 @@ func (o *op) room(s *Storage) int64 { return s.Total - o.used(s, o.node) }
 func (o *op) allocate(s *Storage, vmid int, base, format string, size int64) (string, error) {
 	name := s.imageName(vmid, base, format)
 	o.logFormat(s, name, format, size)
-	free := o.room(s)
 	switch {
 	case s.fileBased() && format == "raw" && size > maxFile:
 		return "", die("unable to create image: qemu-img: %s: The image size is too large for file format 'raw'", s.filePath("images", name))
-	case s.Type == "lvm" && free < size:
-		return "", die("not enough free space (%d < %d)", free, size)
-	case s.Type == "zfspool" && free < size:
+	case s.Type == "lvm" && o.room(s) < size: // Looked for only where it counts: it is what all volumes leave.
+		return "", die("not enough free space (%d < %d)", o.room(s), size)
+	case s.Type == "zfspool" && o.room(s) < size:
 		return "", die("zfs error: cannot create '%s/%s': out of space", s.ID, name)
 	}
 	v := &Volume{VMID: vmid, Format: format, Content: "images", Size: size, Used: min(size, 4096), Created: o.s.clock.Now()}
