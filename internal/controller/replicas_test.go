@@ -47,6 +47,7 @@ func replicated(w *world) {
 		s.Replications[fmt.Sprintf("%d-0", vmid)] = map[string]string{"type": "local", "source": "pve1", "target": "pve2"}
 	})
 	w.eventually("there is a copy of the VM", func() bool { return copies(w, vmid) == 2 })
+	w.pve.Edit(func(s *simulator.State) { delete(s.Roles["Uploader"].Privileges, "Datastore.Allocate") })
 	w.delete()
 	if w.version() == "8.4" {
 		w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "(/storage, Datastore.Allocate)")
