@@ -29,10 +29,10 @@ LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/t
 BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 
 # Tests that take minutes, and so have a target of their own.
-SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated)$$
+SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated|TestSteadyCluster)$$
 
 # Tables that are worked through one step after the other: the race detector would find nothing, in eight times the time.
-TABLE = ^(TestEveryOption|TestCrashes|TestFaults|TestOutages)$$
+TABLE = ^(TestEveryOption|TestCrashes|TestFaults|TestOutages|TestManyGuests)$$
 
 # Packages of the launcher's module without those tests that need Helm, Chromium or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui)')
@@ -62,7 +62,7 @@ test: launcher ## Run all tests but the end-to-end ones. PACKAGES=./internal/...
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && $(GO) test $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),./...)
 ifndef PACKAGES
-	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/faults
+	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/faults ./internal/simulator
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)
 	cd cluster/xpkg && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./...
 	cd cluster/crossplane && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./pods

@@ -128,7 +128,7 @@ func (w *world) show(mg resource.Managed) bool {
 func (w *world) becomes(mg resource.Managed, what string, holds func() bool) {
 	w.Helper()
 	late := time.After(patience)
-	for again := time.NewTicker(50 * time.Millisecond); ; {
+	for again := time.NewTicker(pace); ; {
 		if w.show(mg) && holds() {
 			return
 		}

@@ -157,7 +157,7 @@ func newLeast(t *testing.T, name, version string, privileges map[string][]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenario.Durations = map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
+	scenario.Durations = brief()
 	w := &world{T: t, scope: scopes()["Cluster"], name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Version: version, Speed: 1})}
 	w.pve.Edit(func(s *simulator.State) {
 		grantOnly(s, privileges)

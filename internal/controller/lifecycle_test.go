@@ -212,7 +212,7 @@ func emptyWorld(t *testing.T, s scope, name string, durations map[string]string,
 func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, durations map[string]string, version string) *world {
 	t.Helper()
 	scenario.Version = cmp.Or(version, scenario.Version)
-	scenario.Durations = map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
+	scenario.Durations = brief()
 	maps.Copy(scenario.Durations, durations)
 	w := &world{T: t, scope: s, name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}
 	var err error
@@ -228,6 +228,18 @@ func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, d
 	}
 	t.Cleanup(w.admin.Close)
 	return w
+}
+
+// brief are the durations of what happens in PVE: long enough to be seen.
+func brief() map[string]string {
+	all := map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
+	for _, task := range []string{"qmclone", "qmcreate", "qmdestroy", "qmstart", "qmstop"} {
+		all[task] = "400ms"
+	}
+	for _, task := range []string{"qmigrate", "qmmove", "qmreboot", "qmrestore", "qmsuspend", "vzdump"} {
+		all[task] = "1s"
+	}
+	return all
 }
 
 func (w *world) meta() metav1.ObjectMeta {
@@ -314,15 +326,15 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 // quick is an inventory that sees at once what has changed.
 func quick() []inventory.Option {
 	return []inventory.Option{
-		inventory.WithPollInterval(50 * time.Millisecond), inventory.WithFeedInterval(100 * time.Millisecond),
-		inventory.WithMaxAge(200 * time.Millisecond), inventory.WithLag(2 * time.Second),
+		inventory.WithPollInterval(pace), inventory.WithFeedInterval(2 * pace),
+		inventory.WithMaxAge(4 * pace), inventory.WithLag(2 * time.Second),
 	}
 }
 
 // eventually waits for a condition, and shows the Machine if that never holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	again, late := time.NewTicker(50*time.Millisecond), time.After(patience)
+	again, late := time.NewTicker(pace), time.After(patience)
 	defer again.Stop()
 	for !holds() {
 		select {
