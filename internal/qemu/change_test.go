@@ -165,7 +165,7 @@ func TestFirmwareGone(t *testing.T) {
 	there := Read([]proxmox.PendingValue{{Key: tpmDevice, Value: new(tpm)}})
 	gone := Read([]proxmox.PendingValue{{Key: "unused0", Value: new("s:vm-100-disk-1")}})
 	on, off := &v1alpha1.MachineParameters{TPM: &v1alpha1.MachineTPM{}}, &v1alpha1.MachineParameters{TPM: &v1alpha1.MachineTPM{Enabled: new(false)}}
-	devices, why := Devices{}, ""
+	devices := Devices{}
 	for _, step := range []struct {
 		reason string
 		spec   *v1alpha1.MachineParameters
@@ -187,7 +187,7 @@ func TestFirmwareGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := desiredOf(t, *step.spec, devices, step.vm.Config)
-		if why = strings.Join(d.Refusals(step.vm.Config), "; "); step.want == "" && why != "" || !strings.Contains(why, step.want) {
+		if why := strings.Join(d.Refusals(step.vm.Config), "; "); step.want == "" && why != "" || !strings.Contains(why, step.want) {
 			t.Errorf("%s Want %q, got %q.", step.reason, step.want, why)
 		}
 	}
