@@ -29,6 +29,11 @@ type MachineObservation struct {
 	// +optional
 	VMID *int32 `json:"vmid,omitempty"`
 
+	// Cluster of Proxmox VE that the VM is in, by its name. Empty if its node is in
+	// none, or if the token may not ask for it, which needs Sys.Audit on /.
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+
 	// Node that the VM is on.
 	// +optional
 	Node string `json:"node,omitempty"`

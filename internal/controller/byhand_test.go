@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -30,6 +31,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
@@ -59,6 +61,7 @@ func TestByHand(t *testing.T) {
 		"waiting":    {reason: "A change that waits for a lock is said to.", run: waiting},
 		"fixed":      {reason: "A VM that may be created, and not changed, is said to be left as it is.", run: fixed},
 		"missed":     {reason: "A VM that is gone and may not be made anew is missed.", run: missed},
+		"repointed":  {reason: "A VM is not made anew in another cluster that the configuration has come to lead to.", run: repointed},
 		"silenced":   {reason: "A guest that may not be asked is said to be.", run: silenced},
 		"expelled":   {reason: "A VM that was lost with its node is made anew on another.", run: expelled},
 		"together":   {reason: "A Machine goes together with all that it needs to be deleted.", run: together},
@@ -365,6 +368,43 @@ func missed(w *world) {
 	}
 	w.delete()
 	w.gone()
+}
+
+func repointed(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	uuid := w.vm().Config["smbios1"]
+	scenario, err := simulator.Quickstart()
+	if err != nil {
+		w.Fatal(err)
+	}
+	scenario.Cluster = "other"
+	other := simulator.NewTest(w.T, simulator.Options{Scenario: scenario, Speed: 1})
+	w.lead(other)
+	w.says(xpv2.TypeReady, machine.ReasonOtherCluster, `VM 10000 is in the cluster "demo", and not looked for in "other"`)
+	w.delete()
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, `is in the cluster "demo"`)
+	if tasks := other.Tasks(); len(tasks) > 0 {
+		w.Errorf("want nothing done to the other cluster, got %+v", tasks)
+	}
+	w.keeps(uuid)
+	w.lead(w.pve)
+	w.gone()
+}
+
+// lead the configuration to a cluster.
+func (w *world) lead(to *simulator.Server) {
+	w.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{
+		"endpoints": []string{to.URL()}, "tls": map[string]string{"caCertificate": string(to.CA())},
+	}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	none := v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{}}}
+	if err := w.kube.Patch(w.Context(), w.scope.config(w.meta(), none), client.RawPatch(types.MergePatchType, patch)); err != nil {
+		w.Fatal(err)
+	}
 }
 
 func silenced(w *world) {

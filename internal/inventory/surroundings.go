@@ -172,6 +172,14 @@ func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, err
 	return r.or(err)
 }
 
+// ClusterName is the cluster's name, which stays: it is read once a day. It is empty for a
+// node that is in no cluster.
+func (c *Cluster) ClusterName(ctx context.Context) (string, error) {
+	r, err := c.around.status.get(ctx, c.life, c.now, 24*time.Hour)
+	s, err := r.or(err)
+	return s.Name, err
+}
+
 // FreshClusterStatus is the cluster's name, quorum and members, read after this call
 // began.
 func (c *Cluster) FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {

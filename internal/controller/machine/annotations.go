@@ -41,6 +41,10 @@ const (
 	// be made on another one first. It is empty once the VM has been there.
 	AnnotationTarget = "proxmox.vitistack.io/target-node"
 
+	// AnnotationCluster is set by users only: the name of the cluster that a Machine
+	// goes on in whose VM is in another one.
+	AnnotationCluster = annotationPrefix + "cluster"
+
 	// AnnotationPlacement is why the VM is created on its node, as JSON.
 	AnnotationPlacement = "proxmox.vitistack.io/placement"
 

@@ -47,6 +47,7 @@ const (
 	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
 	ReasonLocked                xpv2.ConditionReason = "Locked"
 	ReasonNotOurs               xpv2.ConditionReason = "NotOurs"
+	ReasonOtherCluster          xpv2.ConditionReason = "OtherCluster"
 	ReasonHalted                xpv2.ConditionReason = "Halted"
 	ReasonStopped               xpv2.ConditionReason = "NotInDesiredPowerState"
 )

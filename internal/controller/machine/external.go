@@ -122,6 +122,9 @@ func (e *external) seek(ctx context.Context, m Machine, id qemu.Identity) (manag
 	if err := e.misnamed(m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	if err := e.elsewhere(ctx, m, id); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	if e.vm == nil {
 		return e.absent(ctx, m, id)
 	}
@@ -154,6 +157,7 @@ func (e *external) consider(ctx context.Context, m Machine, id qemu.Identity) er
 func (e *external) observe(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
 	o.Placement, o.Annotations = placementOf(m), remembered(m)
+	e.showCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.observe(o, e.plan.Devices, e.now())
 	for _, happened := range changed(before, o, e.tasks.active(m)) {

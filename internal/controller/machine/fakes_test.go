@@ -498,8 +498,11 @@ func (p *pve) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {
 	return p.Guests(ctx)
 }
 
+func (p *pve) ClusterName(context.Context) (string, error) { return p.cluster, p.call("ClusterName") }
+
 func (p *pve) FreshClusterStatus(context.Context) (proxmox.ClusterStatus, error) {
-	return proxmox.ClusterStatus{Name: p.cluster, Quorate: !p.cutOff}, p.call("ClusterStatus")
+	local := []proxmox.ClusterNode{{Name: "pve1", Online: true, Local: true}}
+	return proxmox.ClusterStatus{Name: p.cluster, Quorate: !p.cutOff, Nodes: local}, p.call("ClusterStatus")
 }
 
 func (p *pve) Nodes(context.Context) ([]proxmox.Node, error) { return p.nodes, p.call("Nodes") }

@@ -93,6 +93,7 @@ type Births interface {
 // An Inventory answers what all Machines of a cluster ask.
 type Inventory interface {
 	Watching
+	Membership
 	Surroundings
 
 	Guests(ctx context.Context) ([]proxmox.Guest, error)
@@ -108,11 +109,16 @@ type Inventory interface {
 	BurnVMID(id int)
 }
 
+// Membership is the part of an Inventory that knows which cluster it is of.
+type Membership interface {
+	Version(ctx context.Context) (proxmox.Version, error)
+	ClusterName(ctx context.Context) (string, error)
+	FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
+}
+
 // Surroundings is the part of an Inventory that knows what VMs are made from and
 // attached to, and what they are told by.
 type Surroundings interface {
-	Version(ctx context.Context) (proxmox.Version, error)
-	FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)

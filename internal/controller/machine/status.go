@@ -39,6 +39,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 	seen := v1alpha1.MachineObservation{
 		Phase:          v.phase(),
 		VMID:           int32Pointer(v.VMID),
+		Cluster:        before.Cluster,
 		Node:           v.Node,
 		Name:           v.Config["name"],
 		UUID:           v.Config.UUID(),
