@@ -62,6 +62,7 @@ func observation() v1alpha1.MachineObservation {
 	return v1alpha1.MachineObservation{
 		Phase:          v1alpha1.MachineRunning,
 		VMID:           ptr.To[int32](10001),
+		Cluster:        "lab",
 		Node:           "pve1",
 		Name:           "web-1",
 		UUID:           "0f3a5c7e-9b1d-4e2f-8a6c-1b3d5f7a9c0e",
