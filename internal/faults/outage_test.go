@@ -171,6 +171,25 @@ func (o *outage) pass(t *testing.T) {
 	}
 }
 
+// fewestCalls of some lives: how often lists are read in the background varies with how
+// fast the computer is.
+func fewestCalls(t *testing.T, s scenario) int {
+	t.Helper()
+	fewest := 0
+	for range 3 {
+		calls := 0
+		for _, d := range live(t, newWorld(t, s, 0), s) {
+			if d.call() {
+				calls++
+			}
+		}
+		if fewest == 0 || calls < fewest {
+			fewest = calls
+		}
+	}
+	return fewest
+}
+
 // TestOutages lets PVE refuse connections for a while, from each call of a
 // Machine's life on.
 func TestOutages(t *testing.T) {
@@ -178,12 +197,7 @@ func TestOutages(t *testing.T) {
 	for name, s := range scenarios() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			calls := 0
-			for _, d := range live(t, newWorld(t, s, 0), s) {
-				if d.call() {
-					calls++
-				}
-			}
+			calls := fewestCalls(t, s)
 			var tried, happened atomic.Int32
 			t.Cleanup(func() {
 				if happened.Load() < tried.Load()*9/10 {
