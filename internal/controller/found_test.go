@@ -61,7 +61,8 @@ func adoptFound(w *world, config map[string]string) {
 	w.create(v1alpha1.MachineParameters{}, adopting)
 	w.ready()
 	w.observes(config)
-	w.change(func(p *v1alpha1.MachineParameters) { *p = describedBy(w, config) })
+	described := describedBy(w, config)
+	w.change(func(p *v1alpha1.MachineParameters) { *p = described })
 	w.ready()
 	if diff := cmp.Diff(before, w.router(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" || len(w.writes()) > 0 {
 		w.Fatalf("adoption changes nothing: -before, +after:\n%s\n%s", diff, w)

@@ -114,7 +114,7 @@ func TestChangeHolds(t *testing.T) {
 }
 
 func TestChangeUnreadable(t *testing.T) {
-	seen := proxmox.Settings{Values: map[string]string{"crs": "ha=basic,,"}}
+	seen := proxmox.Settings{Values: map[string]string{"crs": "ha=basic,ha=static"}}
 	d := parts("crs", "", map[string]string{"ha": "static"})
 	if _, err := d.Change(seen); err == nil {
 		t.Error("Change(): what cannot be read must not be overwritten")

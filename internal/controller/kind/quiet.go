@@ -19,7 +19,9 @@ package kind
 import (
 	"context"
 	"reflect"
+	"slices"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,9 +67,30 @@ func (s quietStatus) holds(ctx context.Context, o client.Object) bool {
 		return false
 	}
 	is, was := statusOf(o), statusOf(held)
+	settle(is, was)
 	return held.GetResourceVersion() == o.GetResourceVersion() && is.IsValid() && equality.Semantic.DeepEqual(is.Interface(), was.Interface())
 }
 
 func statusOf(o client.Object) reflect.Value {
 	return reflect.ValueOf(o).Elem().FieldByName("Status")
+}
+
+// settle has conditions that are what they were keep the time since when they are so. In a
+// look a condition may be shown before all is known that it has to say.
+func settle(is, was reflect.Value) {
+	now, before := conditionsOf(is), conditionsOf(was)
+	for i, c := range now {
+		same := func(b xpv2.Condition) bool { return b.Type == c.Type && b.Equal(c) }
+		if k := slices.IndexFunc(before, same); k >= 0 {
+			now[i].LastTransitionTime = before[k].LastTransitionTime
+		}
+	}
+}
+
+func conditionsOf(status reflect.Value) []xpv2.Condition {
+	if !status.IsValid() || !status.FieldByName("Conditions").IsValid() {
+		return nil
+	}
+	conditions, _ := status.FieldByName("Conditions").Interface().([]xpv2.Condition)
+	return conditions
 }

@@ -19,6 +19,7 @@ package kind
 import (
 	"context"
 	"testing"
+	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,12 @@ func TestQuiet(t *testing.T) {
 		"same": {
 			reason: "A status that is known is not written.",
 			change: func(m *cluster.Machine) { m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess()) },
+		},
+		"twice": {
+			reason: "Nor is one that was shown to be something else before all was known.",
+			change: func(m *cluster.Machine) {
+				m.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Now().Add(time.Hour))
+			},
 		},
 		"spec": {
 			reason: "The update of a status does not write what else was changed.",
