@@ -42,14 +42,19 @@ func TestAdoptFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	admission, err := importer.NewSchema(os.DirFS("../../package"), "crds/proxmox.vitistack.io_machines.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := map[string]scenario{}
 	for name, config := range configs {
-		all["found-"+name] = scenario{reason: "It is left as it is, and observed.", run: func(w *world) { adoptFound(w, config) }}
+		described := describedBy(t, config, admission)
+		all["found-"+name] = scenario{reason: "It is left as it is, and observed.", run: func(w *world) { adoptFound(w, config, described) }}
 	}
 	runVersions(t, all)
 }
 
-func adoptFound(w *world, config map[string]string) {
+func adoptFound(w *world, config map[string]string, described v1alpha1.MachineParameters) {
 	w.pve.Edit(func(s *simulator.State) {
 		g := s.Guests[router]
 		g.Config = maps.Clone(config)
@@ -61,8 +66,7 @@ func adoptFound(w *world, config map[string]string) {
 	w.create(v1alpha1.MachineParameters{}, adopting)
 	w.ready()
 	w.observes(config)
-	described := describedBy(w, config)
-	w.change(func(p *v1alpha1.MachineParameters) { *p = described })
+	w.change(func(p *v1alpha1.MachineParameters) { *p = *described.DeepCopy() })
 	w.ready()
 	if diff := cmp.Diff(before, w.router(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" || len(w.writes()) > 0 {
 		w.Fatalf("adoption changes nothing: -before, +after:\n%s\n%s", diff, w)
@@ -78,19 +82,15 @@ func adoptFound(w *world, config map[string]string) {
 }
 
 // describedBy is the spec that describes a VM.
-func describedBy(w *world, config map[string]string) v1alpha1.MachineParameters {
-	w.Helper()
-	admission, err := importer.NewSchema(os.DirFS("../../package"), "crds/proxmox.vitistack.io_machines.yaml")
-	if err != nil {
-		w.Fatal(err)
-	}
+func describedBy(t *testing.T, config map[string]string, admission *importer.Schema) v1alpha1.MachineParameters {
+	t.Helper()
 	var values []proxmox.PendingValue
 	for option, value := range config {
 		values = append(values, proxmox.PendingValue{Key: option, Value: &value})
 	}
 	d, err := qemu.Describe(qemu.Subject{Options: values}, admission.Refuses)
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
 	return d.Parameters
 }
