@@ -19,11 +19,12 @@ package crossplane
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
 // testMachines has the provider make VMs of both scopes.
@@ -44,15 +45,26 @@ func (s *suite) vms(t *testing.T) map[string]string {
 		if err := s.Simulator.Get(s.ctx, fmt.Sprintf("/nodes/%s/qemu/%d/config", vm.Node, id), &answer); err != nil {
 			t.Fatal(err)
 		}
-		held[fmt.Sprintf("VM %d on %s", id, vm.Node)] = string(answer.Data)
+		held[vmName(id, vm)] = string(answer.Data)
 	}
 	return held
 }
 
+func vmName(id int64, vm simulator.VM) string { return fmt.Sprintf("VM %d on %s", id, vm.Node) }
+
 // vmNames are the simulated cluster's VMs.
 func (s *suite) vmNames(t *testing.T) []string {
 	t.Helper()
-	return slices.Sorted(maps.Keys(s.vms(t)))
+	vms, err := s.Simulator.VMs(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for id, vm := range vms {
+		names = append(names, vmName(id, vm))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // untilVMs waits until there are the VMs that there were before, and no others.
