@@ -115,10 +115,11 @@ check-generate: ## Generate and fail if that changes anything.
 		git --no-pager diff --stat -- apis package/crds docs/reference >&2; exit 1; \
 	fi
 
-test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings: a minute each, 10 s for parts of those, or FUZZTIME=10m.
-	@set -e; fuzz() { $(GO) test -run '^$$' -fuzz "^$$1\$$" -fuzztime "$$2" -parallel 1 ./internal/proxmox; }; \
+test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings, and what finds differences: a minute each, 10 s for the smaller, or FUZZTIME=10m.
+	@set -e; fuzz() { $(GO) test -run '^$$' -fuzz "^$$1\$$" -fuzztime "$$2" -parallel 1 "$${3:-./internal/proxmox}"; }; \
 	fuzz FuzzAnswer $(or $(FUZZTIME),1m) & answers=$$!; fuzz FuzzProperties $(or $(FUZZTIME),1m); wait $$answers; \
-	for target in FuzzNIC FuzzDisk FuzzSize; do fuzz $$target $(or $(FUZZTIME),10s); done
+	for target in FuzzNIC FuzzDisk FuzzSize; do fuzz $$target $(or $(FUZZTIME),10s); done; \
+	fuzz FuzzDifference $(or $(FUZZTIME),10s) ./internal/qemu
 
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 	@status=0; for module in . cluster cluster/crossplane cluster/xpkg; do \
