@@ -30,8 +30,8 @@ import (
 )
 
 // reliedOn says whether the provider relies on an annotation: its own do, but for the one
-// that the status has in another form and the one that users set, and those of the managed reconciler that say which VM
-// it is, and whether it was made.
+// that the status has in another form and the one that users set, and those of the managed
+// reconciler that say which VM it is, and whether it was made.
 func reliedOn(annotation string) bool {
 	switch annotation {
 	case AnnotationPlacement, AnnotationCluster:
