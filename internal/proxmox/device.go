@@ -48,7 +48,7 @@ func ParseDisk(s string) (Disk, error) {
 		return Disk{}, errors.Wrap(err, "cannot read disk")
 	}
 	d := Disk{Volume: cmp.Or(p.Get(volumeKey), p.Get(volumeAlias)), Options: p}
-	if d.Volume == "" {
+	if strings.TrimSpace(d.Volume) == "" {
 		return Disk{}, errors.New("cannot read disk: it has no volume")
 	}
 	d.Options.Delete(volumeKey)

@@ -318,7 +318,7 @@ func FuzzNIC(f *testing.F) {
 }
 
 func FuzzDisk(f *testing.F) {
-	for _, s := range []string{"none,media=cdrom", "local:1,size=1G", "size=1G,file=local:1", "file=x,y"} {
+	for _, s := range []string{"none,media=cdrom", "local:1,size=1G", "size=1G,file=local:1", "file=x,y", "file= "} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
