@@ -108,11 +108,10 @@ func newGuestTalks(now func() time.Time) *guestTalks {
 // of a guest that was started at boot. What was told before a restart of this
 // provider is in the status.
 func (g *guestTalks) of(m Machine, boot time.Time) *guestTalk {
-	r := g.all[m.GetUID()]
-	if r != nil && boot.Sub(r.boot).Abs() <= time.Minute { // Uptimes are in whole seconds, and some old.
+	if r := g.since(m, boot); r != nil {
 		return r
 	}
-	r = &guestTalk{boot: boot, made: made(m)}
+	r := &guestTalk{boot: boot, made: made(m)}
 	o := m.Observation()
 	if at := o.StartedAt; at != nil && boot.Sub(at.Time).Abs() <= time.Minute {
 		if r.interfaces = interfacesOf(o); len(o.IPAddresses) > 0 {
@@ -120,6 +119,16 @@ func (g *guestTalks) of(m Machine, boot time.Time) *guestTalk {
 		}
 	}
 	g.all[m.GetUID()] = r
+	return r
+}
+
+// since is what is known of a guest that was started at boot, or nil if that is nothing:
+// it was started again, or is gone.
+func (g *guestTalks) since(m Machine, boot time.Time) *guestTalk {
+	r := g.all[m.GetUID()]
+	if r == nil || boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
+		return nil
+	}
 	return r
 }
 
@@ -153,6 +162,14 @@ func parseAddresses(all []string) []netip.Addr {
 	return out
 }
 
+// goesOn says whether a guest that was started at boot was not started again, and is not
+// gone.
+func (g *guestTalks) goesOn(m Machine, boot time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.since(m, boot) != nil
+}
+
 // told by a guest so far.
 func (g *guestTalks) told(m Machine, boot time.Time) []proxmox.Interface {
 	g.mu.Lock()
@@ -168,10 +185,10 @@ func (g *guestTalks) denial(m Machine, boot time.Time) string {
 }
 
 // deny notes why a guest cannot be asked, or that it can, and says whether that is news.
-func (g *guestTalks) deny(m Machine, why error) bool {
+func (g *guestTalks) deny(m Machine, boot time.Time, why error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r, text := g.all[m.GetUID()], ""
+	r, text := g.since(m, boot), ""
 	if r == nil {
 		return false
 	}
@@ -218,8 +235,8 @@ func (g *guestTalks) ask(r *guestTalk) time.Time {
 func (g *guestTalks) await(m Machine, boot time.Time, wake func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r, now := g.of(m, boot), g.now()
-	if r.asking || r.unhurried() || r.awaited.After(now) {
+	r, now := g.since(m, boot), g.now()
+	if r == nil || r.asking || r.unhurried() || r.awaited.After(now) {
 		return
 	}
 	wait := max(g.ask(r).Sub(now), soonest)
@@ -251,9 +268,9 @@ func (g *guestTalks) heard(m Machine, boot time.Time, at slot, told []proxmox.In
 	if g.slots[at]--; g.slots[at] <= 0 {
 		delete(g.slots, at)
 	}
-	r := g.all[m.GetUID()]
-	if r == nil || r.boot != boot && boot.Sub(r.boot).Abs() > time.Minute {
-		return false // It was started again meanwhile, or is gone.
+	r := g.since(m, boot)
+	if r == nil {
+		return false
 	}
 	r.asking = false
 	news := told != nil && (r.interfaces == nil || !slices.Equal(addressesOf(told), addressesOf(r.interfaces)))
@@ -278,8 +295,8 @@ func (g *guestTalks) heard(m Machine, boot time.Time, at slot, told []proxmox.In
 func (g *guestTalks) askMore(m Machine, boot time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := g.all[m.GetUID()]
-	if r == nil || boot.Sub(r.boot).Abs() > time.Minute || r.more == moreTries || len(addressesOf(r.interfaces)) == 0 {
+	r := g.since(m, boot)
+	if r == nil || r.more == moreTries || len(addressesOf(r.interfaces)) == 0 {
 		return
 	}
 	r.partial, r.next = true, g.now().Add(pause(r.more))
@@ -378,11 +395,11 @@ func (e *external) askAddresses(ctx context.Context, m Machine, boot time.Time, 
 	if e.vm.lacks(told) {
 		e.talks.askMore(m, boot)
 	}
-	news = e.talks.deny(m, err) || news
+	news = e.talks.deny(m, boot, err) || news
 	if !news {
 		e.talks.await(m, boot, e.waker(m))
 	}
-	if told != nil && e.wantsHostKeys(m) && e.hostKeys.due(m, boot) {
+	if told != nil && e.wantsHostKeys(m) && e.talks.goesOn(m, boot) && e.hostKeys.due(m, boot) {
 		news = e.askHostKeys(ctx, m) || news
 	}
 	return news

@@ -105,22 +105,26 @@ func (h *hostKeys) at(mg resource.Managed, boot time.Time) *hostKeyRecord {
 	return r
 }
 
-// keep what a guest told. One that tells nothing keeps what it told before.
+// keep what a guest told, which is asked no more until its next start. One that tells
+// nothing keeps what it told before.
 func (h *hostKeys) keep(mg resource.Managed, keys string) {
-	if keys == "" {
-		return
+	if keys != "" {
+		h.note(mg, func(r *hostKeyRecord) { r.tries, r.keys = hostKeyTries, keys })
 	}
-	h.giveUp(mg)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.all[mg.GetUID()].keys = keys
 }
 
 // giveUp asking a guest until its next start.
 func (h *hostKeys) giveUp(mg resource.Managed) {
+	h.note(mg, func(r *hostKeyRecord) { r.tries = hostKeyTries })
+}
+
+// note something of a guest, unless its Machine has gone while it was asked.
+func (h *hostKeys) note(mg resource.Managed, what func(*hostKeyRecord)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.all[mg.GetUID()].tries = hostKeyTries
+	if r := h.all[mg.GetUID()]; r != nil {
+		what(r)
+	}
 }
 
 func (h *hostKeys) of(mg resource.Managed) string {

@@ -124,3 +124,50 @@ func TestHostKeysAreAskedFor(t *testing.T) {
 		t.Error("a Machine that is gone has none")
 	}
 }
+
+// A guest may take its time to answer. What was asked for a Machine that is gone by then,
+// or for a guest that was started again, counts no more.
+func TestAnswersTooLate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		during string
+		then   func(*bench)
+		want   int
+	}{
+		"GoneWhileAsked":        {reason: "An answer about addresses is dropped.", during: "Interfaces", then: gone},
+		"GoneWhilePermitted":    {reason: "So is what the token may do.", during: "Permissions", then: gone},
+		"GoneWhileRead":         {reason: "So is a key.", during: "ReadFile " + ed25519, then: gone},
+		"StartedAgain":          {reason: "What is known since the last start is kept.", during: "Interfaces", then: startedAgain, want: 1},
+		"StartedAgainWhileRead": {reason: "It is kept too while keys are read.", during: "ReadFile " + ed25519, then: startedAgain, want: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, published)
+			b.vms[10000], b.privileges = answering(), proxmox.Privileges{"VM.GuestAgent.FileRead": true}
+			var answer func()
+			b.talks.background = func(ask func()) { answer = ask }
+			if _, err := b.external().Observe(t.Context(), b.m); err != nil || answer == nil {
+				t.Fatalf("the guest is not asked: %v", err)
+			}
+			met := false
+			b.on[tc.during] = func() { met = true; tc.then(b) }
+			answer()
+			if !met {
+				t.Fatalf("%s is not called", tc.during)
+			}
+			if n := len(b.talks.all); n != tc.want {
+				t.Errorf("\n%s\nwant %d guests remembered, got %d", tc.reason, tc.want, n)
+			}
+			if r := b.talks.all[b.m.GetUID()]; r != nil && !r.boot.Equal(b.clock.now()) {
+				t.Errorf("\n%s\nremembered is a start at %s, not that at %s", tc.reason, r.boot, b.clock.now())
+			}
+			if tc.want == 0 && len(b.hostKeys.all) > 0 {
+				t.Errorf("\n%s\nkeys are remembered", tc.reason)
+			}
+		})
+	}
+}
+
+func gone(b *bench) { b.external().forget(b.m) }
+
+func startedAgain(b *bench) { b.talks.told(b.m, b.clock.now()) }
