@@ -17,6 +17,8 @@ limitations under the License.
 package simulator
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"net/url"
@@ -327,17 +329,30 @@ func (a *guestAccess) checkDrives(options map[string]string) error {
 	return nil
 }
 
-// checkSSHKeys makes the check that PVE makes of each key after decoding.
+// checkSSHKeys makes the check that PVE has ssh-keygen make of each key after decoding: PVE::Tools::validate_ssh_public_keys.
 func checkSSHKeys(encoded string) error {
 	decoded, err := url.PathUnescape(encoded)
 	if err != nil {
 		return die("SSH public key validation error")
 	}
-	key := regexp.MustCompile(`^(\S+\s+)?(ssh-(rsa|ed25519|dss)|ecdsa-sha2-\S+|sk-\S+)\s+[A-Za-z0-9+/]{16,}=*(\s.*)?$`)
 	for line := range strings.SplitSeq(decoded, "\n") {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !key.MatchString(line) {
+		if strings.TrimSpace(line) != "" && !hasSSHKey(line) {
 			return die("SSH public key validation error")
 		}
 	}
 	return nil
+}
+
+// sshKey is the type of a key and its content in base64, which begins with the type again.
+var sshKey = regexp.MustCompile(`(?:^|\s)((?:sk-)?(?:ssh|ecdsa)-\S+)\s+(\S+)`)
+
+func hasSSHKey(line string) bool {
+	m := sshKey.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	content, err := base64.StdEncoding.DecodeString(m[2])
+	head := string(binary.BigEndian.AppendUint32(nil, uint32(len(m[1])))) + m[1] //nolint:gosec // The length of a word.
+	rest, ok := strings.CutPrefix(string(content), head)
+	return err == nil && ok && len(rest) > 4 && (m[1] != "ssh-ed25519" || len(rest) == 4+32)
 }

@@ -149,7 +149,7 @@ func ipConfigCases() []optionCase {
 		{option: "nameserver", with: drive, first: "cloudInit: {nameservers: [192.0.2.53]}", firstValue: "192.0.2.53", second: "cloudInit: {nameservers: [192.0.2.54, 192.0.2.55]}", secondValue: "192.0.2.54 192.0.2.55", none: "cloudInit: {nameservers: []}", live: true, guest: true},
 		{option: "searchdomain", with: drive, first: "cloudInit: {searchDomains: [a.example]}", firstValue: "a.example", second: "cloudInit: {searchDomains: [b.example]}", secondValue: "b.example", none: "cloudInit: {searchDomains: []}", live: true, guest: true},
 		{option: "ciupgrade", with: drive, first: "cloudInit: {upgrade: false}", firstValue: "0", second: "cloudInit: {upgrade: true}", secondValue: "1", live: true, guest: true},
-		{option: "sshkeys", with: drive, first: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==]}", firstValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIA%3D%3D", second: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB==]}", secondValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIB%3D%3D", none: "cloudInit: {sshKeys: []}", live: true, guest: true},
+		{option: "sshkeys", with: drive, first: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEA]}", firstValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEA", second: "cloudInit: {sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEB]}", secondValue: "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEB", none: "cloudInit: {sshKeys: []}", live: true, guest: true},
 	}
 }
 
