@@ -67,7 +67,7 @@ type MachineCloudInit struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=16
 	// +kubebuilder:validation:items:MaxLength=8192
-	// +kubebuilder:validation:items:Pattern=`^([^\r\n]+[ \t])?(sk-)?(ssh|ecdsa)-[^\r\n]+$`
+	// +kubebuilder:validation:items:Pattern=`^([^\r\n]+[ \t])?(sk-)?(ssh|ecdsa)-[^ \t\r\n]+[ \t]+AAAA[A-Za-z0-9+/]+={0,2}([ \t][^\r\n]*)?$`
 	SSHKeys []string `json:"sshKeys,omitzero"`
 
 	// Nameservers of the guest, IP addresses. PVE: nameserver.

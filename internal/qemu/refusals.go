@@ -48,6 +48,7 @@ func (d Desired) Refusals(config Config) []string {
 	}
 	no = append(no, d.protectedRefusals(config)...)
 	no = append(no, d.memoryRefusals(config)...)
+	no = append(no, d.keyRefusals(config)...)
 	return append(no, d.cloudInitRefusals(config)...)
 }
 
