@@ -51,6 +51,7 @@ func TestByHand(t *testing.T) {
 		"unnamed":    {reason: "One whose external name was taken away does, too.", run: unnamed},
 		"misnamed":   {reason: "One whose external name was changed makes no other VM, and leaves none behind.", run: misnamed},
 		"misdeleted": {reason: "One that has lost its annotations while it is deleted leaves no VM behind.", run: misdeleted},
+		"unplugged":  {reason: "A network that was taken out comes back with its MAC address.", run: unplugged},
 		"identity":   {reason: "A VM that was given another UUID is left alone.", run: reidentified},
 		"template":   {reason: "A VM that was made a template cannot run.", run: templated},
 		"hibernated": {reason: "A VM that was suspended to disk is resumed.", run: hibernated},
@@ -153,6 +154,24 @@ func unnamed(w *world) {
 	w.eventually("the Machine is named again", func() bool { w.exists(); return meta.GetExternalName(w.m) == "10000" })
 	w.ready()
 	w.keeps(uuid)
+	w.finish()
+}
+
+func unplugged(w *world) {
+	spec := ubuntu()
+	spec.Networks = []v1alpha1.MachineNetwork{{Name: "lan"}, {Name: "dmz", Bridge: new("vmbr1")}}
+	w.create(spec)
+	w.ready()
+	before := w.vm().Config["net1"]
+	w.eventually("the MAC address is kept", func() bool {
+		w.exists()
+		return strings.Contains(w.m.GetAnnotations()[machine.AnnotationDevices], `"macs":`)
+	})
+	if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Delete: []string{"net1"}}); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the network is back as it was", func() bool { return w.vm().Config["net1"] == before })
+	w.ready()
 	w.finish()
 }
 

@@ -134,6 +134,20 @@ func (c Config) NICs() []string {
 	return c.devices(func(device string) bool { return busOf(device) == "net" })
 }
 
+// mac address of a network interface; empty if there is none.
+func (c Config) mac(device string) string {
+	nic, err := proxmox.ParseNIC(c[device])
+	if err != nil {
+		return ""
+	}
+	return nic.MAC
+}
+
+// hasMAC says whether a network interface has the MAC address.
+func (c Config) hasMAC(mac string) bool {
+	return slices.ContainsFunc(c.NICs(), func(device string) bool { return strings.EqualFold(c.mac(device), mac) })
+}
+
 // devices on any bus, by bus and number.
 func (c Config) devices(keep func(device string) bool) []string {
 	var found []string

@@ -46,6 +46,10 @@ type Devices struct {
 	// one.
 	Seen map[string]bool `json:"seen,omitempty"`
 
+	// MACs are the MAC addresses that the networks' interfaces had last. One that is
+	// gone comes back with its own.
+	MACs map[string]string `json:"macs,omitempty"`
+
 	// Removal is what becomes of disks that are taken off the list, where it is
 	// not to detach them.
 	Removal map[string]removal `json:"removal,omitempty"`
@@ -77,7 +81,7 @@ func (d Devices) String() string {
 
 // Equal says whether both are the same assignment.
 func (d Devices) Equal(o Devices) bool {
-	return d.ISO == o.ISO && maps.Equal(d.Seen, o.Seen) && maps.Equal(d.Removal, o.Removal) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
+	return d.ISO == o.ISO && maps.Equal(d.Seen, o.Seen) && maps.Equal(d.MACs, o.MACs) && maps.Equal(d.Removal, o.Removal) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
 }
 
 // On a VM that exists: the devices of the spec's entries, with what is to be known
@@ -88,7 +92,7 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (D
 	if err != nil {
 		return now, err
 	}
-	return now.without(now.settled(p, s.all())).without(now.retained(p)).see(s.Config).seeFirmware(p, s.Config).remember(p, s.Config, generation), nil
+	return now.without(now.settled(p, s.all())).without(now.retained(p)).see(s.Config).seeFirmware(p, s.Config).seeMACs(s.Config).remember(p, s.Config, generation), nil
 }
 
 // clone has maps of its own, that entries can be added to.
@@ -101,7 +105,7 @@ func (d Devices) clone() Devices {
 	}
 	return Devices{
 		Disks: own(d.Disks), CDROMs: own(d.CDROMs), Networks: own(d.Networks), PCI: own(d.PCI), USB: own(d.USB), VirtioFS: own(d.VirtioFS),
-		ISO: d.ISO, Seen: maps.Clone(d.Seen), Removal: maps.Clone(d.Removal),
+		ISO: d.ISO, Seen: maps.Clone(d.Seen), MACs: maps.Clone(d.MACs), Removal: maps.Clone(d.Removal),
 	}
 }
 
@@ -113,7 +117,7 @@ func (d Devices) all() []map[string]string {
 // removed are the devices of names that the spec no longer lists.
 func (d Devices) removed(p *v1alpha1.MachineParameters) Devices {
 	gone := d.clone()
-	gone.Seen = nil
+	gone.Seen, gone.MACs = nil, nil
 	for _, k := range p.Disks {
 		delete(gone.Disks, k.Name)
 	}
@@ -137,6 +141,9 @@ func (d Devices) without(gone Devices) Devices {
 	for name := range gone.Disks {
 		delete(out.Seen, name)
 		delete(out.Removal, name)
+	}
+	for name := range gone.Networks {
+		delete(out.MACs, name)
 	}
 	mine := out.all()
 	for i, taken := range gone.all() {
@@ -189,6 +196,23 @@ func (d Devices) seeFirmware(p *v1alpha1.MachineParameters, config Config) Devic
 			d.Seen[firmwareKey(device)] = true
 		}
 	}
+	return d
+}
+
+// seeMACs notes the MAC addresses of the interfaces that a VM has. That of one which
+// is gone is forgotten once another has it.
+func (d Devices) seeMACs(config Config) Devices {
+	macs := map[string]string{}
+	for name, device := range d.Networks {
+		mac := config.mac(device)
+		if last := d.MACs[name]; mac == "" && !config.hasMAC(last) {
+			mac = last
+		}
+		if mac != "" {
+			macs[name] = mac
+		}
+	}
+	d.MACs = macs
 	return d
 }
 

@@ -40,6 +40,43 @@ func templateConfig() Config {
 	}
 }
 
+func TestMACs(t *testing.T) {
+	const one, other = "BC:24:11:00:00:01", "BC:24:11:00:00:02"
+	lan := &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("lan")}}
+	cases := map[string]struct {
+		reason   string
+		spec     *v1alpha1.MachineParameters
+		was, now Config
+		want     string
+	}{
+		"Gone":      {reason: "An interface that is gone comes back with its MAC address.", spec: lan, was: Config{"net0": "virtio=" + one + ",bridge=vmbr0"}, now: Config{}, want: one},
+		"Changed":   {reason: "One that was changed by hand is kept as it became.", spec: lan, was: Config{"net0": "virtio=" + one}, now: Config{"net0": "virtio=" + other}, want: other},
+		"Elsewhere": {reason: "No two interfaces have the same one.", spec: lan, was: Config{"net0": "virtio=" + one}, now: Config{"net1": "e1000=" + strings.ToLower(one)}},
+		"Off":       {reason: "One off the list is another when it comes back to it.", spec: &v1alpha1.MachineParameters{}, was: Config{"net0": "virtio=" + one}, now: Config{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d, err := Devices{}.On(State{Active: tc.was, Config: tc.was}, lan, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, err = ParseDevices(d.String()); err != nil {
+				t.Fatal(err)
+			}
+			if d, err = d.On(State{Active: tc.now, Config: tc.now}, tc.spec, 2); err != nil {
+				t.Fatal(err)
+			}
+			if got := d.MACs["lan"]; got != tc.want {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
+			}
+			want := Desired{MachineParameters: lan, Devices: d}.Difference(Config{}).Set["net0"]
+			if tc.spec == lan && tc.want != "" && !strings.Contains(want, "virtio="+tc.want) {
+				t.Errorf("%s\nwithout an interface, %q is set", tc.reason, want)
+			}
+		})
+	}
+}
+
 func disk(name string) v1alpha1.MachineDisk       { return v1alpha1.MachineDisk{Name: name} }
 func network(name string) v1alpha1.MachineNetwork { return v1alpha1.MachineNetwork{Name: name} }
 

@@ -90,7 +90,7 @@ func (w *writer) networks() {
 			n := v1alpha1.MachineNetwork{Name: device, Device: &device, Model: &nic.Model, MACAddress: nonEmpty(nic.MAC)}
 			left := readParts(nic.Options, nicParts(&n))
 			p.Networks = append(p.Networks, n)
-			return nicOption(device, n, ""), left
+			return nicOption(device, n, "", ""), left
 		})
 	}
 }

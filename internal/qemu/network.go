@@ -47,12 +47,13 @@ func nicParts(n *v1alpha1.MachineNetwork) []part {
 const defaultModel = "virtio"
 
 // nicOption is the option of a network interface. It always carries the MAC
-// address that the interface has, since PVE makes up a new one otherwise.
-func nicOption(device string, n v1alpha1.MachineNetwork, defaultBridge string) option {
+// address that the interface has, or had before it went missing, since PVE makes up
+// a new one otherwise.
+func nicOption(device string, n v1alpha1.MachineNetwork, mac, defaultBridge string) option {
 	return option{name: device, same: sameNIC, others: besideNIC(n), want: func(now string) (string, bool) {
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
-			nic = proxmox.NIC{Model: defaultModel}
+			nic = proxmox.NIC{Model: defaultModel, MAC: mac}
 			overlay(&nic.Options, part{key: "bridge", cell: fixed(nonEmpty(defaultBridge))})
 		}
 		nic.Model = cmp.Or(ptr.Deref(n.Model, ""), nic.Model)

@@ -86,7 +86,7 @@ func (d Desired) options() []option {
 	}
 	for _, n := range p.Networks {
 		device := d.Devices.Networks[n.Name]
-		options = append(options, nicOption(device, n, d.Defaults.Bridge), ipConfigOption(device, n.IPConfig))
+		options = append(options, nicOption(device, n, d.Devices.MACs[n.Name], d.Defaults.Bridge), ipConfigOption(device, n.IPConfig))
 	}
 	for _, t := range d.Devices.passthroughs(p) {
 		for _, h := range t.entries {

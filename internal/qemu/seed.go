@@ -119,8 +119,8 @@ func (d Desired) guestNetworks(config Config) ([]cloudinit.Network, bool) {
 		if !has && !d.configures(device) {
 			continue
 		}
-		nic, err := proxmox.ParseNIC(config[device])
-		if err != nil || nic.MAC == "" {
+		mac := config.mac(device)
+		if mac == "" {
 			return nil, false
 		}
 		ip, err := proxmox.ParseProperties(option, "")
@@ -128,7 +128,7 @@ func (d Desired) guestNetworks(config Config) ([]cloudinit.Network, bool) {
 			ip = proxmox.Properties{}
 		}
 		networks = append(networks, cloudinit.Network{
-			Number: deviceNumber(device), MAC: nic.MAC,
+			Number: deviceNumber(device), MAC: mac,
 			Address: ip.Get("ip"), Gateway: ip.Get("gw"), Address6: ip.Get("ip6"), Gateway6: ip.Get("gw6"),
 		})
 	}
@@ -149,9 +149,9 @@ func namedNetwork(config Config) ([]cloudinit.Network, bool) {
 	if len(nics) == 0 {
 		return nil, true
 	}
-	nic, err := proxmox.ParseNIC(config[nics[0]])
-	if err != nil || nic.MAC == "" {
+	mac := config.mac(nics[0])
+	if mac == "" {
 		return nil, false
 	}
-	return []cloudinit.Network{{Number: deviceNumber(nics[0]), MAC: nic.MAC, Address: "dhcp"}}, true
+	return []cloudinit.Network{{Number: deviceNumber(nics[0]), MAC: mac, Address: "dhcp"}}, true
 }

@@ -90,7 +90,7 @@ func recalledIdentity(m Machine) map[string]string {
 
 // recalledDevices are the devices that the entries of the spec were seen to have.
 func recalledDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devices {
-	d := qemu.Devices{Disks: map[string]string{}, CDROMs: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}}
+	d := qemu.Devices{Disks: map[string]string{}, CDROMs: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}, MACs: map[string]string{}}
 	if !strings.EqualFold(o.UUID, id.UUID) {
 		return d
 	}
@@ -106,7 +106,7 @@ func recalledDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devi
 	}
 	for _, n := range o.Networks {
 		if n.Name != "" {
-			d.Networks[n.Name] = n.Device
+			d.Networks[n.Name], d.MACs[n.Name] = n.Device, n.MACAddress
 		}
 	}
 	return d

@@ -130,10 +130,10 @@ func TestRecalledDevices(t *testing.T) {
 		UUID:     "AAAAAAAA-2222-4333-8444-555555555555",
 		Disks:    []v1alpha1.MachineDiskObservation{{Device: "scsi1", Name: "root"}, {Device: "scsi0"}},
 		CDROMs:   []v1alpha1.MachineCDROMObservation{{Device: "ide0", Name: "drivers"}, {Device: "ide2"}},
-		Networks: []v1alpha1.MachineNetworkObservation{{Device: "net1", Name: "lan"}, {Device: "net0"}},
+		Networks: []v1alpha1.MachineNetworkObservation{{Device: "net1", Name: "lan", MACAddress: "BC:24:11:00:00:01"}, {Device: "net0"}},
 	}
 	got := recalledDevices(&seen, qemu.Identity{UUID: strings.ToLower(seen.UUID)})
-	want := `{"disks":{"root":"scsi1"},"cdroms":{"drivers":"ide0"},"networks":{"lan":"net1"},"seen":{"root":true}}`
+	want := `{"disks":{"root":"scsi1"},"cdroms":{"drivers":"ide0"},"networks":{"lan":"net1"},"seen":{"root":true},"macs":{"lan":"BC:24:11:00:00:01"}}`
 	if got.String() != want {
 		t.Errorf("What was seen of the VM is known, want %s, got %s", want, got)
 	}
