@@ -32,6 +32,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -57,6 +58,9 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o o
 	}
 	if !gated {
 		l.Info("Not permitted to watch CustomResourceDefinitions: all kinds must exist now")
+		if ko.Discovery, err = discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient()); err != nil {
+			return errors.Wrap(err, "cannot make a client that sees which kinds there are")
+		}
 		return controller.Setup(mgr, ko)
 	}
 	if err := customresourcesgate.Setup(mgr, ko.Options); err != nil {

@@ -18,6 +18,9 @@ package kind
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -27,30 +30,49 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// settling is how long the discovery of an API server may take to tell that a
+// definition is being deleted, after it was told that a resource is. It follows
+// both in milliseconds, each by a watch of its own.
+const settling = 2 * time.Second
 
 // A definition of a kind. When it is deleted, as it is when the package is
 // uninstalled, Kubernetes deletes all resources of the kind. Nobody has asked then
 // to destroy what they stand for.
 type definition struct {
 	// reader asks the API server itself: a cache could know of the deletion of a
-	// resource before that of its definition. Without it nothing is known.
+	// resource before that of its definition. May be nil.
 	reader client.Reader
 	mapper meta.RESTMapper
-	kind   schema.GroupVersionKind
+	// discovery stands in for the reader, for those who may not read definitions.
+	// Without either nothing is known.
+	discovery discovery.ServerResourcesInterface
+	kind      schema.GroupVersionKind
 }
 
 // departs returns an error if a resource is deleted only because its definition
 // is.
 func (d definition) departs(ctx context.Context, mg resource.Managed) error {
 	asked := mg.GetDeletionTimestamp()
-	if d.reader == nil || asked == nil {
+	switch {
+	case asked == nil:
 		return nil
+	case d.reader != nil:
+		return d.isDeleted(ctx, asked)
+	case d.discovery != nil:
+		return d.isWithdrawn(ctx, asked)
 	}
+	return nil
+}
+
+// isDeleted reads the definition.
+func (d definition) isDeleted(ctx context.Context, asked *metav1.Time) error {
 	mapping, err := d.mapper.RESTMapping(d.kind.GroupKind(), d.kind.Version)
 	if err != nil {
-		return errors.Wrap(err, "cannot tell whether the kind is being deleted")
+		return errors.Wrap(err, errDepartureUnknown)
 	}
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
@@ -60,11 +82,59 @@ func (d definition) departs(ctx context.Context, mg resource.Managed) error {
 		return errors.Errorf("cannot find the definition %q", name)
 	}
 	if err != nil {
-		return errors.Wrap(err, "cannot tell whether the kind is being deleted")
+		return errors.Wrap(err, errDepartureUnknown)
 	}
 	if crd.DeletionTimestamp == nil || asked.Before(crd.DeletionTimestamp) {
 		return nil
 	}
+	return errKept(name)
+}
+
+// isWithdrawn asks which verbs the API server offers for the kind: while a
+// definition is being deleted, its resources cannot be created. It does not tell
+// since when, so that resources deleted earlier are kept too.
+func (d definition) isWithdrawn(ctx context.Context, asked *metav1.Time) error {
+	if err := awaitDiscovery(ctx, asked.Time); err != nil {
+		return errors.Wrap(err, errDepartureUnknown)
+	}
+	served, err := d.discovery.ServerResourcesForGroupVersion(d.kind.GroupVersion().String())
+	if err != nil {
+		return errors.Wrap(err, errDepartureUnknown)
+	}
+	for _, r := range served.APIResources {
+		name := schema.GroupResource{Group: d.kind.Group, Resource: r.Name}.String()
+		switch {
+		case r.Kind != d.kind.Kind || strings.Contains(r.Name, "/"):
+		case slices.Contains(r.Verbs, "create"):
+			return nil
+		default:
+			return errKept(name)
+		}
+	}
+	return errors.Errorf("cannot find the definition of %s", d.kind.GroupKind())
+}
+
+// awaitDiscovery waits until a deletion is old enough that discovery knows its cause. It
+// never waits longer than that, however wrong clocks are.
+func awaitDiscovery(ctx context.Context, asked time.Time) error {
+	// Times of deletions are whole seconds.
+	wait := min(settling, settling+time.Second-time.Since(asked))
+	if wait <= 0 {
+		return nil
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+const errDepartureUnknown = "cannot tell whether the kind is being deleted"
+
+func errKept(name string) error {
 	return errors.Errorf("the definition %q is being deleted, which does not ask to destroy what was made: "+
 		"it stays in Proxmox VE until it is destroyed there, and this resource until then or until its finalizers are removed", name)
 }

@@ -19,12 +19,14 @@ package kind
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -87,6 +89,92 @@ func TestDepartures(t *testing.T) {
 				t.Errorf("\n%s\nDelete() has asked for %q", tc.reason, asked)
 			}
 		})
+	}
+}
+
+// verbs is the discovery of a group with the kind Machine, for which an API server
+// offers these verbs.
+type verbs []string
+
+func (v verbs) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	if len(v) == 0 {
+		return nil, errors.Errorf("boom: %s", version)
+	}
+	return &metav1.APIResourceList{APIResources: []metav1.APIResource{
+		{Name: "proxmoxnodes", Kind: "ProxmoxNode", Verbs: []string{"create"}},
+		{Name: "machines/status", Kind: "Machine", Verbs: []string{"get", "patch", "update"}},
+		{Name: "machines", Kind: "Machine", Verbs: metav1.Verbs(v)},
+	}}, nil
+}
+
+func (v verbs) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	return nil, nil, errors.New("unexpected question")
+}
+
+func (v verbs) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
+	return nil, errors.New("unexpected question")
+}
+
+func (v verbs) ServerPreferredNamespacedResources() ([]*metav1.APIResourceList, error) {
+	return nil, errors.New("unexpected question")
+}
+
+func TestDeparturesByDiscovery(t *testing.T) {
+	going := verbs{"delete", "deletecollection", "get", "list", "watch"}
+	staying := append(verbs{"create", "patch", "update"}, going...)
+	group := cluster.MachineGroupVersionKind
+	other := group
+	other.Kind = "Volume"
+	cases := map[string]struct {
+		reason    string
+		kind      schema.GroupVersionKind
+		verbs     verbs
+		age       time.Duration
+		asked     bool
+		destroyed int
+		waits     time.Duration
+	}{
+		"Stays":     {reason: "What can be created stays.", kind: group, verbs: staying, asked: true, age: time.Minute, destroyed: 1},
+		"Goes":      {reason: "What can no longer be created goes.", kind: group, verbs: going, asked: true, age: time.Minute},
+		"Young":     {reason: "Discovery is given time to know of the definition.", kind: group, verbs: going, asked: true, waits: settling},
+		"YoungStay": {reason: "After that time it is believed.", kind: group, verbs: staying, asked: true, age: 2 * time.Second, destroyed: 1, waits: time.Second},
+		"Ahead":     {reason: "A wrong clock does not make it wait for long.", kind: group, verbs: staying, asked: true, age: -time.Hour, destroyed: 1, waits: settling},
+		"Unknown":   {reason: "Nothing is destroyed as long as it is not known whether the kind goes.", kind: group, asked: true, age: time.Minute},
+		"Gone":      {reason: "Nothing is destroyed of a kind that is not there.", kind: other, verbs: staying, asked: true, age: time.Minute},
+		"Reflected": {reason: "A look at a resource that nobody deletes asks nothing.", kind: group, destroyed: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				next, begin := &destroyer{}, time.Now()
+				c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{discovery: tc.verbs, kind: tc.kind}}
+				m := &cluster.Machine{}
+				if tc.asked {
+					m.SetDeletionTimestamp(&metav1.Time{Time: begin.Add(-tc.age)})
+				}
+				_, err := c.Delete(t.Context(), m)
+				if next.count != tc.destroyed || (err == nil) != (tc.destroyed == 1) {
+					t.Errorf("\n%s\nDelete(): destroyed %d, error %v", tc.reason, next.count, err)
+				}
+				if waited := time.Since(begin); waited != tc.waits {
+					t.Errorf("\n%s\nDelete(): waited %s, want %s", tc.reason, waited, tc.waits)
+				}
+			})
+		})
+	}
+}
+
+func TestDepartureInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := &cluster.Machine{}
+	m.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+	next := &destroyer{}
+	c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{
+		discovery: verbs{"create"}, kind: cluster.MachineGroupVersionKind,
+	}}
+	if _, err := c.Delete(ctx, m); err == nil || next.count != 0 {
+		t.Errorf("Delete() when the provider ends: destroyed %d, error %v", next.count, err)
 	}
 }
 

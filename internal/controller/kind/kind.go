@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,6 +73,10 @@ type Options struct {
 	// Definitions reads CustomResourceDefinitions from the API server. With it,
 	// nothing in PVE is destroyed just because a kind is being deleted. May be nil.
 	Definitions client.Reader
+
+	// Discovery stands in for Definitions where they may not be read, as with
+	// Crossplane 1. May be nil.
+	Discovery discovery.ServerResourcesInterface
 
 	// SafetyInterval is how often a VM is read although there is no sign that it has
 	// changed, with a fifth added to it at random. Defaults to 30 minutes.
@@ -169,7 +174,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	c := counter{metrics: o.Metrics, controller: name}
 	events := mgr.GetEventRecorderFor(name)
 	keeping := keepingConnector[T]{next: k.External, definition: definition{
-		reader: o.Definitions, mapper: mgr.GetRESTMapper(), kind: k.GroupVersionKind,
+		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, kind: k.GroupVersionKind,
 	}}
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector(countingConnector[T]{next: keeping, counter: c}),
