@@ -153,7 +153,7 @@ func (v *vm) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 // secret.
 func (v *vm) shown() map[string]string {
 	config := maps.Clone(v.Active)
-	for _, option := range []string{"args", "cipassword", "description", "sshkeys"} {
+	for _, option := range slices.Concat(secretOptions, []string{"description", "sshkeys"}) {
 		delete(config, option)
 	}
 	return config
@@ -225,9 +225,14 @@ func (p plan) report(o *v1alpha1.MachineObservation, config qemu.Config) {
 	}
 }
 
+// secretOptions have values that are secret, or may be.
+//
+//nolint:gochecknoglobals // A constant.
+var secretOptions = []string{"args", "cipassword"}
+
 // masked hides the values that are secret.
 func masked(option, value string) string {
-	if option == "cipassword" && value != "" {
+	if slices.Contains(secretOptions, option) && value != "" {
 		return "**********"
 	}
 	return value

@@ -237,10 +237,10 @@ func TestObserveVM(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var o v1alpha1.MachineObservation
-	d := qemu.Difference{Set: proxmox.Params{"cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
-	plan{change: d}.report(&o, map[string]string{"cores": "1", "tags": "a"})
+	d := qemu.Difference{Set: proxmox.Params{"args": "-device x", "cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
+	plan{change: d}.report(&o, map[string]string{"args": "-object secret,data=geheim", "cores": "1", "tags": "a"})
 	want := []v1alpha1.MachinePendingChange{
-		{Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
+		{Option: "args", Current: "**********", Desired: "**********"}, {Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
 	}
 	if diff := cmp.Diff(want, o.Difference); diff != "" {
 		t.Errorf("The difference is shown in order and without secrets: -want, +got:\n%s", diff)
