@@ -177,6 +177,8 @@ func TestDiskToCome(t *testing.T) {
 		e.client, e.inventory = r.client, r.inventory
 		if s := r.reconcileWith(t.Context(), e); s.err != nil {
 			t.Fatalf("cannot reconcile: %v", s.err)
+		} else if !s.upToDate {
+			t.Error("An update is asked for that has nothing to do.")
 		}
 	}
 	if n := r.writes.Load() - before; n != 0 {

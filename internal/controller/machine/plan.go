@@ -67,7 +67,9 @@ type errand struct {
 	// shown is what the errand changes.
 	shown v1alpha1.MachinePendingChange
 
-	// call may start a task, which the rest of the plan then waits for.
+	// call may start a task, which the rest of the plan then waits for. Nil if there is
+	// nothing to call: it waits for the VM's next start, or the call of another errand
+	// makes the change too.
 	call func(context.Context) (proxmox.UPID, error)
 
 	// exact errands carry the digest of the configuration that was looked at. They
@@ -75,8 +77,13 @@ type errand struct {
 	exact bool
 }
 
+// due says whether there is something to call.
+func (o errand) due() bool { return o.call != nil }
+
+// empty says whether there is nothing to do now. What waits for the VM's next start is
+// shown only.
 func (p plan) empty() bool {
-	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.Empty() && len(p.errands) == 0 && len(p.weeds) == 0 &&
+	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.Empty() && !slices.ContainsFunc(p.errands, errand.due) && len(p.weeds) == 0 &&
 		p.power == keepPower && !p.restart.due && p.action == nil
 }
 
