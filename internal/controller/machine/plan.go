@@ -118,10 +118,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	if err := e.addErrands(ctx, m); err != nil {
 		return err
 	}
-	e.plan.restart = restart{reason: ReasonPendingChanges}
-	if e.plan.change.Empty() { // It may take back what is pending.
-		e.plan.restart = e.plan.desired.restart(e.vm, m.GetAnnotations()[AnnotationRestart], e.now())
-	}
+	e.plan.restart = e.restart(m)
 	e.plan.action = actionDue(m)
 	e.plan.notes = e.notes(m, before)
 	e.plan.weeds, err = e.weeds(ctx, m)

@@ -254,6 +254,23 @@ func TestPowerActionResult(t *testing.T) {
 	}
 }
 
+// A guest may take longer to shut down than a VM is left alone after a call.
+func TestLongRebootRests(t *testing.T) {
+	b := newBench(t, action("Reboot", "1"))
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	b.clock.wait(restTime)
+	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
+	b.vms[10000].status = "stopped"
+	if b.reconcile(t.Context()); len(b.writes) != 1 {
+		t.Errorf("want the VM left alone until PVE has started it, got %q", b.writes)
+	}
+	b.clock.wait(restTime)
+	if b.reconcile(t.Context()); len(b.writes) != 2 {
+		t.Errorf("want it started if PVE does not, got %q", b.writes)
+	}
+}
+
 // A VM that reboots is started by PVE: nobody else starts it meanwhile.
 func TestRebootRests(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))

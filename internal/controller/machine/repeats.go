@@ -122,6 +122,18 @@ func (t *tasks) unask(m Machine) {
 	r.asking, r.resting = "", time.Time{}
 }
 
+// restAfter leaves a VM alone for a while whose reboot has ended well: PVE is yet to start
+// it. One that was not stopped goes on.
+func (r *taskRecord) restAfter(task proxmox.Task, now time.Time) {
+	switch {
+	case task.Type != "qmreboot":
+	case task.OK():
+		r.resting = now.Add(restTime)
+	default:
+		r.resting = time.Time{}
+	}
+}
+
 // rest leaves a VM alone for a while.
 func (t *tasks) rest(m Machine, d time.Duration) {
 	t.mu.Lock()

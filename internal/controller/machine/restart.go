@@ -56,6 +56,20 @@ type restart struct {
 }
 
 // restart decides whether the VM is restarted for its pending changes now.
+func (e *external) restart(m Machine) restart {
+	if !e.plan.change.Empty() { // It may take back what is pending.
+		return restart{reason: ReasonPendingChanges}
+	}
+	r := e.plan.desired.restart(e.vm, m.GetAnnotations()[AnnotationRestart], e.now())
+	if busy, err := e.before.busy(e.vm.VMID); r.reason == ReasonRestartInVain && err == nil && (busy || e.tasks.resting(m)) {
+		return restart{reason: ReasonRestarting, why: restartingNow}
+	}
+	return r
+}
+
+const restartingNow = "it is being restarted"
+
+// restart decides it by the VM, and by what it was restarted for last.
 func (d desired) restart(v *vm, done string, now time.Time) restart {
 	ours := d.Pending(v.State)
 	if !v.Status.Running() || len(ours) == 0 || ptr.Deref(d.RestartPolicy, "") != restartWhenRequired || v.lock() != "" {
@@ -73,7 +87,7 @@ func (d desired) restart(v *vm, done string, now time.Time) restart {
 	if !v.booted() {
 		return restart{reason: ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
 	}
-	return restart{due: true, reason: ReasonRestarting, why: "it is being restarted"}
+	return restart{due: true, reason: ReasonRestarting, why: restartingNow}
 }
 
 // bootTime is how long a guest may take until it hears a request to shut down.

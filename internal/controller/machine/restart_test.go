@@ -26,6 +26,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // pendingVM runs with 1 core and is to have 2 after its next start.
@@ -124,6 +125,31 @@ func TestRestartOnce(t *testing.T) {
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want the same changes to restart it again later, got %q", b.writes)
 	}
+}
+
+// While a restart is under way, nobody knows yet that it was in vain.
+func TestRestartUnderWay(t *testing.T) {
+	b := newBench(t, spec(restarting))
+	b.vms[10000] = pendingVM()
+	shown := func(why string, want xpv2.ConditionReason) {
+		t.Helper()
+		b.reconcile(t.Context())
+		if c := b.m.GetCondition(TypeRestartRequired); c.Reason != want {
+			t.Errorf("%s: want %s, got %s: %s", why, want, c.Reason, c.Message)
+		}
+	}
+	u := upid("pve1", "qmreboot", 10000)
+	shown("It is restarted", ReasonRestarting)
+	b.pve.tasks = []proxmox.Task{{UPID: u, Type: "qmreboot", ID: "10000", Running: true}}
+	b.clock.wait(2 * restTime)
+	shown("The guest shuts down", ReasonRestarting)
+	done := b.ends[u]
+	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	shown("The guest still shuts down", ReasonRestarting)
+	b.pve.tasks = nil
+	done(proxmox.Task{UPID: u, Type: "qmreboot", ID: "10000", ExitStatus: "VM quit/powerdown failed - got timeout"})
+	<-b.woken
+	shown("The guest has not shut down", ReasonRestartInVain)
 }
 
 // An image that waits for its drive is a change like others.

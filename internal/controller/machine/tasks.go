@@ -133,6 +133,7 @@ func (t *tasks) ended(m Machine, task proxmox.Task, err error) {
 func (t *tasks) note(r *taskRecord, task proxmox.Task, err error) {
 	known := !r.running
 	r.running, r.last = false, task
+	r.restAfter(task, t.now())
 	switch {
 	case err == nil:
 		r.failures, r.err = 0, nil

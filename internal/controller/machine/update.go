@@ -126,8 +126,8 @@ func (e *external) runErrands(ctx context.Context, m Machine) error {
 	return e.start(m)(e.weed(ctx, m, p.weeds))
 }
 
-// restTime is how long a VM that reboots is left alone: PVE starts it some time
-// after the task has ended.
+// restTime is how long a VM that reboots is left alone after the call, and again after
+// its task: PVE starts it some time after that has ended.
 const restTime = time.Minute
 
 // afterChanges does what comes when the VM is configured: power, a restart, an
