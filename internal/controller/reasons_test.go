@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestReasonsAreExplained has each reason of a condition, and of an event that is no
+// task's, in a document for who meets it.
+func TestReasonsAreExplained(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     []string
+	}{
+		"machine":        {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
+		"providerconfig": {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
+		"cluster":        {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
+		"node":           {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var told strings.Builder
+			for _, document := range tc.in {
+				b, err := os.ReadFile(filepath.Join("..", "..", "docs", document+".md"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				told.Write(b)
+			}
+			all := reasonsOf(t, name)
+			if len(all) < 2 {
+				t.Fatalf("%s\nonly these were found: %q", tc.reason, all)
+			}
+			for _, r := range all {
+				if !strings.Contains(told.String(), "`"+r+"`") {
+					t.Errorf("%s\n%s is in none of docs/%s.md", tc.reason, r, strings.Join(tc.in, ".md, docs/"))
+				}
+			}
+		})
+	}
+}
+
+// reasonsOf a package are its constants that are reasons of conditions or events.
+func reasonsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if v, ok := n.(*ast.ValueSpec); ok && isReason(v.Type) {
+				all = append(all, textsOf(v.Values)...)
+			}
+			return true
+		})
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// isReason says whether a type is one of reasons: xpv2.ConditionReason or event.Reason.
+func isReason(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && (s.Sel.Name == "ConditionReason" || s.Sel.Name == "Reason")
+}
+
+func textsOf(values []ast.Expr) []string {
+	var all []string
+	for _, e := range values {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			if s, err := strconv.Unquote(l.Value); err == nil {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
