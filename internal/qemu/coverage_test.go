@@ -142,6 +142,17 @@ func TestEveryParameterHasAPlace(t *testing.T) {
 	}
 }
 
+// Each option that a field sets has that field's name, by which extraConfig refuses it.
+func TestEveryFieldIsNamed(t *testing.T) {
+	p := everyField(t)
+	p.ExtraConfig = nil
+	for _, o := range desiredOf(t, p, Devices{}, nil).options() {
+		if _, isExtra := extras[o.name]; isExtra || field(o.name) == "" {
+			t.Errorf("a field sets %s: it belongs into fields or indexedFields, and not into extras", o.name)
+		}
+	}
+}
+
 // checkKeys of a property string for fields that set them.
 func checkKeys(t *testing.T, facts *schema.Facts, option string, property *schema.Property) {
 	t.Helper()

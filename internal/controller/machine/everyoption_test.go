@@ -18,6 +18,7 @@ package machine
 
 import (
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -235,11 +237,37 @@ func (r *rig) run(c optionCase, power string) {
 	}
 }
 
+func optionCases() []optionCase {
+	return slices.Concat(scalarCases(), composedCases(), diskCases(), cdromCases(), networkCases(), ipConfigCases(), deviceCases(), extraCases())
+}
+
+// Each option that a spec with every field asks for has a case. A new field has one too.
+func TestEveryOptionHasACase(t *testing.T) {
+	text, err := os.ReadFile("../../../apis/testdata/every-field.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parameters(t, string(text))
+	d := qemu.Desired{MachineParameters: &p, Identity: qemu.Identity{VMID: 10000, UUID: ourUUID}}
+	if d.Devices, err = (qemu.Devices{}).Assign(&p, nil); err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for _, c := range optionCases() {
+		tried[strings.TrimRight(c.option, "0123456789")] = true
+	}
+	for option := range d.Difference(nil).Set {
+		if !tried[strings.TrimRight(option, "0123456789")] {
+			t.Errorf("no case has %s", option)
+		}
+	}
+}
+
 func TestEveryOption(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
 			c := newCluster(t, version)
-			for _, o := range slices.Concat(scalarCases(), composedCases(), diskCases(), cdromCases(), networkCases(), ipConfigCases(), deviceCases(), extraCases()) {
+			for _, o := range optionCases() {
 				if o.only != "" && o.only != version {
 					continue
 				}
