@@ -14,7 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package kind has what all controllers of managed resources have in common.
+// Package kind has what all controllers of managed resources have in common: Setup puts
+// the managed reconciler together, and each wrapper around it or around its clients has a
+// file. share.go says which resources are ours, pace.go and crowd.go when they are looked
+// at again, measure.go counts, quiet.go writes no status in vain, and departure.go keeps
+// what is deleted with its kind only.
 package kind
 
 import (

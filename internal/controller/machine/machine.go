@@ -14,7 +14,26 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package machine drives virtual machines of Proxmox VE.
+// Package machine drives virtual machines of Proxmox VE. To learn how, read:
+//
+//   - external.go: Observe, which finds the VM, proves that it is the Machine's, and
+//     plans; initialize.go comes before it, and rivals.go and elsewhere.go say whose
+//     the VM is.
+//   - plan.go: what is to be done to a VM, and update.go, which does the first of it.
+//     Package qemu knows the options; each errand beside them has its file: move.go,
+//     migrate.go, pool.go, ha.go with ruling.go, power.go, restart.go, action.go, and
+//     seed.go with sow.go for images of cloud-init's data.
+//   - absent.go and prepare.go: what is decided where there is no VM, by source.go,
+//     placement.go and media.go; create.go carries it out.
+//   - delete.go, with replicas.go and disks.go for what a deletion waits for.
+//   - status.go and conditions.go: what is shown.
+//
+// No call waits for a task of PVE: follow.go has the Machine woken at its end, and
+// tasks.go and repeats.go remember how it went. A VM is not read at each look either:
+// remember.go decides from what sights.go knows of it, spotter.go and infer.go keep that
+// true, and guests.go asks the guests. All of that is a memory only. What must outlive
+// the provider is in annotations (annotations.go), written before the call that they are
+// about; recall.go puts back those that were taken away.
 package machine
 
 import (
