@@ -43,6 +43,7 @@ type aroundClient interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	Replications(ctx context.Context) ([]proxmox.Replication, error)
 }
 
@@ -56,6 +57,8 @@ type surroundings struct {
 	bridges      *readings[string, []proxmox.Bridge]
 	volumes      *readings[place, []proxmox.Volume]
 	configs      *readings[proxmox.Ref, proxmox.VMConfig]
+	privileges   *readings[string, proxmox.Privileges]
+	pools        *readings[string, members]
 }
 
 // A place is where volumes are.
@@ -70,10 +73,24 @@ func newSurroundings(client Client) *surroundings {
 		version:      reading[proxmox.Version]{read: client.Version},
 		bridges:      newReadings(client.Bridges),
 		configs:      newReadings(client.Config),
+		privileges: newReadings(func(ctx context.Context, path string) (proxmox.Privileges, error) {
+			all, err := client.Permissions(ctx, path)
+			return all[path], err
+		}),
+		pools: newReadings(func(ctx context.Context, pool string) (members, error) {
+			vmids, exists, err := client.PoolVMs(ctx, pool)
+			return members{vmids, exists}, err
+		}),
 		volumes: newReadings(func(ctx context.Context, p place) ([]proxmox.Volume, error) {
 			return client.Volumes(ctx, p.node, p.storage, p.content)
 		}),
 	}
+}
+
+// members are the guests of a pool that may exist.
+type members struct {
+	vmids  []int
+	exists bool
 }
 
 // readings are of several things of one kind.
@@ -185,6 +202,19 @@ func (c *Cluster) ClusterName(ctx context.Context) (string, error) {
 func (c *Cluster) FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
 	r, err := c.around.status.fresh(ctx, c.life, c.now)
 	return r.or(err)
+}
+
+// PoolVMs are the VMIDs of the guests in a pool, at most 20 seconds old, and whether there
+// is such a pool.
+func (c *Cluster) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
+	m, err := c.around.pools.of(pool).get(ctx, c.life, c.now, c.slow(slowAge))
+	return m.vmids, m.exists, err
+}
+
+// Privileges of the user on a path, at most 20 seconds old: enough for who finds there
+// what is looked for.
+func (c *Cluster) Privileges(ctx context.Context, path string) (proxmox.Privileges, error) {
+	return c.around.privileges.of(path).get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
 // Replications are the replication jobs of all guests, at most 20 seconds old.

@@ -17,6 +17,7 @@ limitations under the License.
 package proxmox
 
 import (
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,6 +121,19 @@ type Privilege struct {
 
 	// Names of privileges, such as VM.Audit, any of which is enough.
 	Names []string
+}
+
+// String is the privilege as PVE names it.
+func (p Privilege) String() string { return "(" + p.Path + ", " + strings.Join(p.Names, "|") + ")" }
+
+// Denial is the error of a call that was not made, for it would be refused: in the words
+// in which PVE refuses it, but with all privileges that are missing.
+func Denial(op string, missing ...Privilege) error {
+	words := make([]string, 0, len(missing))
+	for _, p := range missing {
+		words = append(words, p.String())
+	}
+	return &Error{Op: op, Status: http.StatusForbidden, Message: "Permission check failed " + strings.Join(words, ", ")}
 }
 
 // MissingPrivilege is the privilege that a 403 names. PVE does not always name

@@ -23,18 +23,30 @@ import (
 	"strconv"
 )
 
-// PoolExists says whether a pool exists. It needs Pool.Audit on it.
-func (c *Client) PoolExists(ctx context.Context, pool string) (bool, error) {
+// PoolVMs are the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
+// the pool may be seen. It says too whether the pool exists.
+func (c *Client) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
 	r := request{
 		op: "read pool " + strconv.Quote(pool), method: http.MethodGet,
 		path: "/pools", query: url.Values{"poolid": {pool}},
 	}
-	var data list[struct{}]
-	err := c.do(ctx, r, &data)
+	var data list[struct {
+		Members list[struct {
+			VMID integer `json:"vmid"`
+		}] `json:"members"`
+	}]
+	err = c.do(ctx, r, &data)
 	if IsUnknownReference(err) {
-		return false, nil
+		return nil, false, nil
 	}
-	return err == nil, err
+	for _, d := range data {
+		for _, m := range d.Members {
+			if m.VMID != 0 {
+				vmids = append(vmids, int(m.VMID))
+			}
+		}
+	}
+	return vmids, err == nil, err
 }
 
 // JoinPool makes a VM a member of a pool and takes it out of the one that it is

@@ -63,13 +63,16 @@ func TestReads(t *testing.T) {
 				LocalDisks: []LocalDisk{{Volume: "local-lvm:vm-100-disk-0"}, {Volume: "local:iso/a.iso", CDROM: true}},
 			},
 		},
-		"PoolExists": {
-			reason: "A pool is asked for by parameter.",
-			data:   `[{"comment":"hello","members":[],"poolid":"a/b"}]`,
-			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.PoolExists(ctx, "a/b")) },
+		"PoolVMs": {
+			reason: "A pool is asked for by parameter, and has storages too.",
+			data:   `[{"comment":"hello","members":[{"id":"storage/pve1/local","type":"storage"},{"id":"qemu/100","vmid":100,"type":"qemu"}],"poolid":"a/b"}]`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				vmids, _, err := c.PoolVMs(ctx, "a/b")
+				return vmids, err
+			},
 			path:   "/pools",
 			query:  "poolid=a%2Fb",
-			want:   true,
+			want:   []int{100},
 		},
 		"HAResource": {
 			reason: "What HA was told has PVE's names.",

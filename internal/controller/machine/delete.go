@@ -78,6 +78,9 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	if ptr.Deref(declared, false) || flagged && declared == nil {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
 	}
+	if err := e.permitDeletion(ctx, m); err != nil {
+		return err
+	}
 	if flagged {
 		e.unsure |= blurConfig
 		if err := e.unprotect(ctx); err != nil {

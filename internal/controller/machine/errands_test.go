@@ -169,7 +169,8 @@ func TestErrands(t *testing.T) {
 		"PoolHas":     {reason: "One that it has does not.", machine: withPool("b"), vm: func() *guest { g := ourVM("running"); g.pool = "b"; return g }()},
 		"PoolNone":    {reason: "An empty one takes it out.", machine: withPool(""), vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }(), writes: []string{"LeavePool a 10000"}, differ: []string{"pool"}},
 		"PoolAbsent":  {reason: "A pool must exist.", machine: withPool("nowhere"), vm: ourVM("running"), err: "pool 'nowhere' not found"},
-		"PoolHidden":  {reason: "PVE hides pools from who may not audit them.", machine: withPool("b"), vm: ourVM("running"), pve: func(b *bench) { b.errs["PoolExists"] = refused(403, "Permission check failed (/pool/b, Pool.Audit)") }},
+		"PoolHidden":  {reason: "PVE hides pools from who may not audit them.", machine: withPool("b"), vm: ourVM("running"), pve: func(b *bench) { b.pools = map[string][]int{"b": {10000}} }},
+		"PoolUnknown": {reason: "Nothing is done about what cannot be known.", machine: withPool("b"), vm: ourVM("running"), pve: func(b *bench) { b.errs["PoolVMs"] = refused(403, "Permission check failed (/pool/b, Pool.Audit)") }},
 		"PoolForeign": {reason: "What is not declared is left alone.", vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }()},
 
 		"HA":         {reason: "A VM is handed to HA.", machine: ha(v1alpha1.MachineHighAvailability{MaxRestart: new(int32(3))}), vm: ourVM("running"), writes: []string{"AddHAResource 10000 map[max_restart:3 state:started]"}, differ: []string{"high availability"}},

@@ -66,8 +66,13 @@ type pve struct {
 	cutOff  bool
 	// version of PVE.
 	version string
-	// privileges of the token.
+	// privileges of the token beside those that the provider needs, and those of these
+	// that it lacks.
 	privileges proxmox.Privileges
+	lacks      []proxmox.Privilege
+
+	// pools have VMs that the list of guests does not tell of.
+	pools map[string][]int
 	// hidden VMIDs are not in the list of guests.
 	hidden map[int]bool
 	// taskLog are the lines of each task's log, if they matter.
@@ -241,7 +246,29 @@ func (p *pve) Interfaces(_ context.Context, ref proxmox.Ref) ([]proxmox.Interfac
 }
 
 func (p *pve) Permissions(_ context.Context, path string) (map[string]proxmox.Privileges, error) {
-	return map[string]proxmox.Privileges{path: p.privileges}, p.call("Permissions")
+	return map[string]proxmox.Privileges{path: p.permitted(path)}, p.call("Permissions")
+}
+
+func (p *pve) Privileges(_ context.Context, path string) (proxmox.Privileges, error) {
+	return p.permitted(path), nil
+}
+
+// permitted are all privileges but those that the guest agent needs and those that are
+// missing.
+func (p *pve) permitted(path string) proxmox.Privileges {
+	all := proxmox.Privileges{"Sys.Console": true, "Mapping.Use": true}
+	for _, names := range proxmox.Needed(proxmox.Version{Version: "9.2"}, proxmox.Features()...) {
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	maps.Copy(all, p.privileges)
+	for _, missing := range p.lacks {
+		if missing.Path == path {
+			delete(all, missing.Names[0])
+		}
+	}
+	return all
 }
 
 func (p *pve) ReadFile(_ context.Context, ref proxmox.Ref, path string) (string, error) {
@@ -370,8 +397,8 @@ func (p *pve) MoveDisk(_ context.Context, ref proxmox.Ref, o proxmox.MoveOptions
 	return upid(ref.Node, "qmmove", ref.VMID), p.write("MoveDisk", "%d %s to %q %q delete %t digest %s", ref.VMID, o.Disk, o.Storage, o.Format, o.Delete, o.Digest)
 }
 
-func (p *pve) PoolExists(_ context.Context, pool string) (bool, error) {
-	return pool != "nowhere", p.call("PoolExists")
+func (p *pve) PoolVMs(_ context.Context, pool string) ([]int, bool, error) {
+	return p.pools[pool], pool != "nowhere", p.call("PoolVMs")
 }
 
 func (p *pve) JoinPool(_ context.Context, pool string, vmid int) error {

@@ -128,8 +128,10 @@ type Inventory interface {
 	BurnVMID(id int)
 }
 
-// Membership is the part of an Inventory that knows which cluster it is of.
+// Membership is the part of an Inventory that knows which cluster it is of, and what the
+// user may do there.
 type Membership interface {
+	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
 	ClusterName(ctx context.Context) (string, error)
 	FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
@@ -144,6 +146,7 @@ type Surroundings interface {
 	KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	HARules(ctx context.Context) (proxmox.HARules, error)
 	FreshHARules(ctx context.Context) (proxmox.HARules, error)
 	HAResources(ctx context.Context) (map[int]proxmox.HASettings, error)

@@ -37,7 +37,7 @@ type Places interface {
 	Migrate(ctx context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error)
 	MoveDisk(ctx context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error)
 
-	PoolExists(ctx context.Context, pool string) (bool, error)
+	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	JoinPool(ctx context.Context, pool string, vmid int) error
 	LeavePool(ctx context.Context, pool string, vmid int) error
 

@@ -18,7 +18,9 @@ package machine
 
 import (
 	"context"
+	"path"
 
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -50,4 +52,74 @@ func (e *external) unknown(ctx context.Context, demands []qemu.Demand) ([]string
 		}
 	}
 	return no, nil
+}
+
+// permit says which privileges are missing for something whose first part is not to be
+// done if the rest of it would be refused.
+func (e *external) permit(ctx context.Context, op string, needs []qemu.Need) error {
+	if e.superuser {
+		return nil
+	}
+	seen := &permissions{look: func(path string) (map[string]proxmox.Privileges, error) { return e.client.Permissions(ctx, path) }}
+	var missing []proxmox.Privilege
+	for _, n := range qemu.Distinct(needs) {
+		if !n.Met(seen.has) {
+			missing = append(missing, n.Named())
+		}
+	}
+	if len(missing) == 0 || seen.err != nil {
+		return seen.err
+	}
+	return proxmox.Denial(op, missing...)
+}
+
+// permitNew is permit for what is not there yet. What is granted above it is known to all
+// Machines, and asked anew only if that is not enough.
+func (e *external) permitNew(ctx context.Context, op string, needs []qemu.Need) error {
+	if e.superuser {
+		return nil
+	}
+	var rest []qemu.Need
+	for _, n := range needs {
+		known, err := e.inherited(ctx, n.Named())
+		if err != nil {
+			return err
+		}
+		if !known {
+			rest = append(rest, n)
+		}
+	}
+	return e.permit(ctx, op, rest)
+}
+
+// inherited says whether one of the privileges is known to be granted above the path.
+func (e *external) inherited(ctx context.Context, p proxmox.Privilege) (bool, error) {
+	all, err := e.inventory.Privileges(ctx, path.Dir(p.Path))
+	for _, name := range p.Names {
+		if all[name] {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// Permissions are what is seen of the user's privileges. Each path is looked at once.
+type permissions struct {
+	look  func(path string) (map[string]proxmox.Privileges, error)
+	paths map[string]proxmox.Privileges
+	err   error
+}
+
+func (s *permissions) has(path, privilege string) bool {
+	all, known := s.paths[path]
+	if !known && s.err == nil {
+		if s.paths == nil {
+			s.paths = map[string]proxmox.Privileges{}
+		}
+		there, err := s.look(path)
+		all, s.err = there[path], err
+		s.paths[path] = all
+	}
+	_, has := all[privilege]
+	return has
 }

@@ -19,14 +19,15 @@ package machine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // readPool adds the pool that the VM is a member of. A list that may be out of
-// date is read again before it is found to differ. PVE shows no pool to who may
-// not audit it: then nothing can be said, and nothing is done.
+// date is read again before it is found to differ. It names no pool to who may not audit
+// that, which then tells itself whom it has.
 func (e *external) readPool(ctx context.Context, d desired) error {
 	for _, list := range []func(context.Context) ([]proxmox.Guest, error){e.inventory.Guests, e.inventory.FreshGuests} {
 		guests, err := list(ctx)
@@ -38,6 +39,10 @@ func (e *external) readPool(ctx context.Context, d desired) error {
 		if d.Pool == nil || listed && g.Pool == *d.Pool {
 			return nil
 		}
+		if listed && g.Pool == "" && e.pooled(ctx, *d.Pool) {
+			e.vm.Pool = *d.Pool
+			return nil
+		}
 		e.vm.pool = poolKnown
 		if !listed {
 			e.vm.pool = poolHidden
@@ -46,8 +51,10 @@ func (e *external) readPool(ctx context.Context, d desired) error {
 	if *d.Pool == "" {
 		return nil
 	}
-	exists, err := e.client.PoolExists(ctx, *d.Pool)
+	vmids, exists, err := e.client.PoolVMs(ctx, *d.Pool)
 	switch {
+	case slices.Contains(vmids, e.vm.VMID):
+		e.vm.Pool, e.vm.pool = *d.Pool, poolKnown
 	case proxmox.IsAuthorization(err):
 		e.vm.pool = poolHidden
 	case err != nil:
@@ -56,6 +63,13 @@ func (e *external) readPool(ctx context.Context, d desired) error {
 		e.vm.pool = poolAbsent
 	}
 	return nil
+}
+
+// pooled says whether the VM was in a pool not long ago that the list may not name. What
+// is not known here is asked for.
+func (e *external) pooled(ctx context.Context, pool string) bool {
+	vmids, _, err := e.inventory.PoolVMs(ctx, pool)
+	return err == nil && slices.Contains(vmids, e.vm.VMID)
 }
 
 // A poolSight is what can be seen of the pool that the VM is to be in.

@@ -69,6 +69,9 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return nil, refusal{error: err, condition: allocating}
 	}
+	if err := e.permitSight(ctx, c); err != nil {
+		return nil, err
+	}
 	prohibited, err := e.prohibited(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haDemands(&vm{})...)
 	if err != nil {
 		return nil, err
@@ -85,7 +88,10 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 	if err := e.checkSeed(ctx, m, c); err != nil {
 		return nil, err
 	}
-	return c, e.check(ctx, c)
+	if err := e.check(ctx, c); err != nil {
+		return nil, err
+	}
+	return c, e.permitCreation(ctx, c)
 }
 
 // chooseNode is the node that a VM has to be created on, or none if placement is

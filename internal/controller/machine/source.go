@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -79,10 +80,19 @@ func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters
 	}
 	g, err := matchTemplate(guests, p.Template.String(), ptr.Deref(p.Node, ""))
 	if err != nil {
-		return nil, err
+		return nil, e.orUnseen(ctx, err, qemu.On(templatePath(p.Template), "VM.Audit"))
 	}
 	config, err := e.inventory.KnownConfig(ctx, g.Ref())
 	return &source{Guest: g, Config: maps.Clone(config.Values)}, err
+}
+
+// templatePath is where it counts whether a template may be seen. One that is named may be
+// any.
+func templatePath(template *intstr.IntOrString) string {
+	if _, err := strconv.Atoi(template.String()); err != nil {
+		return "/vms"
+	}
+	return "/vms/" + template.String()
 }
 
 // machineSource is the VM of another Machine of the same scope. As for every

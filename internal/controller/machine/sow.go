@@ -108,6 +108,9 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == s.volume() && v.Size == int64(len(s.image)) }) {
 		return "", nil
 	}
+	if err := e.permitUpload(ctx, s); err != nil {
+		return "", err
+	}
 	if e.tasks.asked(m, "upload "+s.volume(), uploadAgain) {
 		return "", errors.Errorf("image %s was uploaded, but storage '%s' of node %s does not list it", s.name, s.storage, s.node)
 	}

@@ -1,0 +1,181 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Need is something that PVE asks of the user: any of these privileges is enough. The
+// last is the one that PVE names when there is none.
+type Need []proxmox.Privilege
+
+// Met says whether the user meets the need.
+func (n Need) Met(has func(path, privilege string) bool) bool {
+	return slices.ContainsFunc(n, func(p proxmox.Privilege) bool {
+		return slices.ContainsFunc(p.Names, func(name string) bool { return has(p.Path, name) })
+	})
+}
+
+// Named is the privilege that PVE names when the need is not met.
+func (n Need) Named() proxmox.Privilege { return n[len(n)-1] }
+
+// On is the need of a privilege on one path.
+func On(path, privilege string) Need {
+	return Need{{Path: path, Names: []string{privilege}}}
+}
+
+// A Place is where PVE looks for the privileges on a VM.
+type Place struct {
+	VMID int
+
+	// Pool that a VM is created in: privileges on it count for one that is not there yet.
+	Pool string
+}
+
+// Needs any of the privileges on the VM.
+func (p Place) Needs(privileges ...string) Need {
+	there := Need{{Path: fmt.Sprintf("/vms/%d", p.VMID), Names: privileges}}
+	if p.Pool == "" {
+		return there
+	}
+	return append(Need{{Path: "/pool/" + p.Pool, Names: privileges}}, there...)
+}
+
+// What PVE asks for on a VM to change options, by their names without numbers. Options
+// that are not listed are for root@pam, or depend on their values.
+//
+//nolint:gochecknoglobals // A constant.
+var privileges = byOption(map[string]string{
+	"VM.Config.CPU":    "cores cpu cpulimit cpuunits numa sockets vcpus",
+	"VM.Config.Memory": "allow-ksm balloon memory shares",
+	"VM.Config.HWType": "acpi audio hostpci hotplug kvm machine rng scsihw serial smbios tablet usb vga watchdog",
+	"VM.Config.Options": "agent autostart bios description keyboard localtime migrate_downtime migrate_speed name onboot ostype " +
+		"protection reboot startdate startup tags tdf template",
+	"VM.Config.Disk":                        "boot bootdisk unused virtiofs vmstatestorage",
+	"VM.Config.Network":                     "net",
+	"VM.Config.Cloudinit VM.Config.Network": "cicustom cipassword citype ciupgrade ciuser ipconfig nameserver searchdomain sshkeys",
+})
+
+func byOption(options map[string]string) map[string][]string {
+	out := map[string][]string{}
+	for names, all := range options {
+		for option := range strings.FieldsSeq(all) {
+			out[option] = strings.Fields(names)
+		}
+	}
+	return out
+}
+
+// Needs of a change of the configuration of a VM: the privileges that PVE asks for, as far
+// as is known without a look at the cluster. Each is listed once.
+func (d Difference) Needs(config Config, at Place) []Need {
+	var all []Need
+	for _, option := range d.Options() {
+		for _, value := range []string{config[option], d.Set[option]} {
+			all = append(all, needsOf(option, value, at)...)
+		}
+	}
+	return Distinct(all)
+}
+
+// Distinct are the needs without repetitions.
+func Distinct(all []Need) []Need {
+	var out []Need
+	for _, n := range all {
+		if !slices.ContainsFunc(out, n.equal) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (n Need) equal(o Need) bool {
+	return slices.EqualFunc(n, o, func(a, b proxmox.Privilege) bool { return a.Path == b.Path && slices.Equal(a.Names, b.Names) })
+}
+
+// needsOf giving an option a value, or taking it away.
+func needsOf(option, value string, at Place) []Need {
+	s, _ := stem(option)
+	if names, ok := privileges[s]; ok {
+		return append([]Need{at.Needs(names...)}, needsOfValue(s, value)...)
+	}
+	k, err := proxmox.ParseDisk(value)
+	if !isDisk(option) || err != nil {
+		return nil
+	}
+	switch {
+	case strings.Contains(k.Volume, "cloudinit"):
+		return []Need{at.Needs("VM.Config.Cloudinit"), at.Needs("VM.Config.CDROM")}
+	case k.CDROM():
+		return []Need{at.Needs("VM.Config.CDROM")}
+	}
+	return append([]Need{at.Needs("VM.Config.Disk")}, newDiskNeeds(k)...)
+}
+
+// needsOfValue are those beside the privilege on the VM.
+func needsOfValue(stem, value string) []Need {
+	p, err := proxmox.ParseProperties(value, map[string]string{"virtiofs": "dirid"}[stem])
+	switch {
+	case stem == "startup":
+		return []Need{On("/", "Sys.Modify")}
+	case err != nil || value == "":
+		return nil
+	case stem == "hostpci" && p.Has("mapping"):
+		return []Need{On("/mapping/pci/"+p.Get("mapping"), "Mapping.Use")}
+	case stem == "usb" && p.Has("mapping"):
+		return []Need{On("/mapping/usb/"+p.Get("mapping"), "Mapping.Use")}
+	case stem == "virtiofs" && p.Has("dirid"):
+		return []Need{On("/mapping/dir/"+p.Get("dirid"), "Mapping.Use")}
+	case stem == "rng" && p.Get("source") == "/dev/hwrng":
+		return []Need{On("/mapping/hwrng", "Mapping.Use")}
+	}
+	return nil
+}
+
+// NetworkNeeds of a change: the use of each bridge that a network has or is to have. Those
+// whose zone is not known, which is empty then, are left out, and trunks.
+func (d Difference) NetworkNeeds(config Config, zone func(bridge string) string) []Need {
+	var all []Need
+	for _, option := range d.Options() {
+		for _, value := range []string{config[option], d.Set[option]} {
+			n, err := proxmox.ParseNIC(value)
+			if busOf(option) != "net" || err != nil || n.Options.Get("trunks") != "" || zone(n.Options.Get("bridge")) == "" {
+				continue
+			}
+			path := "/sdn/zones/" + zone(n.Options.Get("bridge")) + "/" + n.Options.Get("bridge")
+			if tag := n.Options.Get("tag"); tag != "" {
+				path += "/" + tag
+			}
+			all = append(all, On(path, "SDN.Use"))
+		}
+	}
+	return Distinct(all)
+}
+
+// newDiskNeeds of a disk that is yet to be made.
+func newDiskNeeds(k proxmox.Disk) []Need {
+	storage, size, ok := strings.Cut(k.Volume, ":")
+	if !ok || strings.Trim(size, "0123456789.") != "" {
+		return nil
+	}
+	return []Need{On("/storage/"+storage, "Datastore.AllocateSpace")}
+}

@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func TestNeeds(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change Difference
+		config Config
+		pool   string
+		want   string
+	}{
+		"Nothing":   {reason: "No change needs nothing."},
+		"Options":   {reason: "Each privilege is listed once.", change: set("cores", "2", "cpu", "host", "name", "a"), want: "/vms/7 VM.Config.CPU; /vms/7 VM.Config.Options"},
+		"Either":    {reason: "One of two is enough for cloud-init.", change: set("ipconfig0", "ip=dhcp"), want: "/vms/7 VM.Config.Cloudinit|VM.Config.Network"},
+		"Pool":      {reason: "A VM that is not there yet has those on its pool.", change: set("memory", "512"), pool: "team", want: "/pool/team VM.Config.Memory or /vms/7 VM.Config.Memory"},
+		"NewDisk":   {reason: "A new disk takes room.", change: set("scsi0", "fast:8,ssd=1"), want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace"},
+		"OldDisk":   {reason: "One that is there has its own.", change: set("scsi0", "fast:vm-7-disk-0,ssd=1"), config: Config{"scsi0": "fast:vm-7-disk-0"}, want: "/vms/7 VM.Config.Disk"},
+		"EFIDisk":   {reason: "So does that of the firmware.", change: set("efidisk0", "fast:1,efitype=4m"), want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace"},
+		"CDROM":     {reason: "A medium is no disk.", change: set("ide2", "local:iso/a.iso,media=cdrom"), want: "/vms/7 VM.Config.CDROM"},
+		"Drive":     {reason: "What was in the drive counts too.", change: set("ide2", "none,media=cdrom"), config: Config{"ide2": "ceph:vm-7-cloudinit,media=cdrom"}, want: "/vms/7 VM.Config.Cloudinit; /vms/7 VM.Config.CDROM"},
+		"Detach":    {reason: "Taking away is a change.", change: Difference{Delete: []string{"scsi1"}}, config: Config{"scsi1": "fast:vm-7-disk-1"}, want: "/vms/7 VM.Config.Disk"},
+		"Unused":    {reason: "So is destroying.", change: Difference{Delete: []string{"unused0"}}, config: Config{"unused0": "fast:vm-7-disk-1"}, want: "/vms/7 VM.Config.Disk"},
+		"Mapping":   {reason: "Mapped devices may be used by who may use the mapping.", change: set("hostpci0", "mapping=gpu,pcie=1"), want: "/vms/7 VM.Config.HWType; /mapping/pci/gpu Mapping.Use"},
+		"USB":       {reason: "Also the one that it was.", change: set("usb0", "mapping=b"), config: Config{"usb0": "mapping=a"}, want: "/vms/7 VM.Config.HWType; /mapping/usb/a Mapping.Use; /mapping/usb/b Mapping.Use"},
+		"Directory": {reason: "Shared directories are mapped.", change: set("virtiofs0", "dirid=d,cache=auto"), want: "/vms/7 VM.Config.Disk; /mapping/dir/d Mapping.Use"},
+		"Random":    {reason: "The node's random numbers are one's own.", change: set("rng0", "source=/dev/hwrng"), want: "/vms/7 VM.Config.HWType; /mapping/hwrng Mapping.Use"},
+		"Startup":   {reason: "The order of start-up is the node's.", change: set("startup", "order=1"), want: "/vms/7 VM.Config.Options; / Sys.Modify"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := told(tc.change.Needs(tc.config, Place{VMID: 7, Pool: tc.pool}))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nNeeds: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestNetworkNeeds(t *testing.T) {
+	zone := func(bridge string) string {
+		return map[string]string{"vmbr0": "localnetwork", "vmbr1": "localnetwork"}[bridge]
+	}
+	cases := map[string]struct {
+		reason string
+		change Difference
+		config Config
+		want   string
+	}{
+		"Bridge": {reason: "The use of the bridge.", change: set("net0", "virtio,bridge=vmbr0"), want: "/sdn/zones/localnetwork/vmbr0 SDN.Use"},
+		"VLAN":   {reason: "That of the VLAN is enough.", change: set("net0", "virtio,bridge=vmbr0,tag=7"), want: "/sdn/zones/localnetwork/vmbr0/7 SDN.Use"},
+		"Old":    {reason: "And of the bridge that it leaves.", change: set("net0", "virtio,bridge=vmbr0"), config: Config{"net0": "virtio,bridge=vmbr1"}, want: "/sdn/zones/localnetwork/vmbr1 SDN.Use; /sdn/zones/localnetwork/vmbr0 SDN.Use"},
+		"VNet":   {reason: "The zone of a VNet is not known.", change: set("net0", "virtio,bridge=blue")},
+		"Other":  {reason: "Other options have no bridge.", change: set("cores", "2")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, told(tc.change.NetworkNeeds(tc.config, zone))); diff != "" {
+				t.Errorf("\n%s\nNetworkNeeds: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// set is a change that sets options.
+func set(pairs ...string) Difference {
+	d := Difference{Set: proxmox.Params{}}
+	for i := 0; i < len(pairs); i += 2 {
+		d.Set[pairs[i]] = pairs[i+1]
+	}
+	return d
+}
+
+// told are needs as a text.
+func told(needs []Need) string {
+	var all []string
+	for _, n := range needs {
+		var either []string
+		for _, p := range n {
+			either = append(either, fmt.Sprintf("%s %s", p.Path, strings.Join(p.Names, "|")))
+		}
+		all = append(all, strings.Join(either, " or "))
+	}
+	return strings.Join(all, "; ")
+}
