@@ -163,7 +163,11 @@ func (o *op) cloneAccess(cl *cloning, source map[string]string) error {
 			return err
 		}
 	}
-	if err := (&guestAccess{op: o, vmid: cl.newID}).bridges(source); err != nil {
+	a := &guestAccess{op: o, vmid: cl.newID}
+	if err := a.mappings(source); err != nil {
+		return err
+	}
+	if err := a.bridges(source); err != nil {
 		return err
 	}
 	if cl.target != "" && !sharedVM {

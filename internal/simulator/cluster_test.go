@@ -38,11 +38,14 @@ func testPermissions(t *testing.T, version string) {
 	s := NewTest(t, Options{Scenario: lab(), Version: version})
 	admin := connect(t, s)
 	admin.task("POST /nodes/pve1/qemu", "vmid=100", "name=a")
+	admin.task("POST /nodes/pve1/qemu", "vmid=101", "scsi0=local:1", "net0=virtio,bridge=vmbr0", "rng0=source=/dev/hwrng")
+	admin.ok("PUT /nodes/pve1/qemu/101/config", "delete=scsi0")
 	as := func(id string) *client { return admin.with("Authorization", "PVEAPIToken="+id+"="+TestSecret) }
 	nobody, separated, auditor, vmuser := as("nobody@pve!t1"), as("nobody@pve!sep"), as("auditor@pve!ro"), as("vmuser@pve!t1")
-	ping := "500 No QEMU guest agent configured"
+	ping, model := "500 No QEMU guest agent configured", "403 Permission check failed (/mapping/cpu/a, Mapping.Use)"
 	if version == "8.4" {
 		ping = "403 Permission check failed (/vms/100, VM.Monitor)"
+		model = "403 Permission check failed (/nodes, Sys.Audit)"
 	}
 	for name, tc := range map[string]struct {
 		reason  string
@@ -62,6 +65,14 @@ func testPermissions(t *testing.T, version string) {
 		"Storage":         {reason: "A disk needs space on its storage.", client: vmuser, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "scsi0=local:1"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)"},
 		"Bridge":          {reason: "A NIC needs the bridge.", client: vmuser, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
 		"BridgeChange":    {reason: "A changed NIC too.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
+		"BridgeRemoved":   {reason: "And one that goes.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=net0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
+		"VLAN":            {reason: "A VLAN is what counts.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0,tag=7"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/7, SDN.Use)"},
+		"Trunks":          {reason: "And so are several.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0,trunks=5-6;2"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/2, SDN.Use)"},
+		"Random":          {reason: "The node's random numbers have a mapping.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"rng0=source=/dev/hwrng"}, line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)"},
+		"RandomRemoved":   {reason: "Also when they go.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=rng0"}, line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)"},
+		"Unused":          {reason: "Who frees space may allocate it.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=unused0"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)"},
+		"State":           {reason: "The memory of a VM takes space.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"vmstatestorage=local"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)"},
+		"Model":           {reason: "CPU models of the cluster are not everybody's.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"cpu=custom-a"}, line: model},
 		"DeleteISO":       {reason: "To remove an ISO image takes more than to upload it.", client: vmuser, request: "DELETE /nodes/pve1/storage/local/content/local:iso/tiny.iso", line: "403 Permission check failed (/storage/local, Datastore.Allocate)"},
 		"ISO":             {reason: "An ISO image must be readable.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"ide2=local:iso/tiny.iso,media=cdrom"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace|Datastore.Audit)"},
 		"Allowed":         {reason: "The rest of a VM is the VM administrator's.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"cores=2", "memory=128", "name=x", "tags=t"}, line: "200 OK"},

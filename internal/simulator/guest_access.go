@@ -24,6 +24,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -128,6 +129,11 @@ func (a *guestAccess) device(key, value string) error {
 		return a.mapped(key, value, "usb", "real devices")
 	case indexed(key, "hostpci"):
 		return a.mapped(key, value, "pci", "non-mapped devices")
+	case indexed(key, "rng"):
+		if err := a.may("VM.Config.HWType"); err != nil || a.s.parse(key, value)["source"] != "/dev/hwrng" {
+			return err
+		}
+		return a.st.check(a.who, "/mapping/hwrng", "Mapping.Use")
 	case indexed(key, "virtiofs"):
 		if err := a.may("VM.Config.Disk"); err != nil {
 			return err
@@ -151,6 +157,39 @@ func (a *guestAccess) mapped(key, value, kind, what string) error {
 		return die("either 'host' or 'mapping' must be set.")
 	}
 	return a.st.check(a.who, "/mapping/"+kind+"/"+device["mapping"], "Mapping.Use")
+}
+
+// mappings checks that the caller may use the mappings of a VM that is cloned, whose devices of the host itself are for
+// root@pam only.
+func (a *guestAccess) mappings(options map[string]string) error {
+	if a.who == root {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		device := a.s.parse(key, options[key])
+		path := ""
+		switch {
+		case indexed(key, "usb") && device["host"] != "" && !strings.EqualFold(device["host"], "spice"):
+			return die("only root can set '%s' config for real devices", key)
+		case indexed(key, "hostpci") && device["host"] != "":
+			return die("only root can set '%s' config for non-mapped devices", key)
+		case indexed(key, "usb") && device["mapping"] != "":
+			path = "usb/" + device["mapping"]
+		case indexed(key, "hostpci"):
+			path = "pci/" + device["mapping"]
+		case indexed(key, "rng") && device["source"] == "/dev/hwrng":
+			path = "hwrng"
+		case indexed(key, "virtiofs"):
+			path = "dir/" + device["dirid"]
+		}
+		if path == "" {
+			continue
+		}
+		if err := a.st.check(a.who, "/mapping/"+path, "Mapping.Use"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bridges checks that the caller may use the bridges of all NICs.
@@ -178,10 +217,48 @@ func (a *guestAccess) bridge(nic map[string]string) error {
 		return nil
 	}
 	path := "/sdn/zones/" + a.st.zoneOf(bridge) + "/" + bridge
-	if tag := nic["tag"]; tag != "" && a.st.may(a.who, path+"/"+tag, "SDN.Use") {
+	tags := trunked(nic["trunks"])
+	if nic["tag"] != "" {
+		tags = append([]string{nic["tag"]}, tags...)
+	}
+	if len(tags) == 0 {
+		return a.st.check(a.who, path, "SDN.Use")
+	}
+	for _, tag := range tags {
+		if err := a.st.check(a.who, path+"/"+tag, "SDN.Use"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trunked are the VLANs of a list such as "2;4-6", sorted as text.
+func trunked(trunks string) []string {
+	var tags []string
+	for part := range strings.SplitSeq(trunks, ";") {
+		first, last, is := strings.Cut(part, "-")
+		if !is {
+			last = first
+		}
+		for tag := atoi(first); tag > 0 && tag <= atoi(last); tag++ {
+			tags = append(tags, strconv.Itoa(tag))
+		}
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// processor checks that the caller may give a VM a CPU model that the cluster defines, unless it has that already.
+func (a *guestAccess) processor(value, old string) error {
+	model := a.s.parse("cpu", value)["cputype"]
+	name, custom := strings.CutPrefix(model, "custom-")
+	if a.who == root || !custom || a.s.parse("cpu", old)["cputype"] == model {
 		return nil
 	}
-	return a.st.check(a.who, path, "SDN.Use")
+	if a.st.Version == "8.4" {
+		return a.st.check(a.who, "/nodes", "Sys.Audit")
+	}
+	return a.st.check(a.who, "/mapping/cpu/"+name, "Mapping.Use")
 }
 
 // storages checks the storages of all drives.
@@ -193,6 +270,9 @@ func (a *guestAccess) storages(options map[string]string, defaultStorage string)
 		if err := a.drive(key, a.s.parseDrive(key, options[key]), defaultStorage); err != nil {
 			return err
 		}
+	}
+	if id := options["vmstatestorage"]; id != "" {
+		return a.st.check(a.who, "/storage/"+id, "Datastore.AllocateSpace")
 	}
 	return nil
 }

@@ -238,6 +238,9 @@ func (o *op) changeable(ch *change) error {
 			return err
 		}
 	}
+	if err := (&guestAccess{op: o, vmid: ch.vmid}).processor(ch.set["cpu"], g.Config["cpu"]); err != nil {
+		return err
+	}
 	return o.balloonFits(g, ch)
 }
 
@@ -364,6 +367,15 @@ func (u *update) mayRemove(key, value string) error {
 		}
 		return a.mayDrive(u.s.parseDrive(key, value))
 	}
+	return a.leaves(key, u.g.Config[key], value)
+}
+
+// leaves checks what an option has, or is to have, that goes: the bridges and the devices of the host that are in force count
+// as those do that come.
+func (a *guestAccess) leaves(key, now, value string) error {
+	if isNIC(key) && now != "" {
+		return a.bridges(map[string]string{key: now})
+	}
 	return a.devices(map[string]string{key: value})
 }
 
@@ -403,12 +415,28 @@ func (u *update) leaveBootOrder(key string) {
 // dropUnused destroys the volume of an unused disk.
 func (u *update) dropUnused(key string) error {
 	id := u.s.parse(key, u.g.Config[key])["file"]
+	if err := u.mayFree(id); err != nil {
+		return err
+	}
 	if u.g.inSnapshot(id) {
 		return die("unable to delete '%s' - volume is still in use (snapshot?)", id)
 	}
 	u.free(id)
 	delete(u.g.Config, key)
 	return nil
+}
+
+// mayFree checks the privilege to destroy a volume that is the guest's own.
+func (u *update) mayFree(id string) error {
+	storage, name, _ := splitVolume(id)
+	s := u.st.Storages[storage]
+	if s == nil {
+		return nil
+	}
+	if _, owner, err := s.kindOf(name); err != nil || owner != u.g.VMID {
+		return nil //nolint:nilerr // What is not the guest's is not destroyed.
+	}
+	return u.st.check(u.who, "/storage/"+storage, "Datastore.AllocateSpace")
 }
 
 func (g *Guest) inSnapshot(volume string) bool {
@@ -426,6 +454,11 @@ func (u *update) set(key, value string, ch *change) error {
 	u.modified[key] = true
 	if old, ok := u.g.Pending[key]; ok && old == value {
 		return nil
+	}
+	if old, ok := u.g.Config[key]; ok && !isDrive(key) {
+		if err := (&guestAccess{op: u.op, vmid: u.g.VMID}).leaves(key, old, old); err != nil {
+			return err
+		}
 	}
 	delete(u.g.Delete, key)
 	switch {

@@ -109,6 +109,7 @@ func (c *call) checkCreate(cr *creation) error {
 		func() error { return a.options(slices.Sorted(maps.Keys(cr.options))) },
 		func() error { return a.devices(cr.options) },
 		func() error { return a.bridges(cr.options) },
+		func() error { return a.processor(cr.options["cpu"], "") },
 		func() error { return a.checkDrives(cr.options) },
 		func() error { return c.s.checkValues(cr.options) },
 	} {
