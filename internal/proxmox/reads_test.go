@@ -70,9 +70,9 @@ func TestReads(t *testing.T) {
 				vmids, _, err := c.PoolVMs(ctx, "a/b")
 				return vmids, err
 			},
-			path:   "/pools",
-			query:  "poolid=a%2Fb",
-			want:   []int{100},
+			path:  "/pools",
+			query: "poolid=a%2Fb",
+			want:  []int{100},
 		},
 		"HAResource": {
 			reason: "What HA was told has PVE's names.",

@@ -133,12 +133,15 @@ func needsOf(option, value string, at Place) []Need {
 
 // needsOfValue are those beside the privilege on the VM.
 func needsOfValue(stem, value string) []Need {
-	p, err := proxmox.ParseProperties(value, map[string]string{"virtiofs": "dirid"}[stem])
+	p, err := proxmox.ParseProperties(value, map[string]string{"virtiofs": "dirid", "cpu": "cputype"}[stem])
 	switch {
 	case stem == "startup":
 		return []Need{On("/", "Sys.Modify")}
 	case err != nil || value == "":
 		return nil
+	case stem == "cpu" && strings.HasPrefix(p.Get("cputype"), "custom-"):
+		model := strings.TrimPrefix(p.Get("cputype"), "custom-")
+		return []Need{append(On("/nodes", "Sys.Audit"), On("/mapping/cpu/"+model, "Mapping.Use")...)}
 	case stem == "hostpci" && p.Has("mapping"):
 		return []Need{On("/mapping/pci/"+p.Get("mapping"), "Mapping.Use")}
 	case stem == "usb" && p.Has("mapping"):

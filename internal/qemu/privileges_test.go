@@ -49,6 +49,7 @@ func TestNeeds(t *testing.T) {
 		"USB":       {reason: "Also the one that it was.", change: set("usb0", "mapping=b"), config: Config{"usb0": "mapping=a"}, want: "/vms/7 VM.Config.HWType; /mapping/usb/a Mapping.Use; /mapping/usb/b Mapping.Use"},
 		"Directory": {reason: "Shared directories are mapped.", change: set("virtiofs0", "dirid=d,cache=auto"), want: "/vms/7 VM.Config.Disk; /mapping/dir/d Mapping.Use"},
 		"Random":    {reason: "The node's random numbers are one's own.", change: set("rng0", "source=/dev/hwrng"), want: "/vms/7 VM.Config.HWType; /mapping/hwrng Mapping.Use"},
+		"Model":     {reason: "Versions differ in whom they let use a CPU model of the cluster's.", change: set("cpu", "custom-a,flags=+aes"), want: "/vms/7 VM.Config.CPU; /nodes Sys.Audit or /mapping/cpu/a Mapping.Use"},
 		"Startup":   {reason: "The order of start-up is the node's.", change: set("startup", "order=1"), want: "/vms/7 VM.Config.Options; / Sys.Modify"},
 	}
 	for name, tc := range cases {

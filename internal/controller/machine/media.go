@@ -147,7 +147,8 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 	for _, m := range all {
 		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == m.storage() && s.Node == node })
 		if i < 0 {
-			return refuse(creating, "%s '%s' not found: storage '%s' not found on node %s", m.what, m.volume, m.storage(), node), nil
+			no := refuse(creating, "%s '%s' not found: storage '%s' not found on node %s", m.what, m.volume, m.storage(), node)
+			return e.orUnseen(ctx, no, sightOf(m.storage())), nil
 		}
 		if c := storages[i].Content; !slices.Contains(c, m.content) {
 			return refuse(creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",

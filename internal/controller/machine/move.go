@@ -54,7 +54,7 @@ func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []str
 		case j.to != "" && there == "":
 			j.take(m)
 		default:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here))
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.unseen(ctx, sightOf(m.Storage)))
 		}
 	}
 	return errands, no, nil

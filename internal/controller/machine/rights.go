@@ -35,12 +35,24 @@ import (
 // it could not be seen.
 func (e *external) orUnseen(ctx context.Context, no error, n qemu.Need) error {
 	r := refusal{}
-	if !errors.As(no, &r) || !proxmox.IsAuthorization(e.permitNew(ctx, "see it", []qemu.Need{n})) {
+	if !errors.As(no, &r) {
 		return no
 	}
-	r.error = errors.Errorf("%s; what may not be seen is not found: Permission check failed %s", no, n.Named())
+	r.error = errors.New(no.Error() + e.unseen(ctx, n))
 	return r
 }
+
+// unseen says, after what was not found, which privilege is missing to see it; nothing if it
+// may be seen.
+func (e *external) unseen(ctx context.Context, n qemu.Need) string {
+	if !proxmox.IsAuthorization(e.permitNew(ctx, "see it", []qemu.Need{n})) {
+		return ""
+	}
+	return fmt.Sprintf("; what may not be seen is not found: Permission check failed %s", n.Named())
+}
+
+// sightOf a storage.
+func sightOf(storage string) qemu.Need { return qemu.On("/storage/"+storage, "Datastore.Audit") }
 
 // permitSight of the storages that a VM is to be on: those that may not be seen would not be
 // found.
@@ -57,7 +69,7 @@ func (e *external) permitSight(ctx context.Context, c *creation) error {
 	var needs []qemu.Need
 	for _, name := range names {
 		if !slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name }) && name != "" {
-			needs = append(needs, qemu.On("/storage/"+name, "Datastore.Audit"))
+			needs = append(needs, sightOf(name))
 		}
 	}
 	return e.permitNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
@@ -92,7 +104,7 @@ func (e *external) permitCreation(ctx context.Context, c *creation) error {
 // loses the mark in its description.
 func (e *external) cloneNeeds(ctx context.Context, c *creation, at qemu.Place) ([]qemu.Need, error) {
 	if c.source == nil {
-		return nil, nil
+		return importNeeds(withImage(c.MachineParameters), at), nil
 	}
 	config := c.sourceConfig()
 	change := c.withPassword(c.Difference(config))
@@ -109,6 +121,15 @@ func (e *external) cloneNeeds(ctx context.Context, c *creation, at qemu.Place) (
 		return needs, nil
 	}
 	return append(needs, change.NetworkNeeds(config, zones(bridges))...), err
+}
+
+// importNeeds are those of disks that grow when they have been filled.
+func importNeeds(p *v1alpha1.MachineParameters, at qemu.Place) []qemu.Need {
+	grows := func(k v1alpha1.MachineDisk) bool { return k.ImportFrom != nil && k.Size != nil }
+	if !slices.ContainsFunc(p.Disks, grows) {
+		return nil
+	}
+	return []qemu.Need{at.Needs("VM.Config.Disk")}
 }
 
 // zones of bridges: those of the nodes themselves are in one. Of VNets, bridges do not

@@ -163,10 +163,12 @@ func (e *external) seedStorage(ctx context.Context, d desired, node, present str
 	wanted := ptr.Deref(d.CloudInit.Storage, "")
 	switch {
 	case wanted != "" && !slices.Contains(names, wanted):
-		return "", refuse(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
+		no := refuse(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
 			wanted, node, instead("storages that do", names))
+		return "", e.orUnseen(ctx, no, sightOf(wanted))
 	case wanted == "" && len(names) == 0:
-		return "", refuse(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
+		no := refuse(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
+		return "", e.orUnseen(ctx, no, qemu.On("/storage", "Datastore.Audit"))
 	case wanted == "":
 		wanted = names[0]
 	}
