@@ -18,6 +18,7 @@ package inventory
 
 import (
 	"context"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -68,6 +69,16 @@ func (r refusable[T]) or(err error) (T, error) {
 	return r.value, err
 }
 
+// granted is what was read, at most maxAge old. What PVE did not permit is read again after
+// another age: it may have been granted since.
+func granted[T any](ctx context.Context, c *Cluster, of *reading[refusable[T]], maxAge, refused time.Duration) (T, error) {
+	r, err := of.get(ctx, c.life, c.now, maxAge)
+	if r.refusal != nil {
+		r, err = of.get(ctx, c.life, c.now, refused)
+	}
+	return r.or(err)
+}
+
 // HARules of the cluster, at most 20 seconds old: nothing tells that they have changed.
 // They must not be changed.
 func (c *Cluster) HARules(ctx context.Context) (proxmox.HARules, error) {
@@ -85,11 +96,7 @@ func (c *Cluster) FreshHARules(ctx context.Context) (proxmox.HARules, error) {
 // after ChangedHA and after any sign that HA does something else than before. They
 // must not be changed.
 func (c *Cluster) HAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
-	r, err := c.ha.resources.get(ctx, c.life, c.now, c.slow(slowestAge))
-	if r.refusal != nil { // It may have been granted since.
-		r, err = c.ha.resources.get(ctx, c.life, c.now, c.slow(slowAge))
-	}
-	return r.or(err)
+	return granted(ctx, c, &c.ha.resources, c.slow(slowestAge), c.slow(slowAge))
 }
 
 // FreshHAResources are what HA was told of VMs, read after this call began.

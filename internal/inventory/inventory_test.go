@@ -192,7 +192,12 @@ func (p *pve) Fingerprints(ctx context.Context) (map[string]string, error) {
 }
 
 func (p *pve) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	return proxmox.ClusterStatus{Name: "lab"}, p.wait(ctx)
+	if err := p.wait(ctx); err != nil {
+		return proxmox.ClusterStatus{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return proxmox.ClusterStatus{Name: "lab"}, p.err
 }
 
 func (p *pve) Task(context.Context, proxmox.UPID) (proxmox.Task, error) {

@@ -130,26 +130,45 @@ func TestSeldom(t *testing.T) {
 	}
 }
 
-// TestRefused has PVE permit no look at HA: who asks is told, and PVE is not asked each time.
+// TestRefused has PVE permit no look at HA or the cluster: who asks is told, PVE is not asked
+// each time, and what was granted is seen.
 func TestRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &pve{err: &proxmox.Error{Status: http.StatusForbidden, Message: "Permission check failed (/, Sys.Audit)"}}
-		c := New(p)
-		defer c.Close()
-		for range 50 {
-			if _, err := c.HAResources(t.Context()); !proxmox.IsAuthorization(err) {
-				t.Fatalf("HAResources(): want a refusal, got %v", err)
+	cases := map[string]struct {
+		reason string
+		get    func(context.Context, *Cluster) error
+		within time.Duration
+	}{
+		"HAResources": {reason: "What HA was told is seen soon.", get: seldom()["HAResources"], within: slowAge},
+		"ClusterName": {reason: "The name is read once a day, but for as long as it is not permitted.", within: slowestAge, get: func(ctx context.Context, c *Cluster) error {
+			name, err := c.ClusterName(ctx)
+			if err == nil && name != "lab" {
+				t.Errorf("ClusterName(): got %q", name)
 			}
-		}
-		if n := p.calls.Load(); n != 1 {
-			t.Errorf("want one call, got %d", n)
-		}
-		p.set(func() { p.err = nil })
-		pass(slowAge + time.Second)
-		if all, err := c.HAResources(t.Context()); err != nil || len(all) != 1 {
-			t.Errorf("What was granted is seen soon: got %v, %v", all, err)
-		}
-	})
+			return err
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pve{err: &proxmox.Error{Status: http.StatusForbidden, Message: "Permission check failed (/, Sys.Audit)"}}
+				c := New(p)
+				defer c.Close()
+				for range 50 {
+					if err := tc.get(t.Context(), c); !proxmox.IsAuthorization(err) {
+						t.Fatalf("%s\nwant a refusal, got %v", tc.reason, err)
+					}
+				}
+				if n := p.calls.Load(); n != 1 {
+					t.Errorf("%s\nwant one call, got %d", tc.reason, n)
+				}
+				p.set(func() { p.err = nil })
+				pass(tc.within + time.Second)
+				if err := tc.get(t.Context(), c); err != nil {
+					t.Errorf("%s\ngot %v", tc.reason, err)
+				}
+			})
+		})
+	}
 }
 
 // TestOutdated has something change while it is read: that read is not good enough for

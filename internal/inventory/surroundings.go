@@ -189,11 +189,10 @@ func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, err
 	return r.or(err)
 }
 
-// ClusterName is the cluster's name, which stays: it is read once a day. It is empty for a
-// node that is in no cluster.
+// ClusterName is the cluster's name, which stays: it is read once a day, and every five
+// minutes while PVE does not permit that. It is empty for a node that is in no cluster.
 func (c *Cluster) ClusterName(ctx context.Context) (string, error) {
-	r, err := c.around.status.get(ctx, c.life, c.now, 24*time.Hour)
-	s, err := r.or(err)
+	s, err := granted(ctx, c, &c.around.status, 24*time.Hour, c.slow(slowestAge))
 	return s.Name, err
 }
 
