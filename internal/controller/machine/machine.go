@@ -178,7 +178,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) err
 		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
 		now:     o.Clock(),
 	}
-	c.follow = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
+	c.follow, c.leave = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
 	c.queue = newQueue(c.wake)
 	if err := mgr.Add(manager.RunnableFunc(c.queue.Start)); err != nil {
 		return errors.Wrap(err, "cannot look for places of Machines")
@@ -211,6 +211,7 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 			gone = last.Obj
 		}
 		if m, ok := gone.(Machine); ok {
+			c.leave(m)
 			(&external{tasks: c.tasks, hostKeys: c.keys, talks: c.talks, sights: c.sights}).forget(m)
 		}
 	}})
@@ -231,6 +232,7 @@ type connector struct {
 	queue   *queue
 	wake    func(Machine)
 	follow  func(Machine)
+	leave   func(Machine)
 	options xpcontroller.Options
 	record  event.Recorder
 	now     func() time.Time

@@ -50,9 +50,9 @@ func referredTo(m Machine) (secrets, configMaps []client.ObjectKey) {
 	return secrets, configMaps
 }
 
-// followWith makes the function that has a Machine woken from now on when what it
-// refers to changes.
-func (c *connector) followWith(to *connect.Connector, kind schema.GroupKind) func(Machine) {
+// followWith makes the functions that have a Machine woken from now on when what it
+// refers to changes, and no more once it is gone.
+func (c *connector) followWith(to *connect.Connector, kind schema.GroupKind) (follow, leave func(Machine)) {
 	to.OnChange(kind, func(key client.ObjectKey) {
 		m, ok := c.object.DeepCopyObject().(Machine)
 		if !ok {
@@ -62,8 +62,10 @@ func (c *connector) followWith(to *connect.Connector, kind schema.GroupKind) fun
 		m.SetName(key.Name)
 		go c.wake(m)
 	})
-	return func(m Machine) {
+	key := func(m Machine) connect.Key { return connect.Key{ObjectKey: client.ObjectKeyFromObject(m), Kind: kind} }
+	follow = func(m Machine) {
 		secrets, configMaps := referredTo(m)
-		to.Follow(connect.Key{ObjectKey: client.ObjectKeyFromObject(m), Kind: kind}, secrets, configMaps)
+		to.Follow(key(m), secrets, configMaps)
 	}
+	return follow, func(m Machine) { to.Follow(key(m), nil, nil) }
 }

@@ -27,8 +27,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -72,6 +75,45 @@ func TestReferredTo(t *testing.T) {
 	}
 }
 
+// TestGoneIsForgotten has a Machine deleted that is never looked at again, as those are
+// whose VM stays: nothing of it is kept, and what it referred to is watched no more.
+func TestGoneIsForgotten(t *testing.T) {
+	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
+		p.CloudInit = &v1alpha1.MachineCloudInit{UserData: &v1alpha1.CloudInitData{SecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "k"}}}
+	}))
+	b.vms[10000] = ourVM("running")
+	watched := make(chan context.Context, 1)
+	kube := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Watch: func(ctx context.Context, to client.WithWatch, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+			watched <- ctx
+			return to.Watch(ctx, list, opts...)
+		},
+	})
+	c := &connector{object: &namespaced.Machine{}, tasks: b.tasks, keys: b.hostKeys, talks: b.talks, sights: b.sights}
+	c.follow, c.leave = c.followWith(connect.New(kube, connect.WithWatcher(kube)), schema.GroupKind{Kind: "Machine"})
+	informers := &informertest.FakeInformers{Scheme: b.kube.Scheme()}
+	if err := c.forgetGone(informers, c.object); err != nil {
+		t.Fatal(err)
+	}
+	c.follow(b.m)
+	b.reconcile(t.Context())
+	ctx := <-watched
+	if ctx.Err() != nil || len(b.tasks.all) != 1 || len(b.sights.all) != 1 {
+		t.Fatalf("nothing is known of the Machine: %v", ctx.Err())
+	}
+	informer, err := informers.FakeInformerFor(t.Context(), c.object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	informer.Delete(b.m)
+	if len(b.tasks.all) != 0 || len(b.sights.all) != 0 {
+		t.Error("Something of the Machine is kept.")
+	}
+	if ctx.Err() == nil {
+		t.Error("The Secret that it referred to is watched still.")
+	}
+}
+
 // TestWakeBySecret sees a Machine woken when a Secret changes that it refers to.
 func TestWakeBySecret(t *testing.T) {
 	scheme := runtime.NewScheme()
@@ -97,7 +139,8 @@ func TestWakeBySecret(t *testing.T) {
 	}}
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 	m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "k"}}
-	c.followWith(to, schema.GroupKind{Kind: "Machine"})(m)
+	follow, _ := c.followWith(to, schema.GroupKind{Kind: "Machine"})
+	follow(m)
 
 	tick, late := time.NewTicker(10*time.Millisecond), time.After(30*time.Second)
 	defer tick.Stop()
