@@ -186,9 +186,14 @@ func TestChanges(t *testing.T) {
 		{params: []string{"scsi3=local:400/vm-400-disk-77.qcow2"}, line: "500 volume 'local:400/vm-400-disk-77.qcow2' does not exist"},
 		{params: []string{"delete=scsi0"}, remove: []string{"scsi0"}, set: map[string]any{"boot": "order=net0", "unused0": "local:400/vm-400-disk-0.qcow2"}},
 		{params: []string{"scsi0=local:400/vm-400-disk-0.qcow2"}, remove: []string{"unused0"}, set: map[string]any{"scsi0": "local:400/vm-400-disk-0.qcow2,size=1G"}},
-		{params: []string{"ide2=local:cloudinit"}, set: map[string]any{"ide2": "local:400/vm-400-cloudinit.qcow2,media=cdrom", "boot": "order=net0;ide2"}},
+		{params: []string{"ide2=local:cloudinit"}, set: map[string]any{"ide2": "local:400/vm-400-cloudinit.qcow2,media=cdrom"}},
 		{params: []string{"ide3=local:cloudinit"}, line: "500 ide3 - cloud-init drive is already attached at 'ide2'"},
+		{params: []string{"delete=ide2"}, remove: []string{"ide2"}},
+		{params: []string{"ide2=none,media=cdrom"}, set: map[string]any{"ide2": "none,media=cdrom", "boot": "order=net0;ide2"}},
+		{params: []string{"ide2=local:cloudinit,format=raw"}, set: map[string]any{"ide2": "local:400/vm-400-cloudinit.raw,media=cdrom"}},
 		{params: []string{"delete=ide2"}, remove: []string{"ide2"}, set: map[string]any{"boot": "order=net0"}},
+		{params: []string{"scsi0=local:400/vm-400-disk-0.qcow2,format=qcow2"}, set: map[string]any{"scsi0": "local:400/vm-400-disk-0.qcow2,format=qcow2,size=1G"}},
+		{params: []string{"scsi0=local:400/vm-400-disk-0.qcow2,format=raw"}, line: "500 drive 'scsi0' - volume 'local:400/vm-400-disk-0.qcow2' - 'format=raw' option different from storage format 'qcow2'"},
 		{params: []string{"boot=order=scsi7"}, line: "500 invalid bootorder: device 'scsi7' does not exist'"},
 		{params: []string{"boot=order=scsi0;net0"}, set: map[string]any{"boot": "order=scsi0;net0"}},
 		{params: []string{"delete=smbios1,vmgenid"}, line: "500 only root can set 'vmgenid' config"},
@@ -209,6 +214,30 @@ func TestChanges(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%v -want +got:\n%s", step.params, diff)
+		}
+	}
+}
+
+// What waits of the boot order is made from the order in force: PVE::API2::Qemu::update_vm_api reads no other.
+func TestPendingBootOrder(t *testing.T) {
+	s := NewTest(t, Options{Scenario: lab()})
+	c := connect(t, s)
+	const vm = "/nodes/pve1/qemu/400"
+	c.task("POST /nodes/pve1/qemu", "vmid=400", "memory=64", "scsi0=local:1", "net0=virtio=BC:24:11:00:04:00,bridge=vmbr0", "start=1")
+	for _, step := range []struct {
+		reason string
+		params []string
+		want   any
+	}{
+		{reason: "A drive joins the order.", params: []string{"sata0=none,media=cdrom"}, want: "order=scsi0;net0;sata0"},
+		{reason: "A drive that waited leaves, but stays in the order that waits.", params: []string{"delete=sata0"}, want: "order=scsi0;net0;sata0"},
+		{reason: "An order is asked for.", params: []string{"boot=order=net0"}, want: "order=net0"},
+		{reason: "A further drive takes what was asked for back.", params: []string{"ide2=none,media=cdrom"}, want: "order=scsi0;net0;ide2"},
+		{reason: "Two drives join at once.", params: []string{"ide2=none,media=cdrom", "sata0=none,media=cdrom", "sata1=none,media=cdrom"}, want: "order=scsi0;net0;sata0;sata1"},
+	} {
+		c.ok("PUT "+vm+"/config", step.params...)
+		if diff := cmp.Diff(step.want, c.config(vm)["boot"]); diff != "" {
+			t.Errorf("%s %v -want +got:\n%s", step.reason, step.params, diff)
 		}
 	}
 }

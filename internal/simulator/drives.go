@@ -207,7 +207,7 @@ func (m *driveMaker) make(key, value string) (string, error) {
 	case isNew:
 		return m.fresh(key, d, storage, size)
 	default:
-		if err := m.existing(d); err != nil {
+		if err := m.existing(key, d); err != nil {
 			return "", err
 		}
 	}
@@ -227,8 +227,9 @@ func (m *driveMaker) cloudInit(key string, d drive) (string, error) {
 	}
 	format := "raw"
 	if s.fileBased() {
-		format = "qcow2"
+		format = firstOf(d["format"], "qcow2")
 	}
+	delete(d, "format")
 	if d["file"], err = m.allocate(s, m.vmid, "vm-"+strconv.Itoa(m.vmid)+"-cloudinit", format, 4<<20); err != nil {
 		return "", err
 	}
@@ -330,8 +331,8 @@ func inArchive(id string) (archive, format string) {
 	return before + ".ova", strings.TrimPrefix(path.Ext(file), ".")
 }
 
-// existing checks a volume that a drive refers to and notes its true size.
-func (m *driveMaker) existing(d drive) error {
+// existing checks a volume that a drive refers to and notes its true size; the format stays if it is the volume's.
+func (m *driveMaker) existing(key string, d drive) error {
 	if _, err := m.st.enabledStorage(storageOf(d.file()), m.node); err != nil {
 		return err
 	}
@@ -339,7 +340,9 @@ func (m *driveMaker) existing(d drive) error {
 	if v == nil {
 		return die("volume '%s' does not exist", d.file())
 	}
-	delete(d, "format")
+	if d["format"] != "" && d["format"] != v.Format {
+		return die("drive '%s' - volume '%s' - 'format=%s' option different from storage format '%s'", key, d.file(), d["format"], v.Format)
+	}
 	d["size"] = sizeOption(v.Size)
 	return nil
 }

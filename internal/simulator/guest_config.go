@@ -275,7 +275,7 @@ func (o *op) change(ch *change) error {
 	g := o.st.Guests[ch.vmid]
 	o.logf("%s", ch.line)
 	o.st.logLine(logEntry{time: o.s.clock.Now(), node: o.node, user: string(o.who), pri: 6, msg: ch.line})
-	u := &update{op: o, g: g, force: ch.force, modified: map[string]bool{}}
+	u := &update{op: o, g: g, force: ch.force, modified: map[string]bool{}, order: bootOrder(g.Config["boot"])}
 	ch = u.reverted(ch)
 	for _, key := range ch.remove {
 		if err := u.remove(key); err != nil {
@@ -305,6 +305,8 @@ type update struct {
 	g        *Guest
 	force    bool
 	modified map[string]bool
+	// order are the devices of the boot order in force as the change leaves them, whatever is pending.
+	order []string
 }
 
 // reverted turns what is to be reverted into values to set and options to remove.
@@ -393,9 +395,8 @@ func (a *guestAccess) mayDrive(d drive) error {
 	return a.may("VM.Config.Disk")
 }
 
-// bootDevicesOf returns the devices of the boot order, nil for orders of the old form.
-func (u *update) order() []string {
-	boot := u.g.effective()["boot"]
+// bootOrder returns the devices of a boot order, nil for those of the old form.
+func bootOrder(boot string) []string {
 	list, ok := strings.CutPrefix(boot, "order=")
 	if !ok {
 		return nil
@@ -404,11 +405,15 @@ func (u *update) order() []string {
 }
 
 func (u *update) leaveBootOrder(key string) {
-	order := u.order()
-	if !slices.Contains(order, key) {
+	if !slices.Contains(u.order, key) {
 		return
 	}
-	u.g.Pending["boot"] = printBootOrder(slices.DeleteFunc(order, func(d string) bool { return d == key }))
+	u.setBootOrder(slices.DeleteFunc(u.order, func(d string) bool { return d == key }))
+}
+
+func (u *update) setBootOrder(order []string) {
+	u.order = order
+	u.g.Pending["boot"] = printBootOrder(order)
 	u.modified["boot"] = true
 }
 
@@ -503,9 +508,8 @@ func (u *update) setDrive(key, value string) error {
 		u.keepUnused(u.g, u.s.parseDrive(key, old))
 	}
 	u.g.Pending[key] = made[key]
-	if order := u.order(); order != nil && u.s.parseDrive(key, made[key]).cdrom() && !slices.Contains(order, key) {
-		u.g.Pending["boot"] = printBootOrder(append(order, key))
-		u.modified["boot"] = true
+	if d := u.s.parseDrive(key, made[key]); len(u.order) > 0 && d.cdrom() && !d.cloudInit() && !slices.Contains(u.order, key) {
+		u.setBootOrder(append(u.order, key))
 	}
 	return nil
 }

@@ -128,8 +128,8 @@ func (o *op) reassign(r *reassignment) error {
 	o.logf("reassign disk '%s' from VM '%d' as '%s' to VM '%d'", r.key, r.vmid, r.targetKey, r.target)
 	from, to := o.st.Guests[r.vmid], o.st.Guests[r.target]
 	id := o.renameVolume(d.file(), r.target)
-	u := &update{op: o, g: from, modified: map[string]bool{}}
-	if slices.Contains(u.order(), r.key) {
+	u := &update{op: o, g: from, modified: map[string]bool{}, order: bootOrder(from.Config["boot"])}
+	if slices.Contains(u.order, r.key) {
 		o.logf("removing disk '%s' from boot order config", r.key)
 		u.leaveBootOrder(r.key)
 		o.applyPending(from)
