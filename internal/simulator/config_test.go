@@ -218,6 +218,32 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// An empty drive of a bus that is plugged while the VM runs waits nevertheless: PVE::QemuServer::vmconfig_update_disk
+// activates its volume first.
+func TestPendingEmptyDrive(t *testing.T) {
+	s := NewTest(t, Options{Scenario: lab()})
+	c := connect(t, s)
+	const vm = "/nodes/pve1/qemu/400"
+	c.task("POST /nodes/pve1/qemu", "vmid=400", "memory=64", "start=1")
+	for _, step := range []struct {
+		reason, param, line, problem, current string
+	}{
+		{reason: "There is no medium.", param: "scsi3=none,media=cdrom", line: "400 Parameter verification failed.", problem: "hotplug problem - unable to parse volume ID 'none'\n"},
+		{reason: "Nor is the drive of the node one.", param: "scsi3=cdrom,media=cdrom", line: "400 Parameter verification failed.", problem: "hotplug problem - unable to parse volume ID 'cdrom'\n"},
+		{reason: "With an image the drive comes.", param: "scsi3=local:iso/tiny.iso,media=cdrom", line: "200 OK", current: "local:iso/tiny.iso,media=cdrom,size=350K"},
+		{reason: "And the image goes.", param: "scsi3=none,media=cdrom", line: "200 OK", current: "none,media=cdrom"},
+		{reason: "IDE waits without a problem.", param: "ide2=none,media=cdrom", line: "200 OK", current: "none,media=cdrom"},
+	} {
+		got := c.do("PUT "+vm+"/config", step.param)
+		if got.Line != step.line || got.Errors["scsi3"] != step.problem {
+			t.Errorf("%s %s: got %q with %v", step.reason, step.param, got.Line, got.Errors)
+		}
+		if current, _ := c.ok("GET "+vm+"/config", "current=1").Data.(map[string]any)["scsi3"].(string); current != step.current {
+			t.Errorf("%s %s: got %q in force, want %q", step.reason, step.param, current, step.current)
+		}
+	}
+}
+
 // What waits of the boot order is made from the order in force: PVE::API2::Qemu::update_vm_api reads no other.
 func TestPendingBootOrder(t *testing.T) {
 	s := NewTest(t, Options{Scenario: lab()})

@@ -264,10 +264,10 @@ func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
 		return false, ""
 	}
 	pluggable := h.features["disk"] && (strings.HasPrefix(key, "scsi") || strings.HasPrefix(key, "virtio"))
-	if old == "" {
-		return pluggable, ""
-	}
 	was, is := h.s.parseDrive(key, old), h.s.parseDrive(key, value)
+	if old == "" {
+		return h.plugsNewDrive(is, pluggable)
+	}
 	switch {
 	case was.cdrom() != is.cdrom():
 		return false, "unable to change media type"
@@ -278,6 +278,14 @@ func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
 	}
 	waits := func(k string) bool { return was[k] != is[k] }
 	return !slices.ContainsFunc(unpluggable(), waits), ""
+}
+
+// plugsNewDrive: before PVE plugs a drive it looks for its volume, and finds no name of one in that of an empty drive.
+func (h *hotplugger) plugsNewDrive(d drive, pluggable bool) (bool, string) {
+	if file := d.file(); pluggable && (file == "none" || file == "cdrom") {
+		return false, fmt.Sprintf("unable to parse volume ID '%s'", file)
+	}
+	return pluggable, ""
 }
 
 // unpluggable are the drive options that wait for the next start. PVE puts the others into the configuration at once: QEMU

@@ -115,6 +115,7 @@ func cdromCases() []optionCase {
 		{option: "ide2", first: drive("iso: " + debian), firstValue: debian + ",media=cdrom,size=700M", second: drive("iso: " + windows), secondValue: windows + ",media=cdrom,size=5600M", none: drive(`iso: ""`), noneValue: "none,media=cdrom", live: true},
 		{option: "ide0", with: "iso: " + windows, first: drive(`iso: ""`), firstValue: "none,media=cdrom", second: drive("iso: " + debian), secondValue: debian + ",media=cdrom,size=700M", live: true},
 		{option: "sata0", first: drive("type: sata, physical: true"), firstValue: "cdrom,media=cdrom", second: drive("type: sata, physical: false"), secondValue: "none,media=cdrom", live: true},
+		{option: "scsi3", first: drive("type: sata"), second: "cdroms: [{name: a, type: sata}, {name: b, device: scsi3}]", secondValue: "none,media=cdrom"},
 		{option: "scsi3", first: drive("device: scsi3"), firstValue: "none,media=cdrom", second: drive("device: scsi3, iso: " + windows), secondValue: windows + ",media=cdrom,size=5600M", none: "cdroms: []", live: true},
 	}
 }
