@@ -625,6 +625,16 @@ func networkRefusals() map[string]refusal {
 			spec:   `{networks: [{name: lan, mtu: 65521}]}`,
 			want:   []string{"spec.forProvider.networks[0].mtu", "65521", "less than or equal to 65520"},
 		},
+		"MTUTooLow": {
+			reason: "PVE starts no VM with less than IP needs: PVE::QemuServer::print_netdevice_full.",
+			spec:   `{networks: [{name: lan, mtu: 575}]}`,
+			want:   []string{"spec.forProvider.networks[0].mtu", "mtu 575 is less than IP needs"},
+		},
+		"ClipboardWithoutDisplay": {
+			reason: "PVE has no clipboard without a display: PVE::QemuServer::assert_clipboard_config.",
+			spec:   `{vga: {type: serial0, clipboard: vnc}}`,
+			want:   []string{"spec.forProvider.vga", "vga.clipboard vnc does not go with vga.type serial0"},
+		},
 		"MTUOfAnE1000": {
 			reason: "PVE sets the MTU of virtio interfaces only.",
 			spec:   `{networks: [{name: lan, model: e1000, mtu: 1400}]}`,

@@ -191,8 +191,8 @@ type MachineDisk struct {
 	// +optional
 	Shared *bool `json:"shared,omitempty"`
 
-	// Snapshot throws away what the guest writes when the VM stops. PVE:
-	// snapshot=, default off.
+	// Snapshot throws away what the guest writes when the VM stops. PVE 9 has it
+	// only if machineType is of a version before 10.0. PVE: snapshot=, default off.
 	// +optional
 	Snapshot *bool `json:"snapshot,omitempty"`
 

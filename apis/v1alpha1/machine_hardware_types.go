@@ -288,6 +288,8 @@ type MachineAgentOptions struct {
 }
 
 // MachineVGA is the display of a VM.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.clipboard) || self.clipboard != 'vnc' || !has(self.type) || self.type.matches('^(std|cirrus|vmware|virtio|qxl)')",messageExpression="'vga.clipboard vnc does not go with vga.type ' + self.type"
 type MachineVGA struct {
 	// Type of the display: std, cirrus, qxl, qxl2 to qxl4, virtio, virtio-gl,
 	// vmware, serial0 to serial3 or none. PVE: vga type=, default std.
@@ -303,8 +305,8 @@ type MachineVGA struct {
 	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 4",messageExpression="'vga.memoryMiB %d is neither 0 nor 4 to 512'.format([self])"
 	MemoryMiB *int32 `json:"memoryMiB,omitempty"`
 
-	// Clipboard of the console: vnc, or empty for none but that of SPICE. PVE:
-	// vga clipboard=.
+	// Clipboard of the console: vnc, or empty for none but that of SPICE. Not with
+	// type none or serial0 to serial3. PVE: vga clipboard=.
 	// +optional
 	// +kubebuilder:validation:Enum=vnc;""
 	Clipboard *string `json:"clipboard,omitempty"`

@@ -79,11 +79,13 @@ type MachineNetwork struct {
 	// +optional
 	Firewall *bool `json:"firewall,omitempty"`
 
-	// MTU of the interface, 1 (that of the bridge) to 65520; virtio only. 0
-	// removes the option, which leaves the guest its default. PVE: mtu=.
+	// MTU of the interface, 576 to 65520 and no more than that of the bridge, or 1
+	// for that of the bridge; virtio only. 0 removes the option, which leaves the
+	// guest its default. PVE: mtu=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65520
+	// +kubebuilder:validation:XValidation:rule="self <= 1 || self >= 576",messageExpression="'mtu %d is less than IP needs: it is 576 and more, 1 for that of the bridge, or 0 for none'.format([self])"
 	MTU *int32 `json:"mtu,omitempty"`
 
 	// Queues for packets, up to 64; 0 removes the option, which leaves one. PVE:

@@ -32,6 +32,9 @@ type bound struct {
 
 	// since is the first version that knows it; before the first that does not.
 	since, before release
+
+	// unless is when it has it still, after the first version that does not.
+	unless string
 }
 
 // A release of PVE.
@@ -46,6 +49,10 @@ var (
 	// future is the first version whose options may be others than those that
 	// are known here.
 	future = release{9, 3}
+
+	// blockdev is the first version of machines whose disks PVE 9 cannot have throw
+	// away what is written: PVE::QemuServer::Blockdev::generate_file_blockdev.
+	blockdev = release{10, 0}
 
 	bounds = []bound{
 		{option: "allow-ksm", since: v91},
@@ -99,7 +106,7 @@ func (b bound) unknown(v proxmox.Version) string {
 	case b.since != release{} && !v.AtLeast(b.since.major, b.since.minor):
 		return fmt.Sprintf("Proxmox VE has it since %s, and this is %s", b.since, v.Version)
 	case b.before != release{} && v.AtLeast(b.before.major, b.before.minor):
-		return fmt.Sprintf("Proxmox VE has it no longer since %s, and this is %s", b.before, v.Version)
+		return fmt.Sprintf("Proxmox VE has it no longer since %s%s, and this is %s", b.before, b.unless, v.Version)
 	}
 	return ""
 }
@@ -118,6 +125,13 @@ func (d Demand) Unmet(v proxmox.Version) string {
 	return ""
 }
 
+// temporary says whether a disk throws away what is written.
+func temporary(disk string) bool {
+	p, err := proxmox.ParseProperties(disk, "file")
+	on, _ := parseFlag(p.Get("snapshot"))
+	return err == nil && on
+}
+
 // Demands of a change of a configuration, by which it depends on the version.
 func (d Difference) Demands(config Config) []Demand {
 	var all []Demand
@@ -126,6 +140,9 @@ func (d Difference) Demands(config Config) []Demand {
 			if b.sets(config[option], d.Set[option]) {
 				all = append(all, Demand{name: strings.TrimSpace(option + " " + b.key), bound: b})
 			}
+		}
+		if temporary(d.Set[option]) && !temporary(config[option]) && busOf(option) != "" && !d.After(config).olderThan(blockdev) {
+			all = append(all, Demand{name: option + " snapshot", bound: bound{before: v90, unless: ", unless machineType is of a version before " + blockdev.String()}})
 		}
 		if _, known := extras[option]; !known && field(option) == "" {
 			all = append(all, Demand{name: option, bound: bound{since: future}})

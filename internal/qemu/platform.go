@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -279,6 +280,7 @@ func (d Desired) platformRefusals(config Config) []string {
 		no = append(no, fmt.Sprintf("smbios has %d characters in base64: Proxmox VE takes %d", len(smbios), longestSMBIOS))
 	}
 	no = append(no, d.machineRefusals(config["machine"])...)
+	no = append(no, d.displayRefusals(config["vga"])...)
 	if d.CPU == nil {
 		return no
 	}
@@ -321,6 +323,19 @@ func (d Desired) machineRefusals(now string) []string {
 		no = append(no, "machineOptions.awBits is 39 or 48 with viommu intel, not "+bits)
 	}
 	return no
+}
+
+// noClipboard are the displays that PVE has no clipboard for: PVE::QemuServer::assert_clipboard_config.
+var noClipboard = regexp.MustCompile(`^(none|serial\d)$`)
+
+// displayRefusals are a clipboard for a display that the VM has without the spec naming it, or the other way round.
+func (d Desired) displayRefusals(now string) []string {
+	want, declared := properties("type", "std", vgaParts(d.VGA)...)(now)
+	p, err := proxmox.ParseProperties(want, "type")
+	if !declared || err != nil || want == now || p.Get("clipboard") != "vnc" || !noClipboard.MatchString(p.Get("type")) {
+		return nil
+	}
+	return []string{fmt.Sprintf("vga.clipboard vnc does not go with vga.type %s", p.Get("type"))}
 }
 
 func sameSMBIOS(a, b string) bool {

@@ -55,6 +55,9 @@ func TestRefusals(t *testing.T) {
 		"DriveOfDisk":    {reason: "A disk is no CD-ROM drive.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "scsi0")}}, config: config, want: []string{`CD-ROM drive "a" is device scsi0, which is a disk`}},
 		"DriveOfSeed":    {reason: "Nor is the drive for cloud-init one for other media.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}}, config: withDrive, want: []string{`CD-ROM drive "a" is device ide2, which is the drive for cloud-init`}},
 		"DriveThere":     {reason: "A drive that is there can be.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide0")}}, config: config},
+		"Clipboard":      {reason: "Without a display there is no clipboard.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Clipboard: new("vnc")}}, config: map[string]string{"vga": "serial0"}, want: []string{"vga.clipboard vnc does not go with vga.type serial0"}},
+		"ClipboardLost":  {reason: "Nor does it stay when the display goes.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Type: new("none")}}, config: map[string]string{"vga": "std,clipboard=vnc"}, want: []string{"does not go with vga.type none"}},
+		"ClipboardThere": {reason: "A display has one.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Clipboard: new("vnc")}}, config: map[string]string{"vga": "qxl"}},
 		"All": {
 			reason: "All that is wrong is said at once.",
 			spec:   disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("1G"), Storage: new("t")}, v1alpha1.MachineDisk{Name: "b", Device: new("scsi7")}),

@@ -56,10 +56,13 @@ func isPublicKey(line string) bool {
 func isBlob(blob []byte, kind string) bool {
 	var parts [][]byte
 	for len(blob) > 0 {
-		if len(blob) < 4 || uint64(len(blob)-4) < uint64(binary.BigEndian.Uint32(blob)) {
+		if len(blob) < 4 {
 			return false
 		}
-		end := 4 + binary.BigEndian.Uint32(blob)
+		end := 4 + int64(binary.BigEndian.Uint32(blob))
+		if int64(len(blob)) < end {
+			return false
+		}
 		parts, blob = append(parts, blob[4:end]), blob[end:]
 	}
 	return len(parts) > 1 && bytes.Equal(parts[0], []byte(kind)) && (kind != "ssh-ed25519" || len(parts[1]) == 32)

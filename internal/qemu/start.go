@@ -34,8 +34,8 @@ type flaw struct {
 	why string
 }
 
-// Unstartable says why a VM that runs would not start any more with its pending changes.
-// PVE takes them nevertheless, and finds out when the VM is down.
+// Unstartable says why a VM that runs would not start any more with its pending changes, or one that is to be made of what is
+// active would not. PVE takes them nevertheless, and finds out when the VM is down.
 func (s State) Unstartable() []string {
 	active := flaws(s.Active)
 	var no []string
@@ -48,7 +48,7 @@ func (s State) Unstartable() []string {
 }
 
 func flaws(c Config) []flaw {
-	return slices.Concat(pluggedFlaws(c), numaFlaws(c), nodeFlaws(c), pcieFlaws(c))
+	return slices.Concat(pluggedFlaws(c), numaFlaws(c), nodeFlaws(c), hugeFlaws(c), hardwareFlaws(c))
 }
 
 // plugs says whether a configuration has a feature of hotplug.

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -240,6 +241,42 @@ func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
 	want := map[string]string{"node": "pve1", "source": "9000", "devices": `{"disks":{"root":"scsi1"}}`}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("What is to be remembered must be kept before the VM is created: -want, +got:\n%s", diff)
+	}
+}
+
+// What PVE would not start (PVE::QemuServer::config_to_command) is not made, unless it is not to be started, or the source
+// has the same flaw.
+func TestUnstartableIsNotMade(t *testing.T) {
+	gpu := []v1alpha1.MachinePCIDevice{{Name: "gpu", Mapping: new("gpu"), PCIe: new(true)}}
+	cases := map[string]struct {
+		reason string
+		change func(*namespaced.Machine)
+		source map[string]string
+		want   string // Part of what is said; empty if the VM is made.
+	}{
+		"Unfit": {reason: "A device needs another machine.", change: func(m *namespaced.Machine) { m.Spec.ForProvider.PCIDevices = gpu }, want: "pciDevices[].pcie (hostpci0) needs machineType q35"},
+		"Fit": {reason: "This is the machine.", change: func(m *namespaced.Machine) {
+			m.Spec.ForProvider.PCIDevices, m.Spec.ForProvider.MachineType = gpu, new("q35")
+		}},
+		"Stopped": {reason: "A VM that is not started may be what it likes.", change: func(m *namespaced.Machine) {
+			m.Spec.ForProvider.PCIDevices, m.Spec.ForProvider.PowerState = gpu, new(v1alpha1.PowerStateStopped)
+		}},
+		"Clone": {reason: "A clone is what its source is, with what is asked for.", change: all(fromTemplate, func(m *namespaced.Machine) {
+			m.Spec.ForProvider.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "a", Host: new("spice")}}
+			m.Spec.ForProvider.PCIDevices = gpu
+		}), want: "needs machineType q35"},
+		"Source": {reason: "What the source is, is not for us to judge.", change: all(fromTemplate, func(*namespaced.Machine) {}), source: map[string]string{"hostpci0": "mapping=gpu,pcie=1"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.change)
+			b.vms[9000] = templateVM()
+			maps.Copy(b.vms[9000].config, tc.source)
+			s := b.reconcile(t.Context())
+			if tc.want == "" && (s.err != nil || len(b.writes) == 0) || tc.want != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.want) || len(b.writes) > 0) {
+				t.Errorf("\n%s\nwant %q, got %v and %q", tc.reason, tc.want, s.err, b.writes)
+			}
+		})
 	}
 }
 

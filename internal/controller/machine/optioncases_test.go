@@ -31,7 +31,7 @@ func scalarCases() []optionCase {
 		{option: "balloon", with: "memory: 2Gi", first: "balloon: false", firstValue: "0", second: "memoryOptions: {minimum: 1Gi}", secondValue: "1024", none: "balloon: false", noneValue: "0"},
 		{option: "shares", first: "memoryOptions: {shares: 2000}", firstValue: "2000", second: "memoryOptions: {shares: 0}", secondValue: "0", live: true},
 		{option: "allow-ksm", first: "memoryOptions: {allowKSM: false}", firstValue: "0", second: "memoryOptions: {allowKSM: true}", secondValue: "1", only: "9.2"},
-		{option: "hugepages", first: `memoryOptions: {hugePages: "2"}`, firstValue: "2", second: `memoryOptions: {hugePages: any}`, secondValue: "any", none: `memoryOptions: {hugePages: ""}`},
+		{option: "hugepages", with: "cpu: {numa: true}", first: `memoryOptions: {hugePages: "2"}`, firstValue: "2", second: `memoryOptions: {hugePages: any}`, secondValue: "any", none: `memoryOptions: {hugePages: ""}`},
 		{option: "keephugepages", first: "memoryOptions: {keepHugePages: true}", firstValue: "1", second: "memoryOptions: {keepHugePages: false}", secondValue: "0"},
 		{option: "ostype", first: "osType: linux", firstValue: "l26", second: "osType: windows", secondValue: "win11"},
 		{option: "bios", first: "bios: ovmf", firstValue: "ovmf", second: "bios: seabios", secondValue: "seabios"},
@@ -87,7 +87,7 @@ func diskCases() []optionCase {
 		{option: "scsi0", first: scsi("aio: native"), firstValue: "VOL,aio=native,size=1G", second: scsi("aio: threads"), secondValue: "VOL,aio=threads,size=1G", none: scsi(`aio: ""`), noneValue: "VOL,size=1G"},
 		{option: "scsi0", first: scsi("discard: true, ssd: true, ioThread: true"), firstValue: "VOL,discard=on,iothread=1,size=1G,ssd=1", second: scsi("discard: false, ssd: false, ioThread: false"), secondValue: "VOL,discard=ignore,iothread=0,size=1G,ssd=0"},
 		{option: "scsi0", first: scsi("backup: false, replicate: false"), firstValue: "VOL,backup=0,replicate=0,size=1G", second: scsi("backup: true, replicate: true"), secondValue: "VOL,backup=1,replicate=1,size=1G", live: true},
-		{option: "scsi0", first: scsi("readOnly: true, shared: true, snapshot: true"), firstValue: "VOL,ro=1,shared=1,size=1G,snapshot=1", second: scsi("readOnly: false, shared: false, snapshot: false"), secondValue: "VOL,ro=0,shared=0,size=1G,snapshot=0"},
+		{option: "scsi0", with: "machineType: pc-i440fx-9.2", first: scsi("readOnly: true, shared: true, snapshot: true"), firstValue: "VOL,ro=1,shared=1,size=1G,snapshot=1", second: scsi("readOnly: false, shared: false, snapshot: false"), secondValue: "VOL,ro=0,shared=0,size=1G,snapshot=0"},
 		{option: "scsi0", first: scsi("serial: A, wwn: '0x5000c50015ea71aa'"), firstValue: "VOL,serial=A,size=1G,wwn=0x5000c50015ea71aa", second: scsi("serial: B, wwn: '0x5000c50015ea71ab'"), secondValue: "VOL,serial=B,size=1G,wwn=0x5000c50015ea71ab", none: scsi(`serial: "", wwn: ""`), noneValue: "VOL,size=1G", live: true},
 		{option: "scsi0", first: scsi("detectZeroes: false, readError: stop, writeError: report"), firstValue: "VOL,detect_zeroes=0,rerror=stop,size=1G,werror=report", second: scsi(`detectZeroes: true, readError: ignore, writeError: ""`), secondValue: "VOL,detect_zeroes=1,rerror=ignore,size=1G", live: true},
 		{option: "scsi0", first: scsi("vendor: ACME, product: One, queues: 4, scsiBlock: true"), firstValue: "VOL,product=One,queues=4,scsiblock=1,size=1G,vendor=ACME", second: scsi(`vendor: "", product: Two, queues: 0, scsiBlock: false`), secondValue: "VOL,product=Two,scsiblock=0,size=1G"},
@@ -157,7 +157,7 @@ func ipConfigCases() []optionCase {
 // deviceCases are devices and directories of the node.
 func deviceCases() []optionCase {
 	return []optionCase{
-		{option: "hostpci0", first: "pciDevices: [{name: gpu, mapping: gpu, pcie: true, romBar: false}]", firstValue: "mapping=gpu,pcie=1,rombar=0", second: "pciDevices: [{name: gpu, mapping: other, pcie: false, romBar: true, primaryGPU: true, legacyIGD: true, mediatedDevice: m-1}]", secondValue: "mapping=other,pcie=0,rombar=1,x-vga=1,legacy-igd=1,mdev=m-1", none: "pciDevices: []"},
+		{option: "hostpci0", with: "machineType: q35", first: "pciDevices: [{name: gpu, mapping: gpu, pcie: true, romBar: false}]", firstValue: "mapping=gpu,pcie=1,rombar=0", second: "pciDevices: [{name: gpu, mapping: other, pcie: false, romBar: true, primaryGPU: true, legacyIGD: true, mediatedDevice: m-1}]", secondValue: "mapping=other,pcie=0,rombar=1,x-vga=1,legacy-igd=1,mdev=m-1", none: "pciDevices: []"},
 		{option: "hostpci0", first: "pciDevices: [{name: gpu, host: '0000:01:00.0', romFile: a.bin, vendorID: '0x10de', deviceID: '0x1db6', subVendorID: '0x10de', subDeviceID: '0x1234'}]", firstValue: "0000:01:00.0,romfile=a.bin,vendor-id=0x10de,device-id=0x1db6,sub-vendor-id=0x10de,sub-device-id=0x1234", second: "pciDevices: [{name: gpu, mapping: gpu, romFile: '', vendorID: '', deviceID: '', subVendorID: '', subDeviceID: ''}]", secondValue: "mapping=gpu", none: "pciDevices: []"},
 		{option: "hostpci0", first: "pciDevices: [{name: gpu, mapping: gpu, driver: keep}]", firstValue: "mapping=gpu,driver=keep", second: "pciDevices: [{name: gpu, mapping: gpu, driver: vfio}]", secondValue: "mapping=gpu,driver=vfio", none: "pciDevices: []", only: "9.2"},
 		{option: "usb0", first: "usbDevices: [{name: key, mapping: key}]", firstValue: "mapping=key", second: "usbDevices: [{name: key, host: '046d:c52b', usb3: true}]", secondValue: "046d:c52b,usb3=1", none: "usbDevices: []", live: true},
@@ -174,9 +174,11 @@ func extraCases() []optionCase {
 	}
 	live := func(c optionCase) optionCase { c.live = true; return c }
 	tdx := extra("intel-tdx", "tdx,attestation=1", "tdx,attestation=1", "type=tdx,attestation=0", "type=tdx,attestation=0")
-	tdx.only = "9.2"
+	tdx.only, tdx.with = "9.2", "bios: ovmf"
+	sev := extra("amd-sev", "std", "std", "es,no-debug=1", "es,no-debug=1")
+	sev.with = "bios: ovmf"
 	return []optionCase{
-		extra("amd-sev", "std", "std", "es,no-debug=1", "es,no-debug=1"),
+		sev,
 		extra("arch", "aarch64", "aarch64", "x86_64", "x86_64"),
 		extra("args", "-no-hpet", "-no-hpet", "-no-acpi -s", "-no-acpi -s"),
 		extra("autostart", "0", "", "1", "1"),

@@ -128,8 +128,8 @@ func TestRemovalTakenBack(t *testing.T) {
 		"PCI": {
 			reason:  "A device of the node stays.",
 			option:  "hostpci0",
-			without: "pciDevices: []",
-			with:    "pciDevices: [{name: gpu, mapping: gpu, pcie: true}]",
+			without: "machineType: q35\npciDevices: []",
+			with:    "machineType: q35\npciDevices: [{name: gpu, mapping: gpu, pcie: true}]",
 		},
 	}
 	for _, version := range []string{"8.4", "9.2"} {

@@ -76,7 +76,7 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 	if err != nil {
 		return nil, err
 	}
-	if no := append(c.Refusals(c.sourceConfig()), prohibited...); len(no) > 0 {
+	if no := slices.Concat(c.Refusals(c.sourceConfig()), prohibited, c.unstartable()); len(no) > 0 {
 		return nil, refuse(allocating, "%s", strings.Join(no, "; "))
 	}
 	if err := e.place(ctx, m, c); err != nil {
@@ -92,6 +92,15 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 		return nil, err
 	}
 	return c, e.permitCreation(ctx, c)
+}
+
+// unstartable says why a VM that is to run would not start. What its source has no better is not for us to judge.
+func (c *creation) unstartable() []string {
+	if !runs(c.MachineParameters) {
+		return nil
+	}
+	source := c.sourceConfig()
+	return qemu.State{Active: source, Config: c.Difference(source).After(source)}.Unstartable()
 }
 
 // chooseNode is the node that a VM has to be created on, or none if placement is

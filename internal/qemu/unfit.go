@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// hardwareFlaws are devices that do not go with what else the VM is. Each of them PVE
+// finds in PVE::QemuServer::config_to_command, which a start begins with.
+func hardwareFlaws(c Config) []flaw {
+	return slices.Concat(pcieFlaws(c), igdFlaws(c), mediatedFlaws(c), usbFlaws(c), firmwareFlaws(c), shareFlaws(c))
+}
+
+// igdOption is a part of a PCI device that does not go with legacyIGD.
+type igdOption struct {
+	key, value string // Empty for one that is on.
+	why        string
+}
+
+func igdOptions() []igdOption {
+	return []igdOption{
+		{key: "rombar", value: "0", why: "needs romBar"},
+		{key: "x-vga", value: "1", why: "does not go with primaryGPU"},
+		{key: "mdev", why: "does not go with mediatedDevice"},
+	}
+}
+
+// igdFlaws are those of an Intel display that is passed on: PVE::QemuServer::PCI::parse_hostpci_devices.
+func igdFlaws(c Config) []flaw {
+	var found []flaw
+	for i, d := range c.legacyIGDs() {
+		field := "pciDevices[].legacyIGD (" + d.option + ")"
+		if i > 0 {
+			found = append(found, flaw{field, "is for one device only"})
+		}
+		if c["vga"] != "none" {
+			found = append(found, flaw{field, "needs vga.type none, and no other option of vga"})
+		}
+		if strings.Contains(c["machine"], "q35") {
+			found = append(found, flaw{field, "needs machineType pc"})
+		}
+		for _, o := range igdOptions() {
+			if d.has(o) {
+				found = append(found, flaw{field, o.why})
+			}
+		}
+	}
+	return found
+}
+
+// A passed PCI device.
+type passed struct {
+	proxmox.Properties
+
+	option string
+}
+
+func (p passed) has(o igdOption) bool {
+	if o.value == "" {
+		return p.Has(o.key)
+	}
+	on, err := parseFlag(p.Get(o.key))
+	return err == nil && on == (o.value == "1")
+}
+
+func (c Config) passed() []passed {
+	var all []passed
+	for _, option := range c.numbered("hostpci") {
+		if p, err := proxmox.ParseProperties(c[option], "host"); err == nil {
+			all = append(all, passed{Properties: p, option: option})
+		}
+	}
+	return all
+}
+
+func (c Config) legacyIGDs() []passed {
+	return slices.DeleteFunc(c.passed(), func(p passed) bool { return !p.has(igdOption{key: "legacy-igd", value: "1"}) })
+}
+
+// mediatedFlaws are those of several devices that are one: PVE::QemuServer::PCI::parse_hostpci.
+func mediatedFlaws(c Config) []flaw {
+	var found []flaw
+	for _, p := range c.passed() {
+		if p.Has("mdev") && strings.Contains(p.Get("host"), ";") {
+			found = append(found, flaw{"pciDevices[].mediatedDevice (" + p.option + ")", "needs a single host device"})
+		}
+	}
+	return found
+}
+
+// firstUSB3 is the first USB device that only guests with a controller for USB 3 of their own can have.
+const firstUSB3 = 5
+
+var (
+	// manyUSB are the guests with that controller.
+	manyUSB = regexp.MustCompile(`^(l26|win([89]|\d\d+))$`)
+
+	machineVersion = regexp.MustCompile(`^pc-(?:i440fx|q35)-(\d+)\.(\d+)`)
+)
+
+// olderThan says whether the VM's machine is pinned to a version before one of QEMU.
+func (c Config) olderThan(r release) bool {
+	p, err := proxmox.ParseProperties(c["machine"], "type")
+	if err != nil {
+		return false
+	}
+	m := machineVersion.FindStringSubmatch(p.Get("type"))
+	if m == nil {
+		return false
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	return major < r.major || major == r.major && minor < r.minor
+}
+
+// usbFlaws are devices too many for the guest: PVE::QemuServer::USB::assert_usb_index_is_useable.
+func usbFlaws(c Config) []flaw {
+	if manyUSB.MatchString(c["ostype"]) && !c.olderThan(release{7, 1}) {
+		return nil
+	}
+	var found []flaw
+	for _, option := range c.numbered("usb") {
+		if n, err := strconv.Atoi(strings.TrimPrefix(option, "usb")); err == nil && n >= firstUSB3 {
+			found = append(found, flaw{"usbDevices[] (" + option + ")", fmt.Sprintf(
+				"needs osType linux or windows, of Windows 8 or later, and a machineType of version 7.1 or later: others have %d devices", firstUSB3)})
+		}
+	}
+	return found
+}
+
+// narrow are the CPUs of 32 bits: $cputypes_32bit in PVE::QemuServer::CPUConfig.
+var narrow = regexp.MustCompile(`^(486|pentium[23]?|coreduo|athlon|kvm32|qemu32)$`)
+
+// firmwareFlaws are what does not go with the firmware.
+func firmwareFlaws(c Config) []flaw {
+	ovmf := c["bios"] == "ovmf"
+	var found []flaw
+	for _, option := range []string{"amd-sev", "intel-tdx"} {
+		if c[option] != "" && !ovmf {
+			found = append(found, flaw{"extraConfig." + option, "needs bios ovmf"})
+		}
+	}
+	cpu, err := proxmox.ParseProperties(c["cpu"], "cputype")
+	if kind := cpu.Get("cputype"); err == nil && ovmf && narrow.MatchString(kind) {
+		found = append(found, flaw{"bios ovmf", fmt.Sprintf("does not go with cpu.type %s, which has 32 bits", kind)})
+	}
+	return found
+}
+
+// shareFlaws are shares as Windows cannot mount them: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
+func shareFlaws(c Config) []flaw {
+	if !strings.HasPrefix(c["ostype"], "w") {
+		return nil
+	}
+	var found []flaw
+	for _, option := range c.numbered("virtiofs") {
+		p, err := proxmox.ParseProperties(c[option], "dirid")
+		if on, _ := parseFlag(p.Get("expose-acl")); err == nil && on {
+			found = append(found, flaw{"virtiofs[].exposeACL (" + option + ")", "does not go with Windows"})
+		}
+	}
+	return found
+}
+
+// hugeFlaws are memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
+func hugeFlaws(c Config) []flaw {
+	if c["hugepages"] == "" || c["numa"] != "1" || c.plugs("memory") {
+		return nil
+	}
+	page, err := strconv.Atoi(c["hugepages"])
+	if err != nil {
+		page = 2 // Any size, the least of which is this one.
+	}
+	for _, has := range c.nodeMemory() {
+		if has%page != 0 {
+			return []flaw{{"memoryOptions.hugePages", fmt.Sprintf("of %d MiB cannot hold a NUMA node's memory, %d MiB", page, has)}}
+		}
+	}
+	return nil
+}
+
+// nodeMemory is what each NUMA node of the VM has, in MiB. Without nodes of their own the sockets share it.
+func (c Config) nodeMemory() []int {
+	var each []int
+	for _, n := range c.nodes() {
+		each = append(each, int(integer(n.Get("memory"), 0)))
+	}
+	if len(each) == 0 {
+		return []int{int(c.Memory()/int64(proxmox.MiB)) / int(max(1, c.Integer("sockets", 1)))}
+	}
+	return each
+}
