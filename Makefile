@@ -76,8 +76,8 @@ test-scale: launcher ## Let two providers create hundreds of Machines at once, a
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 
-test-faults: ## Let the provider die at each step of a Machine's life, and each call and task of Proxmox VE fail. FAULTS=many: some.
-	@set -x && FAULTS=$(or $(FAULTS),all) GOGC=400 CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(ARGS) ./internal/faults/
+test-faults: ## Let the provider die at each step of a Machine's life, and each call and task of Proxmox VE fail. FAULTS=many: some. WALKS=n: only random walks, so many; WALK='…': one of them again.
+	@set -x && $(if $(WALKS),WALKS='$(WALKS)') $(if $(WALK),WALK='$(WALK)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(WALKS)$(WALK),-run=TestWalks -v) $(ARGS) ./internal/faults/
 
 bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \

@@ -113,15 +113,15 @@ func live(t *testing.T, w *world, s scenario) []deed {
 		})
 	}
 	w.quiet(t)
-	g := w.mine(t)
+	g := w.mine()
 	w.identity(t, g)
 	if s.holds != nil {
 		s.holds(t, g)
 	}
-	w.untouched(t, s, &g)
+	w.untouched(t, s, g)
 	w.delete(t)
 	w.until(t, "the Machine is gone", func() bool { return !w.exists(t) })
-	w.untouched(t, s, nil)
+	w.untouched(t, s)
 	if n := len(w.running()); n > 0 {
 		t.Errorf("%d tasks still run", n)
 	}

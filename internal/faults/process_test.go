@@ -34,6 +34,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	xpfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,7 +87,7 @@ func (w *world) start(t *testing.T, fatal int) *process {
 	t.Helper()
 	p := &process{fatal: fatal, dead: make(chan struct{}), outage: w.outage}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	mgr := &fakeManager{Manager: xpfake.Manager{
+	mgr := &fakeManager{journal: w.journal, Manager: xpfake.Manager{
 		Client: p.mortal(w.kube), Cache: &informertest.FakeInformers{Scheme: w.kube.Scheme()},
 		Scheme: w.kube.Scheme(), RESTMapper: w.kube.RESTMapper(), Logger: logr.Discard(),
 	}}
@@ -93,7 +95,7 @@ func (w *world) start(t *testing.T, fatal int) *process {
 	features.Enable(feature.EnableBetaManagementPolicies)
 	o := kind.Options{
 		Options: xpcontroller.Options{
-			Logger: logging.NewNopLogger(), GlobalRateLimiter: ratelimiter.NewGlobal(1e6),
+			Logger: logging.NewLogrLogger(w.journal.logger()), GlobalRateLimiter: ratelimiter.NewGlobal(1e6),
 			PollInterval: time.Minute, MaxConcurrentReconciles: 1, Features: features,
 		},
 		Connections: connect.New(mgr.GetClient(), connect.WithObserver(p.called), connect.WithClock(w.clock.Now), connect.WithInventory(
@@ -243,6 +245,51 @@ type fakeManager struct {
 	xpfake.Manager
 
 	reconcilers []reconcile.Reconciler
+	journal     *journal
+}
+
+// A journal is all that providers have logged, with debugging, and told in events.
+// None, if nil.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) add(line string) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Join(j.lines, "\n")
+}
+
+func (j *journal) logger() logr.Logger {
+	if j == nil {
+		return logr.Discard()
+	}
+	return funcr.New(func(_, args string) { j.add(args) }, funcr.Options{Verbosity: 10})
+}
+
+// Event is told of a Machine.
+func (j *journal) Event(_ k8sruntime.Object, kind, reason, message string) {
+	j.add("event " + kind + " " + reason + ": " + message)
+}
+
+// Eventf is an Event with a format.
+func (j *journal) Eventf(o k8sruntime.Object, kind, reason, format string, args ...any) {
+	j.Event(o, kind, reason, fmt.Sprintf(format, args...))
+}
+
+// AnnotatedEventf is an Event with annotations.
+func (j *journal) AnnotatedEventf(o k8sruntime.Object, _ map[string]string, kind, reason, format string, args ...any) {
+	j.Eventf(o, kind, reason, format, args...)
 }
 
 func (m *fakeManager) Add(r manager.Runnable) error {
@@ -256,7 +303,7 @@ func (m *fakeManager) GetControllerOptions() config.Controller {
 	return config.Controller{SkipNameValidation: new(true)}
 }
 
-func (m *fakeManager) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
+func (m *fakeManager) GetEventRecorderFor(string) record.EventRecorder { return m.journal }
 
 func (m *fakeManager) GetFieldIndexer() client.FieldIndexer { return indexed{} }
 

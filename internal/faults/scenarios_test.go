@@ -38,6 +38,9 @@ import (
 type scenario struct {
 	reason string
 
+	// version of PVE, if not that of the quickstart cluster.
+	version string
+
 	// guests that are there before, beside those of the quickstart cluster, and
 	// what the provider may do beside the least that it needs.
 	guests   []simulator.ScenarioGuest

@@ -62,6 +62,7 @@ type world struct {
 	deaths  int
 	last    error
 	told    []string // What the Machine has said of failures.
+	journal *journal
 
 	// before are the guests and volumes that were there first: all somebody
 	// else's, until one is adopted.
@@ -105,6 +106,9 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 	quickstart, err := simulator.Quickstart()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.version != "" {
+		quickstart.Version = s.version
 	}
 	quickstart.Durations = durations()
 	quickstart.Guests = append(quickstart.Guests, s.guests...)
@@ -379,17 +383,9 @@ func (w *world) holdings() holdings {
 	return h
 }
 
-// mine is the only VM that was not there before, or the one that was adopted.
-func (w *world) mine(t *testing.T) simulator.Guest {
-	t.Helper()
-	now := w.holdings()
-	id := int(*w.m.Observation().VMID)
-	for n := range now.Guests {
-		if _, old := w.before.Guests[n]; !old && n != id {
-			t.Errorf("there is a VM %d beside VM %d\n%s", n, id, w)
-		}
-	}
-	return now.Guests[id]
+// mine is the VM of the Machine.
+func (w *world) mine() simulator.Guest {
+	return w.holdings().Guests[int(*w.m.Observation().VMID)]
 }
 
 // identity checks that the VM is the one that the Machine says is its own.
@@ -408,8 +404,8 @@ func (w *world) identity(t *testing.T, g simulator.Guest) {
 }
 
 // untouched checks that what is somebody else's is as it was, and that nothing
-// new is there but what belongs to the VM, if there is one.
-func (w *world) untouched(t *testing.T, s scenario, mine *simulator.Guest) {
+// new is there but what belongs to the VMs of Machines.
+func (w *world) untouched(t *testing.T, s scenario, mine ...simulator.Guest) {
 	t.Helper()
 	now := w.holdings()
 	before := w.before
@@ -428,11 +424,17 @@ func (w *world) untouched(t *testing.T, s scenario, mine *simulator.Guest) {
 		}
 	}
 	for k, v := range now.Volumes {
-		if _, old := before.Volumes[k]; !old && !mentions(mine, k) && (mine == nil || v.Replica != jobOf(mine.VMID)) {
+		has := func(g simulator.Guest) bool { return mentions(g, k) || v.Replica == jobOf(g.VMID) }
+		if _, old := before.Volumes[k]; !old && !slices.ContainsFunc(mine, has) {
 			t.Errorf("volume %v is an orphan\n%s", k, w)
 		}
 	}
-	if mine != nil {
+	for id := range now.Guests {
+		if _, old := before.Guests[id]; !old && !slices.ContainsFunc(mine, func(g simulator.Guest) bool { return g.VMID == id }) {
+			t.Errorf("VM %d is left\n%s", id, w)
+		}
+	}
+	if len(mine) > 0 {
 		return
 	}
 	if diff := cmp.Diff(before.Pools, now.Pools, cmpopts.EquateEmpty()); diff != "" {
@@ -443,11 +445,6 @@ func (w *world) untouched(t *testing.T, s scenario, mine *simulator.Guest) {
 	}
 	if diff := cmp.Diff(before.Jobs, now.Jobs, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("replication jobs: -before, +after:\n%s", diff)
-	}
-	for id := range now.Guests {
-		if _, old := before.Guests[id]; !old {
-			t.Errorf("VM %d is left\n%s", id, w)
-		}
 	}
 }
 
@@ -462,8 +459,8 @@ func (h holdings) without(vmid int) holdings {
 
 // mentions says whether a guest's configuration names a volume, on its node if
 // that is where it is.
-func mentions(g *simulator.Guest, k simulator.VolumeKey) bool {
-	if g == nil || k.Node != "" && k.Node != g.Node {
+func mentions(g simulator.Guest, k simulator.VolumeKey) bool {
+	if k.Node != "" && k.Node != g.Node {
 		return false
 	}
 	for _, config := range []map[string]string{g.Config, g.Pending} {

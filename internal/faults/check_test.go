@@ -1,0 +1,436 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// calm ends all troubles, and lets go of what was held.
+func (k *walk) calm() {
+	k.t.Helper()
+	k.trace = append(k.trace, k.clock.Now().Format("15:04:05")+" all is calm")
+	k.fatal = 0
+	if p := k.process; p != nil {
+		p.mu.Lock()
+		p.fatal = 0
+		p.mu.Unlock()
+	}
+	k.pve.Edit(func(s *simulator.State) {
+		online(s)
+		stored(s)
+		s.NoQuorum = false
+		for id, g := range s.Guests {
+			if _, theirs := k.before.Guests[id]; !theirs {
+				g.Agent = nil
+				unlock(g)
+			}
+		}
+	})
+	k.drain()
+	for _, l := range k.lives {
+		k.m = l.m
+		k.update(func(m *namespaced.Machine) {
+			m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
+			meta.RemoveAnnotations(m, meta.AnnotationKeyReconciliationPaused)
+			m.Generation++
+		})
+	}
+}
+
+// How many looks it may take until all Machines are settled, and after how many one
+// that is not may have a good reason.
+const (
+	mostLooks   = 400
+	looksInVain = 40
+)
+
+// rest until each Machine is settled, or says why it cannot be.
+func (k *walk) rest() {
+	k.t.Helper()
+	for n := range mostLooks {
+		k.round()
+		if k.all(func() bool { return k.tidy() || n > looksInVain && k.excused() }) {
+			return
+		}
+	}
+	k.t.Fatalf("not all Machines are settled, or say why not\n%s", k)
+}
+
+// excuses are good reasons why a Machine is not settled: what it says of it, and
+// whether that is so.
+func excuses() map[string]func(*walk) bool {
+	return map[string]func(*walk) bool{
+		`disk "[^"]*" is no longer at`:         (*walk).meddledWith,
+		`(efiDisk|tpm) is no longer at`:        (*walk).meddledWith,
+		`cannot shrink from`:                   (*walk).shrinks,
+		`is not this resource's`:               (*walk).isTheirs,
+		`is protected: set protection to`:      (*walk).isProtected,
+		`changes wait until the VM is resumed`: (*walk).isSuspended,
+		`but its state is paused`: func(k *walk) bool {
+			p := k.m.Parameters()
+			return p.PowerState == nil && (k.life().start.adopts != 0 || ptr.Deref(p.RunStrategy, "") == "Manual")
+		},
+		`only a VM that runs can be suspended`: func(k *walk) bool {
+			g, _ := k.pve.Guest(k.vmid())
+			return g.Power == simulator.Stopped
+		},
+	}
+}
+
+// says is all that the Machine says of itself in conditions.
+func (k *walk) says() string {
+	var all []string
+	for _, t := range []xpv2.ConditionType{xpv2.TypeSynced, xpv2.TypeReady} {
+		if c := k.m.GetCondition(t); c.Status != corev1.ConditionTrue || c.Message != "" {
+			all = append(all, fmt.Sprintf("%s (%s): %s", t, c.Reason, c.Message))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func (k *walk) excused() bool {
+	says := k.says()
+	if len(k.running()) > 0 || says == "" {
+		return false
+	}
+	for text, applies := range excuses() {
+		if regexp.MustCompile(text).MatchString(says) && applies(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *walk) life() *life {
+	i := slices.IndexFunc(k.lives, func(l *life) bool { return l.m == k.m })
+	return k.lives[i]
+}
+
+func (k *walk) meddledWith() bool { return k.life().meddled }
+
+func (k *walk) isTheirs() bool { return k.foreign[k.vmid()] }
+
+func (k *walk) isProtected() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	return meta.WasDeleted(k.m) && (ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1")
+}
+
+func (k *walk) isSuspended() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	return g.Config["lock"] == "suspended" && len(k.m.Observation().Difference) > 0
+}
+
+// shrinks says whether the spec wants a disk smaller than it is.
+func (k *walk) shrinks() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	for _, d := range k.m.Parameters().Disks {
+		value := effective(g)[k.device(d.Name)]
+		var has, want float64
+		var unit string
+		_, size, _ := strings.Cut(value, "size=")
+		_, _ = fmt.Sscanf(size, "%g%1s", &has, &unit)
+		_, _ = fmt.Sscanf(ptr.Deref(d.Size, "0G"), "%gG", &want)
+		if unit == "M" {
+			has /= 1024
+		}
+		if want > 0 && want < has {
+			return true
+		}
+	}
+	return false
+}
+
+// device that a disk, drive or network of the spec is, as the Machine says.
+func (k *walk) device(name string) string {
+	devices, err := qemu.ParseDevices(k.m.GetAnnotations()[machine.AnnotationDevices])
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, all := range []map[string]string{devices.Disks, devices.CDROMs, devices.Networks} {
+		if all[name] != "" {
+			return all[name]
+		}
+	}
+	return ""
+}
+
+// effective is the configuration with what is pending.
+func effective(g simulator.Guest) map[string]string {
+	config := maps.Clone(g.Config)
+	maps.Copy(config, g.Pending)
+	for option := range g.Delete {
+		delete(config, option)
+	}
+	return config
+}
+
+var (
+	reVM   = regexp.MustCompile(`^/nodes/[^/]+/qemu/(\d+)(/.*)?$`)
+	reDisk = regexp.MustCompile(`^[a-z-]+:(\d+/)?(vm|base)-\d+-disk-`)
+)
+
+// watch what the provider has written since the last time: never to a VM that is no
+// Machine's.
+func (k *walk) watch() {
+	k.t.Helper()
+	requests := k.pve.Requests()
+	for _, r := range requests[k.seen:] {
+		m := reVM.FindStringSubmatch(r.Path)
+		if r.Method == http.MethodGet || r.User != simulator.TestToken || m == nil || m[2] == "/clone" {
+			continue
+		}
+		id, _ := strconv.Atoi(m[1])
+		if _, old := k.before.Guests[id]; old || k.foreign[id] || id >= firstTheirs {
+			k.t.Errorf("somebody else's VM is written to: %s %s %v: %d %s\n%s", r.Method, r.Path, r.Params, r.Status, r.Message, k)
+		}
+	}
+	k.seen = len(requests)
+}
+
+// count the disks of the VM: none may be lost that nobody asked to lose.
+func (k *walk) count(l *life) {
+	k.t.Helper()
+	g, ok := k.guest()
+	if !ok || l.meddled || meta.WasDeleted(l.m) {
+		l.disks = 0
+		return
+	}
+	n := k.disks(g)
+	if lost := l.disks - n; lost > 0 {
+		if l.mayGo -= lost; l.mayGo < 0 {
+			k.t.Errorf("VM %d has lost a disk: %d are left of %d: %v\n%s", g.VMID, n, l.disks, g.Config, k)
+		}
+	}
+	if l.disks = n; g.Config["lock"] != "" {
+		l.disks = 0
+	}
+}
+
+// disks of a VM that its configuration names and that are there.
+func (k *walk) disks(g simulator.Guest) int {
+	found := map[string]bool{}
+	for _, config := range []map[string]string{g.Config, g.Pending} {
+		for _, value := range config {
+			if volume, _, _ := strings.Cut(value, ","); reDisk.MatchString(volume) {
+				found[volume] = true
+			}
+		}
+	}
+	n := 0
+	k.pve.Edit(func(s *simulator.State) {
+		for key := range s.Volumes {
+			if found[key.Storage+":"+key.Name] && (key.Node == "" || key.Node == g.Node) {
+				n++
+			}
+		}
+	})
+	return n
+}
+
+// check what is there when all is at rest.
+func (k *walk) check() {
+	k.t.Helper()
+	k.restsQuietly()
+	mine := []simulator.Guest{}
+	for _, l := range k.lives {
+		k.m = l.m
+		if l.gone || k.isTheirs() {
+			continue
+		}
+		g, ok := k.guest()
+		if !ok {
+			k.t.Errorf("%s has no VM\n%s", k.m.GetName(), k)
+			continue
+		}
+		mine = append(mine, k.holdings().Guests[g.VMID])
+		k.identity(k.t, g)
+		k.describes(g)
+		if k.tidy() {
+			k.fulfils(g)
+		}
+	}
+	k.ends(mine...)
+}
+
+// ends with what is theirs as it was, with nothing left, and with no secret told.
+func (k *walk) ends(mine ...simulator.Guest) {
+	k.t.Helper()
+	for id := range k.holdings().Guests {
+		if id >= firstTheirs {
+			k.theirs(id)
+		}
+	}
+	k.untouched(k.t, scenario{}, mine...)
+	var b strings.Builder
+	b.WriteString(k.journal.String())
+	for _, l := range k.lives {
+		if err := json.NewEncoder(&b).Encode(l.m); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	text := b.String()
+	for _, secret := range []string{simulator.TestSecret, "correct horse", "battery staple", "rosebud"} {
+		if i := strings.Index(text, secret); i >= 0 {
+			k.t.Errorf("a secret is told: …%s…", text[max(0, i-300):min(len(text), i+100)])
+		}
+	}
+}
+
+// restsQuietly checks that nothing is written any more.
+func (k *walk) restsQuietly() {
+	k.t.Helper()
+	before := len(k.writes())
+	for range 3 {
+		k.clock.advance(time.Minute)
+		k.round()
+	}
+	if now := k.writes(); len(now) > before {
+		k.t.Errorf("Machines that rest cost writes: %v\n%s", now[before:], k)
+	}
+}
+
+// describes checks that the status is true to the VM.
+func (k *walk) describes(g simulator.Guest) {
+	k.t.Helper()
+	type view struct {
+		Node  string
+		On    bool
+		Disks map[string]string
+		NICs  map[string]bool
+	}
+	want := view{Node: g.Node, On: g.Power != simulator.Stopped, Disks: map[string]string{}, NICs: map[string]bool{}}
+	for option, value := range g.Config {
+		volume, _, _ := strings.Cut(value, ",")
+		switch {
+		case strings.HasPrefix(option, "net"):
+			want.NICs[option] = true
+		case strings.Contains(value, "media=cdrom"), !reDisk.MatchString(volume) && !isDrive(option):
+		default:
+			want.Disks[option] = volume
+		}
+	}
+	o := k.m.Observation()
+	got := view{Node: o.Node, On: o.Phase == v1alpha1.MachineRunning, Disks: map[string]string{}, NICs: map[string]bool{}}
+	for _, d := range o.Disks {
+		got.Disks[d.Device] = d.Volume
+	}
+	for _, n := range o.Networks {
+		got.NICs[n.Device] = true
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		k.t.Errorf("the status of %s is not that of VM %d: -VM, +status:\n%s\n%s", k.m.GetName(), g.VMID, diff, k)
+	}
+}
+
+// fulfils checks that the VM is what the spec asks for.
+func (k *walk) fulfils(g simulator.Guest) {
+	k.t.Helper()
+	p, config := k.m.Parameters(), effective(g)
+	want, got := optionsOf(p, config)
+	for _, d := range p.Disks {
+		want["disk "+d.Name], got["disk "+d.Name] = true, config[k.device(d.Name)] != ""
+		if storage, _, _ := strings.Cut(config[k.device(d.Name)], ":"); d.Storage != nil {
+			want["storage of disk "+d.Name], got["storage of disk "+d.Name] = *d.Storage, storage
+		}
+	}
+	for _, n := range p.Networks {
+		if n.Bridge != nil {
+			what := "network " + n.Name + " at bridge " + *n.Bridge
+			want[what], got[what] = true, strings.Contains(config[k.device(n.Name)]+",", "bridge="+*n.Bridge+",")
+		}
+	}
+	if ptr.Deref(p.Pool, "") != "" {
+		want["pool"], got["pool"] = true, k.holdings().Pools[*p.Pool].VMs[g.VMID]
+	}
+	if p.PowerState != nil && p.RunStrategy == nil {
+		want["power"], got["power"] = *p.PowerState == v1alpha1.PowerStateRunning, g.Power == simulator.Running
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		k.t.Errorf("VM %d is not what %s asks for: -want, +got:\n%s\n%s", g.VMID, k.m.GetName(), diff, k)
+	}
+}
+
+// optionsOf a VM that a spec asks for, and what they are.
+func optionsOf(p *v1alpha1.MachineParameters, config map[string]string) (want, got map[string]any) {
+	want, got = map[string]any{}, map[string]any{}
+	if p.CPU != nil {
+		want["cores"], got["cores"] = fmt.Sprint(*p.CPU.Cores), config["cores"]
+	}
+	if p.Memory != nil {
+		want["memory"], got["memory"] = fmt.Sprint(p.Memory.Value()>>20), config["memory"]
+	}
+	if p.Description != nil {
+		want["description"], got["description"] = strings.TrimSpace(*p.Description), strings.TrimSpace(config["description"])
+	}
+	if p.Tags != nil {
+		want["tags"], got["tags"] = strings.Join(slices.Sorted(slices.Values(p.Tags)), ";"), strings.TrimSpace(config["tags"])
+	}
+	if p.Protection != nil {
+		want["protection"], got["protection"] = *p.Protection, config["protection"] == "1"
+	}
+	if p.OnBoot != nil {
+		want["onboot"], got["onboot"] = *p.OnBoot, config["onboot"] == "1"
+	}
+	return want, got
+}
+
+// leave the walk: all Machines are deleted, and nothing is left of them.
+func (k *walk) leave() {
+	k.t.Helper()
+	k.trace = append(k.trace, k.clock.Now().Format("15:04:05")+" all Machines are deleted")
+	for _, l := range k.lives {
+		if k.m = l.m; l.gone {
+			continue
+		}
+		if !meta.WasDeleted(k.m) {
+			k.delete(k.t)
+		}
+		if k.exists(k.t) {
+			k.change(k.t, func(p *v1alpha1.MachineParameters) { p.Protection = new(false) })
+		}
+	}
+	for range mostLooks {
+		k.round()
+		if k.all(func() bool { return false }) {
+			k.ends()
+			return
+		}
+	}
+	k.t.Fatalf("Machines never go\n%s", k)
+}

@@ -1,0 +1,336 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// The token of people who do things by hand.
+const (
+	person       = "root@pam!hand"
+	personSecret = "00000000-0000-4000-8000-00000000beef"
+)
+
+// firstTheirs is the first VMID of VMs that people make.
+const firstTheirs = 20000
+
+// enlist the person.
+func (w *world) enlist() {
+	w.pve.Edit(func(s *simulator.State) {
+		root := s.Users["root@pam"]
+		if root.Tokens == nil {
+			root.Tokens = map[string]*simulator.Token{}
+		}
+		root.Tokens["hand"] = &simulator.Token{Secret: personSecret, NoSeparation: true}
+	})
+}
+
+func diff(before, after *v1alpha1.MachineParameters) string {
+	var lines []string
+	for line := range strings.SplitSeq(cmp.Diff(before, after), "\n") {
+		if strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-") {
+			lines = append(lines, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	return strings.Join(lines, " ")
+}
+
+// during a call that may wait for what PVE does, time passes.
+func (k *walk) during(call func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); call() }()
+	slow := time.NewTicker(20 * time.Millisecond)
+	defer slow.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-slow.C:
+			k.clock.advance(time.Second)
+		}
+	}
+}
+
+// patience of a person, by the wall clock.
+const patience = time.Second
+
+// call the API as a person. What came of it is told.
+func (k *walk) call(method, path string, form url.Values) (answer string) {
+	k.during(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		answer = k.send(ctx, method, path, form)
+	})
+	return fmt.Sprintf("%s %s %s: %s", method, path, form.Encode(), answer)
+}
+
+func (k *walk) send(ctx context.Context, method, path string, form url.Values) string {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(k.pve.CA())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	var body io.Reader
+	if method == http.MethodDelete {
+		path += "?" + form.Encode()
+	} else {
+		body = strings.NewReader(form.Encode())
+	}
+	r, err := http.NewRequestWithContext(ctx, method, k.pve.URL()+"/api2/json"+path, body)
+	if err != nil {
+		return err.Error()
+	}
+	r.Header.Set("Authorization", "PVEAPIToken="+person+"="+personSecret)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		return "no answer"
+	}
+	defer answer.Body.Close() //nolint:errcheck // It was read.
+	return answer.Status
+}
+
+// A hand is what a person does to the VM of a Machine.
+type hand func(k *walk, l *life, g simulator.Guest, r *rand.Rand) string
+
+// byHand is a step that does nothing where there is no VM.
+func byHand(do hand) step {
+	return func(k *walk, l *life, r *rand.Rand) string {
+		g, ok := k.guest()
+		if !ok {
+			return "no VM"
+		}
+		return do(k, l, g, r)
+	}
+}
+
+// calling is a hand that calls the API.
+func calling(method, path string, form func(g simulator.Guest, r *rand.Rand) url.Values) step {
+	return byHand(func(k *walk, _ *life, g simulator.Guest, r *rand.Rand) string {
+		values := url.Values{}
+		if form != nil {
+			values = form(g, r)
+		}
+		return k.call(method, vmPath(g)+path, values)
+	})
+}
+
+// meddling is a hand after which disks are what people have made of them.
+func meddling(do step) step {
+	return func(k *walk, l *life, r *rand.Rand) string {
+		l.meddled = true
+		return do(k, l, r)
+	}
+}
+
+func vmPath(g simulator.Guest) string { return fmt.Sprintf("/nodes/%s/qemu/%d", g.Node, g.VMID) }
+
+// form of pairs of names and values.
+func form(pairs ...string) func(simulator.Guest, *rand.Rand) url.Values {
+	return func(_ simulator.Guest, r *rand.Rand) url.Values {
+		i := 2 * r.IntN(len(pairs)/2)
+		return url.Values{pairs[i]: {pairs[i+1]}}
+	}
+}
+
+// drive of a VM, any of its disks.
+func drive(g simulator.Guest, r *rand.Rand) string {
+	var all []string
+	for _, option := range slices.Sorted(maps.Keys(g.Config)) {
+		if isDrive(option) && !strings.Contains(g.Config[option], "media=cdrom") {
+			all = append(all, option)
+		}
+	}
+	if len(all) == 0 {
+		return "scsi0"
+	}
+	return oneOf(r, all...)
+}
+
+func isDrive(option string) bool {
+	bus := strings.TrimRight(option, "0123456789")
+	return bus != option && slices.Contains([]string{"ide", "sata", "scsi", "virtio"}, bus)
+}
+
+// hands are what people do to VMs.
+func hands() map[string]step {
+	const post, put, remove = http.MethodPost, http.MethodPut, http.MethodDelete
+	snapshot := func(g simulator.Guest) string {
+		return "/snapshot/" + strings.Join(slices.Sorted(maps.Keys(g.Snapshots))[:min(1, len(g.Snapshots))], "")
+	}
+	return map[string]step{
+		"stop":      calling(post, "/status/stop", nil),
+		"shutdown":  calling(post, "/status/shutdown", form("timeout", "5")),
+		"start":     calling(post, "/status/start", nil),
+		"freeze":    calling(post, "/status/suspend", form("todisk", "0")),
+		"hibernate": calling(post, "/status/suspend", form("todisk", "1")),
+		"resume":    calling(post, "/status/resume", nil),
+		"reset":     calling(post, "/status/reset", nil),
+		"reboot":    calling(post, "/status/reboot", nil),
+		"tinker": calling(put, "/config", form("description", "theirs", "tags", "theirs", "cores", "3", "memory", "768", "name", "theirs",
+			"onboot", "1", "cpuunits", "200", "balloon", "0", "protection", "1", "protection", "0", "delete", "description", "delete", "tags", "revert", "cores",
+			"delete", "boot", "ostype", "other", "agent", "0", "keyboard", "fr", "hotplug", "0", "ciuser", "theirs")),
+		"pend":   calling(post, "/config", form("cores", "3", "memory", "640", "scsihw", "lsi", "vga", "std")),
+		"unwire": calling(put, "/config", form("delete", "net0", "delete", "net1", "net0", "e1000,bridge=vmbr1", "net5", "virtio,bridge=vmbr0")),
+		"migrate": calling(post, "/migrate", func(_ simulator.Guest, r *rand.Rand) url.Values {
+			return url.Values{"target": {oneOf(r, "pve1", "pve2", "pve3")}, "online": {"1"}, "with-local-disks": {"1"}}
+		}),
+		"pull": meddling(calling(put, "/unlink", func(g simulator.Guest, r *rand.Rand) url.Values {
+			return url.Values{"idlist": {drive(g, r)}}
+		})),
+		"shift": meddling(calling(post, "/move_disk", func(g simulator.Guest, r *rand.Rand) url.Values {
+			return url.Values{"disk": {drive(g, r)}, "storage": {oneOf(r, "ceph", "local-lvm", "nfs")}, "delete": {oneOf(r, "0", "1")}}
+		})),
+		"extend": calling(put, "/resize", func(g simulator.Guest, r *rand.Rand) url.Values {
+			return url.Values{"disk": {drive(g, r)}, "size": {"+1G"}}
+		}),
+		"plug":     meddling(calling(put, "/config", form("scsi9", "local-lvm:1", "virtio7", "ceph:1", "ide2", "none,media=cdrom", "delete", "ide2"))),
+		"snapshot": calling(post, "/snapshot", form("snapname", "one", "snapname", "two")),
+		"rollback": meddling(byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+			return k.call(post, vmPath(g)+snapshot(g)+"/rollback", nil)
+		})),
+		"forget": meddling(byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+			return k.call(remove, vmPath(g)+snapshot(g), nil)
+		})),
+		"copy": byHand(func(k *walk, _ *life, g simulator.Guest, r *rand.Rand) string {
+			return k.call(post, vmPath(g)+"/clone", url.Values{"newid": {fmt.Sprint(firstTheirs + r.IntN(1000))}, "full": {"1"}})
+		}),
+		"lock": byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+			k.pve.Edit(func(s *simulator.State) {
+				if g := s.Guests[g.VMID]; g.Config["lock"] == "" {
+					g.Config["lock"] = "backup"
+				}
+			})
+			return "locked"
+		}),
+		"unlock": byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+			k.pve.Edit(func(s *simulator.State) { unlock(s.Guests[g.VMID]) })
+			return "unlocked"
+		}),
+		"kill": byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+			k.pve.Edit(func(s *simulator.State) { s.Guests[g.VMID].Power = simulator.Stopped })
+			return "killed"
+		}),
+		"destroy":   meddling(idle(destroyed)),
+		"reuse":     meddling(idle(reused)),
+		"identify":  meddling(idle(reidentified)),
+		"strip":     strip,
+		"forgetful": loseStatus,
+	}
+}
+
+func unlock(g *simulator.Guest) {
+	if g.Config["lock"] == "backup" {
+		delete(g.Config, "lock")
+	}
+}
+
+// idle is a hand that waits until nothing goes on, and until what was sent to PVE has
+// arrived: nobody could know that it is about another VM then.
+func idle(do hand) step {
+	return byHand(func(k *walk, l *life, _ simulator.Guest, r *rand.Rand) string {
+		k.drain()
+		g, ok := k.guest()
+		if !ok {
+			return "no VM"
+		}
+		return do(k, l, g, r)
+	})
+}
+
+// remove a VM and its volumes, as if somebody had done so.
+func remove(s *simulator.State, vmid int) {
+	delete(s.Guests, vmid)
+	delete(s.HA, fmt.Sprintf("vm:%d", vmid))
+	for _, p := range s.Pools {
+		delete(p.VMs, vmid)
+	}
+	for key, v := range s.Volumes {
+		if v.VMID == vmid && v.Content == "images" {
+			delete(s.Volumes, key)
+		}
+	}
+}
+
+func destroyed(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+	k.pve.Edit(func(s *simulator.State) { remove(s, g.VMID) })
+	return "destroyed"
+}
+
+func reused(k *walk, _ *life, g simulator.Guest, r *rand.Rand) string {
+	k.pve.Edit(func(s *simulator.State) {
+		remove(s, g.VMID)
+		node := oneOf(r, "pve1", "pve2", "pve3")
+		s.NewGuest(g.VMID, node, map[string]string{"name": "theirs", "scsi0": fmt.Sprintf("ceph:vm-%d-disk-7,size=1G", g.VMID), "memory": "512"})
+		s.Volumes[simulator.VolumeKey{Storage: "ceph", Name: fmt.Sprintf("vm-%d-disk-7", g.VMID)}] = &simulator.Volume{
+			VMID: g.VMID, Format: "raw", Content: "images", Size: 1 << 30,
+		}
+	})
+	k.theirs(g.VMID)
+	return fmt.Sprintf("VM %d is another one", g.VMID)
+}
+
+func reidentified(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+	k.pve.Edit(func(s *simulator.State) {
+		s.Guests[g.VMID].Config["smbios1"] = "uuid=11111111-1111-4111-8111-111111111111"
+	})
+	k.theirs(g.VMID)
+	return fmt.Sprintf("VM %d has another UUID", g.VMID)
+}
+
+// strip the Machine of annotations, as tools that restore backups do.
+func strip(k *walk, _ *life, r *rand.Rand) string {
+	one := oneOf(r, "", machine.AnnotationUUID, machine.AnnotationDevices, "crossplane.io/external-name")
+	k.update(func(m *namespaced.Machine) {
+		a := maps.Clone(m.GetAnnotations())
+		maps.DeleteFunc(a, func(name, _ string) bool { return one == "" || name == one })
+		m.SetAnnotations(a)
+	})
+	return "annotations " + one
+}
+
+// loseStatus of the Machine.
+func loseStatus(k *walk, _ *life, _ *rand.Rand) string {
+	if !k.exists(k.t) {
+		return "no Machine"
+	}
+	k.m.Status = namespaced.MachineStatus{}
+	if err := k.kube.Status().Update(k.t.Context(), k.m); err != nil {
+		k.t.Fatal(err)
+	}
+	return "no status"
+}

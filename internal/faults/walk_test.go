@@ -1,0 +1,391 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// A stride is one step of a walk: the number decides what the step leaves open.
+type stride struct {
+	step   string
+	number uint64
+}
+
+func (s stride) String() string { return fmt.Sprintf("%s/%d", s.step, s.number) }
+
+// A route is what happens in a walk: how it begins, and each of its strides. A
+// stride is the same whatever went before, so that others can be left out.
+type route struct {
+	version string // Of PVE.
+	start   string // The scenario that the first Machine begins as.
+	strides []stride
+}
+
+func (r route) String() string {
+	words := []string{r.version, r.start}
+	for _, s := range r.strides {
+		words = append(words, s.String())
+	}
+	return strings.Join(words, " ")
+}
+
+func parseRoute(t *testing.T, text string) route {
+	t.Helper()
+	words := strings.Fields(text)
+	if len(words) < 2 {
+		t.Fatalf("a walk is the version of PVE, the scenario that it begins as, and steps, each with a number: %q", text)
+	}
+	r := route{version: words[0], start: words[1]}
+	for _, word := range words[2:] {
+		step, number, _ := strings.Cut(word, "/")
+		n, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || steps()[step] == nil {
+			t.Fatalf("not a step with its number: %q", word)
+		}
+		r.strides = append(r.strides, stride{step: step, number: n})
+	}
+	return r
+}
+
+// starts are the scenarios that a walk may begin as.
+func starts() []string {
+	return []string{"Adoption", "Empty", "Firmware", "FullClone", "Image", "LinkedClone", "LocalClone", "Password"}
+}
+
+// Lengths of a walk, in steps.
+const (
+	fewestStrides = 5
+	mostStrides   = 15
+)
+
+// randomRoute is that of a seed.
+func randomRoute(seed uint64) route {
+	r := rand.New(rand.NewPCG(seed, seed))
+	all := route{version: oneOf(r, "9.2", "9.2", "8.4"), start: oneOf(r, starts()...)}
+	for range fewestStrides + r.IntN(mostStrides-fewestStrides+1) {
+		kinds := [][]string{sorted(edits()), sorted(edits()), sorted(hands()), sorted(troubles())}
+		all.strides = append(all.strides, stride{step: oneOf(r, oneOf(r, kinds...)...), number: uint64(r.Uint32())})
+	}
+	return all
+}
+
+func oneOf[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
+
+// A life is that of one Machine in a walk, and of those that come after it by the
+// same name.
+type life struct {
+	m        *namespaced.Machine
+	start    scenario
+	births   int
+	gone     bool
+	failures int
+	err      error
+
+	// disks with data that the VM has had, and how many of them may go: their
+	// removal was asked for, or people have their hands in it.
+	disks, mayGo int
+	meddled      bool
+}
+
+// A walk leads some Machines, and the VMs of others, through a route.
+type walk struct {
+	*world
+
+	t     *testing.T
+	lives []*life
+
+	// foreign are VMIDs that were a Machine's and are somebody else's now.
+	foreign map[int]bool
+
+	// seen is how many of the requests have been looked at.
+	seen  int
+	trace []string
+}
+
+func newWalk(t *testing.T, r route) *walk {
+	t.Helper()
+	first := scenarios()[r.start]
+	first.version = r.version
+	first.grants = append(first.grants, scenarios()["HA"].grants...)
+	first.grants = append(first.grants, simulator.ScenarioGrant{Path: "/pool", User: "crossplane@pve", Roles: []string{"PVEPoolAdmin"}})
+	first.objects = slices.Concat(scenarios()["Password"].objects, []client.Object{userData()})
+	w := newWorld(t, first, 0)
+	w.journal = &journal{}
+	w.enlist()
+	k := &walk{world: w, t: t, foreign: map[int]bool{}, lives: []*life{{m: w.m, start: first}}}
+	if first.adopts != 0 {
+		w.before = w.before.without(first.adopts)
+	}
+	second := scenario{spec: v1alpha1.MachineParameters{Template: new(intstr.FromString("debian-13"))}}
+	k.lives = append(k.lives, &life{start: second, gone: true, m: second.machine()})
+	k.lives[1].m.Name = "second"
+	k.bear(k.lives[1])
+	return k
+}
+
+// bear a Machine of a name that is free.
+func (k *walk) bear(l *life) {
+	k.t.Helper()
+	name := l.m.GetName()
+	m := l.start.machine()
+	m.Name, l.births = name, l.births+1
+	m.UID = types.UID(fmt.Sprintf("5a7a5f2c-0000-4000-8000-%06x%06d", []byte(name[:3]), l.births))
+	m.CreationTimestamp = metav1.NewTime(k.clock.Now())
+	l.m, l.gone, l.failures, l.disks, l.meddled = m, false, 0, 0, false
+	if err := k.kube.Create(k.t.Context(), m); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// go through a route, and see what has become of everything in the end.
+func (k *walk) along(r route) {
+	k.t.Helper()
+	for _, s := range r.strides {
+		k.take(s)
+	}
+	k.calm()
+	k.rest()
+	k.check()
+	k.leave()
+}
+
+// take a stride, and let some time pass.
+func (k *walk) take(s stride) {
+	k.t.Helper()
+	r := rand.New(rand.NewPCG(s.number, 0))
+	l := k.lives[min(1, r.IntN(4)/3)]
+	k.m = l.m
+	what := "nothing to do"
+	if !l.gone || s.step == "anew" {
+		what = steps()[s.step](k, l, r)
+	}
+	k.trace = append(k.trace, fmt.Sprintf("%s %s %s: %s", k.clock.Now().Format("15:04:05"), s, l.m.GetName(), what))
+	looks := oneOf(r, 0, 1, 2, 3, 5, 8, 40, 40)
+	for range looks {
+		k.round()
+		if looks == 40 && k.all(k.settled) {
+			return
+		}
+	}
+}
+
+// all says whether something holds for all Machines that there are.
+func (k *walk) all(holds func() bool) bool {
+	for _, l := range k.lives {
+		if k.m = l.m; !l.gone && !holds() {
+			return false
+		}
+	}
+	return true
+}
+
+// round has each Machine looked at once, and time pass.
+func (k *walk) round() {
+	k.t.Helper()
+	next := time.Hour
+	for _, l := range k.lives {
+		if k.m = l.m; !l.gone {
+			next = min(next, k.look(l))
+		}
+	}
+	k.watch()
+	k.clock.advance(next)
+}
+
+// look at a Machine once. It says how long nobody needs to look again.
+func (k *walk) look(l *life) time.Duration {
+	k.t.Helper()
+	stays := !slices.ContainsFunc(l.m.GetManagementPolicies(), func(a xpv2.ManagementAction) bool {
+		return a == xpv2.ManagementActionAll || a == xpv2.ManagementActionDelete
+	})
+	vmid := k.vmid()
+	result, err := k.reconcile(k.t)
+	if !errors.Is(err, errDied) {
+		l.err = err
+	}
+	if !k.exists(k.t) {
+		l.gone = true
+		if stays {
+			k.drain()
+			k.theirs(vmid)
+		}
+		return time.Second
+	}
+	k.listen()
+	k.heed()
+	k.age(k.t)
+	if l.failures++; err == nil {
+		l.failures = 0
+	}
+	k.count(l)
+	return k.pause(result, l.failures)
+}
+
+// vmid of the Machine's VM; 0 if it has none yet.
+func (k *walk) vmid() int {
+	id, _ := strconv.Atoi(k.m.GetAnnotations()["crossplane.io/external-name"])
+	return id
+}
+
+// theirs is a VM that is somebody else's from now on.
+func (k *walk) theirs(vmid int) {
+	now := k.holdings()
+	g, ok := now.Guests[vmid]
+	if !ok {
+		return
+	}
+	k.foreign[vmid] = true
+	k.before.Guests[vmid] = g
+	for name, p := range now.Pools {
+		if p.VMs[vmid] {
+			k.before.Pools[name].VMs[vmid] = true
+		}
+	}
+	if r, ok := now.HA[fmt.Sprintf("vm:%d", vmid)]; ok {
+		k.before.HA[fmt.Sprintf("vm:%d", vmid)] = r
+	}
+	for key, v := range now.Volumes {
+		if v.VMID == vmid || vmid < firstTheirs && mentions(g, key) { // An image of a Machine's goes with it, whoever has copied the VM.
+			k.before.Volumes[key] = v
+		}
+	}
+}
+
+// String shows how it came to this.
+func (k *walk) String() string {
+	var b strings.Builder
+	for _, l := range k.lives {
+		k.m, k.last = l.m, l.err
+		fmt.Fprintf(&b, "%s: gone=%t failures=%d\n", l.m.GetName(), l.gone, l.failures)
+		if !l.gone {
+			b.WriteString(k.world.String())
+		}
+	}
+	return strings.Join(k.trace, "\n") + "\n" + b.String()
+}
+
+// walks is how many are tried: those of the first seeds, or as many as WALKS says
+// of seeds that nobody knows.
+func walks(t *testing.T) []uint64 {
+	t.Helper()
+	n := 6
+	switch {
+	case all:
+		n = 200
+	case many:
+		n = 20
+	}
+	asked := os.Getenv("WALKS")
+	first := uint64(1)
+	if asked != "" {
+		var err error
+		if n, err = strconv.Atoi(asked); err != nil {
+			t.Fatal(err)
+		}
+		first = rand.Uint64() >> 24
+	}
+	var seeds []uint64
+	for i := range n {
+		seeds = append(seeds, first+uint64(i))
+	}
+	return seeds
+}
+
+// TestWalks leads Machines through changes of their specs, what people do to their
+// VMs by hand, and troubles of all sorts, at random. When all that has ended, there
+// is what the specs ask for, or a clear reason why not.
+func TestWalks(t *testing.T) {
+	t.Parallel()
+	if text := os.Getenv("WALK"); text != "" {
+		r := parseRoute(t, text)
+		if os.Getenv("SHORTEN") != "" {
+			shorten(t, r)
+			return
+		}
+		newWalk(t, r).along(r)
+		return
+	}
+	for _, seed := range walks(t) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			r := randomRoute(seed)
+			t.Logf("make test-faults WALK='%s'", r)
+			newWalk(t, r).along(r)
+		})
+	}
+}
+
+// shorten a walk by leaving steps out, as long as it fails without them, too.
+func shorten(t *testing.T, r route) {
+	t.Helper()
+	for i := range slices.Backward(r.strides) {
+		shorter := r
+		shorter.strides = slices.Delete(slices.Clone(r.strides), i, i+1)
+		fails := !t.Run(fmt.Sprintf("without-%s", r.strides[i]), func(t *testing.T) {
+			newWalk(t, shorter).along(shorter)
+		})
+		if fails {
+			r = shorter
+		}
+	}
+	t.Logf("make test-faults WALK='%s'", r)
+}
+
+// update the Machine as its users do.
+func (k *walk) update(change func(*namespaced.Machine)) {
+	k.t.Helper()
+	if !k.exists(k.t) {
+		return
+	}
+	change(k.m)
+	if err := k.kube.Update(k.t.Context(), k.m); client.IgnoreNotFound(err) != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// guest that is the Machine's own, if there is one, and no task works on it.
+func (k *walk) guest() (simulator.Guest, bool) {
+	id := k.vmid()
+	g, ok := k.pve.Guest(id)
+	return g, ok && !k.foreign[id] && strings.Contains(g.Config["smbios1"], k.uuid())
+}
+
+func (k *walk) uuid() string {
+	if id := k.m.GetAnnotations()["proxmox.vitistack.io/uuid"]; id != "" {
+		return id
+	}
+	return "none"
+}
