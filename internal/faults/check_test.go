@@ -17,6 +17,7 @@ limitations under the License.
 package faults
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -390,10 +391,10 @@ func (k *walk) fulfils(g simulator.Guest) {
 func optionsOf(p *v1alpha1.MachineParameters, config map[string]string) (want, got map[string]any) {
 	want, got = map[string]any{}, map[string]any{}
 	if p.CPU != nil {
-		want["cores"], got["cores"] = fmt.Sprint(*p.CPU.Cores), config["cores"]
+		want["cores"], got["cores"] = fmt.Sprint(*p.CPU.Cores), stdcmp.Or(config["cores"], "1")
 	}
 	if p.Memory != nil {
-		want["memory"], got["memory"] = fmt.Sprint(p.Memory.Value()>>20), config["memory"]
+		want["memory"], got["memory"] = fmt.Sprint(p.Memory.Value()>>20), stdcmp.Or(config["memory"], "512")
 	}
 	if p.Description != nil {
 		want["description"], got["description"] = strings.TrimSpace(*p.Description), strings.TrimSpace(config["description"])
