@@ -78,7 +78,7 @@ func (k *walk) calm() {
 // that is not may have a good reason.
 const (
 	mostLooks   = 400
-	looksInVain = 40
+	looksInVain = 30
 )
 
 // rest until each Machine is settled, or says why it cannot be.
@@ -271,7 +271,11 @@ func (k *walk) check() {
 	mine := []simulator.Guest{}
 	for _, l := range k.lives {
 		k.m = l.m
-		if l.gone || k.isTheirs() {
+		if l.gone {
+			continue
+		}
+		if k.isTheirs() {
+			mine = append(mine, k.images())
 			continue
 		}
 		g, ok := k.guest()
@@ -287,6 +291,16 @@ func (k *walk) check() {
 		}
 	}
 	k.ends(mine...)
+}
+
+// images of a Machine that has lost its VM, as if a VM had them: they go with the Machine.
+func (k *walk) images() simulator.Guest {
+	g := simulator.Guest{Config: map[string]string{}}
+	for i, seed := range strings.Fields(k.m.GetAnnotations()[machine.AnnotationSeeds]) {
+		node, volume, _ := strings.Cut(seed, "=")
+		g.Node, g.Config[fmt.Sprint(i)] = node, volume
+	}
+	return g
 }
 
 // ends with what is theirs as it was, with nothing left, and with no secret told.

@@ -312,8 +312,12 @@ func reidentified(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
 	return fmt.Sprintf("VM %d has another UUID", g.VMID)
 }
 
-// strip the Machine of annotations, as tools that restore backups do.
+// strip the Machine of annotations, as tools that restore backups do, but not of all
+// that is known of its VM.
 func strip(k *walk, _ *life, r *rand.Rand) string {
+	if k.m.Observation().UUID == "" {
+		return "nobody else knows the VM yet"
+	}
 	one := oneOf(r, "", machine.AnnotationUUID, machine.AnnotationDevices, "crossplane.io/external-name")
 	k.update(func(m *namespaced.Machine) {
 		a := maps.Clone(m.GetAnnotations())
@@ -323,10 +327,10 @@ func strip(k *walk, _ *life, r *rand.Rand) string {
 	return "annotations " + one
 }
 
-// loseStatus of the Machine.
+// loseStatus of the Machine, unless it is all that is known of its VM.
 func loseStatus(k *walk, _ *life, _ *rand.Rand) string {
-	if !k.exists(k.t) {
-		return "no Machine"
+	if !k.exists(k.t) || k.vmid() == 0 || k.uuid() == "none" {
+		return "nobody else knows the VM"
 	}
 	k.m.Status = namespaced.MachineStatus{}
 	if err := k.kube.Status().Update(k.t.Context(), k.m); err != nil {

@@ -193,7 +193,7 @@ func (k *walk) take(s stride) {
 		what = steps()[s.step](k, l, r)
 	}
 	k.trace = append(k.trace, fmt.Sprintf("%s %s %s: %s", k.clock.Now().Format("15:04:05"), s, l.m.GetName(), what))
-	looks := oneOf(r, 0, 1, 2, 3, 5, 8, 40, 40)
+	looks := oneOf(r, 0, 1, 2, 3, 5, 8, 40, 40, 40, 40)
 	for range looks {
 		k.round()
 		if looks == 40 && k.all(k.settled) {
@@ -301,7 +301,7 @@ func (k *walk) String() string {
 // of seeds that nobody knows.
 func walks(t *testing.T) []uint64 {
 	t.Helper()
-	n := 6
+	n := 3
 	switch {
 	case all:
 		n = 200
