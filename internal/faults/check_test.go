@@ -297,7 +297,8 @@ func (k *walk) check() {
 func (k *walk) images() simulator.Guest {
 	g := simulator.Guest{Config: map[string]string{}}
 	for i, seed := range strings.Fields(k.m.GetAnnotations()[machine.AnnotationSeeds]) {
-		node, volume, _ := strings.Cut(seed, "=")
+		node, rest, _ := strings.Cut(seed, "=")
+		volume, _, _ := strings.Cut(rest, "@")
 		g.Node, g.Config[fmt.Sprint(i)] = node, volume
 	}
 	return g
