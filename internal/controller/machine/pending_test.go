@@ -22,6 +22,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -156,6 +157,29 @@ func TestRemovalTakenBack(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestNoDevice has the spec ask for a device that cannot be: all else is shown as ever.
+func TestNoDevice(t *testing.T) {
+	known, vm := withDisk("local-lvm:vm-10000-disk-1,size=1G")
+	b := newBench(t, all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Type = new("sata") })))
+	vm.config["cores"], vm.pending = "1", map[string]string{"cores": "2"}
+	b.vms[10000] = vm
+	if s := b.reconcile(t.Context()); s.err == nil || !strings.Contains(s.err.Error(), "cannot become sata") || len(b.writes) > 0 {
+		t.Errorf("want the change refused, got %v and %q", s.err, b.writes)
+	}
+	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonPendingChanges {
+		t.Errorf("want %s, got %q: %s", ReasonPendingChanges, c.Reason, c.Message)
+	}
+	if disks := b.m.Status.AtProvider.Disks; len(disks) != 1 || disks[0].Name != "data" {
+		t.Errorf("want the disk with its name, got %+v", disks)
+	}
+	vm.config["smbios1"], vm.config["description"] = "uuid="+otherUUID, "<!-- provider-proxmox: uuid="+ourUUID+" -->"
+	b.touch()
+	b.reconcile(t.Context())
+	if phase := b.m.Status.AtProvider.Phase; phase != v1alpha1.MachineCreating {
+		t.Errorf("a clone without its UUID is being made, got %s", phase)
 	}
 }
 

@@ -106,10 +106,11 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	if m.GetAnnotations()[AnnotationDevices] == "" {
 		before = recalledDevices(m.Observation(), id)
 	}
-	e.plan = plan{desired: d, power: d.powerChange(e.vm)}
+	e.vm.unfinished = !e.vm.hasUUID(id)
+	e.plan = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: ReasonPendingChanges}}
 	e.holdStart(m)
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, m.GetGeneration()); err != nil {
-		e.plan.refusals = []string{err.Error()}
+		e.plan.Devices, e.plan.refusals = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
 	if err := e.addChange(ctx, m, d); err != nil {
@@ -122,7 +123,6 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	e.plan.action = actionDue(m)
 	e.plan.notes = e.notes(m, before)
 	e.plan.weeds, err = e.weeds(ctx, m)
-	e.vm.unfinished = !e.vm.hasUUID(id)
 	return err
 }
 
