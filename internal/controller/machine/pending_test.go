@@ -22,6 +22,8 @@ import (
 	"strings"
 	"testing"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -180,6 +182,17 @@ func TestNoDevice(t *testing.T) {
 	b.reconcile(t.Context())
 	if phase := b.m.Status.AtProvider.Phase; phase != v1alpha1.MachineCreating {
 		t.Errorf("a clone without its UUID is being made, got %s", phase)
+	}
+}
+
+// TestLockedMigration has a VM migrate that is locked: it is said what it waits for.
+func TestLockedMigration(t *testing.T) {
+	b := newBench(t, spec(onNode2))
+	b.vms[10000] = ourVM("running")
+	b.vms[10000].config["lock"] = "backup"
+	s := b.reconcile(t.Context())
+	if c := b.m.GetCondition(xpv2.TypeReady); s.err != nil || !strings.Contains(c.Message, "no longer locked (backup)") {
+		t.Errorf("want said what the VM waits for, got %v and %q", s.err, c.Message)
 	}
 }
 

@@ -68,17 +68,18 @@ type errand struct {
 	shown v1alpha1.MachinePendingChange
 
 	// call may start a task, which the rest of the plan then waits for. Nil if there is
-	// nothing to call: it waits for the VM's next start, or the call of another errand
-	// makes the change too.
+	// nothing to call: the call of another errand makes the change too, or it waits.
 	call func(context.Context) (proxmox.UPID, error)
+
+	// later is true for what waits for the VM's next start.
+	later bool
 
 	// exact errands carry the digest of the configuration that was looked at. They
 	// wait for the next look if it has been changed since.
 	exact bool
 }
 
-// due says whether there is something to call.
-func (o errand) due() bool { return o.call != nil }
+func (o errand) due() bool { return !o.later }
 
 // empty says whether there is nothing to do now. What waits for the VM's next start is
 // shown only.
@@ -201,7 +202,7 @@ func (e *external) resizeErrands(m Machine) []errand {
 // already: another one that is pending waits for the restart.
 func (e *external) onceInForce(disk string, o errand) errand {
 	if !e.vm.InForce(disk) {
-		o.call = nil
+		o.call, o.later = nil, true
 	}
 	return o
 }

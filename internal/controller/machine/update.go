@@ -109,7 +109,7 @@ func (e *external) runErrands(ctx context.Context, m Machine) error {
 		if s.exact && !p.change.Empty() {
 			return nil
 		}
-		if !s.due() {
+		if s.call == nil {
 			continue
 		}
 		u, err := s.call(ctx)
