@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -33,6 +34,11 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// AnnotationOutlived marks a resource whose definition was deleted while it was
+// there, where nothing else would tell that later. What it stands for is not
+// destroyed, until the annotation is removed.
+const AnnotationOutlived = "proxmox.vitistack.io/outlived-definition"
 
 // settling is how long the discovery of an API server may take to tell that a
 // definition is being deleted, after it was told that a resource is. It follows
@@ -50,7 +56,9 @@ type definition struct {
 	// discovery stands in for the reader, for those who may not read definitions.
 	// Without either nothing is known.
 	discovery discovery.ServerResourcesInterface
-	kind      schema.GroupVersionKind
+	// writer marks resources. Needed with discovery.
+	writer client.Client
+	kind   schema.GroupVersionKind
 }
 
 // departs returns an error if a resource is deleted only because its definition
@@ -63,7 +71,7 @@ func (d definition) departs(ctx context.Context, mg resource.Managed) error {
 	case d.reader != nil:
 		return d.isDeleted(ctx, asked)
 	case d.discovery != nil:
-		return d.isWithdrawn(ctx, asked)
+		return d.isWithdrawn(ctx, mg)
 	}
 	return nil
 }
@@ -84,34 +92,64 @@ func (d definition) isDeleted(ctx context.Context, asked *metav1.Time) error {
 	if err != nil {
 		return errors.Wrap(err, errDepartureUnknown)
 	}
-	if crd.DeletionTimestamp == nil || asked.Before(crd.DeletionTimestamp) {
+	switch {
+	case !crd.CreationTimestamp.Before(asked):
+		return errKept(name, "is younger than the deletion of this resource")
+	case crd.DeletionTimestamp == nil || asked.Before(crd.DeletionTimestamp):
 		return nil
 	}
-	return errKept(name)
+	return errKept(name, "is being deleted")
 }
 
 // isWithdrawn asks which verbs the API server offers for the kind: while a
 // definition is being deleted, its resources cannot be created. It does not tell
-// since when, so that resources deleted earlier are kept too.
-func (d definition) isWithdrawn(ctx context.Context, asked *metav1.Time) error {
-	if err := awaitDiscovery(ctx, asked.Time); err != nil {
-		return errors.Wrap(err, errDepartureUnknown)
+// since when, so that resources deleted earlier are kept too. They are marked, for
+// Crossplane 1 may put a new definition in the place of one that is going.
+func (d definition) isWithdrawn(ctx context.Context, mg resource.Managed) error {
+	if mg.GetAnnotations()[AnnotationOutlived] != "" {
+		return errKept(d.kind.GroupKind().String(), "was deleted while this resource was there")
 	}
-	served, err := d.discovery.ServerResourcesForGroupVersion(d.kind.GroupVersion().String())
+	offered, err := d.isOffered()
+	if err == nil && offered {
+		if err := awaitDiscovery(ctx, mg.GetDeletionTimestamp().Time); err != nil {
+			return errors.Wrap(err, errDepartureUnknown)
+		}
+		offered, err = d.isOffered()
+	}
 	if err != nil {
 		return errors.Wrap(err, errDepartureUnknown)
 	}
+	if offered {
+		return nil
+	}
+	if err := d.mark(ctx, mg); err != nil {
+		return errors.Wrap(err, "cannot mark what its definition leaves behind")
+	}
+	return errKept(d.kind.GroupKind().String(), "is being deleted")
+}
+
+// isOffered says whether resources of the kind can be created.
+func (d definition) isOffered() (bool, error) {
+	served, err := d.discovery.ServerResourcesForGroupVersion(d.kind.GroupVersion().String())
+	if err != nil {
+		return false, err
+	}
 	for _, r := range served.APIResources {
-		name := schema.GroupResource{Group: d.kind.Group, Resource: r.Name}.String()
-		switch {
-		case r.Kind != d.kind.Kind || strings.Contains(r.Name, "/"):
-		case slices.Contains(r.Verbs, "create"):
-			return nil
-		default:
-			return errKept(name)
+		if r.Kind == d.kind.Kind && !strings.Contains(r.Name, "/") {
+			return slices.Contains(r.Verbs, "create"), nil
 		}
 	}
-	return errors.Errorf("cannot find the definition of %s", d.kind.GroupKind())
+	return false, errors.Errorf("cannot find the definition of %s", d.kind.GroupKind())
+}
+
+// mark a resource that stays although its definition goes.
+func (d definition) mark(ctx context.Context, mg resource.Managed) error {
+	before, ok := mg.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", mg)
+	}
+	xpmeta.AddAnnotations(mg, map[string]string{AnnotationOutlived: "true"})
+	return d.writer.Patch(ctx, mg, client.MergeFrom(before))
 }
 
 // awaitDiscovery waits until a deletion is old enough that discovery knows its cause. It
@@ -134,9 +172,9 @@ func awaitDiscovery(ctx context.Context, asked time.Time) error {
 
 const errDepartureUnknown = "cannot tell whether the kind is being deleted"
 
-func errKept(name string) error {
-	return errors.Errorf("the definition %q is being deleted, which does not ask to destroy what was made: "+
-		"it stays in Proxmox VE until it is destroyed there, and this resource until then or until its finalizers are removed", name)
+func errKept(name, why string) error {
+	return errors.Errorf("the definition %q %s, which does not ask to destroy what was made: "+
+		"it stays in Proxmox VE until it is destroyed there, and this resource until then or until its finalizers are removed", name, why)
 }
 
 // keepingConnector connects to what is not destroyed just because its kind goes.

@@ -52,6 +52,7 @@ func TestDepartures(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		asked      *metav1.Time
+		made       *metav1.Time
 		definition *metav1.Time
 		err        error
 		destroyed  int
@@ -60,6 +61,9 @@ func TestDepartures(t *testing.T) {
 		"Before":    {reason: "What somebody has deleted before the kind went is to be destroyed.", asked: at(0), definition: at(1), destroyed: 1},
 		"SameTime":  {reason: "Times are whole seconds, and the definition is marked first.", asked: at(1), definition: at(1)},
 		"After":     {reason: "What was deleted later was deleted by Kubernetes.", asked: at(2), definition: at(1)},
+		"Replaced":  {reason: "What was deleted before the kind came is from the time of an earlier definition.", asked: at(0), made: at(1)},
+		"Together":  {reason: "Times are whole seconds.", asked: at(1), made: at(1)},
+		"Older":     {reason: "What is deleted after the kind came is to be destroyed.", asked: at(2), made: at(1), destroyed: 1},
 		"Unknown":   {reason: "Nothing is destroyed as long as it is not known whether the kind goes.", asked: at(0), err: boom},
 		"Reflected": {reason: "A look at a resource that nobody deletes needs no definition.", err: boom, destroyed: 1},
 	}
@@ -70,6 +74,9 @@ func TestDepartures(t *testing.T) {
 				Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 					asked = key.Name
 					obj.SetDeletionTimestamp(tc.definition)
+					if tc.made != nil {
+						obj.SetCreationTimestamp(*tc.made)
+					}
 					return tc.err
 				},
 			})
@@ -119,6 +126,42 @@ func (v verbs) ServerPreferredNamespacedResources() ([]*metav1.APIResourceList, 
 	return nil, errors.New("unexpected question")
 }
 
+// patched takes every patch.
+type patched struct{ client.Client }
+
+func (patched) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return nil
+}
+
+// late is the discovery of an API server that learns of a deletion between two questions.
+type late struct {
+	verbs
+
+	asked int
+}
+
+func (l *late) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	l.asked++
+	if l.asked == 1 {
+		return verbs{"create"}.ServerResourcesForGroupVersion(version)
+	}
+	return l.verbs.ServerResourcesForGroupVersion(version)
+}
+
+func TestLateDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &destroyer{}
+		c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{
+			discovery: &late{verbs: verbs{"get"}}, kind: cluster.MachineGroupVersionKind, writer: patched{},
+		}}
+		m := &cluster.Machine{}
+		m.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
+		if _, err := c.Delete(t.Context(), m); err == nil || next.count != 0 || m.GetAnnotations()[AnnotationOutlived] == "" {
+			t.Errorf("Delete() before discovery knows: destroyed %d, error %v, annotations %v", next.count, err, m.GetAnnotations())
+		}
+	})
+}
+
 func TestDeparturesByDiscovery(t *testing.T) {
 	going := verbs{"delete", "deletecollection", "get", "list", "watch"}
 	staying := append(verbs{"create", "patch", "update"}, going...)
@@ -131,12 +174,15 @@ func TestDeparturesByDiscovery(t *testing.T) {
 		verbs     verbs
 		age       time.Duration
 		asked     bool
+		marked    bool
 		destroyed int
 		waits     time.Duration
+		marks     bool
 	}{
 		"Stays":     {reason: "What can be created stays.", kind: group, verbs: staying, asked: true, age: time.Minute, destroyed: 1},
-		"Goes":      {reason: "What can no longer be created goes.", kind: group, verbs: going, asked: true, age: time.Minute},
-		"Young":     {reason: "Discovery is given time to know of the definition.", kind: group, verbs: going, asked: true, waits: settling},
+		"Goes":      {reason: "What can no longer be created goes.", kind: group, verbs: going, asked: true, age: time.Minute, marks: true},
+		"Young":     {reason: "What is known at once needs no time.", kind: group, verbs: going, asked: true, marks: true},
+		"Marked":    {reason: "What has outlived its definition stays when there is another.", kind: group, verbs: staying, asked: true, age: time.Minute, marked: true, marks: true},
 		"YoungStay": {reason: "After that time it is believed.", kind: group, verbs: staying, asked: true, age: 2 * time.Second, destroyed: 1, waits: time.Second},
 		"Ahead":     {reason: "A wrong clock does not make it wait for long.", kind: group, verbs: staying, asked: true, age: -time.Hour, destroyed: 1, waits: settling},
 		"Unknown":   {reason: "Nothing is destroyed as long as it is not known whether the kind goes.", kind: group, asked: true, age: time.Minute},
@@ -147,14 +193,22 @@ func TestDeparturesByDiscovery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				next, begin := &destroyer{}, time.Now()
-				c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{discovery: tc.verbs, kind: tc.kind}}
+				c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{
+					discovery: tc.verbs, kind: tc.kind, writer: patched{},
+				}}
 				m := &cluster.Machine{}
+				if tc.marked {
+					m.SetAnnotations(map[string]string{AnnotationOutlived: "true"})
+				}
 				if tc.asked {
 					m.SetDeletionTimestamp(&metav1.Time{Time: begin.Add(-tc.age)})
 				}
 				_, err := c.Delete(t.Context(), m)
 				if next.count != tc.destroyed || (err == nil) != (tc.destroyed == 1) {
 					t.Errorf("\n%s\nDelete(): destroyed %d, error %v", tc.reason, next.count, err)
+				}
+				if marked := m.GetAnnotations()[AnnotationOutlived] != ""; marked != tc.marks {
+					t.Errorf("\n%s\nDelete(): marked %t, want %t", tc.reason, marked, tc.marks)
 				}
 				if waited := time.Since(begin); waited != tc.waits {
 					t.Errorf("\n%s\nDelete(): waited %s, want %s", tc.reason, waited, tc.waits)

@@ -178,7 +178,8 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	c := counter{metrics: o.Metrics, controller: name}
 	events := mgr.GetEventRecorderFor(name)
 	keeping := keepingConnector[T]{next: k.External, definition: definition{
-		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, kind: k.GroupVersionKind,
+		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, writer: mgr.GetClient(),
+		kind: k.GroupVersionKind,
 	}}
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector(countingConnector[T]{next: keeping, counter: c}),
