@@ -29,6 +29,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/vitistack/provider-proxmox/cluster/crossplane/stack"
 	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
@@ -66,7 +67,8 @@ func TestMain(m *testing.M) {
 
 // TestCrossplane goes through the steps in their order, since all share one stack.
 func TestCrossplane(t *testing.T) {
-	s := start(t)
+	s := start(t, "2", stack.Crossplane2)
+	s.activation = true
 	t.Run("Install", s.testInstall)
 	t.Run("Dependencies", s.testDependencies)
 	t.Run("Activation", s.testActivation)
@@ -76,5 +78,19 @@ func TestCrossplane(t *testing.T) {
 	t.Run("Upgrade", s.testUpgrade)
 	t.Run("Protection", s.testProtection)
 	t.Run("Accident", s.testAccident)
+	t.Run("Uninstall", s.testUninstall)
+}
+
+// TestCrossplane1 goes through what Crossplane 1 has: all kinds are served at once, and teams use claims.
+func TestCrossplane1(t *testing.T) {
+	s := start(t, "1", stack.Crossplane1)
+	t.Run("Install", s.testInstall)
+	t.Run("Offer", s.testOffer)
+	t.Run("Machines", s.testMachines)
+	t.Run("Upgrade", s.testUpgrade)
+	t.Run("Claims", s.testClaims)
+	t.Run("Rights", s.testRights)
+	t.Run("Accident", s.testAccident)
+	t.Run("Definitions", s.testDefinitions)
 	t.Run("Uninstall", s.testUninstall)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/crossplane/stack"
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
 // patience is how long a test waits for what takes Crossplane and the provider seconds.
@@ -40,12 +41,16 @@ const patience = 90 * time.Second
 type suite struct {
 	*stack.Stack
 
+	// activation says that kinds are served once they are activated, as Crossplane 2 does.
+	activation bool
+
 	ctx context.Context //nolint:containedctx // It ends when the run does, and every wait with it.
 	// initial are the simulated cluster's VMs before anything is done.
 	initial []string
 }
 
-func start(t *testing.T) *suite {
+// start runs a Crossplane in a folder of its own.
+func start(t *testing.T, name string, core func(repository.Repository) stack.Core) *suite {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("this needs the rights of root: for a network of its own, and to run programs of images as their users")
@@ -54,13 +59,18 @@ func start(t *testing.T) *suite {
 	if helm == "" {
 		t.Fatal("HELM is not set: run \"make e2e-crossplane\"")
 	}
+	dir := filepath.Join(runDir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s, ctx, err := stack.Start(runContext, stack.Options{
-		Checkout: checkout, Dir: runDir, Helm: helm, Scenario: checkout.Scenario(), Names: hostsOfManifests(),
+		Checkout: checkout, Dir: dir, Core: core(checkout), Helm: helm, Scenario: checkout.Scenario(), Names: hostsOfManifests(),
 	})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+		keepLogs(t, dir)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +78,17 @@ func start(t *testing.T) *suite {
 	all := &suite{Stack: s, ctx: ctx}
 	all.initial = all.vmNames(t)
 	return all
+}
+
+// keepLogs moves the logs of a test that failed to where they outlive it.
+func keepLogs(t *testing.T, dir string) {
+	t.Helper()
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+	for _, log := range logs {
+		if err := os.Rename(log, filepath.Join(runDir, filepath.Base(dir)+"-"+filepath.Base(log))); t.Failed() && err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // until waits until missing says that nothing is missing any more.

@@ -54,7 +54,10 @@ func (s *suite) testProtection(t *testing.T) {
 func (s *suite) testAccident(t *testing.T) {
 	machines := read(t, "examples/quickstart")
 	before, last := s.vms(t), s.lastRequest(t)
-	s.loseDefinition(t, machines[0])
+	if s.activation {
+		// Crossplane 1 would make the definition anew, over what is left of the old one.
+		s.loseDefinition(t, machines[0])
+	}
 	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
 	for _, m := range machines {
 		s.until(t, func() string { return s.isRecord(m) })
@@ -70,10 +73,8 @@ func (s *suite) testAccident(t *testing.T) {
 	s.until(t, s.isForgotten)
 
 	s.install(t, older)
-	s.activate(t, "proxmox", definitions(), "*.proxmox.vitistack.io", "*.proxmox.m.vitistack.io")
-	if err := s.connect(); err != nil {
-		t.Fatal(err)
-	}
+	s.serveAll(t)
+	s.mustConnect(t)
 	for _, m := range machines {
 		again := read(t, "examples/quickstart")[indexOf(machines, m)]
 		again.SetAnnotations(map[string]string{externalName: m.GetAnnotations()[externalName]})
@@ -83,6 +84,21 @@ func (s *suite) testAccident(t *testing.T) {
 	}
 	s.untilTrue(t, machines, "Ready", "Synced")
 	s.untouched(t, before, last)
+}
+
+// testDefinitions lets the provider read definitions, which Crossplane 1 does not by itself, and sees that it does.
+func (s *suite) testDefinitions(t *testing.T) {
+	const without = "Not permitted to watch CustomResourceDefinitions"
+	if !strings.Contains(s.providerLog(t), without) {
+		t.Error("the provider is permitted to read definitions already")
+	}
+	s.apply(t, "examples/crossplane/definitions.yaml")
+	s.install(t, newer)
+	s.untilTrue(t, read(t, "examples/quickstart"), "Ready", "Synced")
+	log := s.log(newer)
+	if start := strings.LastIndex(log, `"version":"`+newer+`"`); start < 0 || strings.Contains(log[start:], without) {
+		t.Error("the provider is not permitted to read definitions")
+	}
 }
 
 // loseDefinition deletes the definition of a Machine while the provider runs, as it does for some seconds when a package is
@@ -140,8 +156,11 @@ func (s *suite) letGo(t *testing.T, kind string) {
 
 // isForgotten says what is left of the package.
 func (s *suite) isForgotten() string {
-	output, err := s.RunKubectl(s.ctx, "get", "--ignore-not-found", "--output=name",
-		"customresourcedefinitions,managedresourcedefinitions,providerrevisions,deployments,serviceaccounts,clusterroles,clusterrolebindings", "--all-namespaces")
+	kinds := "customresourcedefinitions,providerrevisions,deployments,serviceaccounts,clusterroles,clusterrolebindings"
+	if s.activation {
+		kinds += ",managedresourcedefinitions"
+	}
+	output, err := s.RunKubectl(s.ctx, "get", "--ignore-not-found", "--output=name", kinds, "--all-namespaces")
 	if err != nil {
 		return err.Error()
 	}
@@ -168,5 +187,6 @@ func (s *suite) testUninstall(t *testing.T) {
 		}
 	}
 	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
+	s.kubectl(t, "delete", "--ignore-not-found", "-f", "examples/crossplane/definitions.yaml")
 	s.until(t, s.isForgotten)
 }

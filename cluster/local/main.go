@@ -80,6 +80,7 @@ func (c assetsCommand) Run(repo repository.Repository) error {
 	if c.Crossplane {
 		build = append(build,
 			func() (string, error) { return session.CrossplaneAssets(repo).Build(ctx, assets.CrossplaneCore()) },
+			func() (string, error) { return session.Crossplane1Assets(repo).Build(ctx, assets.Crossplane1Core()) },
 			func() (string, error) { return session.FunctionAssets(repo).Build(ctx, assets.PatchAndTransform()) })
 	}
 	for _, dir := range build {

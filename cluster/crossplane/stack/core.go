@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 	"github.com/vitistack/provider-proxmox/cluster/local/session"
 )
 
@@ -40,18 +41,40 @@ const (
 	metricsPort = 8083
 )
 
-// installCore installs Crossplane by its chart. Nothing is activated by default: tests say which kinds are wanted.
+// A Core is a version of Crossplane, without packages.
+type Core struct {
+	assets   assets.Provider
+	programs assets.Set
+	module   string
+	// values are those of the chart that the other versions lack.
+	values []string
+}
+
+// Crossplane2 is the newest Crossplane. Nothing is activated by default: tests say which kinds are wanted.
+func Crossplane2(repo repository.Repository) Core {
+	return Core{
+		assets: session.CrossplaneAssets(repo), programs: assets.CrossplaneCore(), module: assets.CrossplaneModule,
+		values: []string{"provider.defaultActivations=null"},
+	}
+}
+
+// Crossplane1 is the last of Crossplane 1.
+func Crossplane1(repo repository.Repository) Core {
+	return Core{assets: session.Crossplane1Assets(repo), programs: assets.Crossplane1Core(), module: assets.Crossplane1Module}
+}
+
+// installCore installs Crossplane by its chart.
 func (s *Stack) installCore(ctx context.Context) error {
-	source, err := session.CrossplaneAssets(s.Repo).Source(ctx, assets.CrossplaneModule)
+	source, err := s.core.assets.Source(ctx, s.core.module)
 	if err != nil {
 		return err
 	}
-	manifests, err := s.Template(ctx, "crossplane", filepath.Join(source, "cluster", "charts", "crossplane"),
-		"image.repository="+s.Registry+"/"+coreImage, "image.tag="+coreTag,
+	manifests, err := s.Template(ctx, "crossplane", filepath.Join(source, "cluster", "charts", "crossplane"), append([]string{
+		"image.repository=" + s.Registry + "/" + coreImage, "image.tag=" + coreTag,
 		"leaderElection=false", "rbacManager.leaderElection=false",
 		fmt.Sprintf("webhooks.port=%d", webhookPort), fmt.Sprintf("readiness.port=%d", healthPort),
 		"metrics.enabled=true", fmt.Sprintf("metrics.port=%d", metricsPort),
-		"provider.defaultActivations=null")
+	}, s.core.values...)...)
 	if err != nil {
 		return err
 	}

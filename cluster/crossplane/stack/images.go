@@ -47,11 +47,11 @@ const (
 
 // pushCore pushes an image that holds Crossplane's program and what it looks for beside it.
 func (s *Stack) pushCore(ctx context.Context) error {
-	img, err := programImage(ctx, session.CrossplaneAssets(s.Repo), assets.CrossplaneCore(), assets.Crossplane)
+	img, err := programImage(ctx, s.core.assets, s.core.programs, assets.Crossplane)
 	if err != nil {
 		return err
 	}
-	source, err := session.CrossplaneAssets(s.Repo).Source(ctx, assets.CrossplaneModule)
+	source, err := s.core.assets.Source(ctx, s.core.module)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type Stack struct {
 	// Connection says how the provider reaches the simulator.
 	Connection provider.Connection
 
+	core  Core
 	helm  string
 	names []string
 }
@@ -57,6 +58,8 @@ type Options struct {
 	Checkout repository.Repository
 	// Dir is the folder for everything that is written. The logs of Pods are DEPLOYMENT-CONTAINER.log.
 	Dir string
+	// Core is the Crossplane that is run.
+	Core Core
 	// Helm is the path of the program that makes objects of charts.
 	Helm string
 	// Scenario is the file that says what the simulated Proxmox VE holds.
@@ -68,7 +71,7 @@ type Options struct {
 // Start starts a stack, and returns a context that ends when ctx does or when one of its programs ends by itself. The
 // stack is to be closed also when Start fails.
 func Start(ctx context.Context, o Options) (*Stack, context.Context, error) {
-	s := &Stack{helm: o.Helm, names: o.Names}
+	s := &Stack{core: o.Core, helm: o.Helm, names: o.Names}
 	s.Session, ctx = session.New(ctx, o.Checkout, o.Dir, os.Stdout)
 	steps := []func(context.Context) error{
 		func(ctx context.Context) error { return s.StartControlPlane(ctx, controlplane.Audited()) },

@@ -39,8 +39,9 @@ const (
 
 // Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
 const (
-	CrossplaneModule = "github.com/crossplane/crossplane/v2"
-	FunctionModule   = "github.com/crossplane-contrib/" + Function
+	CrossplaneModule  = "github.com/crossplane/crossplane/v2"
+	Crossplane1Module = "github.com/crossplane/crossplane"
+	FunctionModule    = "github.com/crossplane-contrib/" + Function
 )
 
 // Paths holds the file of each program.

@@ -63,6 +63,13 @@ func CrossplaneCore() Set {
 	}}
 }
 
+// Crossplane1Core is the last of Crossplane 1, without any package.
+func Crossplane1Core() Set {
+	return Set{name: "Crossplane 1", pin: Crossplane1Module, stamps: crossplane1Stamps, programs: []program{
+		{name: Crossplane, pkg: Crossplane1Module + "/cmd/crossplane", cold: 90 * time.Second},
+	}}
+}
+
 // PatchAndTransform is the function that most Compositions are made of.
 func PatchAndTransform() Set {
 	return Set{name: Function, pin: FunctionModule, programs: []program{
@@ -114,6 +121,10 @@ func (s Set) stampsOf(version string) []string {
 
 func crossplaneStamps(version string) []string {
 	return []string{"-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=" + version}
+}
+
+func crossplane1Stamps(version string) []string {
+	return []string{"-X " + Crossplane1Module + "/internal/version.version=" + version}
 }
 
 func kubernetesStamps(version string) []string {

@@ -66,6 +66,9 @@ func (r Repository) ControlPlaneCache() string { return filepath.Join(r.Cache(),
 // CrossplaneModule is the folder of the Go module that pins Crossplane.
 func (r Repository) CrossplaneModule() string { return filepath.Join(r.Module(), "crossplane") }
 
+// Crossplane1Module is the folder of the Go module that pins Crossplane 1.
+func (r Repository) Crossplane1Module() string { return filepath.Join(r.CrossplaneModule(), "core1") }
+
 // FunctionModule is the folder of the Go module that pins the function of Compositions.
 func (r Repository) FunctionModule() string { return filepath.Join(r.CrossplaneModule(), "function") }
 

@@ -86,6 +86,11 @@ func CrossplaneAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.CrossplaneModule(), Cache: repo.CrossplaneCache(), Report: Assets(repo).Report}
 }
 
+// Crossplane1Assets returns the provider of the program of Crossplane 1, which reports on standard error.
+func Crossplane1Assets(repo repository.Repository) assets.Provider {
+	return assets.Provider{Module: repo.Crossplane1Module(), Cache: repo.CrossplaneCache(), Report: Assets(repo).Report}
+}
+
 // FunctionAssets returns the provider of the program of the function of Compositions.
 func FunctionAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.FunctionModule(), Cache: repo.FunctionCache(), Report: Assets(repo).Report}
