@@ -64,7 +64,7 @@ func TestTeam(t *testing.T) {
 		t.Run(name+"/"+life, func(t *testing.T) {
 			t.Parallel()
 			needed := proxmox.Needed(updated()[name], proxmox.FeatureMachines)
-			needed["/pool/"+team] = slices.Concat(needed["/vms"], []string{"Pool.Audit", "Datastore.AllocateSpace", "Datastore.Audit"})
+			needed["/pool/"+team] = slices.Concat(needed["/vms"], []string{"Datastore.AllocateSpace", "Datastore.Audit"})
 			delete(needed, "/vms")
 			delete(needed, "/")
 			lives[life](newLeast(t, "team-"+name[:1]+"-"+life, name, needed))

@@ -154,6 +154,9 @@ func needsOfValue(stem, value string) []Need {
 	return nil
 }
 
+// IsNIC says whether an option is a network.
+func IsNIC(option string) bool { return busOf(option) == "net" }
+
 // NetworkNeeds of a change: the use of each bridge that a network has or is to have. Those
 // whose zone is not known, which is empty then, are left out, and trunks.
 func (d Difference) NetworkNeeds(config Config, zone func(bridge string) string) []Need {
@@ -161,7 +164,7 @@ func (d Difference) NetworkNeeds(config Config, zone func(bridge string) string)
 	for _, option := range d.Options() {
 		for _, value := range []string{config[option], d.Set[option]} {
 			n, err := proxmox.ParseNIC(value)
-			if busOf(option) != "net" || err != nil || n.Options.Get("trunks") != "" || zone(n.Options.Get("bridge")) == "" {
+			if !IsNIC(option) || err != nil || n.Options.Get("trunks") != "" || zone(n.Options.Get("bridge")) == "" {
 				continue
 			}
 			path := "/sdn/zones/" + zone(n.Options.Get("bridge")) + "/" + n.Options.Get("bridge")

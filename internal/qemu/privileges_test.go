@@ -17,11 +17,14 @@ limitations under the License.
 package qemu
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -55,7 +58,7 @@ func TestNeeds(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := told(tc.change.Needs(tc.config, Place{VMID: 7, Pool: tc.pool}))
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nNeeds: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -80,10 +83,30 @@ func TestNetworkNeeds(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, told(tc.change.NetworkNeeds(tc.config, zone))); diff != "" {
+			if diff := gocmp.Diff(tc.want, told(tc.change.NetworkNeeds(tc.config, zone))); diff != "" {
 				t.Errorf("\n%s\nNetworkNeeds: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// The document lists each field at the privilege that its options need.
+func TestDocumentedFields(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "least-privilege.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| VM.Config.") {
+			rows[strings.TrimSpace(cells[1])] = cells[2]
+		}
+	}
+	for option, names := range privileges {
+		top, _, _ := strings.Cut(cmp.Or(field(option), field(option+"0"), field(option+"1")), ".")
+		if top, _, _ = strings.Cut(top, "["); top != "" && !strings.Contains(rows[names[0]], "`"+top+"`") && !strings.Contains(rows[names[len(names)-1]], "`"+top+"`") {
+			t.Errorf("%s (%s) is not listed at %s: %s", top, option, names[0], rows[names[0]])
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ package machine
 
 import (
 	"context"
-	"path"
+	"slices"
+	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -73,15 +74,15 @@ func (e *external) permit(ctx context.Context, op string, needs []qemu.Need) err
 	return proxmox.Denial(op, missing...)
 }
 
-// permitNew is permit for what is not there yet. What is granted above it is known to all
-// Machines, and asked anew only if that is not enough.
+// permitNew is permit for a VM that is not there yet. What all Machines may is known, and
+// asked anew only if that is not enough.
 func (e *external) permitNew(ctx context.Context, op string, needs []qemu.Need) error {
 	if e.superuser {
 		return nil
 	}
 	var rest []qemu.Need
 	for _, n := range needs {
-		known, err := e.inherited(ctx, n.Named())
+		known, err := e.known(ctx, n.Named())
 		if err != nil {
 			return err
 		}
@@ -92,15 +93,18 @@ func (e *external) permitNew(ctx context.Context, op string, needs []qemu.Need) 
 	return e.permit(ctx, op, rest)
 }
 
-// inherited says whether one of the privileges is known to be granted above the path.
-func (e *external) inherited(ctx context.Context, p proxmox.Privilege) (bool, error) {
-	all, err := e.inventory.Privileges(ctx, path.Dir(p.Path))
-	for _, name := range p.Names {
-		if all[name] {
-			return true, err
-		}
+// known says whether one of the privileges is known to be granted on the path, or on all
+// VMs: nobody grants or takes anything on one that is not there.
+func (e *external) known(ctx context.Context, p proxmox.Privilege) (bool, error) {
+	at, absent := p.Path, strings.HasPrefix(p.Path, "/vms/")
+	if absent {
+		at = "/vms"
 	}
-	return false, err
+	all, err := e.inventory.Privileges(ctx, at)
+	return slices.ContainsFunc(p.Names, func(name string) bool {
+		inherited, has := all[name]
+		return has && (inherited || !absent)
+	}), err
 }
 
 // Permissions are what is seen of the user's privileges. Each path is looked at once.

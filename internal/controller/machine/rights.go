@@ -116,11 +116,20 @@ func (e *external) cloneNeeds(ctx context.Context, c *creation, at qemu.Place) (
 	for _, v := range c.Moves(config) {
 		needs = append(needs, at.Needs("VM.Config.Disk"), qemu.On("/storage/"+v.Storage, "Datastore.AllocateSpace"))
 	}
-	bridges, err := e.inventory.KnownBridges(ctx, c.node)
-	if proxmox.IsAuthorization(err) {
-		return needs, nil
+	attached, err := e.networkNeeds(ctx, change, config, c.node)
+	return append(needs, attached...), err
+}
+
+// networkNeeds are those of networks that a change of a VM on a node is about, if there are any.
+func (e *external) networkNeeds(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]qemu.Need, error) {
+	if !slices.ContainsFunc(change.Options(), qemu.IsNIC) {
+		return nil, nil
 	}
-	return append(needs, change.NetworkNeeds(config, zones(bridges))...), err
+	bridges, err := e.inventory.KnownBridges(ctx, node)
+	if proxmox.IsAuthorization(err) {
+		return nil, nil
+	}
+	return change.NetworkNeeds(config, zones(bridges)), err
 }
 
 // importNeeds are those of disks that grow when they have been filled.
@@ -166,10 +175,11 @@ func imageNeeds(storage string) []qemu.Need {
 	return []qemu.Need{qemu.On(path, "Datastore.AllocateTemplate"), qemu.On(path, "Datastore.Allocate")}
 }
 
-// permitUpload of an image, and what is done with it.
+// permitUpload of an image, and what is done with it. That comes first if the drive is
+// emptied for it.
 func (e *external) permitUpload(ctx context.Context, s *seed) error {
 	needs := e.plan.change.Needs(e.vm.Config, qemu.Place{VMID: e.vm.VMID})
-	return e.permit(ctx, "upload image "+s.name, append(needs, imageNeeds(s.storage)...))
+	return e.permit(ctx, "upload an image to storage "+s.storage, append(needs, imageNeeds(s.storage)...))
 }
 
 // permitDeletion of a VM that is not off, or of which more is to be removed than itself:

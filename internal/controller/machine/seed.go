@@ -100,9 +100,13 @@ func (e *external) uprooted(ctx context.Context, d desired) (*seed, error) {
 	for _, device := range e.vm.Config.CDROMs() {
 		has := e.vm.Config.Volume(device)
 		storage, _, _ := strings.Cut(has, ":")
-		local := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && !s.Shared })
-		if d.Identity.OwnsSeed(has) && local {
-			return &seed{device: device, eject: true}, nil
+		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage })
+		switch {
+		case !d.Identity.OwnsSeed(has):
+		case i < 0:
+			return nil, e.orUnseen(ctx, refuse(allocating, "storage '%s' not found, which has cloudInit's data", storage), sightOf(storage))
+		case !storages[i].Shared:
+			return &seed{device: device, storage: storage, eject: true}, nil
 		}
 	}
 	return &seed{later: true}, nil

@@ -98,7 +98,10 @@ const uploadAgain = time.Minute
 // and is not there yet. That it may be there is written down before.
 func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	s := e.plan.seed
-	if s == nil || s.later || s.eject || e.vm.Config.Volume(s.device) == s.volume() {
+	if s != nil && s.eject {
+		return "", e.permitUpload(ctx, s)
+	}
+	if s == nil || s.later || e.vm.Config.Volume(s.device) == s.volume() {
 		return "", nil
 	}
 	there, err := e.client.Volumes(ctx, s.node, s.storage, "iso")

@@ -1,0 +1,321 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// A tenure is a life in which privileges may be missing.
+type tenure struct {
+	scenario
+
+	// features whose privileges it needs, beside those of Machines.
+	features []proxmox.Feature
+
+	// rights that it needs beside these, by path.
+	rights map[string][]string
+}
+
+// tenures are those of the scenarios that make a difference to what is permitted, and
+// some that PVE asks further privileges for.
+func tenures() map[string]tenure {
+	s := scenarios()
+	return map[string]tenure{
+		"Empty":          {scenario: s["Empty"]},
+		"LinkedClone":    {scenario: s["LinkedClone"]},
+		"FullClone":      {scenario: s["FullClone"]},
+		"LocalClone":     {scenario: s["LocalClone"], features: []proxmox.Feature{proxmox.FeatureMigration}},
+		"Image":          {scenario: s["Image"], features: []proxmox.Feature{proxmox.FeatureUserData}},
+		"ImageChanged":   {scenario: s["ImageChanged"], features: []proxmox.Feature{proxmox.FeatureUserData, proxmox.FeatureMigration}},
+		"Disks":          {scenario: s["Disks"]},
+		"Migration":      {scenario: s["Migration"], features: []proxmox.Feature{proxmox.FeatureMigration}},
+		"LocalMigration": {scenario: s["LocalMigration"], features: []proxmox.Feature{proxmox.FeatureUserData, proxmox.FeatureMigration}},
+		"HA":             {scenario: s["HA"], rights: map[string][]string{"/": {"Sys.Audit", "Sys.Console"}}},
+		"Restart":        {scenario: s["Restart"]},
+		"Suspended":      {scenario: s["Suspended"]},
+		"Firmware":       {scenario: s["Firmware"]},
+		"Password":       {scenario: s["Password"]},
+		"Options":        {scenario: options(), rights: map[string][]string{"/": {"Sys.Modify"}, "/mapping": {"Mapping.Use", "Mapping.Audit"}}},
+		"Pool":           {scenario: pool(), features: []proxmox.Feature{proxmox.FeaturePools}},
+	}
+}
+
+// options of all sorts that are changed.
+func options() scenario {
+	return scenario{
+		reason: "Options of all sorts change.",
+		before: func(s *simulator.State) {
+			for _, id := range []string{"gpu", "other"} {
+				s.Mappings["pci"][id] = map[string]string{"type": "pci", "map": "node=pve1,path=0000:01:00.0,id=10de:1db6"}
+			}
+		},
+		spec: v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04"))},
+		changes: []func(*v1alpha1.MachineParameters){
+			func(p *v1alpha1.MachineParameters) {
+				p.Tags, p.Description, p.OnBoot = []string{"a"}, new("text"), new(true)
+				p.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Device: new("net0"), Bridge: new("vmbr1")}}
+				p.CDROMs = []v1alpha1.MachineCDROM{{Name: "tools", ISO: new("nfs:iso/virtio-win.iso")}}
+			},
+			func(p *v1alpha1.MachineParameters) {
+				p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "gpu", Mapping: new("gpu")}}
+				p.Startup = &v1alpha1.MachineStartup{Order: new(int32(1))}
+			},
+		},
+	}
+}
+
+// pool that a VM changes.
+func pool() scenario {
+	return scenario{
+		reason: "A VM is made in a pool, goes to another one and leaves that.",
+		before: func(s *simulator.State) {
+			s.Pools["other"] = &simulator.Pool{VMs: map[int]bool{}, Storages: map[string]bool{}}
+		},
+		spec: v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04")), Pool: new("crossplane")},
+		changes: []func(*v1alpha1.MachineParameters){
+			func(p *v1alpha1.MachineParameters) { p.Pool = new("other") },
+			func(p *v1alpha1.MachineParameters) { p.Pool = new("") },
+		},
+	}
+}
+
+// updated are the releases of PVE with their last updates.
+func updated() map[string]proxmox.Version {
+	return map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}}
+}
+
+// A right is a privilege on a path.
+type right struct {
+	path, privilege string
+
+	// narrow is true if it is missing on parts only: it is granted on the path.
+	narrow bool
+}
+
+// parts of the cluster that lives are about, by the paths above them.
+func parts() map[string][]string {
+	return map[string][]string{
+		"/vms":     {"/vms/10000"},
+		"/storage": {"/storage/local", "/storage/local-lvm", "/storage/ceph", "/storage/nfs"},
+		"/sdn":     {"/sdn/zones/localnetwork"},
+		"/pool":    {"/pool/crossplane", "/pool/other"},
+		"/mapping": {"/mapping/pci/gpu"},
+	}
+}
+
+// needed are the rights of a life, by path.
+func (l tenure) needed(version string) map[string][]string {
+	needed := proxmox.Needed(updated()[version], append(l.features, proxmox.FeatureMachines)...)
+	for path, names := range l.rights {
+		needed[path] = append(needed[path], names...)
+	}
+	return needed
+}
+
+// grant exactly these privileges.
+func (w *world) grant(needed map[string][]string, lacks right) {
+	w.pve.Edit(func(s *simulator.State) {
+		s.ACL = nil
+		for path, names := range maps.All(needed) {
+			if path != lacks.path {
+				give(s, path, names)
+				continue
+			}
+			rest := slices.DeleteFunc(slices.Clone(names), func(p string) bool { return p == lacks.privilege })
+			if !lacks.narrow {
+				give(s, path, rest)
+				continue
+			}
+			give(s, path, names)
+			for _, part := range parts()[path] {
+				give(s, part, rest)
+			}
+		}
+	})
+}
+
+// give privileges on a path and below it, in place of what is given above.
+func give(s *simulator.State, path string, names []string) {
+	role := &simulator.Role{Privileges: map[string]bool{}}
+	for _, p := range names {
+		role.Privileges[p] = true
+	}
+	s.Roles["Least"+path] = role
+	s.ACL = append(s.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: "Least" + path, Propagate: true})
+}
+
+// TestDenied lives through lives in each part of which one privilege is missing: the
+// Machine says which, nothing is half done, and it goes on when that is granted.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, name := range slices.Sorted(maps.Keys(tenures())) {
+		for _, version := range slices.Sorted(maps.Keys(updated())) {
+			l := tenures()[name]
+			l.version = version
+			needed := l.needed(version)
+			for _, r := range rights(needed) {
+				if n++; n%thinned() != 0 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", name, version, r), func(t *testing.T) {
+					t.Parallel()
+					l.without(t, needed, r)
+				})
+			}
+		}
+	}
+}
+
+// rights of which one is missing at a time.
+func rights(needed map[string][]string) []right {
+	var all []right
+	for _, path := range slices.Sorted(maps.Keys(needed)) {
+		for _, p := range needed[path] {
+			all = append(all, right{path: path, privilege: p})
+			if parts()[path] != nil {
+				all = append(all, right{path: path, privilege: p, narrow: true})
+			}
+		}
+	}
+	return all
+}
+
+// String is the right as the name of a test.
+func (r right) String() string {
+	on := "on"
+	if r.narrow {
+		on = "below"
+	}
+	return fmt.Sprintf("%s %s %s", r.privilege, on, strings.ReplaceAll(r.path, "/", ":"))
+}
+
+// thinned is which part of all that may be missing is: each of so many.
+func thinned() int {
+	switch {
+	case all:
+		return 1
+	case many:
+		return 5
+	}
+	return 37
+}
+
+// without a right, a life goes on in each part when that is granted.
+func (l tenure) without(t *testing.T, needed map[string][]string, r right) {
+	t.Helper()
+	w := newWorld(t, l.scenario, 0)
+	whole := []part{{name: "create", done: w.settled}}
+	for i, change := range l.changes {
+		whole = append(whole, part{name: fmt.Sprintf("change %d", i), begin: func() { w.change(t, change) }, done: w.settled})
+	}
+	whole = append(whole, part{name: "delete", begin: func() { w.delete(t) }, done: func() bool { return !w.exists(t) }})
+	for _, p := range whole {
+		w.grant(needed, r)
+		if r.narrow && r.path == "/vms" && p.name == "create" {
+			w.grant(needed, right{}) // Nothing is granted or not on a VM that is not there.
+		}
+		w.lives(t, p, needed, r)
+		if t.Failed() {
+			return
+		}
+	}
+	w.untouched(t, l.scenario)
+}
+
+// A part of a life.
+type part struct {
+	name  string
+	begin func()
+	done  func() bool
+}
+
+// Limits while a privilege is missing, and after it has been granted.
+const (
+	waitsFor  = 20 * time.Minute
+	mostTries = 12
+	goesOn    = 12 * time.Minute
+)
+
+// lives through a part of a life without a right, which is granted when the Machine has
+// waited for it.
+func (w *world) lives(t *testing.T, p part, needed map[string][]string, r right) {
+	t.Helper()
+	before, writes := w.victim(), len(w.writes())
+	w.told = nil
+	if p.begin != nil {
+		p.begin()
+	}
+	start := w.clock.Now()
+	w.until(t, fmt.Sprintf("%s is done, or waits for %s", p.name, r), func() bool {
+		return p.done() || w.clock.Now().Sub(start) > waitsFor
+	})
+	if p.done() {
+		return
+	}
+	w.denied(t, p, r, before)
+	if all := w.writes()[writes:]; len(all) > mostTries {
+		t.Errorf("%s: %d writes without %s:\n%s", p.name, len(all), r, w)
+	}
+	w.grant(needed, right{})
+	w.process.end()
+	w.process = nil // Whether there is a place is looked at by the wall clock only.
+	granted := w.clock.Now()
+	w.until(t, p.name+" goes on", p.done)
+	if took := w.clock.Now().Sub(granted); took > goesOn {
+		t.Errorf("%s: goes on %s after %s was granted", p.name, took, r)
+	}
+}
+
+// victim is the Machine's VM, if it has one.
+func (w *world) victim() simulator.Guest {
+	if v := w.m.Observation().VMID; v != nil {
+		return w.holdings().Guests[int(*v)]
+	}
+	return simulator.Guest{}
+}
+
+// denied checks what there is while a right is missing: the Machine says which, its VM is
+// as it was before, and there is none if it is yet to be made.
+func (w *world) denied(t *testing.T, p part, r right, before simulator.Guest) {
+	t.Helper()
+	names := func(s string) bool { return strings.Contains(s, r.privilege) && strings.Contains(s, r.path) }
+	if c := w.m.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionFalse || !slices.ContainsFunc(w.told, names) {
+		t.Errorf("%s: told %q without %s\n%s", p.name, w.told, r, w)
+	}
+	if before.VMID == 0 {
+		w.untouched(t, scenario{})
+		return
+	}
+	if now := w.victim(); now.Power != before.Power {
+		t.Errorf("%s: VM %d was %s, and is %s without %s\n%s", p.name, before.VMID, before.Power, now.Power, r, w)
+	}
+}
