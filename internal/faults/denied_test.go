@@ -226,7 +226,7 @@ func thinned() int {
 	case many:
 		return 5
 	}
-	return 37
+	return 61
 }
 
 // without a right, a life goes on in each part when that is granted.
