@@ -241,6 +241,9 @@ func (o *op) changeable(ch *change) error {
 	if err := (&guestAccess{op: o, vmid: ch.vmid}).processor(ch.set["cpu"], g.Config["cpu"]); err != nil {
 		return err
 	}
+	if err := o.s.clipboardFits(ch.set); err != nil {
+		return err
+	}
 	return o.balloonFits(g, ch)
 }
 

@@ -120,6 +120,9 @@ func (o *op) startable(node string, vmid int, skipLock bool) error {
 	if cpus := o.st.Nodes[node].CPUs; o.s.vcpus(g.Config) > cpus {
 		return die("MAX %d vcpus allowed per VM on this node", cpus)
 	}
+	if err := o.s.fits(g.Config); err != nil {
+		return err
+	}
 	return o.devicesExist(g)
 }
 
