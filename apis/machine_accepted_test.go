@@ -76,6 +76,10 @@ func TestMachineAccepted(t *testing.T) {
 			reason: "Sizes have the units of PVE or those of Kubernetes.",
 			spec:   `{disks: [{name: a, size: 20G}, {name: b, size: 20Gi}, {name: c, size: 1M}, {name: d, size: 1024K}, {name: e, size: 100T}]}`,
 		},
+		"DiskNames": {
+			reason: "PVE encodes what the guest sees of a disk.",
+			spec:   `{disks: [{name: a, size: 1G, serial: "WD-1 (a/b) 100%"}, {name: b, type: ide, size: 1G, model: "QEMU DISK"}]}`,
+		},
 		"DiskTypes": {
 			reason: "PVE has four buses.",
 			spec:   `{disks: [{name: a, type: ide, size: 1G}, {name: b, type: sata, size: 1G}, {name: c, type: scsi, size: 1G}, {name: d, type: virtio, size: 1G}]}`,

@@ -455,6 +455,11 @@ func diskRefusals() map[string]refusal {
 			spec:   `{disks: [{name: root, type: ide, readOnly: true}]}`,
 			want:   []string{"spec.forProvider.disks[0]", "readOnly", "scsi or virtio", "ide"},
 		},
+		"SerialWithComma": {
+			reason: "A comma would end the serial number on QEMU's command line.",
+			spec:   `{disks: [{name: root, serial: "a,b"}]}`,
+			want:   []string{"spec.forProvider.disks[0].serial", `"a,b"`, "should match"},
+		},
 		"SerialTooLong": {
 			reason: "A serial number has 20 characters at most.",
 			spec:   `{disks: [{name: root, serial: "123456789012345678901"}]}`,

@@ -121,11 +121,12 @@ type MachineDisk struct {
 	// +optional
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
-	// Serial number shown to the guest, up to 20 characters; empty for QEMU's.
+	// Serial number shown to the guest, up to 20 printable ASCII characters but
+	// commas, with no space at either end; empty for QEMU's.
 	// PVE: serial=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]*$`
+	// +kubebuilder:validation:Pattern=`^([!-+\--~]([ -+\--~]*[!-+\--~])?)?$`
 	Serial *string `json:"serial,omitempty"`
 
 	// WWN of the disk, 0x and 16 hexadecimal digits; empty for none. Not for
@@ -135,11 +136,11 @@ type MachineDisk struct {
 	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{16})?$`
 	WWN *string `json:"wwn,omitempty"`
 
-	// Model of the disk that the guest sees, up to 40 characters; ide only.
-	// Empty for QEMU's. PVE: model=.
+	// Model of the disk that the guest sees, up to 40 printable ASCII characters but
+	// commas, with no space at either end; ide only. Empty for QEMU's. PVE: model=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.-]*$`
+	// +kubebuilder:validation:Pattern=`^([!-+\--~]([ -+\--~]*[!-+\--~])?)?$`
 	Model *string `json:"model,omitempty"`
 
 	// Vendor of the disk that the guest sees, up to 8 characters; scsi only.

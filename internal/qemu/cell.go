@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +77,12 @@ func verbatim(s string) (string, error) { return s, nil }
 func texts(field **string) cell {
 	return cellOf(field, func(s string) string { return s }, verbatim)
 }
+
+// escaped is a text that PVE keeps in its URL encoding.
+func escaped(field **string) cell { return cellOf(field, escape, url.PathUnescape) }
+
+// escape a text in PVE's own URL encoding, in which a space is %20.
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // required is a text that is always there.
 func required(field *string) cell {

@@ -114,10 +114,8 @@ func joinWords(v []string) string { return strings.Join(v, " ") }
 // sameWords knows that PVE takes words apart at commas and semicolons too.
 func sameWords(a, b string) bool { return slices.Equal(splitList(a), splitList(b)) }
 
-// joinKeys encodes SSH keys in PVE's own URL encoding, in which a space is %20.
-func joinKeys(keys []string) string {
-	return strings.ReplaceAll(url.QueryEscape(strings.Join(keys, "\n")), "+", "%20")
-}
+// joinKeys encodes SSH keys, one in each line.
+func joinKeys(keys []string) string { return escape(strings.Join(keys, "\n")) }
 
 // splitKeys decodes SSH keys: one in each line that is not blank.
 func splitKeys(s string) []string {
