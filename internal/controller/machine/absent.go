@@ -119,8 +119,20 @@ func (e *external) mayBeCreated(ctx context.Context, m Machine, id qemu.Identity
 		return err
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	show(m, xpv2.Unavailable().WithMessage(err.Error()), refusalCondition(err))
+	showRefusal(m, err)
 	return err
+}
+
+// showRefusal shows why there is no VM and none can be created, and no longer what was so
+// before.
+func showRefusal(m Machine, err error) {
+	why := refusalCondition(err)
+	for _, t := range []xpv2.ConditionType{TypeVMCreated, TypeResourcesAllocated, TypeNetworkConfigured} {
+		if t != why.Type && m.GetCondition(t).Status != corev1.ConditionUnknown {
+			show(m, condition(t, corev1.ConditionUnknown, ReasonCreating, ""))
+		}
+	}
+	show(m, xpv2.Unavailable().WithMessage(err.Error()), why)
 }
 
 // keepTurn keeps the turn of the task that is about to make the VM.

@@ -245,3 +245,45 @@ func TestRefusalCondition(t *testing.T) {
 		})
 	}
 }
+
+func TestShowRefusal(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		before []error
+		err    error
+		want   map[xpv2.ConditionType]xpv2.ConditionReason
+	}{
+		"First": {
+			reason: "Nothing is said of what has not been looked at.",
+			err:    refuse(allocating, "boom"),
+			want:   map[xpv2.ConditionType]xpv2.ConditionReason{TypeResourcesAllocated: ReasonAllocationFailed},
+		},
+		"Other": {
+			reason: "What was wrong before is not said beside what is wrong now.",
+			before: []error{errors.New("no answer"), refuse(networking, "no bridge")},
+			err:    refuse(allocating, "boom"),
+			want: map[xpv2.ConditionType]xpv2.ConditionReason{
+				TypeResourcesAllocated: ReasonAllocationFailed, TypeVMCreated: ReasonCreating, TypeNetworkConfigured: ReasonCreating,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &namespaced.Machine{}
+			for _, err := range append(tc.before, tc.err) {
+				showRefusal(m, err)
+			}
+			got := map[xpv2.ConditionType]xpv2.ConditionReason{}
+			for _, c := range []xpv2.ConditionType{TypeVMCreated, TypeResourcesAllocated, TypeNetworkConfigured} {
+				if seen := m.GetCondition(c); seen.Reason != "" {
+					got[c] = seen.Reason
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nshowRefusal: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
