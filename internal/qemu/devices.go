@@ -81,7 +81,8 @@ func (d Devices) String() string {
 
 // Equal says whether both are the same assignment.
 func (d Devices) Equal(o Devices) bool {
-	return d.ISO == o.ISO && maps.Equal(d.Seen, o.Seen) && maps.Equal(d.MACs, o.MACs) && maps.Equal(d.Removal, o.Removal) && slices.EqualFunc(d.all(), o.all(), maps.Equal)
+	return d.ISO == o.ISO && slices.EqualFunc(d.all(), o.all(), maps.Equal) &&
+		maps.Equal(d.Seen, o.Seen) && maps.Equal(d.MACs, o.MACs) && maps.Equal(d.Removal, o.Removal)
 }
 
 // On a VM that exists: the devices of the spec's entries, with what is to be known
@@ -92,7 +93,8 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (D
 	if err != nil {
 		return now, err
 	}
-	return now.without(now.settled(p, s.all())).without(now.retained(p)).see(s.Config).seeFirmware(p, s.Config).seeMACs(s.Config).remember(p, s.Config, generation), nil
+	now = now.without(now.settled(p, s.all())).without(now.retained(p))
+	return now.see(s.Config).seeFirmware(p, s.Config).seeMACs(s.Config).remember(p, s.Config, generation), nil
 }
 
 // clone has maps of its own, that entries can be added to.
