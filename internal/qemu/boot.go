@@ -38,6 +38,19 @@ func (d Desired) boot(config Config, diff *Difference) {
 	}
 }
 
+// JoinsBoot says whether PVE puts a drive for removable media that the change sets at the
+// end of the boot order in force, and drops what the change itself may ask for
+// (PVE::API2::Qemu::update_vm_api, which takes the options in no order). Its own cloud-init
+// drive it leaves out.
+func (d Difference) JoinsBoot(s State) bool {
+	order := bootDevices(s.Active["boot"])
+	joins := func(device string) bool {
+		k, err := proxmox.ParseDisk(d.Set[device])
+		return err == nil && k.CDROM() && !k.CloudInit() && !slices.Contains(order, device)
+	}
+	return len(order) > 0 && slices.ContainsFunc(Config(d.Set).Drives(), joins)
+}
+
 // bootDevices are the devices in a boot option, in order.
 func bootDevices(boot string) []string {
 	p, err := proxmox.ParseProperties(strings.TrimSpace(boot), "legacy")

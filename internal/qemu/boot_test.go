@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 func TestBootOrder(t *testing.T) {
@@ -80,5 +81,31 @@ func TestBootOrderOfNothing(t *testing.T) {
 	got := d.Difference(map[string]string{"smbios1": "uuid=" + ourUUID, "boot": "order=net0", "net0": "virtio=BC:24:11:00:00:01"})
 	if diff := cmp.Diff([]string{"boot"}, got.Delete); diff != "" || len(got.Set) != 0 {
 		t.Errorf("PVE knows no empty order: -want, +got:\n%s", diff)
+	}
+}
+
+func TestJoinsBoot(t *testing.T) {
+	in := func(order string) State { return State{Active: Config{"boot": order}} }
+	cases := map[string]struct {
+		reason string
+		state  State
+		set    proxmox.Params
+		want   bool
+	}{
+		"New":       {reason: "A new drive joins.", state: in("order=scsi0"), set: proxmox.Params{"sata0": "none,media=cdrom"}, want: true},
+		"Image":     {reason: "So does one that was left out so far.", state: in("order=scsi0"), set: proxmox.Params{"ide2": "local:iso/a.iso,media=cdrom"}, want: true},
+		"Member":    {reason: "One of the order stays where it is.", state: in("order=ide2;scsi0"), set: proxmox.Params{"ide2": "none,media=cdrom"}},
+		"CloudInit": {reason: "PVE's cloud-init drive does not join.", state: in("order=scsi0"), set: proxmox.Params{"ide2": "local:cloudinit,media=cdrom"}},
+		"Disk":      {reason: "Nor does a disk.", state: in("order=scsi0"), set: proxmox.Params{"scsi1": "local:1"}},
+		"NIC":       {reason: "Nor a network interface.", state: in("order=scsi0"), set: proxmox.Params{"net0": "virtio,bridge=vmbr0"}},
+		"Nothing":   {reason: "There is no order to join.", state: in(" "), set: proxmox.Params{"sata0": "none,media=cdrom"}},
+		"Old":       {reason: "Orders of the old form have all drives.", state: in("cdn"), set: proxmox.Params{"sata0": "none,media=cdrom"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (Difference{Set: tc.set}).JoinsBoot(tc.state); got != tc.want {
+				t.Errorf("\n%s\nJoinsBoot: got %t, want %t", tc.reason, got, tc.want)
+			}
+		})
 	}
 }

@@ -79,8 +79,16 @@ func (d Desired) means(device, now string) bool {
 }
 
 // Change of the options of a VM: what differs, and what takes back the removal of
-// devices that are wanted again.
+// devices that are wanted again. A boot order that PVE would lose waits for the next one.
 func (d Desired) Change(s State) Difference {
+	diff := d.changed(s)
+	if d.BootOrder != nil && diff.JoinsBoot(s) {
+		delete(diff.Set, "boot")
+	}
+	return diff
+}
+
+func (d Desired) changed(s State) Difference {
 	config := d.Restored(s)
 	diff := d.Difference(config)
 	if len(s.Pending) == 0 {

@@ -279,6 +279,25 @@ func TestEveryOption(t *testing.T) {
 	}
 }
 
+// A VM starts with its boot order, though PVE drops the one of a change that brings a
+// drive for removable media.
+func TestBootOrderBeforeStart(t *testing.T) {
+	const spec = "disks: [{name: root, size: 1G}]\nnetworks: [{name: lan}]"
+	r := newCluster(t, "9.2").rig(t)
+	r.settle(parameters(t, spec, "powerState: Stopped"))
+	last := parameters(t, spec, "powerState: Running", "bootOrder: [lan]", "cdroms: [{name: a, type: sata}]")
+	if n := r.settle(last); n != 3 {
+		t.Errorf("the drive, the order and the start took %d calls that write, want 3", n)
+	}
+	r.expect("boot", "order=net0")
+	if _, pending := r.config(); len(pending) > 0 {
+		t.Errorf("the VM has started before it had its boot order: %v is pending", pending)
+	}
+	if n := r.settle(last); n != 0 {
+		t.Errorf("%d calls wrote when nothing was left to do", n)
+	}
+}
+
 // The disks of the firmware move to another storage, and the state of a TPM only
 // while the VM is stopped.
 func TestFirmwareMoves(t *testing.T) {

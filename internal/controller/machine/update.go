@@ -98,6 +98,9 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if err := e.configure(ctx, m); err != nil {
 		return err
 	}
+	if m.Parameters().BootOrder != nil && p.change.JoinsBoot(e.vm.State) {
+		return nil // The VM is not started before its boot order is seen to be right.
+	}
 	return e.runErrands(ctx, m)
 }
 
