@@ -32,7 +32,7 @@ BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated|TestSteadyCluster)$$
 
 # Tables that are worked through one step after the other: the race detector would find nothing, in eight times the time.
-TABLE = ^(TestEveryOption|TestCrashes|TestFaults|TestOutages|TestManyGuests)$$
+TABLE = ^(TestEveryOption|TestCrashes|TestFaults|TestOutages|TestManyGuests|TestDenied|TestWalks)$$
 
 # Packages of the launcher's module without those tests that need Helm, Chromium or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui)')

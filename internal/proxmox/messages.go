@@ -108,10 +108,8 @@ func IsRootOnly(err error) bool { return says(err, reRootOnly) }
 // disk or snapshot that does not exist or is disabled.
 func IsUnknownReference(err error) bool { return says(err, reReference) }
 
-// IsNoQuorum says whether the call was refused because the node that was asked
-// is cut off from the majority of its cluster.
-func IsNoQuorum(err error) bool { return says(err, reNoQuorum) }
-
+// noQuorum says whether the node that was asked is cut off from the majority of its
+// cluster.
 func noQuorum(message string) bool { return reNoQuorum.MatchString(message) }
 
 // A Privilege that is missing: one of Names on Path.
