@@ -420,7 +420,7 @@ func TestDescribeFound(t *testing.T) {
 		"cloud":   {"balloon", "cipassword", "ipconfig3"},
 		"gaming":  {"parent"},
 		"old":     {"boot", "bootdisk", "unused0"},
-		"storage": {"forProvider.disks[2].serial", "lock", "unused0", "unused7"},
+		"storage": {"lock", "unused0", "unused7"},
 	}
 	for name, config := range configs {
 		t.Run(name, func(t *testing.T) {

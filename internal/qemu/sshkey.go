@@ -17,11 +17,9 @@ limitations under the License.
 package qemu
 
 import (
-	"bytes"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
-	"strings"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // keyRefusals are keys that PVE would refuse, which has ssh-keygen read each of them
@@ -33,7 +31,7 @@ func (d Desired) keyRefusals(config Config) []string {
 	var no []string
 	for i, key := range d.CloudInit.SSHKeys {
 		if !isPublicKey(key) {
-			no = append(no, fmt.Sprintf("cloudInit.sshKeys[%d] is no public key: its type and what is encoded after it do not go together", i))
+			no = append(no, fmt.Sprintf("cloudInit.sshKeys[%d] is no public key as in an authorized_keys file", i))
 		}
 	}
 	return no
@@ -41,29 +39,6 @@ func (d Desired) keyRefusals(config Config) []string {
 
 // isPublicKey says whether a line is a public key, with options before it or not.
 func isPublicKey(line string) bool {
-	words := strings.Fields(line)
-	for i := range len(words) - 1 {
-		blob, err := base64.StdEncoding.DecodeString(words[i+1])
-		if err == nil && isBlob(blob, words[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// isBlob says whether a key's blob is one of a type: strings with their lengths before them,
-// the first of which is the type. RFC 4253, section 6.6.
-func isBlob(blob []byte, kind string) bool {
-	var parts [][]byte
-	for len(blob) > 0 {
-		if len(blob) < 4 {
-			return false
-		}
-		end := 4 + int64(binary.BigEndian.Uint32(blob))
-		if int64(len(blob)) < end {
-			return false
-		}
-		parts, blob = append(parts, blob[4:end]), blob[end:]
-	}
-	return len(parts) > 1 && bytes.Equal(parts[0], []byte(kind)) && (kind != "ssh-ed25519" || len(parts[1]) == 32)
+	_, _, _, rest, err := ssh.ParseAuthorizedKey([]byte(line)) //nolint:dogsled // Whether it is one is all that counts.
+	return err == nil && len(rest) == 0
 }

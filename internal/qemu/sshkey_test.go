@@ -25,7 +25,8 @@ import (
 
 const (
 	ed25519Key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEA"
-	ecdsaKey   = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBBFPIrrkzF8FzkOaLn6e3cMAv6i4mLgIR0apMM2GdbtThn1h5UIIrGlJwxHFKFr0AUk8fPO0eXfnBj0DjLAlYQE="
+	ecdsaKey   = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBD9XK8AAvVRiWhBG5K9Pp8rkZxYHGy5zT/jHeA+a89/TPkQfqQJS0FHYYqEFFqZftkxOe4eXeTKZv1SFI/n3Rf0="
+	offCurve   = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBBFPIrrkzF8FzkOaLn6e3cMAv6i4mLgIR0apMM2GdbtThn1h5UIIrGlJwxHFKFr0AUk8fPO0eXfnBj0DjLAlYQE="
 )
 
 // What ssh-keygen -l reads is a key, and what it does not read is none.
@@ -43,6 +44,8 @@ func TestPublicKeys(t *testing.T) {
 		"Cut":          {reason: "A key whose end is missing is none.", key: ed25519Key[:len(ed25519Key)-1]},
 		"Padded":       {reason: "Padding does not mend it.", key: ed25519Key[:len(ed25519Key)-4]},
 		"Long":         {reason: "Nor is one with something after its end.", key: ed25519Key + "AAAA"},
+		"OffCurve":     {reason: "Nor is one whose point is on no curve.", key: offCurve},
+		"TwoLines":     {reason: "Two keys are two entries.", key: ed25519Key + "\n" + ecdsaKey},
 		"AnotherType":  {reason: "A blob of another type is none.", key: strings.Replace(ed25519Key, "ssh-ed25519", "ssh-rsa", 1)},
 		"TypeAlone":    {reason: "The type alone is none.", key: "ssh-ed25519"},
 		"BlobOfType":   {reason: "A blob with nothing but the type is none.", key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5"},

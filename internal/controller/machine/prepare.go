@@ -91,7 +91,7 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 	if err := e.check(ctx, c); err != nil {
 		return nil, err
 	}
-	return c, e.permitCreation(ctx, c)
+	return c, e.permitCreation(ctx, m, c)
 }
 
 // unstartable says why a VM that is to run would not start. What its source has no better is not for us to judge.

@@ -27,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -75,9 +76,12 @@ func (e *external) permitSight(ctx context.Context, c *creation) error {
 	return e.permitNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 
-// permitCreation of a VM and what is to be done to it from then on. What PVE checks
-// itself before it makes anything is left to it.
-func (e *external) permitCreation(ctx context.Context, c *creation) error {
+// permitCreation of a VM and what is to be done to it from then on, if it is to be changed
+// at all. What PVE checks itself before it makes anything is left to it.
+func (e *external) permitCreation(ctx context.Context, m Machine, c *creation) error {
+	if !kind.Manages(m) {
+		return nil
+	}
 	at := qemu.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}
 	needs := []qemu.Need{at.Needs("VM.Allocate"), at.Needs("VM.Audit")}
 	if c.wish() == v1alpha1.PowerStateRunning {
