@@ -224,7 +224,7 @@ func thinned() int {
 	case all:
 		return 1
 	case many:
-		return 5
+		return 17
 	}
 	return 61
 }

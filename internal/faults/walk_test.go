@@ -306,7 +306,7 @@ func walks(t *testing.T) []uint64 {
 	case all:
 		n = 200
 	case many:
-		n = 20
+		n = 8
 	}
 	asked := os.Getenv("WALKS")
 	first := uint64(1)
