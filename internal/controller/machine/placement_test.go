@@ -240,6 +240,28 @@ func TestPlaceMachine(t *testing.T) {
 			setup: func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
 			node:  "pve2", target: "pve1", says: `{"node":"pve1"`,
 		},
+		"RoamedBefore": {
+			reason: "So it is when the VM that had gone there is gone.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
+				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
+				m.Annotations[AnnotationNode] = "pve1"
+				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
+			},
+			setup: func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
+			node:  "pve2", target: "pve1", says: `{"node":"pve1"`,
+		},
+		"TravelledBefore": {
+			reason: "And where the spec names the node.",
+			change: func(m *namespaced.Machine) {
+				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
+				m.Spec.ForProvider.Node = new("pve1")
+				m.Annotations[AnnotationNode] = "pve1"
+				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
+			},
+			setup: func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
+			node:  "pve2",
+		},
 		"StaysWithoutRules": {
 			reason: "Without rules it stays there.",
 			change: func(m *namespaced.Machine) {

@@ -105,19 +105,21 @@ func (c *creation) unstartable() []string {
 
 // chooseNode is the node that a VM has to be created on, or none if placement is
 // to choose one. What was decided before stands, unless the spec has come to name
-// another node, that node is offline, or nothing came of it.
+// another node, that node is offline, nothing came of it, or it is where a VM that is
+// gone had moved from its source.
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[AnnotationNode]
 	off, err := e.silent(ctx, before)
-	if err != nil || before != "" && !off && (wanted == before || wanted == "" && !e.mayMove(m)) {
+	local := s != nil && !s.Shared
+	moved := local && before != s.Node
+	if err != nil || before != "" && !off && !moved && (wanted == before || wanted == "" && !e.mayMove(m)) {
 		return before, err
 	}
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
 		return "", err
 	}
-	local := s != nil && !s.Shared
 	if local && wanted != "" && wanted != s.Node {
 		return s.Node, mayTravel(m.Parameters(), s, nodes)
 	}
