@@ -81,12 +81,16 @@ const (
 	looksInVain = 30
 )
 
-// rest until each Machine is settled, or says why it cannot be.
+// rest until each Machine is settled, or says why it cannot be, and still is at the
+// next look: what was just done is seen then.
 func (k *walk) rest() {
 	k.t.Helper()
+	rested := false
 	for n := range mostLooks {
 		k.round()
-		if k.all(func() bool { return k.tidy() || n > looksInVain && k.excused() }) {
+		before := rested
+		rested = k.all(func() bool { return k.tidy() || n > looksInVain && k.excused() })
+		if before && rested {
 			return
 		}
 	}
@@ -102,6 +106,9 @@ func excuses() map[string]func(*walk) bool {
 		`cannot shrink from`:                   (*walk).shrinks,
 		`is not this resource's`:               (*walk).isTheirs,
 		`is protected: set protection to`:      (*walk).isProtected,
+		`cannot be detached: the VM is prot`:   func(k *walk) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
+		`is on local storage: take it out`:     (*walk).isTied,
+		`^RestartRequired \(PendingChanges\)`:  (*walk).waitsForStart,
 		`changes wait until the VM is resumed`: (*walk).isSuspended,
 		`but its state is paused`: func(k *walk) bool {
 			p := k.m.Parameters()
@@ -121,6 +128,9 @@ func (k *walk) says() string {
 		if c := k.m.GetCondition(t); c.Status != corev1.ConditionTrue || c.Message != "" {
 			all = append(all, fmt.Sprintf("%s (%s): %s", t, c.Reason, c.Message))
 		}
+	}
+	if c := k.m.GetCondition(machine.TypeRestartRequired); c.Status == corev1.ConditionTrue {
+		all = append(all, fmt.Sprintf("%s (%s): %s", c.Type, c.Reason, c.Message))
 	}
 	return strings.Join(all, "; ")
 }
@@ -150,6 +160,24 @@ func (k *walk) isTheirs() bool { return k.foreign[k.vmid()] }
 func (k *walk) isProtected() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return meta.WasDeleted(k.m) && (ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1")
+}
+
+// isTied says whether the VM has a medium that only its node has, and is to go to another.
+func (k *walk) isTied() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	local := func(value string) bool { return strings.HasPrefix(value, "local:iso/") }
+	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(slices.Collect(maps.Values(g.Config)), local)
+}
+
+// waitsForStart says whether all that is left to do is about disks that wait for the next
+// start themselves.
+func (k *walk) waitsForStart() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	left := k.m.Observation().Difference
+	return len(left) > 0 && !slices.ContainsFunc(left, func(d v1alpha1.MachinePendingChange) bool {
+		device, _, _ := strings.Cut(d.Option, " ")
+		return g.Pending[device] == ""
+	})
 }
 
 func (k *walk) isSuspended() bool {

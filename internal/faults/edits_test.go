@@ -139,6 +139,9 @@ func edits() map[string]step {
 // edit is a step that changes the spec, in such a way that the API server takes it.
 func edit(change func(*v1alpha1.MachineParameters, *rand.Rand)) step {
 	return func(k *walk, _ *life, r *rand.Rand) string {
+		if !k.exists(k.t) {
+			return "is gone"
+		}
 		before := k.m.Parameters().DeepCopy()
 		k.change(k.t, func(p *v1alpha1.MachineParameters) {
 			before = p.DeepCopy()
