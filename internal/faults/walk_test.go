@@ -241,6 +241,7 @@ func (k *walk) look(l *life) time.Duration {
 		if stays {
 			k.drain()
 			k.theirs(vmid)
+			k.keep(vmid)
 		}
 		return time.Second
 	}
@@ -279,6 +280,16 @@ func (k *walk) theirs(vmid int) {
 	}
 	for key, v := range now.Volumes {
 		if v.VMID == vmid || vmid < firstTheirs && mentions(g, key) { // An image of a Machine's goes with it, whoever has copied the VM.
+			k.before.Volumes[key] = v
+		}
+	}
+}
+
+// keep the images of a VM that stays although its Machine goes: one may not be in its
+// drive yet.
+func (k *walk) keep(vmid int) {
+	for key, v := range k.holdings().Volumes {
+		if strings.HasPrefix(key.Name, fmt.Sprintf("iso/cidata-%d-", vmid)) {
 			k.before.Volumes[key] = v
 		}
 	}
