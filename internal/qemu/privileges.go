@@ -123,7 +123,7 @@ func needsOf(option, value string, at Place) []Need {
 		return nil
 	}
 	switch {
-	case strings.Contains(k.Volume, "cloudinit"):
+	case k.CloudInit():
 		return []Need{at.Needs("VM.Config.Cloudinit"), at.Needs("VM.Config.CDROM")}
 	case k.CDROM():
 		return []Need{at.Needs("VM.Config.CDROM")}

@@ -43,6 +43,7 @@ func TestNeeds(t *testing.T) {
 		"Pool":      {reason: "A VM that is not there yet has those on its pool.", change: set("memory", "512"), pool: "team", want: "/pool/team VM.Config.Memory or /vms/7 VM.Config.Memory"},
 		"NewDisk":   {reason: "A new disk takes room.", change: set("scsi0", "fast:8,ssd=1"), want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace"},
 		"OldDisk":   {reason: "One that is there has its own.", change: set("scsi0", "fast:vm-7-disk-0,ssd=1"), config: Config{"scsi0": "fast:vm-7-disk-0"}, want: "/vms/7 VM.Config.Disk"},
+		"Named":     {reason: "A storage may be called as it likes.", change: set("scsi0", "cloudinit-store:8"), want: "/vms/7 VM.Config.Disk; /storage/cloudinit-store Datastore.AllocateSpace"},
 		"EFIDisk":   {reason: "So does that of the firmware.", change: set("efidisk0", "fast:1,efitype=4m"), want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace"},
 		"CDROM":     {reason: "A medium is no disk.", change: set("ide2", "local:iso/a.iso,media=cdrom"), want: "/vms/7 VM.Config.CDROM"},
 		"Drive":     {reason: "What was in the drive counts too.", change: set("ide2", "none,media=cdrom"), config: Config{"ide2": "ceph:vm-7-cloudinit,media=cdrom"}, want: "/vms/7 VM.Config.Cloudinit; /vms/7 VM.Config.CDROM"},
