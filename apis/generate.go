@@ -16,9 +16,10 @@ limitations under the License.
 
 package apis
 
-// Generated code depends on itself: the method sets cannot be generated before
-// the deep copies exist.
+// Generated code depends on itself: the kinds come first, then their deep copies,
+// then their method sets.
 
+//go:generate go run ../hack/wrappers ../hack/boilerplate.go.txt v1alpha1 .
 //go:generate sh -c "rm -f ../package/crds/*.yaml"
 //go:generate go tool controller-gen object:headerFile=../hack/boilerplate.go.txt paths=./...
 //go:generate go tool controller-gen crd:crdVersions=v1,allowDangerousTypes=false,maxDescLen=1000 output:artifacts:config=../package/crds paths=./...

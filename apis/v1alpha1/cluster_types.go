@@ -18,6 +18,13 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// A ProxmoxCluster is a Proxmox VE cluster.
+//
+// +proxmox:kind=ProxmoxCluster,shortName=pvecluster,forProvider=optional
+// +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.atProvider.version"
+// +kubebuilder:printcolumn:name="NODES",type="string",JSONPath=".status.atProvider.nodesOnline"
+// +kubebuilder:printcolumn:name="QUORATE",type="boolean",JSONPath=".status.atProvider.quorate"
+
 // ProxmoxClusterParameters describe a Proxmox VE cluster: what is expected of
 // it, and the options that are managed.
 type ProxmoxClusterParameters struct {

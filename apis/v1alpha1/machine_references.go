@@ -29,18 +29,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ResolveSource finds the Machine to clone that machineRef or machineSelector
-// means, among the others of the list's kind in the Machine's own namespace, and puts
-// its name into clone.machine. What was resolved once stays. That the arguments
-// are managed resources cannot be known where their methods are yet to be
-// generated.
-func (p *MachineParameters) ResolveSource(ctx context.Context, c client.Reader, machine, empty, list any) error {
+// ResolveReferences finds the Machine to clone that machineRef or machineSelector
+// means, among the others in the Machine's own namespace, and puts its name into
+// clone.machine. What was resolved once stays.
+func (p *MachineParameters) ResolveReferences(ctx context.Context, c client.Reader, machine any, kinds Kinds) error {
 	if p.Clone == nil || p.Clone.MachineRef == nil && p.Clone.MachineSelector == nil {
 		return nil
 	}
 	from, isManaged := machine.(resource.Managed)
-	to, isManagedToo := empty.(resource.Managed)
-	all, isList := list.(resource.ManagedList)
+	to, isManagedToo := kinds["Machine"].Object.(resource.Managed)
+	all, isList := kinds["Machine"].List.(resource.ManagedList)
 	if !isManaged || !isManagedToo || !isList {
 		return errors.Errorf("cannot resolve references of a %T: it is not a managed resource", machine)
 	}

@@ -28,7 +28,7 @@ import (
 )
 
 // A Machine whose labels its own selector matches is not a clone of itself.
-func TestResolveSource(t *testing.T) {
+func TestResolveReferences(t *testing.T) {
 	s := runtime.NewScheme()
 	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestResolveSource(t *testing.T) {
 			p := &m.Spec.ForProvider
 			p.Clone = &v1alpha1.MachineClone{MachineSelector: &v1alpha1.Selector{MatchLabels: labels}}
 			kube := fake.NewClientBuilder().WithScheme(s).WithRuntimeObjects(append(tc.others, m)...).Build()
-			err := p.ResolveSource(t.Context(), kube, m, &namespaced.Machine{}, &namespaced.MachineList{})
+			err := p.ResolveReferences(t.Context(), kube, m, namespaced.Kinds())
 			if got := p.Clone.Machine; (err == nil) != (tc.want != "") || got != nil && *got != tc.want || got == nil && tc.want != "" {
 				t.Errorf("%s Got %v and error %v, want %q", tc.reason, got, err, tc.want)
 			}

@@ -22,6 +22,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
+// A Machine is a QEMU virtual machine of Proxmox VE.
+//
+// +proxmox:kind=Machine,shortName=pvm,forProvider=default
+// +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.atProvider.phase"
+// +kubebuilder:printcolumn:name="VMID",type="integer",JSONPath=".status.atProvider.vmid"
+// +kubebuilder:printcolumn:name="NODE",type="string",JSONPath=".status.atProvider.node"
+// +kubebuilder:printcolumn:name="IP",type="string",JSONPath=".status.atProvider.ipAddresses[0]"
+
 // MachineParameters describe a QEMU virtual machine. Only the fields that are
 // set are managed: a field that is left out keeps whatever value Proxmox VE,
 // the template or a person gave it.

@@ -18,6 +18,14 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// A ProxmoxNode is a node of a Proxmox VE cluster.
+//
+// +proxmox:kind=ProxmoxNode,shortName=pvenode,forProvider=optional
+// +kubebuilder:printcolumn:name="NODE",type="string",JSONPath=".status.atProvider.nodeName"
+// +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.atProvider.version"
+// +kubebuilder:printcolumn:name="VMS",type="integer",JSONPath=".status.atProvider.vmCount"
+// +kubebuilder:printcolumn:name="CLUSTER",type="string",JSONPath=".status.atProvider.clusterName",priority=1
+
 // ProxmoxNodeParameters describe a node of a Proxmox VE cluster: how many VMs are
 // placed on it, and the settings that are managed.
 //
