@@ -1,0 +1,223 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	telmate "github.com/Telmate/proxmox-api-go/proxmox"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// library is a client of Telmate's library as its own documentation sets it up, and the
+// simulated cluster that it talks to.
+type library struct {
+	*telmate.Client
+
+	t   *testing.T
+	pve *simulator.Server
+
+	// answer replaces the body of the answers for a path, and sent has the headers of
+	// all requests.
+	answer map[string]string
+	sent   []http.Header
+	next   http.RoundTripper
+}
+
+func newLibrary(t *testing.T) *library {
+	t.Helper()
+	l := &library{t: t, pve: simulator.NewTest(t, simulator.Options{Version: "9.2"}), answer: map[string]string{}}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(l.pve.CA())
+	l.next = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
+	var err error
+	if l.Client, err = telmate.NewClient(l.pve.URL()+"/api2/json", &http.Client{Transport: l}, "", nil, "", 10, false); err != nil {
+		t.Fatal(err)
+	}
+	l.login()
+	return l
+}
+
+func (l *library) login() {
+	l.t.Helper()
+	if err := l.Login(l.t.Context(), "root@pam", simulator.RootPassword, ""); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// RoundTrip sends a request and notes its headers.
+func (l *library) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.sent = append(l.sent, r.Header.Clone())
+	resp, err := l.next.RoundTrip(r)
+	if body, ok := l.answer[strings.TrimPrefix(r.URL.Path, "/api2/json")]; ok && err == nil {
+		_ = resp.Body.Close()
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewBufferString(body)), int64(len(body))
+	}
+	return resp, err
+}
+
+// count returns how often a method was called on a path.
+func (l *library) count(method, path string) int {
+	n := 0
+	for _, r := range l.pve.Requests() {
+		if r.Method == method && r.Path == path {
+			n++
+		}
+	}
+	return n
+}
+
+// running returns a VM that runs.
+func (l *library) running(vmid int) *telmate.VmRef {
+	l.t.Helper()
+	vm := telmate.NewVmRef(telmate.GuestID(vmid)) //nolint:gosec // A VMID.
+	if err := l.CheckVmRef(l.t.Context(), vm); err != nil {
+		l.t.Fatal(err)
+	}
+	l.pve.Edit(func(s *simulator.State) { s.Guests[vmid].Power = simulator.Running })
+	return vm
+}
+
+// libraryFaults are what was seen wrong with the library, as doc.go lists it. When one of
+// them does not hold any more, the library has improved: then doc.go is to be revised.
+func libraryFaults() map[string]struct {
+	reason string
+	shows  func(*library) bool
+} {
+	return map[string]struct {
+		reason string
+		shows  func(*library) bool
+	}{
+		"SendsWritesAgain": {
+			reason: "A POST whose answer is lost is sent again: the second one fails, since the first has run.",
+			shows: func(l *library) bool {
+				l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/pools", CutAfter: true, Count: 1})
+				err := l.New().Pool.Create(l.t.Context(), telmate.ConfigPool{Name: "again"})
+				return err != nil && strings.Contains(err.Error(), "already exists") && l.count(http.MethodPost, "/pools") == 2
+			},
+		},
+		"WaitsOn": {
+			reason: "A wait for a task goes on sleeping when its context has ended, and the call is made three times.",
+			shows: func(l *library) bool {
+				const task = "UPID:pve1:00000001:00000001:00000001:qmstart:100:root@pam:"
+				l.answer["/nodes/pve1/qemu/100/status/start"] = `{"data":"` + task + `"}`
+				l.answer["/nodes/pve1/tasks/"+task+"/status"] = `{"data":{"status":"running"}}`
+				vm := l.running(100)
+				ctx, cancel := context.WithTimeout(l.t.Context(), 500*time.Millisecond)
+				defer cancel()
+				begun := time.Now()
+				_, err := l.StartVm(ctx, vm)
+				return err != nil && time.Since(begun) >= telmate.TaskStatusCheckInterval*time.Second
+			},
+		},
+		"RestartInverted": {
+			reason: "An update that may restart the VM is refused as one that may not.",
+			shows: func(l *library) bool {
+				vm := l.running(100)
+				err := l.New().QemuGuest.Update(l.t.Context(), *vm, true, false, telmate.ConfigQemu{Bios: "ovmf"})
+				return err != nil && strings.Contains(err.Error(), "reboot")
+			},
+		},
+		"RestartsUnasked": {
+			reason: "An update that may not restart the VM restarts it.",
+			shows: func(l *library) bool {
+				vm := l.running(100)
+				err := l.New().QemuGuest.Update(l.t.Context(), *vm, false, false, telmate.ConfigQemu{Bios: "ovmf"})
+				return err == nil && l.count(http.MethodPost, "/nodes/pve1/qemu/100/status/reboot") == 1
+			},
+		},
+		"LosesErrors": {
+			reason: "UpdateNoCheck returns no error, whatever PVE answered.",
+			shows: func(l *library) bool {
+				vm := l.running(100)
+				l.pve.Inject(simulator.Fault{Method: http.MethodPut, Path: "/nodes/*/qemu/*/config", Status: http.StatusInternalServerError, Message: "boom"})
+				err := l.New().QemuGuest.UpdateNoCheck(l.t.Context(), *vm, false, false, telmate.ConfigQemu{Description: new("x")})
+				return err == nil && l.count(http.MethodPut, "/nodes/pve1/qemu/100/config") == 1
+			},
+		},
+		"ShutdownForce": {
+			reason: "The forced shutdown sends a parameter that PVE does not have: it is called forceStop.",
+			shows: func(l *library) bool {
+				err := l.New().Guest.ShutdownForceNoCheck(l.t.Context(), *l.running(100))
+				return err != nil && strings.Contains(err.Error(), "Parameter verification failed")
+			},
+		},
+		"ZoneWithoutType": {
+			reason: "The creation of an SDN zone leaves out its name and type, which PVE requires.",
+			shows: func(l *library) bool {
+				err := (&telmate.ConfigSDNZone{Type: "simple"}).Create(l.t.Context(), "z1", l.Client)
+				return err != nil && strings.Contains(err.Error(), "Parameter verification failed")
+			},
+		},
+		"OldTicket": {
+			reason: "After a second login on one client the requests still have the first ticket.",
+			shows: func(l *library) bool {
+				first := l.ticketSent()
+				l.login()
+				return first != "" && l.ticketSent() == first
+			},
+		},
+		"CountsForEver": {
+			reason: "The search for a free VMID takes every error for a VMID that is taken, and counts on.",
+			shows: func(l *library) bool {
+				l.pve.Inject(simulator.Fault{Path: "/cluster/nextid", Status: http.StatusForbidden, Message: "Permission check failed"})
+				ctx, cancel := context.WithTimeout(l.t.Context(), time.Second)
+				defer cancel()
+				_, err := l.GetNextID(ctx, new(telmate.GuestID(100)))
+				return err != nil && l.count(http.MethodGet, "/cluster/nextid") > 20
+			},
+		},
+		"Panics": {
+			reason: "An answer of another shape than the expected one ends in a panic.",
+			shows: func(l *library) (panicked bool) {
+				l.answer["/version"] = `{"data":["9.2"]}`
+				defer func() { panicked = recover() != nil }()
+				_, _ = l.GetVersion(l.t.Context())
+				return false
+			},
+		},
+	}
+}
+
+// ticketSent returns the ticket of a request that is made now.
+func (l *library) ticketSent() string {
+	if _, err := l.GetVersion(l.t.Context()); err != nil {
+		l.t.Fatal(err)
+	}
+	return l.sent[len(l.sent)-1].Get("Authorization")
+}
+
+func TestLibraryFaults(t *testing.T) {
+	t.Parallel()
+	for name, fault := range libraryFaults() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !fault.shows(newLibrary(t)) {
+				t.Errorf("%s\nthis does not hold any more: revise doc.go", fault.reason)
+			}
+		})
+	}
+}
