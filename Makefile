@@ -32,7 +32,7 @@ BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated|TestSteadyCluster)$$
 
 # Tables that are worked through one step after the other: the race detector would find nothing, in eight times the time.
-TABLE = ^(TestEveryOption|TestCrashes|TestFaults|TestOutages|TestManyGuests|TestDenied|TestWalks)$$
+TABLE = ^(TestEveryOption|TestCrashes|TestFaults|TestOutages|TestManyGuests|TestDenied|TestRandomRuns)$$
 
 # Packages of the launcher's module without those tests that need Helm, Chromium or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui)')
@@ -77,7 +77,7 @@ test-scale: launcher ## Let two providers create hundreds of Machines at once, a
 	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 
 test-faults: ## Let the provider die at each step of a Machine's life, and each call and task of Proxmox VE fail. FAULTS=many: some. WALKS=n: only random walks, so many; WALK='…': one of them again.
-	@set -x && $(if $(WALKS),WALKS='$(WALKS)') $(if $(WALK),WALK='$(WALK)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(WALKS)$(WALK),-run=TestWalks -v) $(ARGS) ./internal/faults/
+	@set -x && $(if $(WALKS),WALKS='$(WALKS)') $(if $(WALK),WALK='$(WALK)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(WALKS)$(WALK),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/
 
 bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \

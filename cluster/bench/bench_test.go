@@ -137,24 +137,24 @@ func TestPeers(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
 	plain := "plain script=$BENCH_REPOSITORY/hack/bench-peer"
-	if diff := cmp.Diff([]string{plain}, (&bench{}).peers()); diff != "" {
+	if diff := cmp.Diff([]string{plain}, (&bench{}).competitors()); diff != "" {
 		t.Errorf("what is not installed is not compared: -want, +got:\n%s", diff)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "tofu"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{plain, "tofu with bpg's provider=$BENCH_REPOSITORY/hack/bench-peer-terraform"}
-	if diff := cmp.Diff(want, (&bench{}).peers()); diff != "" {
+	if diff := cmp.Diff(want, (&bench{}).competitors()); diff != "" {
 		t.Errorf("what is installed is: -want, +got:\n%s", diff)
 	}
 	asked := &bench{options: options{Peers: []string{"mine=true"}}}
-	if diff := cmp.Diff([]string{"mine=true"}, asked.peers()); diff != "" {
+	if diff := cmp.Diff([]string{"mine=true"}, asked.competitors()); diff != "" {
 		t.Errorf("what was asked for is all: -want, +got:\n%s", diff)
 	}
 }
 
 func TestSilent(t *testing.T) {
-	f := &fleet{seen: map[string]sighting{
+	f := &fleet{seen: map[string]observed{
 		"told":    {Machine: machine.Machine{Phase: "Running", IP: "192.0.2.10"}},
 		"silent":  {Machine: machine.Machine{Phase: "Running"}},
 		"stopped": {Machine: machine.Machine{Phase: "Stopped"}},

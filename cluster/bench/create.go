@@ -34,7 +34,7 @@ func (b *bench) create(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, w.Close()) }()
 
 	w.Console.Stepf("floor: %d linked clones by a plain client", b.Create)
-	floor, err := w.floor(ctx, b.Create)
+	floor, err := w.baseline(ctx, b.Create)
 	if err != nil {
 		return fmt.Errorf("cannot measure the floor: %w", err)
 	}
@@ -58,8 +58,8 @@ func (b *bench) create(ctx context.Context) (err error) {
 	return nil
 }
 
-// A birth is the creation of many machines.
-type birth struct {
+// A creationTime is the creation of many machines.
+type creationTime struct {
 	took time.Duration
 	// each is how long every one took.
 	each []time.Duration
@@ -67,7 +67,7 @@ type birth struct {
 	calls *journal
 }
 
-func (r birth) row(name string, n int) []string {
+func (r creationTime) row(name string, n int) []string {
 	agents := r.calls.count(toAgent)
 	return []string{
 		name, round(r.took).String(), "", number(float64(n) / r.took.Minutes()),
@@ -78,7 +78,7 @@ func (r birth) row(name string, n int) []string {
 }
 
 // endpoints counts the calls by what they are, and for whom.
-func (r birth) endpoints(n int) table {
+func (r creationTime) endpoints(n int) table {
 	one, all := counts{}, counts{}
 	for _, c := range r.calls.rows {
 		if forOne(c) {
@@ -98,30 +98,30 @@ func (r birth) endpoints(n int) table {
 }
 
 // createMachines creates Machines with the provider running and waits until all are ready.
-func (b *bench) createMachines(ctx context.Context, w *world) (birth, error) {
+func (b *bench) createMachines(ctx context.Context, w *env) (creationTime, error) {
 	if err := w.startProvider(ctx); err != nil {
-		return birth{}, err
+		return creationTime{}, err
 	}
 	// It looks at its connection first; that is no cost of Machines.
 	if err := w.wait(ctx, 5*time.Second); err != nil {
-		return birth{}, err
+		return creationTime{}, err
 	}
 	calls, err := w.own.journal(ctx, w.own.token.id)
 	if err != nil {
-		return birth{}, err
+		return creationTime{}, err
 	}
 	w.Console.Stepf("provider: %d Machines", b.Create)
 	begin := time.Now()
 	stop := b.profile(ctx, w, "create")
 	sent, err := w.fleet.apply(ctx, created(b.Create))
 	if err != nil {
-		return birth{}, fmt.Errorf("cannot create Machines: %w", err)
+		return creationTime{}, fmt.Errorf("cannot create Machines: %w", err)
 	}
 	if err := w.until(ctx, "creating", func() int { return w.fleet.incomplete(b.Create) }); err != nil {
-		return birth{}, err
+		return creationTime{}, err
 	}
 	stop()
-	r := birth{calls: calls}
+	r := creationTime{calls: calls}
 	for name, at := range sent {
 		complete := w.fleet.get(name).complete
 		r.each = append(r.each, complete.Sub(at))

@@ -141,7 +141,7 @@ func plan(c cluster, each int) []*incident {
 }
 
 // disturb makes the changes, one after the other, and waits until all are in force.
-func (w *world) disturb(ctx context.Context, incidents []*incident) error {
+func (w *env) disturb(ctx context.Context, incidents []*incident) error {
 	var wg sync.WaitGroup
 	failed := make(chan error, len(incidents))
 	for _, i := range incidents {
@@ -197,7 +197,7 @@ func (i *incident) await(ctx context.Context, p *pve, upid string) error {
 }
 
 // unnoticed counts the changes that the provider has not answered yet.
-func (w *world) unnoticed(ctx context.Context, j *journal, incidents []*incident) int {
+func (w *env) unnoticed(ctx context.Context, j *journal, incidents []*incident) int {
 	if err := j.follow(ctx); err != nil {
 		return len(incidents)
 	}
@@ -213,7 +213,7 @@ func (w *world) unnoticed(ctx context.Context, j *journal, incidents []*incident
 }
 
 // find what the provider did about the change. A request answers one change.
-func (i *incident) find(w *world, log []request, taken map[int]bool) {
+func (i *incident) find(w *env, log []request, taken map[int]bool) {
 	if i.answer == nil {
 		if m := w.fleet.get(i.machine); m.Node == others {
 			i.noticed = m.arrived

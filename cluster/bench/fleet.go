@@ -45,11 +45,11 @@ type fleet struct {
 	config *rest.Config
 
 	mu   sync.Mutex
-	seen map[string]sighting
+	seen map[string]observed
 }
 
-// A sighting is what was seen last of a Machine, and when it was complete first.
-type sighting struct {
+// A observed is what was seen last of a Machine, and when it was complete first.
+type observed struct {
 	machine.Machine
 
 	complete time.Time
@@ -62,7 +62,7 @@ func follow(ctx context.Context, config *rest.Config) (*fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{config: config, seen: map[string]sighting{}}
+	f := &fleet{config: config, seen: map[string]observed{}}
 	go func() {
 		for {
 			select {
@@ -127,7 +127,7 @@ func (f *fleet) left() int {
 	return len(f.seen)
 }
 
-func (f *fleet) get(name string) sighting {
+func (f *fleet) get(name string) observed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seen[name]

@@ -27,8 +27,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// floorID is the first VMID that the plain client uses.
-const floorID = 50_000
+// baselineID is the first VMID that the plain client uses.
+const baselineID = 50_000
 
 // sharedPoll is how often the plain client looks at the tasks.
 const sharedPoll = 500 * time.Millisecond
@@ -37,9 +37,9 @@ const sharedPoll = 500 * time.Millisecond
 // to wait for its lock as long as Proxmox VE lets it, ten seconds.
 const clonesAtOnce = 12
 
-// floor makes VMs like the Machines with as few calls as there can be: a clone, the options, the start. The VMIDs are known, no VM
+// baseline makes VMs like the Machines with as few calls as there can be: a clone, the options, the start. The VMIDs are known, no VM
 // is looked at, and one look at the cluster's tasks serves all. It keeps the limit of requests that the provider has.
-func (w *world) floor(ctx context.Context, n int) (birth, error) {
+func (w *env) baseline(ctx context.Context, n int) (creationTime, error) {
 	p := *w.own
 	rate := w.rate
 	if rate == 0 {
@@ -48,7 +48,7 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 	p.limit = flowcontrol.NewTokenBucketRateLimiter(float32(rate), rate)
 	calls, err := p.journal(ctx, p.token.id)
 	if err != nil {
-		return birth{}, err
+		return creationTime{}, err
 	}
 	f := &follower{pve: &p, waiting: map[string]chan string{}, clones: make(chan struct{}, clonesAtOnce)}
 	polling, stop := context.WithCancel(ctx)
@@ -58,14 +58,14 @@ func (w *world) floor(ctx context.Context, n int) (birth, error) {
 	begin := time.Now()
 	each := make([]time.Duration, n)
 	err = parallel(ctx, n, n, func(ctx context.Context, i int) error {
-		err := f.make(ctx, floorID+i)
+		err := f.make(ctx, baselineID+i)
 		each[i] = time.Since(begin)
 		return err
 	})
 	if err != nil {
-		return birth{}, err
+		return creationTime{}, err
 	}
-	r := birth{took: time.Since(begin), each: each, calls: calls}
+	r := creationTime{took: time.Since(begin), each: each, calls: calls}
 	return r, calls.follow(ctx)
 }
 

@@ -71,7 +71,7 @@ type bench struct {
 	repo    repository.Repository
 	dir     string
 	console *console.Console
-	worlds  int
+	envs    int
 	tables  []table
 }
 
@@ -111,7 +111,7 @@ func (b *bench) wants(scenario string) bool {
 
 // folder makes a folder for the files of the next world.
 func (b *bench) folder() (string, error) {
-	b.worlds++
-	dir := filepath.Join(b.dir, "world-"+itoa(b.worlds))
+	b.envs++
+	dir := filepath.Join(b.dir, "world-"+itoa(b.envs))
 	return dir, os.MkdirAll(dir, 0o700)
 }

@@ -40,7 +40,7 @@ func (b *bench) compare(ctx context.Context) error {
 		"client", "create: calls each", "time for all", "nothing changed: calls each", "time for all", "destroy: calls each", "time for all",
 	}}}
 	errs := []error{b.compareOwn(ctx, &t)}
-	for _, p := range b.peers() {
+	for _, p := range b.competitors() {
 		if strings.TrimSpace(p) == "" {
 			continue
 		}
@@ -48,7 +48,7 @@ func (b *bench) compare(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("cannot use the peer %q: want NAME=COMMAND", p)
 		}
-		if err := b.comparePeer(ctx, strings.TrimSpace(name), command, &t); err != nil {
+		if err := b.compareCompetitor(ctx, strings.TrimSpace(name), command, &t); err != nil {
 			errs = append(errs, fmt.Errorf("peer %s: %w", name, err))
 		}
 	}
@@ -57,8 +57,8 @@ func (b *bench) compare(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// peers to compare with: what was asked for, or what the repository has scripts for and can run here.
-func (b *bench) peers() []string {
+// competitors to compare with: what was asked for, or what the repository has scripts for and can run here.
+func (b *bench) competitors() []string {
 	if len(b.Peers) > 0 {
 		return b.Peers
 	}
@@ -86,7 +86,7 @@ func (b *bench) lapRow(name string, laps []lap) []string {
 }
 
 // lap counts the requests of the token while a phase runs.
-func (w *world) lap(ctx context.Context, phase func(context.Context) error) (lap, error) {
+func (w *env) lap(ctx context.Context, phase func(context.Context) error) (lap, error) {
 	if err := w.own.forget(ctx); err != nil {
 		return lap{}, err
 	}
@@ -136,8 +136,8 @@ func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
 	return nil
 }
 
-// comparePeer runs the command of another client once for each phase, in a folder of its own.
-func (b *bench) comparePeer(ctx context.Context, name, command string, t *table) (err error) {
+// compareCompetitor runs the command of another client once for each phase, in a folder of its own.
+func (b *bench) compareCompetitor(ctx context.Context, name, command string, t *table) (err error) {
 	w, ctx, err := b.open(ctx, newCluster(0))
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (b *bench) comparePeer(ctx context.Context, name, command string, t *table)
 	var laps []lap
 	for _, phase := range []string{phaseCreate, phaseSteady, phaseDestroy} {
 		w.Console.Stepf("%s: %s", name, phase)
-		l, err := w.lap(ctx, func(ctx context.Context) error { return w.peer(ctx, command, dir, b.peerVariables(phase)) })
+		l, err := w.lap(ctx, func(ctx context.Context) error { return w.competitor(ctx, command, dir, b.competitorVariables(phase)) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", phase, err)
 		}
@@ -160,7 +160,7 @@ func (b *bench) comparePeer(ctx context.Context, name, command string, t *table)
 	return nil
 }
 
-func (b *bench) peerVariables(phase string) []string {
+func (b *bench) competitorVariables(phase string) []string {
 	return []string{
 		"BENCH_PHASE=" + phase, "BENCH_COUNT=" + itoa(b.PeerCount), "BENCH_NODE=" + firstNode, "BENCH_TEMPLATE=" + templateName,
 		"BENCH_TEMPLATE_ID=" + itoa(templateID), "BENCH_CORES=" + itoa(newCores), "BENCH_FIRST_ID=" + itoa(firstID),
@@ -168,8 +168,8 @@ func (b *bench) peerVariables(phase string) []string {
 	}
 }
 
-// peer runs the command with what it needs to reach the simulated cluster in its environment.
-func (w *world) peer(ctx context.Context, command, dir string, variables []string) error {
+// competitor runs the command with what it needs to reach the simulated cluster in its environment.
+func (w *env) competitor(ctx context.Context, command, dir string, variables []string) error {
 	c := w.connection.Credentials
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = dir

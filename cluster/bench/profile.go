@@ -27,7 +27,7 @@ import (
 )
 
 // profiler takes profiles of the provider in steady state, if they are asked for.
-func (b *bench) profiler(w *world, n int) func(context.Context) {
+func (b *bench) profiler(w *env, n int) func(context.Context) {
 	return func(ctx context.Context) {
 		stop := b.profile(ctx, w, "steady-"+itoa(n))
 		_ = w.wait(ctx, b.Window-2*time.Second)
@@ -36,7 +36,7 @@ func (b *bench) profiler(w *world, n int) func(context.Context) {
 }
 
 // profile takes a profile of the processor until the function that it returns is called, which takes one of the heap.
-func (b *bench) profile(ctx context.Context, w *world, name string) func() {
+func (b *bench) profile(ctx context.Context, w *env, name string) func() {
 	if b.Profile == "" {
 		return func() {}
 	}
@@ -47,13 +47,13 @@ func (b *bench) profile(ctx context.Context, w *world, name string) func() {
 }
 
 // save what the provider tells of itself. What cannot be saved is told and is no failure.
-func (w *world) save(ctx context.Context, what, path string) {
+func (w *env) save(ctx context.Context, what, path string) {
 	if err := w.download(ctx, "http://"+w.pprof+"/debug/pprof/"+what, path); err != nil {
 		w.Console.Stepf("profile: %s", err)
 	}
 }
 
-func (w *world) download(ctx context.Context, url, path string) error {
+func (w *env) download(ctx context.Context, url, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err

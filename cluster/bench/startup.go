@@ -27,7 +27,7 @@ import (
 const defaultRate = 50
 
 // startup starts the provider, which knows nothing of the VMs, and watches until it has looked at each of its Machines.
-func (b *bench) startup(ctx context.Context, w *world, n int) ([]string, error) {
+func (b *bench) startup(ctx context.Context, w *env, n int) ([]string, error) {
 	if err := w.own.forget(ctx); err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func memoryOf(n int) []string {
 }
 
 // populate creates a Machine for each VM and starts the provider, which adopts them and asks their guests for addresses.
-func (w *world) populate(ctx context.Context, c cluster) error {
+func (w *env) populate(ctx context.Context, c cluster) error {
 	begin := time.Now()
 	if _, err := w.fleet.apply(ctx, adopted(c)); err != nil {
 		return fmt.Errorf("cannot create Machines: %w", err)
@@ -122,7 +122,7 @@ func (w *world) populate(ctx context.Context, c cluster) error {
 }
 
 // steady watches while nothing happens.
-func (b *bench) steady(ctx context.Context, w *world, n int, steady, by *table) error {
+func (b *bench) steady(ctx context.Context, w *env, n int, steady, by *table) error {
 	w.Console.Stepf("%d Machines: watching for %s, in %s", n, b.Window, round(settle(n)))
 	if err := w.wait(ctx, settle(n)); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (b *bench) steady(ctx context.Context, w *world, n int, steady, by *table) 
 }
 
 // watch counts the provider's calls, and what it uses, while time passes.
-func (w *world) watch(ctx context.Context, d time.Duration, meanwhile func(context.Context)) (calls counts, before, after usage, err error) {
+func (w *env) watch(ctx context.Context, d time.Duration, meanwhile func(context.Context)) (calls counts, before, after usage, err error) {
 	if before, err = usageOf(w.provider.Pid()); err != nil {
 		return nil, before, after, err
 	}

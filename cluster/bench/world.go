@@ -35,8 +35,8 @@ import (
 // interval is how often the provider compares a Machine with Proxmox VE.
 const interval = time.Minute
 
-// A world is a control plane with Machines, a simulated cluster, and the provider between them.
-type world struct {
+// A env is a control plane with Machines, a simulated cluster, and the provider between them.
+type env struct {
 	*session.Session
 
 	simulator  *simulator.Simulator
@@ -53,12 +53,12 @@ type world struct {
 }
 
 // open starts everything but the provider.
-func (b *bench) open(ctx context.Context, c cluster) (*world, context.Context, error) {
+func (b *bench) open(ctx context.Context, c cluster) (*env, context.Context, error) {
 	dir, err := b.folder()
 	if err != nil {
 		return nil, ctx, err
 	}
-	w := &world{rate: c.rate}
+	w := &env{rate: c.rate}
 	w.Session, ctx = session.New(ctx, b.repo, dir, os.Stdout)
 	w.Console = b.console
 	for _, step := range []func(context.Context) error{
@@ -74,7 +74,7 @@ func (b *bench) open(ctx context.Context, c cluster) (*world, context.Context, e
 	return w, ctx, nil
 }
 
-func (w *world) startSimulator(ctx context.Context, c cluster) error {
+func (w *env) startSimulator(ctx context.Context, c cluster) error {
 	path, err := w.Repo.Binary("pve-simulator")
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (w *world) startSimulator(ctx context.Context, c cluster) error {
 }
 
 // connect creates the configurations, with the limit of requests that the world asks for.
-func (w *world) connect(ctx context.Context) error {
+func (w *env) connect(ctx context.Context) error {
 	objs, err := w.connection.Objects()
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (w *world) connect(ctx context.Context) error {
 }
 
 // prepare says how the provider is started: with these environment variables beside those that everybody has.
-func (w *world) prepare(settings []string) error {
+func (w *env) prepare(settings []string) error {
 	path, err := w.Repo.Binary("provider")
 	if err != nil {
 		return err
@@ -136,14 +136,14 @@ func (w *world) prepare(settings []string) error {
 	return nil
 }
 
-func (w *world) startProvider(ctx context.Context) error {
+func (w *env) startProvider(ctx context.Context) error {
 	var err error
 	w.provider, err = process.Start(ctx, w.spec)
 	return err
 }
 
 // reconfigure has the provider start anew, when it is started the next time, with other settings and another limit of requests.
-func (w *world) reconfigure(ctx context.Context, rate int, settings []string) error {
+func (w *env) reconfigure(ctx context.Context, rate int, settings []string) error {
 	if err := w.provider.Stop(); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (w *world) reconfigure(ctx context.Context, rate int, settings []string) er
 	return errors.Join(w.connect(ctx), w.prepare(settings))
 }
 
-func (w *world) stopProvider() error {
+func (w *env) stopProvider() error {
 	if w.provider == nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (w *world) stopProvider() error {
 const patience = 6 * time.Minute
 
 // until waits until nothing is left, for as long as something becomes less; left says what there is.
-func (w *world) until(ctx context.Context, what string, left func() int) error {
+func (w *env) until(ctx context.Context, what string, left func() int) error {
 	before, progress, shown := left(), time.Now(), time.Now()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -192,7 +192,7 @@ func (w *world) until(ctx context.Context, what string, left func() int) error {
 	}
 }
 
-func (w *world) exited() <-chan struct{} {
+func (w *env) exited() <-chan struct{} {
 	if w.provider == nil {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (w *world) exited() <-chan struct{} {
 }
 
 // wait lets time pass.
-func (w *world) wait(ctx context.Context, d time.Duration) error {
+func (w *env) wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil

@@ -91,12 +91,12 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 		connect.WithObserver(m.Request),
 		connect.WithInventory(
 			inventory.WithMaxAge(o.InventoryInterval),
-			inventory.WithFeedInterval(o.FeedInterval)))
+			inventory.WithEventPollInterval(o.EventPollInterval)))
 	if err := mgr.Add(connections); err != nil {
 		return kind.Options{}, errors.Wrap(err, "cannot add connections")
 	}
 	return kind.Options{
-		Options: co, Connections: connections, Metrics: m, Share: o.share(), Crowd: kind.NewCrowd(co.GlobalRateLimiter),
+		Options: co, Connections: connections, Metrics: m, Shard: o.shard(), PollScaler: kind.NewPollScaler(co.GlobalRateLimiter),
 	}, nil
 }
 

@@ -143,12 +143,12 @@ func managerOptions(o options, scheme *runtime.Scheme) ctrl.Options {
 // lease is the name of the leader's lease. Providers with different shares of the
 // resources have different leaders.
 func lease(o options) string {
-	if o.share().Whole() {
+	if o.shard().Whole() {
 		return leaseName
 	}
-	share := slices.Sorted(slices.Values(o.ProviderConfig))
-	if o.Selector.Selector != nil {
-		share = append([]string{o.Selector.String()}, share...)
+	share := slices.Sorted(slices.Values(o.WatchProviderConfigs))
+	if o.WatchLabelSelector.Selector != nil {
+		share = append([]string{o.WatchLabelSelector.String()}, share...)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(share, "\n")))
 	return leaseName + "-" + hex.EncodeToString(sum[:4])

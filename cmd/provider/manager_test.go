@@ -112,13 +112,13 @@ func TestManagerOptions(t *testing.T) {
 
 func TestLease(t *testing.T) {
 	whole := lease(defaults())
-	one := lease(with(func(o *options) { o.Selector.Selector = selector("shard=a") }))
-	other := lease(with(func(o *options) { o.Selector.Selector = selector("shard!=a") }))
-	sites := lease(with(func(o *options) { o.ProviderConfig = []string{"a", "b"} }))
+	one := lease(with(func(o *options) { o.WatchLabelSelector.Selector = selector("shard=a") }))
+	other := lease(with(func(o *options) { o.WatchLabelSelector.Selector = selector("shard!=a") }))
+	sites := lease(with(func(o *options) { o.WatchProviderConfigs = []string{"a", "b"} }))
 	if whole == one || one == other || other == sites || sites == whole {
 		t.Errorf("each share has a leader of its own, got leases %q, %q, %q, %q", whole, one, other, sites)
 	}
-	if again := lease(with(func(o *options) { o.ProviderConfig = []string{"b", "a"} })); again != sites {
+	if again := lease(with(func(o *options) { o.WatchProviderConfigs = []string{"b", "a"} })); again != sites {
 		t.Errorf("replicas with the same share have the same leader, got leases %q and %q", sites, again)
 	}
 }

@@ -39,12 +39,12 @@ type options struct {
 	LeaderElection          bool   `env:"LEADER_ELECTION" help:"Let only one of several replicas work at a time." short:"l"`
 	LeaderElectionNamespace string `env:"POD_NAMESPACE" help:"Namespace of the leader's lease. Default: the pod's." placeholder:"NAMESPACE"`
 
-	Sync              time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, come what may." short:"s"`
-	ReconcileInterval time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with PVE."`
-	InventoryInterval time.Duration `default:"10s" env:"INVENTORY_INTERVAL" help:"How often the list of resources of a PVE cluster is read while there are Machines."`
-	FeedInterval      time.Duration `default:"5s" env:"FEED_INTERVAL" help:"How often tasks and the log of a PVE cluster are read for signs of change."`
-	SafetyInterval    time.Duration `default:"30m" env:"SAFETY_INTERVAL" help:"How often a VM is read without a sign that it has changed."`
-	PollStateMetric   time.Duration `default:"30s" env:"POLL_STATE_METRIC" help:"How often the state of all resources is counted for metrics."`
+	Sync               time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, come what may." short:"s"`
+	ReconcileInterval  time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with PVE."`
+	InventoryInterval  time.Duration `default:"10s" env:"INVENTORY_INTERVAL" help:"How often the list of resources of a PVE cluster is read while there are Machines."`
+	EventPollInterval  time.Duration `name:"feed-interval" default:"5s" env:"FEED_INTERVAL" help:"How often tasks and the log of a PVE cluster are read for signs of change."`
+	FullResyncInterval time.Duration `name:"safety-interval" default:"30m" env:"SAFETY_INTERVAL" help:"How often a VM is read without a sign that it has changed."`
+	PollStateMetric    time.Duration `default:"30s" env:"POLL_STATE_METRIC" help:"How often the state of all resources is counted for metrics."`
 
 	MaxConcurrentReconciles int `default:"5" env:"MAX_CONCURRENT_RECONCILES" help:"Resources of one kind that are reconciled at once."`
 	MaxReconcileRate        int `default:"100" env:"MAX_RECONCILE_RATE" help:"Reconciles per second on average, of all kinds together."`
@@ -59,8 +59,8 @@ type options struct {
 	// and namespace are those of the one that it stands in for.
 	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration where there is none named default." placeholder:"NAME"`
 
-	Selector       labelSelector `env:"SELECTOR" help:"Labels of the resources that this provider is in charge of, beside others: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
-	ProviderConfig []string      `env:"PROVIDER_CONFIG" help:"Names of the provider configurations whose resources this provider is in charge of, beside others. Default: all." placeholder:"NAME"`
+	WatchLabelSelector   labelSelector `name:"selector" env:"SELECTOR" help:"Labels of the resources that this provider is in charge of, beside others: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
+	WatchProviderConfigs []string      `name:"provider-config" env:"PROVIDER_CONFIG" help:"Names of the provider configurations whose resources this provider is in charge of, beside others. Default: all." placeholder:"NAME"`
 
 	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
 
@@ -80,9 +80,9 @@ func (s *labelSelector) UnmarshalText(text []byte) error {
 	return errors.Wrapf(err, "%q selects no labels", text)
 }
 
-// share of the resources that the flags ask for.
-func (o *options) share() kind.Share {
-	return kind.Share{Selector: o.Selector.Selector, Configurations: o.ProviderConfig}
+// shard of the resources that the flags ask for.
+func (o *options) shard() kind.Shard {
+	return kind.Shard{Selector: o.WatchLabelSelector.Selector, Configurations: o.WatchProviderConfigs}
 }
 
 // Validate what the flags' types do not.
@@ -94,10 +94,10 @@ func (o *options) Validate() error {
 		return errors.Errorf("--reconcile-interval is %s: it must be at least 1s", o.ReconcileInterval)
 	case o.InventoryInterval < time.Second:
 		return errors.Errorf("--inventory-interval is %s: it must be at least 1s", o.InventoryInterval)
-	case o.FeedInterval < time.Second:
-		return errors.Errorf("--feed-interval is %s: it must be at least 1s", o.FeedInterval)
-	case o.SafetyInterval < time.Minute:
-		return errors.Errorf("--safety-interval is %s: it must be at least 1m", o.SafetyInterval)
+	case o.EventPollInterval < time.Second:
+		return errors.Errorf("--feed-interval is %s: it must be at least 1s", o.EventPollInterval)
+	case o.FullResyncInterval < time.Minute:
+		return errors.Errorf("--safety-interval is %s: it must be at least 1m", o.FullResyncInterval)
 	case o.PollStateMetric < time.Second:
 		return errors.Errorf("--poll-state-metric is %s: it must be at least 1s", o.PollStateMetric)
 	case o.MaxConcurrentReconciles < 1:

@@ -61,11 +61,11 @@ func (c *Connector) Follow(k Key, secrets, configMaps []client.ObjectKey) {
 	c.followed.watch(k.reference(), all)
 }
 
-// An audience wants to know of changes.
-type audience struct {
-	mu       sync.Mutex
-	ofConfig map[schema.GroupKind][]func(client.ObjectKey)
-	ofRepair []func(used func(resource.Managed) bool)
+// An subscribers wants to know of changes.
+type subscribers struct {
+	mu         sync.Mutex
+	ofConfig   map[schema.GroupKind][]func(client.ObjectKey)
+	ofRecovery []func(used func(resource.Managed) bool)
 }
 
 // OnChange has fn called when a Secret or a ConfigMap has changed that a
@@ -90,20 +90,20 @@ func (c *Connector) changed(r reference) {
 	}
 }
 
-// OnRepair has fn called when a configuration works again, or is another one,
+// OnRecovered has fn called when a configuration works again, or is another one,
 // with what says whether a resource uses it. It must not block.
-func (c *Connector) OnRepair(fn func(used func(resource.Managed) bool)) {
+func (c *Connector) OnRecovered(fn func(used func(resource.Managed) bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ofRepair = append(c.ofRepair, fn)
+	c.ofRecovery = append(c.ofRecovery, fn)
 }
 
-// Repaired tells that resources which failed because of the configuration had
+// Recovered tells that resources which failed because of the configuration had
 // better try again.
-func (c *Connector) Repaired(k Key) {
+func (c *Connector) Recovered(k Key) {
 	r := k.reference()
 	c.mu.Lock()
-	told := c.ofRepair
+	told := c.ofRecovery
 	c.mu.Unlock()
 	for _, fn := range told {
 		fn(func(mg resource.Managed) bool { return c.uses(mg, r) })

@@ -81,7 +81,7 @@ type Connector struct {
 	// followed are those of resources other than configurations, which read them
 	// themselves.
 	followed *watches
-	audience
+	subscribers
 
 	defaultName string
 	userAgent   string
@@ -176,7 +176,7 @@ func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connecti
 	}
 	s, err := c.use(ctx, ref, spec, missing)
 	if err != nil && meta.WasDeleted(mg) && ref.leaves(ctx, c.kube) {
-		if last, said := c.pool.inherit(ref); last != nil {
+		if last, said := c.pool.lastOf(ref); last != nil {
 			s, spec, err = last, said, nil
 		}
 	}

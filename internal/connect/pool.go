@@ -43,11 +43,11 @@ type pool struct {
 
 	// last is what configurations came to last, and said then, for what goes together
 	// with them.
-	last map[reference]heritage
+	last map[reference]lastConnection
 }
 
-// A heritage is what a configuration leaves.
-type heritage struct {
+// A lastConnection is what a configuration leaves.
+type lastConnection struct {
 	fingerprint
 
 	spec *v1alpha1.ProviderConfigSpec
@@ -72,7 +72,7 @@ func newPool() *pool {
 		now:    time.Now,
 		shared: map[fingerprint]*shared{},
 		users:  map[reference]fingerprint{},
-		last:   map[reference]heritage{},
+		last:   map[reference]lastConnection{},
 	}
 }
 
@@ -92,18 +92,18 @@ func (p *pool) get(r reference, cfg proxmox.Config, spec *v1alpha1.ProviderConfi
 		p.shared[f] = s
 	}
 	if p.users[r] != f {
-		p.bequeath(r, s)
+		p.handOver(r, s)
 		p.leave(r)
 		p.users[r] = f
 	}
 	s.unused = time.Time{}
-	p.last[r] = heritage{fingerprint: f, spec: spec.DeepCopy()}
+	p.last[r] = lastConnection{fingerprint: f, spec: spec.DeepCopy()}
 	return s, nil
 }
 
-// inherit what a configuration came to last, if that is still there. It is kept for
+// lastOf what a configuration came to last, if that is still there. It is kept for
 // the time of grace from now.
-func (p *pool) inherit(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
+func (p *pool) lastOf(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last, ok := p.last[r]
@@ -117,9 +117,9 @@ func (p *pool) inherit(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
 	return s, last.spec.DeepCopy()
 }
 
-// bequeath what is followed with the credentials that a configuration had before,
+// handOver what is followed with the credentials that a configuration had before,
 // if they were for the same cluster.
-func (p *pool) bequeath(r reference, to *shared) {
+func (p *pool) handOver(r reference, to *shared) {
 	f := p.users[r]
 	from, ok := p.shared[f]
 	if !ok || !overlap(from.endpoints, to.endpoints) {
@@ -129,7 +129,7 @@ func (p *pool) bequeath(r reference, to *shared) {
 	for other, of := range p.users {
 		others = others || other != r && of == f
 	}
-	to.inventory.Inherit(from.inventory, others)
+	to.inventory.Handover(from.inventory, others)
 }
 
 // references of all configurations that came to something.
@@ -158,7 +158,7 @@ func (p *pool) leave(r reference) {
 		}
 	}
 	p.shared[f].unused = p.now()
-	p.shared[f].client.Dismiss()
+	p.shared[f].client.WakeWaiting()
 }
 
 // sweep closes what has been unused for the time of grace.
@@ -172,7 +172,7 @@ func (p *pool) sweep() {
 		s.close()
 		return true
 	})
-	maps.DeleteFunc(p.last, func(_ reference, h heritage) bool { return p.shared[h.fingerprint] == nil })
+	maps.DeleteFunc(p.last, func(_ reference, h lastConnection) bool { return p.shared[h.fingerprint] == nil })
 }
 
 // close everything.

@@ -249,9 +249,9 @@ func TestOnRepair(t *testing.T) {
 	var used func(resource.Managed) bool
 	calls := 0
 	for range 2 {
-		c.OnRepair(func(fn func(resource.Managed) bool) { used, calls = fn, calls+1 })
+		c.OnRecovered(func(fn func(resource.Managed) bool) { used, calls = fn, calls+1 })
 	}
-	c.Repaired(keyOf("main"))
+	c.Recovered(keyOf("main"))
 	if calls != 2 {
 		t.Fatalf("%d were told, want all", calls)
 	}
@@ -285,10 +285,10 @@ func TestReplacedCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.client.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
+	if err := s.client.ReserveCreate(proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
 		t.Fatal(err)
 	}
-	turn, ok := proxmox.Turn(s.client.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 101}))
+	turn, ok := proxmox.Waiting(s.client.ReserveCreate(proxmox.Ref{Node: "pve1", VMID: 101}))
 	if !ok {
 		t.Fatal("there is one turn only")
 	}

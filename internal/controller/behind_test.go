@@ -211,10 +211,10 @@ func swapped(w *world) {
 		theirs.Config = map[string]string{"name": "theirs", "smbios1": "uuid=11111111-1111-4111-8111-111111111111"}
 		s.Guests[ref.VMID] = &theirs
 	})
-	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "is not this resource's")
+	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
 	n := len(w.writes())
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
-	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "is not this resource's")
+	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
 	w.delete()
 	w.gone()
 	if v, ok := w.pve.Guest(ref.VMID); !ok || v.Config["name"] != "theirs" || v.Power != simulator.Running || len(w.writes()) != n {

@@ -181,7 +181,7 @@ func misnamed(w *world) {
 	uuid, n := w.vm().Config["smbios1"], len(w.writes())
 	for _, name := range []string{"20000", strconv.Itoa(router)} {
 		w.reannotate(func(a map[string]string) { a[meta.AnnotationKeyExternalName] = name })
-		w.says(xpv2.TypeReady, machine.ReasonNotOurs, `is "`+name+`", but the VM of this Machine is VM 10000`)
+		w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, `is "`+name+`", but the VM of this Machine is VM 10000`)
 	}
 	w.delete()
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "is VM 10000, and is left alone: set the annotation back")
@@ -219,7 +219,7 @@ func reidentified(w *world) {
 	if err := w.admin.Configure(w.Context(), w.ref(), other); err != nil {
 		w.Fatal(err)
 	}
-	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "is not this resource's")
+	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
 	w.delete()
 	w.gone()
 	if got := w.writes(); len(got) != n || len(w.ours()) != 1 {
@@ -232,7 +232,7 @@ func templated(w *world) {
 	w.ready()
 	n := len(w.writes())
 	w.tamper(func(g *simulator.Guest) { g.Config["template"], g.Power = "1", simulator.Stopped })
-	w.says(xpv2.TypeReady, machine.ReasonStopped, "is a template, which cannot run")
+	w.says(xpv2.TypeReady, machine.ReasonPowerMismatch, "is a template, which cannot run")
 	w.unchanged()
 	if got := w.writes(); len(got) != n {
 		w.Errorf("want no write:\n%s", w)
@@ -240,7 +240,7 @@ func templated(w *world) {
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
 	w.ready()
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = nil })
-	w.says(xpv2.TypeReady, machine.ReasonStopped, "is a template, which cannot run")
+	w.says(xpv2.TypeReady, machine.ReasonPowerMismatch, "is a template, which cannot run")
 	w.tamper(func(g *simulator.Guest) { delete(g.Config, "template") })
 	w.eventually("the VM runs again", func() bool { return w.vm().Power == simulator.Running })
 	w.ready()
@@ -311,7 +311,7 @@ func replaced(w *world) {
 	w.create(ubuntu())
 	w.ready()
 	w.restore(proxmox.Params{"unique": "1"})
-	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "is not this resource's")
+	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
 	w.delete()
 	w.gone()
 	if ours := w.ours(); !slices.Equal(ours, []int{10000}) {
@@ -400,7 +400,7 @@ func repointed(w *world) {
 	scenario.Cluster = "other"
 	other := simulator.NewTest(w.T, simulator.Options{Scenario: scenario, Speed: 1})
 	w.lead(other)
-	w.says(xpv2.TypeReady, machine.ReasonOtherCluster, `VM 10000 is in the cluster "demo", and not looked for in "other"`)
+	w.says(xpv2.TypeReady, machine.ReasonClusterMismatch, `VM 10000 is in the cluster "demo", and not looked for in "other"`)
 	w.delete()
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, `is in the cluster "demo"`)
 	if tasks := other.Tasks(); len(tasks) > 0 {
@@ -430,7 +430,7 @@ func silenced(w *world) {
 	w.pve.Inject(simulator.Fault{Method: "GET", Path: "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces", Status: 403, Message: "Permission check failed (/vms/10000, VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted)"})
 	w.create(ubuntu())
 	w.ready()
-	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkPending, "cannot be asked for addresses: ")
+	w.says(machine.TypeNetworkConfigured, machine.ReasonWaitingForAddress, "cannot be asked for addresses: ")
 	if c := w.m.GetCondition(machine.TypeNetworkConfigured); !strings.Contains(c.Message, "VM.GuestAgent.Audit") {
 		w.Errorf("want the privilege that is missing, got %q", c.Message)
 	}
@@ -590,7 +590,7 @@ func givenUp(w *world) {
 	w.ready()
 	n := len(w.writes())
 	w.pve.Edit(func(s *simulator.State) { s.HA["vm:10000"].Failed, s.Guests[10000].Power = true, simulator.Stopped })
-	w.says(xpv2.TypeReady, machine.ReasonStopped, "high availability has given the VM up")
+	w.says(xpv2.TypeReady, machine.ReasonPowerMismatch, "high availability has given the VM up")
 	w.unchanged()
 	if got := w.writes(); len(got) != n {
 		w.Errorf("want no write:\n%s", w)

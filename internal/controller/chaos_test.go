@@ -283,7 +283,7 @@ func (c *chaos) provider(mgr ctrl.Manager) kind.Options {
 		c.Fatal(err)
 	}
 	o.Connections = connect.New(mgr.GetClient(), connect.WithWatcher(watcher), connect.WithMaxAge(time.Hour), connect.WithObserver(o.Metrics.Request),
-		connect.WithInventory(inventory.WithPollInterval(100*time.Millisecond), inventory.WithFeedInterval(100*time.Millisecond),
+		connect.WithInventory(inventory.WithPollInterval(100*time.Millisecond), inventory.WithEventPollInterval(100*time.Millisecond),
 			inventory.WithMaxAge(200*time.Millisecond), inventory.WithLag(500*time.Millisecond)))
 	if err := mgr.Add(o.Connections); err != nil {
 		c.Fatal(err)

@@ -46,7 +46,7 @@ type entry struct {
 }
 
 func table() []entry {
-	fleet := machine.NewFleet()
+	fleet := machine.NewScheduler()
 	return []entry{
 		configuration(providerconfig.Kinds{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
@@ -150,13 +150,13 @@ func managed(setup setupKind, id kind.Identity, configs ...schema.GroupVersionKi
 }
 
 // machines sets up a kind of Machines, and counts them.
-func machines(fleet *machine.Fleet) setupKind {
+func machines(fleet *machine.Scheduler) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
 		if err := machine.Setup(mgr, o, id, fleet); err != nil {
 			return err
 		}
 		if o.Metrics != nil {
-			o.Metrics.Machines(o.Share.Client(mgr.GetClient()), id.List, mgr.Elected())
+			o.Metrics.Machines(o.Shard.Client(mgr.GetClient()), id.List, mgr.Elected())
 		}
 		return nil
 	}
@@ -164,7 +164,7 @@ func machines(fleet *machine.Fleet) setupKind {
 
 // clusters sets up a kind of ProxmoxClusters. Those of all scopes can stand for
 // the same PVE cluster.
-func clusters(fleet *machine.Fleet) setupKind {
+func clusters(fleet *machine.Scheduler) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
 		fleet.Add(mgr.GetClient(), id.List)
 		return pvecluster.Setup(mgr, o, id, []resource.ManagedList{&cluster.ProxmoxClusterList{}, &namespaced.ProxmoxClusterList{}})
@@ -173,7 +173,7 @@ func clusters(fleet *machine.Fleet) setupKind {
 
 // nodes sets up a kind of ProxmoxNodes of ProxmoxClusters of a kind. Those of all
 // scopes can stand for the same node.
-func nodes(fleet *machine.Fleet, clusters kind.Identity) setupKind {
+func nodes(fleet *machine.Scheduler, clusters kind.Identity) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
 		fleet.Add(mgr.GetClient(), id.List)
 		return node.Setup(mgr, o, node.Kinds{

@@ -326,7 +326,7 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 // quick is an inventory that sees at once what has changed.
 func quick() []inventory.Option {
 	return []inventory.Option{
-		inventory.WithPollInterval(pace), inventory.WithFeedInterval(2 * pace),
+		inventory.WithPollInterval(pace), inventory.WithEventPollInterval(2 * pace),
 		inventory.WithMaxAge(4 * pace), inventory.WithLag(2 * time.Second),
 	}
 }

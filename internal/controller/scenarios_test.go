@@ -313,7 +313,7 @@ func foreign(w *world) {
 	spec := ubuntu()
 	spec.VMID = new(int32(router))
 	w.create(spec)
-	w.says(xpv2.TypeReady, machine.ReasonNotOurs, "VM 100 already exists on node pve1")
+	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "VM 100 already exists on node pve1")
 	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("mine") })
 	w.eventually("the change was seen", func() bool {
 		w.exists()

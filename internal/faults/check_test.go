@@ -43,7 +43,7 @@ import (
 )
 
 // calm ends all troubles, and lets go of what was held.
-func (k *walk) calm() {
+func (k *randomRun) calm() {
 	k.t.Helper()
 	k.trace = append(k.trace, k.clock.Now().Format("15:04:05")+" all is calm")
 	k.fatal = 0
@@ -64,7 +64,7 @@ func (k *walk) calm() {
 		}
 	})
 	k.drain()
-	for _, l := range k.lives {
+	for _, l := range k.subjects {
 		k.m = l.m
 		k.update(func(m *namespaced.Machine) {
 			m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
@@ -77,16 +77,16 @@ func (k *walk) calm() {
 // How many looks it may take until all Machines are settled, and after how many one
 // that is not may have a good reason.
 const (
-	mostLooks   = 400
+	maxLooks    = 400
 	looksInVain = 30
 )
 
 // rest until each Machine is settled, or says why it cannot be, and still is at the
 // next look: what was just done is seen then.
-func (k *walk) rest() {
+func (k *randomRun) rest() {
 	k.t.Helper()
 	rested := false
-	for n := range mostLooks {
+	for n := range maxLooks {
 		k.round()
 		before := rested
 		rested = k.all(func() bool { return k.tidy() || n > looksInVain && k.excused() })
@@ -99,22 +99,22 @@ func (k *walk) rest() {
 
 // excuses are good reasons why a Machine is not settled: what it says of it, and
 // whether that is so.
-func excuses() map[string]func(*walk) bool {
-	return map[string]func(*walk) bool{
-		`disk "[^"]*" is no longer at`:         (*walk).meddledWith,
-		`(efiDisk|tpm) is no longer at`:        (*walk).meddledWith,
-		`cannot shrink from`:                   (*walk).shrinks,
-		`is not this resource's`:               (*walk).isTheirs,
-		`is protected: set protection to`:      (*walk).isProtected,
-		`cannot be detached: the VM is prot`:   func(k *walk) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
-		`is on local storage: take it out`:     (*walk).isTied,
-		`^RestartRequired \(PendingChanges\)`:  (*walk).waitsForStart,
-		`changes wait until the VM is resumed`: (*walk).isSuspended,
-		`but its state is paused`: func(k *walk) bool {
+func excuses() map[string]func(*randomRun) bool {
+	return map[string]func(*randomRun) bool{
+		`disk "[^"]*" is no longer at`:         (*randomRun).editedByHand,
+		`(efiDisk|tpm) is no longer at`:        (*randomRun).editedByHand,
+		`cannot shrink from`:                   (*randomRun).shrinks,
+		`is not this resource's`:               (*randomRun).isTheirs,
+		`is protected: set protection to`:      (*randomRun).isProtected,
+		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
+		`is on local storage: take it out`:     (*randomRun).isTied,
+		`^RestartRequired \(PendingChanges\)`:  (*randomRun).waitsForStart,
+		`changes wait until the VM is resumed`: (*randomRun).isSuspended,
+		`but its state is paused`: func(k *randomRun) bool {
 			p := k.m.Parameters()
-			return p.PowerState == nil && (k.life().start.adopts != 0 || ptr.Deref(p.RunStrategy, "") == "Manual")
+			return p.PowerState == nil && (k.subjectOf().start.adopts != 0 || ptr.Deref(p.RunStrategy, "") == "Manual")
 		},
-		`only a VM that runs can be suspended`: func(k *walk) bool {
+		`only a VM that runs can be suspended`: func(k *randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return g.Power == simulator.Stopped
 		},
@@ -122,7 +122,7 @@ func excuses() map[string]func(*walk) bool {
 }
 
 // says is all that the Machine says of itself in conditions.
-func (k *walk) says() string {
+func (k *randomRun) says() string {
 	var all []string
 	for _, t := range []xpv2.ConditionType{xpv2.TypeSynced, xpv2.TypeReady} {
 		if c := k.m.GetCondition(t); c.Status != corev1.ConditionTrue || c.Message != "" {
@@ -135,7 +135,7 @@ func (k *walk) says() string {
 	return strings.Join(all, "; ")
 }
 
-func (k *walk) excused() bool {
+func (k *randomRun) excused() bool {
 	says := k.says()
 	if len(k.running()) > 0 || says == "" {
 		return false
@@ -148,22 +148,22 @@ func (k *walk) excused() bool {
 	return false
 }
 
-func (k *walk) life() *life {
-	i := slices.IndexFunc(k.lives, func(l *life) bool { return l.m == k.m })
-	return k.lives[i]
+func (k *randomRun) subjectOf() *subject {
+	i := slices.IndexFunc(k.subjects, func(l *subject) bool { return l.m == k.m })
+	return k.subjects[i]
 }
 
-func (k *walk) meddledWith() bool { return k.life().meddled }
+func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
 
-func (k *walk) isTheirs() bool { return k.foreign[k.vmid()] }
+func (k *randomRun) isTheirs() bool { return k.foreign[k.vmid()] }
 
-func (k *walk) isProtected() bool {
+func (k *randomRun) isProtected() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return meta.WasDeleted(k.m) && (ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1")
 }
 
 // isTied says whether the VM has a medium that only its node has, and is to go to another.
-func (k *walk) isTied() bool {
+func (k *randomRun) isTied() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	local := func(value string) bool { return strings.HasPrefix(value, "local:iso/") }
 	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(slices.Collect(maps.Values(g.Config)), local)
@@ -171,7 +171,7 @@ func (k *walk) isTied() bool {
 
 // waitsForStart says whether all that is left to do is about disks that wait for the next
 // start themselves.
-func (k *walk) waitsForStart() bool {
+func (k *randomRun) waitsForStart() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	left := k.m.Observation().Difference
 	return len(left) > 0 && !slices.ContainsFunc(left, func(d v1alpha1.MachinePendingChange) bool {
@@ -180,13 +180,13 @@ func (k *walk) waitsForStart() bool {
 	})
 }
 
-func (k *walk) isSuspended() bool {
+func (k *randomRun) isSuspended() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return g.Config["lock"] == "suspended" && len(k.m.Observation().Difference) > 0
 }
 
 // shrinks says whether the spec wants a disk smaller than it is.
-func (k *walk) shrinks() bool {
+func (k *randomRun) shrinks() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	for _, d := range k.m.Parameters().Disks {
 		value := effective(g)[k.device(d.Name)]
@@ -206,7 +206,7 @@ func (k *walk) shrinks() bool {
 }
 
 // device that a disk, drive or network of the spec is, as the Machine says.
-func (k *walk) device(name string) string {
+func (k *randomRun) device(name string) string {
 	devices, err := qemu.ParseDevices(k.m.GetAnnotations()[machine.AnnotationDevices])
 	if err != nil {
 		k.t.Fatal(err)
@@ -236,7 +236,7 @@ var (
 
 // watch what the provider has written since the last time: never to a VM that is no
 // Machine's.
-func (k *walk) watch() {
+func (k *randomRun) watch() {
 	k.t.Helper()
 	requests := k.pve.Requests()
 	for _, r := range requests[k.seen:] {
@@ -253,10 +253,10 @@ func (k *walk) watch() {
 }
 
 // count the disks of the VM: none may be lost that nobody asked to lose.
-func (k *walk) count(l *life) {
+func (k *randomRun) count(l *subject) {
 	k.t.Helper()
 	g, ok := k.guest()
-	if !ok || l.meddled || meta.WasDeleted(l.m) {
+	if !ok || l.edited || meta.WasDeleted(l.m) {
 		l.disks = 0
 		return
 	}
@@ -272,7 +272,7 @@ func (k *walk) count(l *life) {
 }
 
 // disks of a VM that its configuration names and that are there.
-func (k *walk) disks(g simulator.Guest) int {
+func (k *randomRun) disks(g simulator.Guest) int {
 	found := map[string]bool{}
 	for _, config := range []map[string]string{g.Config, g.Pending} {
 		for _, value := range config {
@@ -293,11 +293,11 @@ func (k *walk) disks(g simulator.Guest) int {
 }
 
 // check what is there when all is at rest.
-func (k *walk) check() {
+func (k *randomRun) check() {
 	k.t.Helper()
 	k.restsQuietly()
 	mine := []simulator.Guest{}
-	for _, l := range k.lives {
+	for _, l := range k.subjects {
 		k.m = l.m
 		if l.gone {
 			continue
@@ -322,9 +322,9 @@ func (k *walk) check() {
 }
 
 // images of a Machine that has lost its VM, as if a VM had them: they go with the Machine.
-func (k *walk) images() simulator.Guest {
+func (k *randomRun) images() simulator.Guest {
 	g := simulator.Guest{Config: map[string]string{}}
-	for i, seed := range strings.Fields(k.m.GetAnnotations()[machine.AnnotationSeeds]) {
+	for i, seed := range strings.Fields(k.m.GetAnnotations()[machine.AnnotationImages]) {
 		node, rest, _ := strings.Cut(seed, "=")
 		volume, _, _ := strings.Cut(rest, "@")
 		g.Node, g.Config[fmt.Sprint(i)] = node, volume
@@ -333,7 +333,7 @@ func (k *walk) images() simulator.Guest {
 }
 
 // ends with what is theirs as it was, with nothing left, and with no secret told.
-func (k *walk) ends(mine ...simulator.Guest) {
+func (k *randomRun) ends(mine ...simulator.Guest) {
 	k.t.Helper()
 	for id := range k.holdings().Guests {
 		if id >= firstTheirs {
@@ -343,7 +343,7 @@ func (k *walk) ends(mine ...simulator.Guest) {
 	k.untouched(k.t, scenario{}, mine...)
 	var b strings.Builder
 	b.WriteString(k.journal.String())
-	for _, l := range k.lives {
+	for _, l := range k.subjects {
 		if err := json.NewEncoder(&b).Encode(l.m); err != nil {
 			k.t.Fatal(err)
 		}
@@ -357,7 +357,7 @@ func (k *walk) ends(mine ...simulator.Guest) {
 }
 
 // restsQuietly checks that nothing is written any more.
-func (k *walk) restsQuietly() {
+func (k *randomRun) restsQuietly() {
 	k.t.Helper()
 	before := len(k.writes())
 	for range 3 {
@@ -370,7 +370,7 @@ func (k *walk) restsQuietly() {
 }
 
 // describes checks that the status is true to the VM.
-func (k *walk) describes(g simulator.Guest) {
+func (k *randomRun) describes(g simulator.Guest) {
 	k.t.Helper()
 	type view struct {
 		Node  string
@@ -403,7 +403,7 @@ func (k *walk) describes(g simulator.Guest) {
 }
 
 // fulfils checks that the VM is what the spec asks for.
-func (k *walk) fulfils(g simulator.Guest) {
+func (k *randomRun) fulfils(g simulator.Guest) {
 	k.t.Helper()
 	p, config := k.m.Parameters(), effective(g)
 	want, got := optionsOf(p, config)
@@ -455,10 +455,10 @@ func optionsOf(p *v1alpha1.MachineParameters, config map[string]string) (want, g
 }
 
 // leave the walk: all Machines are deleted, and nothing is left of them.
-func (k *walk) leave() {
+func (k *randomRun) leave() {
 	k.t.Helper()
 	k.trace = append(k.trace, k.clock.Now().Format("15:04:05")+" all Machines are deleted")
-	for _, l := range k.lives {
+	for _, l := range k.subjects {
 		if k.m = l.m; l.gone {
 			continue
 		}
@@ -469,7 +469,7 @@ func (k *walk) leave() {
 			k.change(k.t, func(p *v1alpha1.MachineParameters) { p.Protection = new(false) })
 		}
 	}
-	for range mostLooks {
+	for range maxLooks {
 		k.round()
 		if k.all(func() bool { return false }) {
 			k.ends()

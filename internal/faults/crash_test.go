@@ -72,13 +72,13 @@ func TestCrashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Log(s.reason)
-			deeds := live(t, newWorld(t, s, 0), s)
+			deeds := live(t, newEnv(t, s, 0), s)
 			step := paces(len(deeds))
 			for k := 1; k <= len(deeds); k += step {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					t.Parallel()
 					t.Logf("dies of %s", deeds[k-1])
-					live(t, newWorld(t, s, k), s)
+					live(t, newEnv(t, s, k), s)
 				})
 			}
 			t.Logf("%d steps, a death at each %d.", len(deeds), step)
@@ -98,7 +98,7 @@ func paces(deeds int) int {
 }
 
 // live a Machine's life. It returns what the provider did that lived last.
-func live(t *testing.T, w *world, s scenario) []deed {
+func live(t *testing.T, w *env, s scenario) []sideEffect {
 	t.Helper()
 	w.until(t, "the Machine is ready", w.settled)
 	for i, change := range s.changes {

@@ -33,8 +33,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A tenure is a life in which privileges may be missing.
-type tenure struct {
+// A roleCase is a life in which privileges may be missing.
+type roleCase struct {
 	scenario
 
 	// features whose privileges it needs, beside those of Machines.
@@ -44,11 +44,11 @@ type tenure struct {
 	rights map[string][]string
 }
 
-// tenures are those of the scenarios that make a difference to what is permitted, and
+// roleCases are those of the scenarios that make a difference to what is permitted, and
 // some that PVE asks further privileges for.
-func tenures() map[string]tenure {
+func roleCases() map[string]roleCase {
 	s := scenarios()
-	return map[string]tenure{
+	return map[string]roleCase{
 		"Empty":          {scenario: s["Empty"]},
 		"LinkedClone":    {scenario: s["LinkedClone"]},
 		"FullClone":      {scenario: s["FullClone"]},
@@ -132,7 +132,7 @@ func parts() map[string][]string {
 }
 
 // needed are the rights of a life, by path.
-func (l tenure) needed(version string) map[string][]string {
+func (l roleCase) needed(version string) map[string][]string {
 	needed := proxmox.Needed(updated()[version], append(l.features, proxmox.FeatureMachines)...)
 	for path, names := range l.rights {
 		needed[path] = append(needed[path], names...)
@@ -141,7 +141,7 @@ func (l tenure) needed(version string) map[string][]string {
 }
 
 // grant exactly these privileges.
-func (w *world) grant(needed map[string][]string, lacks right) {
+func (w *env) grant(needed map[string][]string, lacks right) {
 	w.pve.Edit(func(s *simulator.State) {
 		s.ACL = nil
 		for path, names := range maps.All(needed) {
@@ -177,9 +177,9 @@ func give(s *simulator.State, path string, names []string) {
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	n := 0
-	for _, name := range slices.Sorted(maps.Keys(tenures())) {
+	for _, name := range slices.Sorted(maps.Keys(roleCases())) {
 		for _, version := range slices.Sorted(maps.Keys(updated())) {
-			l := tenures()[name]
+			l := roleCases()[name]
 			l.version = version
 			needed := l.needed(version)
 			for _, r := range rights(needed) {
@@ -230,9 +230,9 @@ func thinned() int {
 }
 
 // without a right, a life goes on in each part when that is granted.
-func (l tenure) without(t *testing.T, needed map[string][]string, r right) {
+func (l roleCase) without(t *testing.T, needed map[string][]string, r right) {
 	t.Helper()
-	w := newWorld(t, l.scenario, 0)
+	w := newEnv(t, l.scenario, 0)
 	whole := []part{{name: "create", done: w.settled}}
 	for i, change := range l.changes {
 		whole = append(whole, part{name: fmt.Sprintf("change %d", i), begin: func() { w.change(t, change) }, done: w.settled})
@@ -260,14 +260,14 @@ type part struct {
 
 // Limits while a privilege is missing, and after it has been granted.
 const (
-	waitsFor  = 20 * time.Minute
-	mostTries = 12
-	goesOn    = 12 * time.Minute
+	waitsFor = 20 * time.Minute
+	maxTries = 12
+	goesOn   = 12 * time.Minute
 )
 
 // lives through a part of a life without a right, which is granted when the Machine has
 // waited for it.
-func (w *world) lives(t *testing.T, p part, needed map[string][]string, r right) {
+func (w *env) lives(t *testing.T, p part, needed map[string][]string, r right) {
 	t.Helper()
 	before, writes := w.victim(), len(w.writes())
 	w.told = nil
@@ -282,7 +282,7 @@ func (w *world) lives(t *testing.T, p part, needed map[string][]string, r right)
 		return
 	}
 	w.denied(t, p, r, before)
-	if all := w.writes()[writes:]; len(all) > mostTries {
+	if all := w.writes()[writes:]; len(all) > maxTries {
 		t.Errorf("%s: %d writes without %s:\n%s", p.name, len(all), r, w)
 	}
 	w.grant(needed, right{})
@@ -296,7 +296,7 @@ func (w *world) lives(t *testing.T, p part, needed map[string][]string, r right)
 }
 
 // victim is the Machine's VM, if it has one.
-func (w *world) victim() simulator.Guest {
+func (w *env) victim() simulator.Guest {
 	if v := w.m.Observation().VMID; v != nil {
 		return w.holdings().Guests[int(*v)]
 	}
@@ -305,7 +305,7 @@ func (w *world) victim() simulator.Guest {
 
 // denied checks what there is while a right is missing: the Machine says which, its VM is
 // as it was before, and there is none if it is yet to be made.
-func (w *world) denied(t *testing.T, p part, r right, before simulator.Guest) {
+func (w *env) denied(t *testing.T, p part, r right, before simulator.Guest) {
 	t.Helper()
 	names := func(s string) bool { return strings.Contains(s, r.privilege) && strings.Contains(s, r.path) }
 	if c := w.m.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionFalse || !slices.ContainsFunc(w.told, names) {

@@ -38,12 +38,12 @@ import (
 
 // A step does something to a Machine that there is, to its VM, or to the cluster, and
 // says what.
-type step func(*walk, *life, *rand.Rand) string
+type step func(*randomRun, *subject, *rand.Rand) string
 
 // steps are all that a walk may consist of.
 func steps() map[string]step {
 	all := map[string]step{}
-	for _, some := range []map[string]step{edits(), hands(), troubles()} {
+	for _, some := range []map[string]step{edits(), manualEdits(), troubles()} {
 		maps.Copy(all, some)
 	}
 	return all
@@ -112,25 +112,25 @@ func edits() map[string]step {
 		"cdrom":     edit(setCDROM),
 		"cloudinit": edit(setCloudInit),
 		"policies":  setPolicies,
-		"pause": func(k *walk, _ *life, r *rand.Rand) string {
+		"pause": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			paused := oneOf(r, "true", "false")
 			k.update(func(m *namespaced.Machine) {
 				meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: paused})
 			})
 			return paused
 		},
-		"delete": func(k *walk, l *life, _ *rand.Rand) string {
+		"delete": func(k *randomRun, l *subject, _ *rand.Rand) string {
 			if l.start.adopts != 0 && k.m.Observation().VMID == nil {
 				return "nothing is adopted yet"
 			}
 			k.delete(k.t)
 			return "deleted"
 		},
-		"anew": func(k *walk, l *life, _ *rand.Rand) string {
+		"anew": func(k *randomRun, l *subject, _ *rand.Rand) string {
 			if !l.gone || l.start.adopts != 0 {
 				return "is there"
 			}
-			k.bear(l)
+			k.create(l)
 			return "made anew"
 		},
 	}
@@ -138,7 +138,7 @@ func edits() map[string]step {
 
 // edit is a step that changes the spec, in such a way that the API server takes it.
 func edit(change func(*v1alpha1.MachineParameters, *rand.Rand)) step {
-	return func(k *walk, _ *life, r *rand.Rand) string {
+	return func(k *randomRun, _ *subject, r *rand.Rand) string {
 		if !k.exists(k.t) {
 			return "is gone"
 		}
@@ -200,7 +200,7 @@ func setRemoval(p *v1alpha1.MachineParameters, r *rand.Rand) {
 }
 
 // dropDisk takes a disk off the list, but for the one that an image fills.
-func dropDisk(k *walk, l *life, r *rand.Rand) string {
+func dropDisk(k *randomRun, l *subject, r *rand.Rand) string {
 	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		i := r.IntN(max(1, len(p.Disks)))
 		if i >= len(p.Disks) || i == 0 && p.Image != nil {
@@ -214,7 +214,7 @@ func dropDisk(k *walk, l *life, r *rand.Rand) string {
 }
 
 // reattach a disk of the VM's that is not used.
-func reattach(k *walk, l *life, r *rand.Rand) string {
+func reattach(k *randomRun, l *subject, r *rand.Rand) string {
 	g, ok := k.guest()
 	if !ok {
 		return "no VM"
@@ -280,7 +280,7 @@ func userData() client.Object {
 	}
 }
 
-func setPolicies(k *walk, _ *life, r *rand.Rand) string {
+func setPolicies(k *randomRun, _ *subject, r *rand.Rand) string {
 	const observe, create, update, remove = xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate, xpv2.ManagementActionDelete
 	policies := oneOf(r, xpv2.ManagementPolicies{xpv2.ManagementActionAll}, xpv2.ManagementPolicies{observe},
 		xpv2.ManagementPolicies{observe, create, update}, xpv2.ManagementPolicies{observe, create, update, remove}, xpv2.ManagementPolicies{observe, remove})

@@ -76,17 +76,17 @@ type call struct {
 	skip int
 }
 
-// mostRepeats is how many calls of a kind are hit, from the first: those that
+// maxRepeats is how many calls of a kind are hit, from the first: those that
 // look again and again are alike.
-const mostRepeats = 2
+const maxRepeats = 2
 
 // calls that were made to PVE.
-func (w *world) calls() []call {
+func (w *env) calls() []call {
 	count := map[call]int{}
 	var out []call
 	for _, r := range w.pve.Requests() {
 		c := call{method: r.Method, path: r.Template}
-		if n := count[c]; n < mostRepeats || r.Method != http.MethodGet {
+		if n := count[c]; n < maxRepeats || r.Method != http.MethodGet {
 			out = append(out, call{method: c.method, path: c.path, skip: n})
 		}
 		count[c]++
@@ -112,7 +112,7 @@ func TestFaults(t *testing.T) {
 	for name, s := range scenarios() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, s, 0)
+			w := newEnv(t, s, 0)
 			live(t, w, s)
 			all := append(callFaults(w.calls()), taskFaults(w.pve.Tasks())...)
 			runs := sampled(all)
@@ -120,7 +120,7 @@ func TestFaults(t *testing.T) {
 			for _, f := range runs {
 				t.Run(f.String(), func(t *testing.T) {
 					t.Parallel()
-					w := newWorld(t, s, 0)
+					w := newEnv(t, s, 0)
 					w.pve.Inject(f)
 					live(t, w, s)
 					w.toldOf(t, f)

@@ -48,7 +48,7 @@ const (
 const firstTheirs = 20000
 
 // enlist the person.
-func (w *world) enlist() {
+func (w *env) enlist() {
 	w.pve.Edit(func(s *simulator.State) {
 		root := s.Users["root@pam"]
 		if root.Tokens == nil {
@@ -69,7 +69,7 @@ func diff(before, after *v1alpha1.MachineParameters) string {
 }
 
 // during a call that may wait for what PVE does, time passes.
-func (k *walk) during(call func()) {
+func (k *randomRun) during(call func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); call() }()
 	slow := time.NewTicker(20 * time.Millisecond)
@@ -88,7 +88,7 @@ func (k *walk) during(call func()) {
 const patience = time.Second
 
 // call the API as a person. What came of it is told.
-func (k *walk) call(method, path string, form url.Values) (answer string) {
+func (k *randomRun) call(method, path string, form url.Values) (answer string) {
 	k.during(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -97,7 +97,7 @@ func (k *walk) call(method, path string, form url.Values) (answer string) {
 	return fmt.Sprintf("%s %s %s: %s", method, path, form.Encode(), answer)
 }
 
-func (k *walk) send(ctx context.Context, method, path string, form url.Values) string {
+func (k *randomRun) send(ctx context.Context, method, path string, form url.Values) string {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(k.pve.CA())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
@@ -124,12 +124,12 @@ func (k *walk) send(ctx context.Context, method, path string, form url.Values) s
 	return answer.Status
 }
 
-// A hand is what a person does to the VM of a Machine.
-type hand func(k *walk, l *life, g simulator.Guest, r *rand.Rand) string
+// A manualEdit is what a person does to the VM of a Machine.
+type manualEdit func(k *randomRun, l *subject, g simulator.Guest, r *rand.Rand) string
 
 // byHand is a step that does nothing where there is no VM.
-func byHand(do hand) step {
-	return func(k *walk, l *life, r *rand.Rand) string {
+func byHand(do manualEdit) step {
+	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		g, ok := k.guest()
 		if !ok {
 			return "no VM"
@@ -140,7 +140,7 @@ func byHand(do hand) step {
 
 // calling is a hand that calls the API.
 func calling(method, path string, form func(g simulator.Guest, r *rand.Rand) url.Values) step {
-	return byHand(func(k *walk, _ *life, g simulator.Guest, r *rand.Rand) string {
+	return byHand(func(k *randomRun, _ *subject, g simulator.Guest, r *rand.Rand) string {
 		values := url.Values{}
 		if form != nil {
 			values = form(g, r)
@@ -151,8 +151,8 @@ func calling(method, path string, form func(g simulator.Guest, r *rand.Rand) url
 
 // meddling is a hand after which disks are what people have made of them.
 func meddling(do step) step {
-	return func(k *walk, l *life, r *rand.Rand) string {
-		l.meddled = true
+	return func(k *randomRun, l *subject, r *rand.Rand) string {
+		l.edited = true
 		return do(k, l, r)
 	}
 }
@@ -186,8 +186,8 @@ func isDrive(option string) bool {
 	return bus != option && slices.Contains([]string{"ide", "sata", "scsi", "virtio"}, bus)
 }
 
-// hands are what people do to VMs.
-func hands() map[string]step {
+// manualEdits are what people do to VMs.
+func manualEdits() map[string]step {
 	const post, put, remove = http.MethodPost, http.MethodPut, http.MethodDelete
 	snapshot := func(g simulator.Guest) string {
 		return "/snapshot/" + strings.Join(slices.Sorted(maps.Keys(g.Snapshots))[:min(1, len(g.Snapshots))], "")
@@ -220,16 +220,16 @@ func hands() map[string]step {
 		}),
 		"plug":     meddling(calling(put, "/config", form("scsi9", "local-lvm:1", "virtio7", "ceph:1", "ide2", "none,media=cdrom", "delete", "ide2"))),
 		"snapshot": calling(post, "/snapshot", form("snapname", "one", "snapname", "two")),
-		"rollback": meddling(byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+		"rollback": meddling(byHand(func(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 			return k.call(post, vmPath(g)+snapshot(g)+"/rollback", nil)
 		})),
-		"forget": meddling(byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+		"forget": meddling(byHand(func(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 			return k.call(remove, vmPath(g)+snapshot(g), nil)
 		})),
-		"copy": byHand(func(k *walk, _ *life, g simulator.Guest, r *rand.Rand) string {
+		"copy": byHand(func(k *randomRun, _ *subject, g simulator.Guest, r *rand.Rand) string {
 			return k.call(post, vmPath(g)+"/clone", url.Values{"newid": {fmt.Sprint(firstTheirs + r.IntN(1000))}, "full": {"1"}})
 		}),
-		"lock": byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+		"lock": byHand(func(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 			k.pve.Edit(func(s *simulator.State) {
 				if g := s.Guests[g.VMID]; g.Config["lock"] == "" {
 					g.Config["lock"] = "backup"
@@ -237,11 +237,11 @@ func hands() map[string]step {
 			})
 			return "locked"
 		}),
-		"unlock": byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+		"unlock": byHand(func(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 			k.pve.Edit(func(s *simulator.State) { unlock(s.Guests[g.VMID]) })
 			return "unlocked"
 		}),
-		"kill": byHand(func(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+		"kill": byHand(func(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 			k.pve.Edit(func(s *simulator.State) { s.Guests[g.VMID].Power = simulator.Stopped })
 			return "killed"
 		}),
@@ -261,8 +261,8 @@ func unlock(g *simulator.Guest) {
 
 // idle is a hand that waits until nothing goes on, and until what was sent to PVE has
 // arrived: nobody could know that it is about another VM then.
-func idle(do hand) step {
-	return byHand(func(k *walk, l *life, _ simulator.Guest, r *rand.Rand) string {
+func idle(do manualEdit) step {
+	return byHand(func(k *randomRun, l *subject, _ simulator.Guest, r *rand.Rand) string {
 		k.drain()
 		g, ok := k.guest()
 		if !ok {
@@ -286,12 +286,12 @@ func remove(s *simulator.State, vmid int) {
 	}
 }
 
-func destroyed(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+func destroyed(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 	k.pve.Edit(func(s *simulator.State) { remove(s, g.VMID) })
 	return "destroyed"
 }
 
-func reused(k *walk, _ *life, g simulator.Guest, r *rand.Rand) string {
+func reused(k *randomRun, _ *subject, g simulator.Guest, r *rand.Rand) string {
 	k.pve.Edit(func(s *simulator.State) {
 		remove(s, g.VMID)
 		node := oneOf(r, "pve1", "pve2", "pve3")
@@ -304,7 +304,7 @@ func reused(k *walk, _ *life, g simulator.Guest, r *rand.Rand) string {
 	return fmt.Sprintf("VM %d is another one", g.VMID)
 }
 
-func reidentified(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
+func reidentified(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 	k.pve.Edit(func(s *simulator.State) {
 		s.Guests[g.VMID].Config["smbios1"] = "uuid=11111111-1111-4111-8111-111111111111"
 	})
@@ -314,7 +314,7 @@ func reidentified(k *walk, _ *life, g simulator.Guest, _ *rand.Rand) string {
 
 // strip the Machine of annotations, as tools that restore backups do, but not of all
 // that is known of its VM.
-func strip(k *walk, _ *life, r *rand.Rand) string {
+func strip(k *randomRun, _ *subject, r *rand.Rand) string {
 	if k.m.Observation().UUID == "" {
 		return "nobody else knows the VM yet"
 	}
@@ -328,7 +328,7 @@ func strip(k *walk, _ *life, r *rand.Rand) string {
 }
 
 // loseStatus of the Machine, unless it is all that is known of its VM.
-func loseStatus(k *walk, _ *life, _ *rand.Rand) string {
+func loseStatus(k *randomRun, _ *subject, _ *rand.Rand) string {
 	if !k.exists(k.t) || k.vmid() == 0 || k.uuid() == "none" {
 		return "nobody else knows the VM"
 	}

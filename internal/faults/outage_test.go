@@ -28,9 +28,9 @@ import (
 	"time"
 )
 
-// A door is what stands between the provider and PVE: while it is shut, connections
+// A proxyGate is what stands between the provider and PVE: while it is shut, connections
 // are refused and those there are have ended.
-type door struct {
+type proxyGate struct {
 	to, at string
 
 	mu    sync.Mutex
@@ -48,9 +48,9 @@ const (
 )
 
 // newDoor is an open one.
-func newDoor(t *testing.T, to string) *door {
+func newDoor(t *testing.T, to string) *proxyGate {
 	t.Helper()
-	d := &door{to: to, lines: map[net.Conn]bool{}}
+	d := &proxyGate{to: to, lines: map[net.Conn]bool{}}
 	for range lastDoor - firstDoor {
 		d.at = fmt.Sprintf("127.0.0.1:%d", firstDoor+doors.Add(1)%(lastDoor-firstDoor))
 		if d.open() == nil {
@@ -63,7 +63,7 @@ func newDoor(t *testing.T, to string) *door {
 }
 
 // open the door, unless it is.
-func (d *door) open() error {
+func (d *proxyGate) open() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.wall != nil {
@@ -78,7 +78,7 @@ func (d *door) open() error {
 	return nil
 }
 
-func (d *door) shut() {
+func (d *proxyGate) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.wall == nil {
@@ -92,7 +92,7 @@ func (d *door) shut() {
 	clear(d.lines)
 }
 
-func (d *door) serve(wall net.Listener) {
+func (d *proxyGate) serve(wall net.Listener) {
 	for {
 		in, err := wall.Accept()
 		if err != nil {
@@ -103,7 +103,7 @@ func (d *door) serve(wall net.Listener) {
 }
 
 // join a connection to one of PVE, until either ends.
-func (d *door) join(wall net.Listener, in net.Conn) {
+func (d *proxyGate) join(wall net.Listener, in net.Conn) {
 	out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", d.to)
 	if err != nil {
 		_ = in.Close()
@@ -121,7 +121,7 @@ func (d *door) join(wall net.Listener, in net.Conn) {
 }
 
 // keep connections to end them with the door, unless that was shut meanwhile.
-func (d *door) keep(wall net.Listener, ends ...net.Conn) bool {
+func (d *proxyGate) keep(wall net.Listener, ends ...net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range ends {
@@ -139,7 +139,7 @@ const downFor = 90 * time.Second
 
 // An outage begins when the answer to a call has come: the next is refused.
 type outage struct {
-	door  *door
+	door  *proxyGate
 	clock *clock
 	after int
 
@@ -178,7 +178,7 @@ func fewestCalls(t *testing.T, s scenario) int {
 	fewest := 0
 	for range 3 {
 		calls := 0
-		for _, d := range live(t, newWorld(t, s, 0), s) {
+		for _, d := range live(t, newEnv(t, s, 0), s) {
 			if d.call() {
 				calls++
 			}
@@ -207,7 +207,7 @@ func TestOutages(t *testing.T) {
 			for k := sample(); k <= calls; k += sample() {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					t.Parallel()
-					w := newWorld(t, s, 0)
+					w := newEnv(t, s, 0)
 					w.outage = &outage{door: newDoor(t, strings.TrimPrefix(w.pve.URL(), "https://")), clock: w.clock, after: k}
 					w.redirect(t)
 					live(t, w, s)

@@ -54,13 +54,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A deed is a step after or before which a provider can die: the answer to a
+// A sideEffect is a step after or before which a provider can die: the answer to a
 // call of PVE's API has come, or something is about to be written to the API
 // server, or has been.
-type deed string
+type sideEffect string
 
 // call says whether it is a call of PVE's API.
-func (d deed) call() bool { return strings.Contains(string(d), " /") }
+func (d sideEffect) call() bool { return strings.Contains(string(d), " /") }
 
 // A process is one life of a provider. What it remembers ends with it.
 type process struct {
@@ -71,7 +71,7 @@ type process struct {
 	reconcilers []reconcile.Reconciler
 
 	mu    sync.Mutex
-	deeds []deed
+	deeds []sideEffect
 	fatal int  // The number of the deed that it dies of; 0 if of none.
 	spare bool // Deeds do not count.
 	dead  chan struct{}
@@ -79,11 +79,11 @@ type process struct {
 	outage *outage
 
 	// posthumous are writes to PVE after the death. There must not be any.
-	posthumous []deed
+	posthumous []sideEffect
 }
 
 // start a process that dies of a deed.
-func (w *world) start(t *testing.T, fatal int) *process {
+func (w *env) start(t *testing.T, fatal int) *process {
 	t.Helper()
 	p := &process{fatal: fatal, dead: make(chan struct{}), outage: w.outage}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -99,11 +99,11 @@ func (w *world) start(t *testing.T, fatal int) *process {
 			PollInterval: time.Minute, MaxConcurrentReconciles: 1, Features: features,
 		},
 		Connections: connect.New(mgr.GetClient(), connect.WithObserver(p.called), connect.WithClock(w.clock.Now), connect.WithInventory(
-			inventory.WithPollInterval(pollInterval), inventory.WithFeedInterval(pollInterval), inventory.WithMaxAge(pollInterval), inventory.WithClock(w.clock.Now))),
+			inventory.WithPollInterval(pollInterval), inventory.WithEventPollInterval(pollInterval), inventory.WithMaxAge(pollInterval), inventory.WithClock(w.clock.Now))),
 		Metrics: metrics.New(),
 		Now:     w.clock.Now,
 	}
-	fleet := machine.NewFleet()
+	fleet := machine.NewScheduler()
 	for _, id := range []kind.Identity{
 		{GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{}},
 		{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
@@ -121,7 +121,7 @@ func (w *world) start(t *testing.T, fatal int) *process {
 const pollInterval = 10 * time.Millisecond
 
 // did a deed. If that is the one that it dies of, what runs ends here.
-func (p *process) did(d deed) {
+func (p *process) did(d sideEffect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isDead() {
@@ -157,7 +157,7 @@ func (p *process) isDead() bool {
 // called is told of each request to PVE when its answer has come. What is read for
 // all Machines together goes by the wall clock and counts for nothing.
 func (p *process) called(c proxmox.Call) {
-	d := deed(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
+	d := sideEffect(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
 	if p.isDead() && c.Method != http.MethodGet {
 		p.mu.Lock()
 		p.posthumous = append(p.posthumous, d)
@@ -175,7 +175,7 @@ func (p *process) called(c proxmox.Call) {
 // mortal is the client of the process: it does nothing for a dead one.
 func (p *process) mortal(kube client.WithWatch) client.WithWatch {
 	write := func(verb string, o client.Object, do func() error) error {
-		d := deed(fmt.Sprintf("%s %T", verb, o))
+		d := sideEffect(fmt.Sprintf("%s %T", verb, o))
 		p.did("before " + d)
 		err := do()
 		if err == nil {

@@ -36,9 +36,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestRivals has a second Machine, of the other scope and another configuration,
+// TestOwnershipConflicts has a second Machine, of the other scope and another configuration,
 // claim the VM of the first.
-func TestRivals(t *testing.T) {
+func TestOwnershipConflicts(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
@@ -49,21 +49,21 @@ func TestRivals(t *testing.T) {
 			reason: "A Machine that was copied with its annotations claims the VM of the original.",
 			first:  scenarios()["Empty"],
 			second: func(first machine.Machine) *cluster.Machine {
-				return rival(first.GetAnnotations(), v1alpha1.MachineParameters{Description: new("mine")})
+				return older(first.GetAnnotations(), v1alpha1.MachineParameters{Description: new("mine")})
 			},
 		},
 		"Adopted": {
 			reason: "A VM that was adopted is not adopted again.",
 			first:  scenarios()["Adoption"],
 			second: func(machine.Machine) *cluster.Machine {
-				return rival(map[string]string{meta.AnnotationKeyExternalName: "100"}, v1alpha1.MachineParameters{Description: new("mine")})
+				return older(map[string]string{meta.AnnotationKeyExternalName: "100"}, v1alpha1.MachineParameters{Description: new("mine")})
 			},
 		},
 		"Deleting": {
 			reason: "Who may only look at a VM and delete it does not delete that of another Machine.",
 			first:  scenarios()["Adoption"],
 			second: func(machine.Machine) *cluster.Machine {
-				m := rival(map[string]string{meta.AnnotationKeyExternalName: "100"}, v1alpha1.MachineParameters{})
+				m := older(map[string]string{meta.AnnotationKeyExternalName: "100"}, v1alpha1.MachineParameters{})
 				m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete})
 				return m
 			},
@@ -72,7 +72,7 @@ func TestRivals(t *testing.T) {
 			reason: "A VM that was made for a Machine is not adopted by another.",
 			first:  scenarios()["Empty"],
 			second: func(first machine.Machine) *cluster.Machine {
-				return rival(map[string]string{meta.AnnotationKeyExternalName: meta.GetExternalName(first)}, v1alpha1.MachineParameters{Description: new("mine")})
+				return older(map[string]string{meta.AnnotationKeyExternalName: meta.GetExternalName(first)}, v1alpha1.MachineParameters{Description: new("mine")})
 			},
 		},
 	}
@@ -80,7 +80,7 @@ func TestRivals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Log(tc.reason)
-			w := newWorld(t, tc.first, 0)
+			w := newEnv(t, tc.first, 0)
 			w.until(t, "the first Machine is ready", w.settled)
 			before, n := w.holdings(), len(w.writes())
 			second := w.join(t, tc.second(w.m))
@@ -116,8 +116,8 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// rival is a Machine of the other scope.
-func rival(annotations map[string]string, spec v1alpha1.MachineParameters) *cluster.Machine {
+// older is a Machine of the other scope.
+func older(annotations map[string]string, spec v1alpha1.MachineParameters) *cluster.Machine {
 	m := &cluster.Machine{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "rival", UID: "5a7a5f2c-0000-4000-8000-000000000002", Generation: 1, Annotations: annotations,
@@ -131,7 +131,7 @@ func rival(annotations map[string]string, spec v1alpha1.MachineParameters) *clus
 }
 
 // join the world as a second Machine, with a configuration of its own.
-func (w *world) join(t *testing.T, m *cluster.Machine) *cluster.Machine {
+func (w *env) join(t *testing.T, m *cluster.Machine) *cluster.Machine {
 	t.Helper()
 	spec := w.settings()
 	spec.Credentials.SecretRef.Namespace = new(namespace)

@@ -57,9 +57,9 @@ func ends(kind string) []string {
 	}[kind], "unexpected status", "interrupted by signal")
 }
 
-// mostTasks is how many tasks of a type fail, one after the other: the provider
+// maxTasks is how many tasks of a type fail, one after the other: the provider
 // waits longer each time.
-const mostTasks = 3
+const maxTasks = 3
 
 // taskFaults are the faults of tasks: each of a type fails, or cannot be started.
 func taskFaults(tasks []simulator.Task) []simulator.Fault {
@@ -71,7 +71,7 @@ func taskFaults(tasks []simulator.Task) []simulator.Fault {
 		for _, text := range ends(t.Type) {
 			out = append(out, simulator.Fault{Task: t.Type, TaskExit: text, Skip: n, Count: 1})
 			if n == 0 {
-				out = append(out, simulator.Fault{Task: t.Type, TaskExit: text, Count: mostTasks})
+				out = append(out, simulator.Fault{Task: t.Type, TaskExit: text, Count: maxTasks})
 			}
 		}
 		out = append(out, simulator.Fault{Task: t.Type, Refuse: true, Skip: n, Count: 1})
@@ -84,7 +84,7 @@ func taskFaults(tasks []simulator.Task) []simulator.Fault {
 func notOurs(t simulator.Task) bool { return t.User == "root@pam" }
 
 // listen to what the Machine says of failures.
-func (w *world) listen() {
+func (w *env) listen() {
 	c := w.m.GetCondition(xpv2.TypeSynced)
 	if c.Status == corev1.ConditionFalse && !slices.Contains(w.told, c.Message) {
 		w.told = append(w.told, c.Message)
@@ -95,7 +95,7 @@ func (w *world) listen() {
 }
 
 // toldOf checks that the Machine told of a task of ours that failed.
-func (w *world) toldOf(t *testing.T, f simulator.Fault) {
+func (w *env) toldOf(t *testing.T, f simulator.Fault) {
 	t.Helper()
 	if f.TaskExit == "" || !slices.ContainsFunc(w.pve.Tasks(), func(t simulator.Task) bool { return t.Exit == f.TaskExit && !notOurs(t) }) {
 		return
@@ -107,7 +107,7 @@ func (w *world) toldOf(t *testing.T, f simulator.Fault) {
 
 // heed does what the Machine says that somebody has to do on the node: what is left
 // of a VM whose creation could not be started is locked, for all but root.
-func (w *world) heed() {
+func (w *env) heed() {
 	vmid := int(ptr.Deref(w.m.Observation().VMID, 0))
 	if !strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
 		return

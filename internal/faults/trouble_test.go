@@ -30,7 +30,7 @@ import (
 // troubles are what goes wrong. Each lasts until another step or calm ends it.
 func troubles() map[string]step {
 	return map[string]step{
-		"die": func(k *walk, _ *life, r *rand.Rand) string {
+		"die": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			p := k.alive(k.t)
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func troubles() map[string]step {
 		"fault":    fault(http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete),
 		"nowrite":  fault(http.MethodPost, http.MethodPut, http.MethodDelete),
 		"nocreate": fault(http.MethodPost),
-		"task": func(k *walk, _ *life, r *rand.Rand) string {
+		"task": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			f := simulator.Fault{
 				Task:  oneOf(r, "qmcreate", "qmclone", "qmconfig", "resize", "qmstart", "qmshutdown", "qmstop", "qmdestroy", "qmmove", "qmigrate", "imgcopy", "imgdel"),
 				Count: 1 + r.IntN(3),
@@ -52,30 +52,30 @@ func troubles() map[string]step {
 			k.pve.Inject(f)
 			return f.String()
 		},
-		"offline": func(k *walk, _ *life, r *rand.Rand) string {
+		"offline": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			name := oneOf(r, "pve2", "pve3")
 			k.pve.Edit(func(s *simulator.State) { s.Nodes[name].Offline = true })
 			return name
 		},
-		"online": func(k *walk, _ *life, _ *rand.Rand) string {
+		"online": func(k *randomRun, _ *subject, _ *rand.Rand) string {
 			k.pve.Edit(online)
 			return "all nodes are up"
 		},
-		"nostorage": func(k *walk, _ *life, r *rand.Rand) string {
+		"nostorage": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			name := oneOf(r, "ceph", "nfs", "local-lvm")
 			k.pve.Edit(func(s *simulator.State) { s.Storages[name].Disabled = true })
 			return name
 		},
-		"storage": func(k *walk, _ *life, _ *rand.Rand) string {
+		"storage": func(k *randomRun, _ *subject, _ *rand.Rand) string {
 			k.pve.Edit(stored)
 			return "all storages are there"
 		},
-		"quorum": func(k *walk, _ *life, r *rand.Rand) string {
+		"quorum": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			lost := oneOf(r, true, false)
 			k.pve.Edit(func(s *simulator.State) { s.NoQuorum = lost })
 			return fmt.Sprint(lost)
 		},
-		"noagent": func(k *walk, _ *life, r *rand.Rand) string {
+		"noagent": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			id, deaf := k.vmid(), oneOf(r, true, false)
 			k.pve.Edit(func(s *simulator.State) {
 				if g := s.Guests[id]; g != nil && !k.foreign[id] {
@@ -84,7 +84,7 @@ func troubles() map[string]step {
 			})
 			return fmt.Sprint(id)
 		},
-		"wait": func(k *walk, _ *life, r *rand.Rand) string {
+		"wait": func(k *randomRun, _ *subject, r *rand.Rand) string {
 			d := oneOf(r, 10*time.Second, time.Minute, 10*time.Minute, time.Hour)
 			k.clock.advance(d)
 			return d.String()
@@ -94,7 +94,7 @@ func troubles() map[string]step {
 
 // fault is a step that has some of the next calls fail.
 func fault(methods ...string) step {
-	return func(k *walk, _ *life, r *rand.Rand) string {
+	return func(k *randomRun, _ *subject, r *rand.Rand) string {
 		all := classes()
 		c := all[oneOf(r, slices.Sorted(maps.Keys(all))...)]
 		f := c.fault
@@ -120,7 +120,7 @@ func stored(s *simulator.State) {
 }
 
 // drain what is under way: tasks, and calls that arrive late.
-func (k *walk) drain() {
+func (k *randomRun) drain() {
 	k.pve.ClearFaults()
 	k.clock.advance(11 * time.Minute)
 	again := time.NewTicker(2 * time.Millisecond)

@@ -38,25 +38,25 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A stride is one step of a walk: the number decides what the step leaves open.
-type stride struct {
+// A op is one step of a walk: the number decides what the step leaves open.
+type op struct {
 	step   string
 	number uint64
 }
 
-func (s stride) String() string { return fmt.Sprintf("%s/%d", s.step, s.number) }
+func (s op) String() string { return fmt.Sprintf("%s/%d", s.step, s.number) }
 
 // A route is what happens in a walk: how it begins, and each of its strides. A
 // stride is the same whatever went before, so that others can be left out.
 type route struct {
 	version string // Of PVE.
 	start   string // The scenario that the first Machine begins as.
-	strides []stride
+	ops     []op
 }
 
 func (r route) String() string {
 	words := []string{r.version, r.start}
-	for _, s := range r.strides {
+	for _, s := range r.ops {
 		words = append(words, s.String())
 	}
 	return strings.Join(words, " ")
@@ -75,7 +75,7 @@ func parseRoute(t *testing.T, text string) route {
 		if err != nil || steps()[step] == nil {
 			t.Fatalf("not a step with its number: %q", word)
 		}
-		r.strides = append(r.strides, stride{step: step, number: n})
+		r.ops = append(r.ops, op{step: step, number: n})
 	}
 	return r
 }
@@ -87,45 +87,45 @@ func starts() []string {
 
 // Lengths of a walk, in steps.
 const (
-	fewestStrides = 5
-	mostStrides   = 15
+	minOps = 5
+	maxOps = 15
 )
 
 // randomRoute is that of a seed.
 func randomRoute(seed uint64) route {
 	r := rand.New(rand.NewPCG(seed, seed))
 	all := route{version: oneOf(r, "9.2", "9.2", "8.4"), start: oneOf(r, starts()...)}
-	for range fewestStrides + r.IntN(mostStrides-fewestStrides+1) {
-		kinds := [][]string{sorted(edits()), sorted(edits()), sorted(hands()), sorted(troubles())}
-		all.strides = append(all.strides, stride{step: oneOf(r, oneOf(r, kinds...)...), number: uint64(r.Uint32())})
+	for range minOps + r.IntN(maxOps-minOps+1) {
+		kinds := [][]string{sorted(edits()), sorted(edits()), sorted(manualEdits()), sorted(troubles())}
+		all.ops = append(all.ops, op{step: oneOf(r, oneOf(r, kinds...)...), number: uint64(r.Uint32())})
 	}
 	return all
 }
 
 func oneOf[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 
-// A life is that of one Machine in a walk, and of those that come after it by the
+// A subject is that of one Machine in a walk, and of those that come after it by the
 // same name.
-type life struct {
-	m        *namespaced.Machine
-	start    scenario
-	births   int
-	gone     bool
-	failures int
-	err      error
+type subject struct {
+	m         *namespaced.Machine
+	start     scenario
+	creations int
+	gone      bool
+	failures  int
+	err       error
 
 	// disks with data that the VM has had, and how many of them may go: their
 	// removal was asked for, or people have their hands in it.
 	disks, mayGo int
-	meddled      bool
+	edited       bool
 }
 
-// A walk leads some Machines, and the VMs of others, through a route.
-type walk struct {
-	*world
+// A randomRun leads some Machines, and the VMs of others, through a route.
+type randomRun struct {
+	*env
 
-	t     *testing.T
-	lives []*life
+	t        *testing.T
+	subjects []*subject
 
 	// foreign are VMIDs that were a Machine's and are somebody else's now.
 	foreign map[int]bool
@@ -135,45 +135,45 @@ type walk struct {
 	trace []string
 }
 
-func newWalk(t *testing.T, r route) *walk {
+func newRandomRun(t *testing.T, r route) *randomRun {
 	t.Helper()
 	first := scenarios()[r.start]
 	first.version = r.version
 	first.grants = append(first.grants, scenarios()["HA"].grants...)
 	first.grants = append(first.grants, simulator.ScenarioGrant{Path: "/pool", User: "crossplane@pve", Roles: []string{"PVEPoolAdmin"}})
 	first.objects = slices.Concat(scenarios()["Password"].objects, []client.Object{userData()})
-	w := newWorld(t, first, 0)
+	w := newEnv(t, first, 0)
 	w.journal = &journal{}
 	w.enlist()
-	k := &walk{world: w, t: t, foreign: map[int]bool{}, lives: []*life{{m: w.m, start: first}}}
+	k := &randomRun{env: w, t: t, foreign: map[int]bool{}, subjects: []*subject{{m: w.m, start: first}}}
 	if first.adopts != 0 {
 		w.before = w.before.without(first.adopts)
 	}
 	second := scenario{spec: v1alpha1.MachineParameters{Template: new(intstr.FromString("debian-13"))}}
-	k.lives = append(k.lives, &life{start: second, gone: true, m: second.machine()})
-	k.lives[1].m.Name = "second"
-	k.bear(k.lives[1])
+	k.subjects = append(k.subjects, &subject{start: second, gone: true, m: second.machine()})
+	k.subjects[1].m.Name = "second"
+	k.create(k.subjects[1])
 	return k
 }
 
-// bear a Machine of a name that is free.
-func (k *walk) bear(l *life) {
+// create a Machine of a name that is free.
+func (k *randomRun) create(l *subject) {
 	k.t.Helper()
 	name := l.m.GetName()
 	m := l.start.machine()
-	m.Name, l.births = name, l.births+1
-	m.UID = types.UID(fmt.Sprintf("5a7a5f2c-0000-4000-8000-%06x%06d", []byte(name[:3]), l.births))
+	m.Name, l.creations = name, l.creations+1
+	m.UID = types.UID(fmt.Sprintf("5a7a5f2c-0000-4000-8000-%06x%06d", []byte(name[:3]), l.creations))
 	m.CreationTimestamp = metav1.NewTime(k.clock.Now())
-	l.m, l.gone, l.failures, l.disks, l.meddled = m, false, 0, 0, false
+	l.m, l.gone, l.failures, l.disks, l.edited = m, false, 0, 0, false
 	if err := k.kube.Create(k.t.Context(), m); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
 // go through a route, and see what has become of everything in the end.
-func (k *walk) along(r route) {
+func (k *randomRun) along(r route) {
 	k.t.Helper()
-	for _, s := range r.strides {
+	for _, s := range r.ops {
 		k.take(s)
 	}
 	k.calm()
@@ -183,10 +183,10 @@ func (k *walk) along(r route) {
 }
 
 // take a stride, and let some time pass.
-func (k *walk) take(s stride) {
+func (k *randomRun) take(s op) {
 	k.t.Helper()
 	r := rand.New(rand.NewPCG(s.number, 0))
-	l := k.lives[min(1, r.IntN(4)/3)]
+	l := k.subjects[min(1, r.IntN(4)/3)]
 	k.m = l.m
 	what := "nothing to do"
 	if !l.gone || s.step == "anew" {
@@ -203,8 +203,8 @@ func (k *walk) take(s stride) {
 }
 
 // all says whether something holds for all Machines that there are.
-func (k *walk) all(holds func() bool) bool {
-	for _, l := range k.lives {
+func (k *randomRun) all(holds func() bool) bool {
+	for _, l := range k.subjects {
 		if k.m = l.m; !l.gone && !holds() {
 			return false
 		}
@@ -213,10 +213,10 @@ func (k *walk) all(holds func() bool) bool {
 }
 
 // round has each Machine looked at once, and time pass.
-func (k *walk) round() {
+func (k *randomRun) round() {
 	k.t.Helper()
 	next := time.Hour
-	for _, l := range k.lives {
+	for _, l := range k.subjects {
 		if k.m = l.m; !l.gone {
 			next = min(next, k.look(l))
 		}
@@ -226,7 +226,7 @@ func (k *walk) round() {
 }
 
 // look at a Machine once. It says how long nobody needs to look again.
-func (k *walk) look(l *life) time.Duration {
+func (k *randomRun) look(l *subject) time.Duration {
 	k.t.Helper()
 	stays := !slices.ContainsFunc(l.m.GetManagementPolicies(), func(a xpv2.ManagementAction) bool {
 		return a == xpv2.ManagementActionAll || a == xpv2.ManagementActionDelete
@@ -256,13 +256,13 @@ func (k *walk) look(l *life) time.Duration {
 }
 
 // vmid of the Machine's VM; 0 if it has none yet.
-func (k *walk) vmid() int {
+func (k *randomRun) vmid() int {
 	id, _ := strconv.Atoi(k.m.GetAnnotations()["crossplane.io/external-name"])
 	return id
 }
 
 // theirs is a VM that is somebody else's from now on.
-func (k *walk) theirs(vmid int) {
+func (k *randomRun) theirs(vmid int) {
 	now := k.holdings()
 	g, ok := now.Guests[vmid]
 	if !ok {
@@ -287,7 +287,7 @@ func (k *walk) theirs(vmid int) {
 
 // keep the images of a VM that stays although its Machine goes: one may not be in its
 // drive yet.
-func (k *walk) keep(vmid int) {
+func (k *randomRun) keep(vmid int) {
 	for key, v := range k.holdings().Volumes {
 		if strings.HasPrefix(key.Name, fmt.Sprintf("iso/cidata-%d-", vmid)) {
 			k.before.Volumes[key] = v
@@ -296,21 +296,21 @@ func (k *walk) keep(vmid int) {
 }
 
 // String shows how it came to this.
-func (k *walk) String() string {
+func (k *randomRun) String() string {
 	var b strings.Builder
-	for _, l := range k.lives {
+	for _, l := range k.subjects {
 		k.m, k.last = l.m, l.err
 		fmt.Fprintf(&b, "%s: gone=%t failures=%d\n", l.m.GetName(), l.gone, l.failures)
 		if !l.gone {
-			b.WriteString(k.world.String())
+			b.WriteString(k.env.String())
 		}
 	}
 	return strings.Join(k.trace, "\n") + "\n" + b.String()
 }
 
-// walks is how many are tried: those of the first seeds, or as many as WALKS says
+// randomRuns is how many are tried: those of the first seeds, or as many as WALKS says
 // of seeds that nobody knows.
-func walks(t *testing.T) []uint64 {
+func randomRuns(t *testing.T) []uint64 {
 	t.Helper()
 	n := 3
 	switch {
@@ -335,10 +335,10 @@ func walks(t *testing.T) []uint64 {
 	return seeds
 }
 
-// TestWalks leads Machines through changes of their specs, what people do to their
+// TestRandomRuns leads Machines through changes of their specs, what people do to their
 // VMs by hand, and troubles of all sorts, at random. When all that has ended, there
 // is what the specs ask for, or a clear reason why not.
-func TestWalks(t *testing.T) {
+func TestRandomRuns(t *testing.T) {
 	t.Parallel()
 	if text := os.Getenv("WALK"); text != "" {
 		r := parseRoute(t, text)
@@ -346,15 +346,15 @@ func TestWalks(t *testing.T) {
 			shorten(t, r)
 			return
 		}
-		newWalk(t, r).along(r)
+		newRandomRun(t, r).along(r)
 		return
 	}
-	for _, seed := range walks(t) {
+	for _, seed := range randomRuns(t) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := randomRoute(seed)
 			t.Logf("make test-faults WALK='%s'", r)
-			newWalk(t, r).along(r)
+			newRandomRun(t, r).along(r)
 		})
 	}
 }
@@ -362,11 +362,11 @@ func TestWalks(t *testing.T) {
 // shorten a walk by leaving steps out, as long as it fails without them, too.
 func shorten(t *testing.T, r route) {
 	t.Helper()
-	for i := range slices.Backward(r.strides) {
+	for i := range slices.Backward(r.ops) {
 		shorter := r
-		shorter.strides = slices.Delete(slices.Clone(r.strides), i, i+1)
-		fails := !t.Run(fmt.Sprintf("without-%s", r.strides[i]), func(t *testing.T) {
-			newWalk(t, shorter).along(shorter)
+		shorter.ops = slices.Delete(slices.Clone(r.ops), i, i+1)
+		fails := !t.Run(fmt.Sprintf("without-%s", r.ops[i]), func(t *testing.T) {
+			newRandomRun(t, shorter).along(shorter)
 		})
 		if fails {
 			r = shorter
@@ -376,7 +376,7 @@ func shorten(t *testing.T, r route) {
 }
 
 // update the Machine as its users do.
-func (k *walk) update(change func(*namespaced.Machine)) {
+func (k *randomRun) update(change func(*namespaced.Machine)) {
 	k.t.Helper()
 	if !k.exists(k.t) {
 		return
@@ -388,13 +388,13 @@ func (k *walk) update(change func(*namespaced.Machine)) {
 }
 
 // guest that is the Machine's own, if there is one, and no task works on it.
-func (k *walk) guest() (simulator.Guest, bool) {
+func (k *randomRun) guest() (simulator.Guest, bool) {
 	id := k.vmid()
 	g, ok := k.pve.Guest(id)
 	return g, ok && !k.foreign[id] && strings.Contains(g.Config["smbios1"], k.uuid())
 }
 
-func (k *walk) uuid() string {
+func (k *randomRun) uuid() string {
 	if id := k.m.GetAnnotations()["proxmox.vitistack.io/uuid"]; id != "" {
 		return id
 	}

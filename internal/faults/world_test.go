@@ -49,8 +49,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A world has one Machine, one PVE cluster, and a provider that lives and dies.
-type world struct {
+// A env has one Machine, one PVE cluster, and a provider that lives and dies.
+type env struct {
 	clock *clock
 	kube  client.WithWatch
 	pve   *simulator.Server
@@ -101,7 +101,7 @@ func durations() map[string]string {
 	}
 }
 
-func newWorld(t *testing.T, s scenario, fatal int) *world {
+func newEnv(t *testing.T, s scenario, fatal int) *env {
 	t.Helper()
 	quickstart, err := simulator.Quickstart()
 	if err != nil {
@@ -114,7 +114,7 @@ func newWorld(t *testing.T, s scenario, fatal int) *world {
 	quickstart.Guests = append(quickstart.Guests, s.guests...)
 	quickstart.Storages = append(quickstart.Storages, s.storages...)
 	quickstart.ACL = append(quickstart.ACL, s.grants...)
-	w := &world{clock: newClock(), fatal: fatal}
+	w := &env{clock: newClock(), fatal: fatal}
 	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
 		WithIndex(&namespaced.Machine{}, machine.ClaimIndex, machine.Claims).WithIndex(&cluster.Machine{}, machine.ClaimIndex, machine.Claims).Build()
@@ -144,7 +144,7 @@ func tracker() clienttesting.ObjectTracker {
 	return clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
 }
 
-func (w *world) configuration() []client.Object {
+func (w *env) configuration() []client.Object {
 	return []client.Object{
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve"},
@@ -158,7 +158,7 @@ func (w *world) configuration() []client.Object {
 }
 
 // settings of a provider that may use all of the cluster.
-func (w *world) settings() v1alpha1.ProviderConfigSpec {
+func (w *env) settings() v1alpha1.ProviderConfigSpec {
 	return v1alpha1.ProviderConfigSpec{
 		Endpoints: []string{w.pve.URL()},
 		TLS:       &v1alpha1.ProviderTLS{CACertificate: new(string(w.pve.CA()))},
@@ -171,7 +171,7 @@ func (w *world) settings() v1alpha1.ProviderConfigSpec {
 }
 
 // redirect the provider to the door of the outage.
-func (w *world) redirect(t *testing.T) {
+func (w *env) redirect(t *testing.T) {
 	t.Helper()
 	pc := &namespaced.ProviderConfig{}
 	if err := w.kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "pve"}, pc); err != nil {
@@ -184,7 +184,7 @@ func (w *world) redirect(t *testing.T) {
 }
 
 // alive is the provider: a new one if the last has died.
-func (w *world) alive(t *testing.T) *process {
+func (w *env) alive(t *testing.T) *process {
 	t.Helper()
 	if w.process == nil {
 		w.process = w.start(t, w.fatal)
@@ -193,7 +193,7 @@ func (w *world) alive(t *testing.T) *process {
 }
 
 // reconcile the Machine once, by a provider that is alive.
-func (w *world) reconcile(t *testing.T) (reconcile.Result, error) {
+func (w *env) reconcile(t *testing.T) (reconcile.Result, error) {
 	t.Helper()
 	result, err := w.alive(t).reconcile(w.clock, 0, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.m)})
 	if errors.Is(err, errDied) {
@@ -209,16 +209,16 @@ func (w *world) reconcile(t *testing.T) (reconcile.Result, error) {
 
 // Limits of what a run may take: by the clock of the world, and in reconciles.
 const (
-	longestRun = 6 * time.Hour
-	mostRounds = 1500
+	maxRun    = 6 * time.Hour
+	maxRounds = 1500
 )
 
 // until something holds, the provider reconciles and time passes.
-func (w *world) until(t *testing.T, what string, holds func() bool) {
+func (w *env) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	end := w.clock.Now().Add(longestRun)
+	end := w.clock.Now().Add(maxRun)
 	failures := 0
-	for range mostRounds {
+	for range maxRounds {
 		result, err := w.reconcile(t)
 		if !errors.Is(err, errDied) {
 			w.last = err
@@ -251,7 +251,7 @@ const creationGrace = 10 * time.Second
 
 // age a Machine whose VM was created, so that the wall clock says what the clock
 // of the world does: crossplane-runtime goes by the former.
-func (w *world) age(t *testing.T) {
+func (w *env) age(t *testing.T) {
 	t.Helper()
 	created := meta.GetExternalCreateSucceeded(w.m)
 	if created.IsZero() || meta.ExternalCreateIncomplete(w.m) || time.Since(created) > creationGrace || w.clock.Now().Sub(created) <= creationGrace {
@@ -265,7 +265,7 @@ func (w *world) age(t *testing.T) {
 }
 
 // pause until the provider looks again. What PVE does in between wakes it.
-func (w *world) pause(result reconcile.Result, failures int) time.Duration {
+func (w *env) pause(result reconcile.Result, failures int) time.Duration {
 	if len(w.running()) > 0 {
 		return time.Second
 	}
@@ -275,12 +275,12 @@ func (w *world) pause(result reconcile.Result, failures int) time.Duration {
 	return max(result.RequeueAfter, time.Second)
 }
 
-func (w *world) running() []simulator.Task {
+func (w *env) running() []simulator.Task {
 	return slices.DeleteFunc(w.pve.Tasks(), func(t simulator.Task) bool { return !t.Running() })
 }
 
 // exists reads the Machine.
-func (w *world) exists(t *testing.T) bool {
+func (w *env) exists(t *testing.T) bool {
 	t.Helper()
 	err := w.kube.Get(context.Background(), client.ObjectKeyFromObject(w.m), w.m)
 	if err != nil && !kerrors.IsNotFound(err) {
@@ -290,7 +290,7 @@ func (w *world) exists(t *testing.T) bool {
 }
 
 // settled says whether the Machine is what its spec wants, and nothing goes on.
-func (w *world) settled() bool {
+func (w *env) settled() bool {
 	r, s := w.m.GetCondition(xpv2.TypeReady), w.m.GetCondition(xpv2.TypeSynced)
 	o := w.m.Observation()
 	return r.Status == corev1.ConditionTrue && s.Status == corev1.ConditionTrue && s.ObservedGeneration == w.m.GetGeneration() &&
@@ -298,21 +298,21 @@ func (w *world) settled() bool {
 }
 
 // acted says whether what was to be done once has been done.
-func (w *world) acted() bool {
+func (w *env) acted() bool {
 	want, got := w.m.Parameters().PowerAction, w.m.Observation().PowerAction
 	return want == nil || got != nil && got.Token == want.Token && got.Result != ""
 }
 
 // tidy says whether the Machine is settled, is not about to be restarted, and nothing
 // is left of images that it has had.
-func (w *world) tidy() bool {
+func (w *env) tidy() bool {
 	reason := w.m.GetCondition(machine.TypeRestartRequired).Reason
 	restarts := reason == machine.ReasonRestarting || reason == machine.ReasonWaitingForGuest
-	return w.settled() && !restarts && len(strings.Fields(w.m.GetAnnotations()[machine.AnnotationSeeds])) <= 1
+	return w.settled() && !restarts && len(strings.Fields(w.m.GetAnnotations()[machine.AnnotationImages])) <= 1
 }
 
 // change the spec as a user does.
-func (w *world) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
+func (w *env) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
 	t.Helper()
 	w.exists(t)
 	change(w.m.Parameters())
@@ -322,7 +322,7 @@ func (w *world) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
 	}
 }
 
-func (w *world) delete(t *testing.T) {
+func (w *env) delete(t *testing.T) {
 	t.Helper()
 	if err := w.kube.Delete(t.Context(), w.m); err != nil {
 		t.Fatal(err)
@@ -330,7 +330,7 @@ func (w *world) delete(t *testing.T) {
 }
 
 // quiet checks that an unchanged Machine costs no write.
-func (w *world) quiet(t *testing.T) {
+func (w *env) quiet(t *testing.T) {
 	t.Helper()
 	w.until(t, "the Machine is tidy", w.tidy)
 	n := len(w.writes())
@@ -350,13 +350,13 @@ func (w *world) quiet(t *testing.T) {
 
 // writes to the cluster so far, but for those that arrived long after the provider
 // gave them up.
-func (w *world) writes() []simulator.Request {
+func (w *env) writes() []simulator.Request {
 	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool {
 		return r.Method == http.MethodGet || r.Duration > time.Minute
 	})
 }
 
-func (w *world) holdings() holdings {
+func (w *env) holdings() holdings {
 	h := holdings{
 		Guests: map[int]simulator.Guest{}, Volumes: map[simulator.VolumeKey]simulator.Volume{},
 		Pools: map[string]simulator.Pool{}, HA: map[string]simulator.HAResource{}, Jobs: map[string]string{},
@@ -384,12 +384,12 @@ func (w *world) holdings() holdings {
 }
 
 // mine is the VM of the Machine.
-func (w *world) mine() simulator.Guest {
+func (w *env) mine() simulator.Guest {
 	return w.holdings().Guests[int(*w.m.Observation().VMID)]
 }
 
 // identity checks that the VM is the one that the Machine says is its own.
-func (w *world) identity(t *testing.T, g simulator.Guest) {
+func (w *env) identity(t *testing.T, g simulator.Guest) {
 	t.Helper()
 	a := w.m.GetAnnotations()
 	if got := meta.GetExternalName(w.m); got != fmt.Sprint(g.VMID) {
@@ -405,7 +405,7 @@ func (w *world) identity(t *testing.T, g simulator.Guest) {
 
 // untouched checks that what is somebody else's is as it was, and that nothing
 // new is there but what belongs to the VMs of Machines.
-func (w *world) untouched(t *testing.T, s scenario, mine ...simulator.Guest) {
+func (w *env) untouched(t *testing.T, s scenario, mine ...simulator.Guest) {
 	t.Helper()
 	now := w.holdings()
 	before := w.before
@@ -474,7 +474,7 @@ func mentions(g simulator.Guest, k simulator.VolumeKey) bool {
 }
 
 // String shows the Machine and what was done about it.
-func (w *world) String() string {
+func (w *env) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "deaths %d, last error %v\nannotations %v\nobserved %+v\n", w.deaths, w.last, w.m.GetAnnotations(), w.m.Observation())
 	for _, c := range w.m.Status.Conditions {

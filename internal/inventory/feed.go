@@ -27,34 +27,34 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Touch says what may have changed of a guest.
-type Touch int
+// A Change says what may have changed of a guest.
+type Change int
 
 const (
 	// TouchConfig is a change of the guest's configuration that no task made.
-	TouchConfig Touch = iota
+	ChangeConfig Change = iota
 
 	// TouchAll may have changed anything: a task has begun or ended, or a snapshot
 	// was taken.
-	TouchAll
+	ChangeAll
 )
 
-// touches are the guests that something has happened to.
-type touches map[int]Touch
+// changes are the guests that something has happened to.
+type changes map[int]Change
 
-func (t touches) add(vmid string, what Touch) {
+func (t changes) add(vmid string, what Change) {
 	if id, err := strconv.Atoi(vmid); err == nil {
 		t[id] = max(t[id], what)
 	}
 }
 
-// author tells what a Client has done itself from what others have.
-type author interface {
-	// Ours says whether a task is, or may turn out to be, the Client's own.
-	Ours(u proxmox.UPID) (sure, maybe bool)
+// ownershipOracle tells what a Client has done itself from what others have.
+type ownershipOracle interface {
+	// StartedByUs says whether a task is, or may turn out to be, the Client's own.
+	StartedByUs(u proxmox.UPID) (sure, maybe bool)
 
-	// OursLine says whether a line about a guest is the Client's own.
-	OursLine(vmid, user string) bool
+	// LoggedByUs says whether a line about a guest is the Client's own.
+	LoggedByUs(vmid, user string) bool
 }
 
 // forgetAfter is how long a task or a line is remembered that PVE lists no more:
@@ -74,11 +74,11 @@ type taskSeen struct {
 
 // take a list and return what others' tasks have touched since the one before.
 // The first list says what has been so far.
-func (f *taskFeed) take(list []proxmox.Task, by author, now time.Time) touches {
-	out := touches{}
+func (f *taskFeed) take(list []proxmox.Task, by ownershipOracle, now time.Time) changes {
+	out := changes{}
 	for _, t := range list {
-		if f.meet(t.UPID, !t.Running, by, now) {
-			out.add(t.ID, TouchAll)
+		if f.observe(t.UPID, !t.Running, by, now) {
+			out.add(t.ID, ChangeAll)
 		}
 	}
 	f.primed = true
@@ -86,11 +86,11 @@ func (f *taskFeed) take(list []proxmox.Task, by author, now time.Time) touches {
 	return out
 }
 
-// meet a task and say whether it is news: one that has begun or ended, and that
+// observe a task and say whether it is news: one that has begun or ended, and that
 // is not ours. One that may be ours is met again.
-func (f *taskFeed) meet(u proxmox.UPID, ended bool, by author, now time.Time) bool {
+func (f *taskFeed) observe(u proxmox.UPID, ended bool, by ownershipOracle, now time.Time) bool {
 	before, known := f.seen[u]
-	sure, maybe := by.Ours(u)
+	sure, maybe := by.StartedByUs(u)
 	if maybe {
 		return false
 	}
@@ -102,12 +102,12 @@ func (f *taskFeed) meet(u proxmox.UPID, ended bool, by author, now time.Time) bo
 }
 
 // corrected is a list in which no task of others runs that is known to have ended.
-func (f *taskFeed) corrected(list []proxmox.Task, by author) []proxmox.Task {
+func (f *taskFeed) corrected(list []proxmox.Task, by ownershipOracle) []proxmox.Task {
 	over := func(t proxmox.Task) bool {
 		if !t.Running || !f.seen[t.UPID].ended {
 			return false
 		}
-		sure, maybe := by.Ours(t.UPID)
+		sure, maybe := by.StartedByUs(t.UPID)
 		return !sure && !maybe
 	}
 	if !slices.ContainsFunc(list, over) {
@@ -155,32 +155,32 @@ func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.
 	return fresh
 }
 
-// touched are the guests that new lines name. Lines about tasks count as the lists
+// changed are the guests that new lines name. Lines about tasks count as the lists
 // of tasks do, which are short.
-func (f *taskFeed) touched(lines []proxmox.LogLine, by author, now time.Time) touches {
-	out := touches{}
+func (f *taskFeed) changed(lines []proxmox.LogLine, by ownershipOracle, now time.Time) changes {
+	out := changes{}
 	for _, l := range slices.Backward(lines) { // Oldest first.
 		if u := l.UPID(); u != "" {
-			if f.meet(u, l.Ended(), by, now) {
-				out.add(u.ID(), TouchAll)
+			if f.observe(u, l.Ended(), by, now) {
+				out.add(u.ID(), ChangeAll)
 			}
 			continue
 		}
 		for _, id := range l.VMIDs() {
-			if vmid := strconv.Itoa(id); !by.OursLine(vmid, l.User) {
-				out.add(vmid, touchOf(l))
+			if vmid := strconv.Itoa(id); !by.LoggedByUs(vmid, l.User) {
+				out.add(vmid, changeOf(l))
 			}
 		}
 	}
 	return out
 }
 
-// touchOf a line. Snapshots and what is yet unknown may change more than options.
-func touchOf(l proxmox.LogLine) Touch {
+// changeOf a line. Snapshots and what is yet unknown may change more than options.
+func changeOf(l proxmox.LogLine) Change {
 	if strings.HasPrefix(l.Message, "update VM ") {
-		return TouchConfig
+		return ChangeConfig
 	}
-	return TouchAll
+	return ChangeAll
 }
 
 // A summary is what the cluster's list says of a guest that does not change by

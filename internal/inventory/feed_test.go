@@ -49,24 +49,24 @@ func TestTaskFeed(t *testing.T) {
 		reason string
 		ours   map[proxmox.UPID]string
 		lists  [][]proxmox.Task
-		want   touches
+		want   changes
 	}{
 		"First":   {reason: "What was before is no news.", lists: [][]proxmox.Task{{running(theirs)}}},
-		"Begins":  {reason: "A task that begins touches its VM.", lists: [][]proxmox.Task{{}, {running(theirs)}}, want: touches{100: TouchAll}},
+		"Begins":  {reason: "A task that begins touches its VM.", lists: [][]proxmox.Task{{}, {running(theirs)}}, want: changes{100: ChangeAll}},
 		"Runs":    {reason: "A task that goes on does not again.", lists: [][]proxmox.Task{{}, {running(theirs)}, {running(theirs)}}},
-		"Ends":    {reason: "A task that ends does.", lists: [][]proxmox.Task{{running(theirs)}, {over(theirs)}}, want: touches{100: TouchAll}},
-		"Short":   {reason: "A task that was over before the next look is seen once.", lists: [][]proxmox.Task{{}, {over(theirs)}}, want: touches{100: TouchAll}},
+		"Ends":    {reason: "A task that ends does.", lists: [][]proxmox.Task{{running(theirs)}, {over(theirs)}}, want: changes{100: ChangeAll}},
+		"Short":   {reason: "A task that was over before the next look is seen once.", lists: [][]proxmox.Task{{}, {over(theirs)}}, want: changes{100: ChangeAll}},
 		"Over":    {reason: "Its end is told once.", lists: [][]proxmox.Task{{}, {over(theirs)}, {over(theirs)}}},
 		"Late":    {reason: "A list that is older than what is known says nothing.", lists: [][]proxmox.Task{{}, {over(theirs)}, {running(theirs)}}},
 		"Away":    {reason: "What a node lists again that was away is no news.", lists: [][]proxmox.Task{{}, {over(theirs)}, {}, {over(theirs)}}},
 		"Ours":    {reason: "Our own task is no sign.", ours: map[proxmox.UPID]string{ours: "sure"}, lists: [][]proxmox.Task{{}, {running(ours)}, {over(ours)}}},
 		"Maybe":   {reason: "What may be ours waits.", ours: map[proxmox.UPID]string{ours: "maybe"}, lists: [][]proxmox.Task{{}, {running(ours)}}},
-		"Another": {reason: "A task of our user that is not ours counts.", lists: [][]proxmox.Task{{}, {running(ours)}}, want: touches{101: TouchAll}},
+		"Another": {reason: "A task of our user that is not ours counts.", lists: [][]proxmox.Task{{}, {running(ours)}}, want: changes{101: ChangeAll}},
 		"Nobody":  {reason: "A task without a VM touches none.", lists: [][]proxmox.Task{{}, {running(backup)}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			f, by, got := taskFeed{}, &pve{ours: tc.ours}, touches{}
+			f, by, got := taskFeed{}, &pve{ours: tc.ours}, changes{}
 			for _, list := range tc.lists {
 				got = f.take(list, by, time.Unix(1, 0))
 			}
@@ -83,7 +83,7 @@ func TestMaybeOurs(t *testing.T) {
 	f.take(nil, by, time.Unix(1, 0))
 	f.take([]proxmox.Task{running(u)}, by, time.Unix(1, 0))
 	by.ours = nil
-	if got := f.take([]proxmox.Task{running(u)}, by, time.Unix(1, 0)); got[100] != TouchAll || len(got) != 1 {
+	if got := f.take([]proxmox.Task{running(u)}, by, time.Unix(1, 0)); got[100] != ChangeAll || len(got) != 1 {
 		t.Errorf("A task that turns out to be another's is a sign then: got %v", got)
 	}
 }
@@ -98,18 +98,18 @@ func TestLogFeed(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		lines  []proxmox.LogLine // Newest first, without the old one.
-		want   touches
+		want   changes
 		more   bool
 	}{
 		"Nothing":  {reason: "A line that was there is no news.", lines: []proxmox.LogLine{old}},
-		"Update":   {reason: "A change of options is one.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "update VM 101: -cores 2 -description VM 7"), old}, want: touches{101: TouchConfig}},
-		"Other":    {reason: "What else names a VM may have changed all.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "delete snapshot VM 102: before"), old}, want: touches{102: TouchAll}},
-		"Task":     {reason: "A task counts.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "starting task "+string(task)), old}, want: touches{100: TouchAll}},
-		"Ours":     {reason: "A line of our own call does not count.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 100: -cores 2"), old}, want: touches{}},
-		"OurUser":  {reason: "One of our user that is not our call's does.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 103: -cores 2"), old}, want: touches{103: TouchConfig}},
+		"Update":   {reason: "A change of options is one.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "update VM 101: -cores 2 -description VM 7"), old}, want: changes{101: ChangeConfig}},
+		"Other":    {reason: "What else names a VM may have changed all.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "delete snapshot VM 102: before"), old}, want: changes{102: ChangeAll}},
+		"Task":     {reason: "A task counts.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "starting task "+string(task)), old}, want: changes{100: ChangeAll}},
+		"Ours":     {reason: "A line of our own call does not count.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 100: -cores 2"), old}, want: changes{}},
+		"OurUser":  {reason: "One of our user that is not our call's does.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 103: -cores 2"), old}, want: changes{103: ChangeConfig}},
 		"Unnamed":  {reason: "A line without a VM touches none.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "successful auth for user 'root@pam'"), old}},
-		"TooShort": {reason: "Lines that do not reach back may not be all.", lines: []proxmox.LogLine{line("9:pve1", "root@pam", "update VM 100: -cores 2")}, want: touches{100: TouchConfig}, more: true},
-		"Restart":  {reason: "A node that counts anew has new lines.", lines: []proxmox.LogLine{{ID: "1:pve1", Time: time.Unix(9, 0), Message: "update VM 104: -cores 1"}, old}, want: touches{104: TouchConfig}},
+		"TooShort": {reason: "Lines that do not reach back may not be all.", lines: []proxmox.LogLine{line("9:pve1", "root@pam", "update VM 100: -cores 2")}, want: changes{100: ChangeConfig}, more: true},
+		"Restart":  {reason: "A node that counts anew has new lines.", lines: []proxmox.LogLine{{ID: "1:pve1", Time: time.Unix(9, 0), Message: "update VM 104: -cores 1"}, old}, want: changes{104: ChangeConfig}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestLogFeed(t *testing.T) {
 			}
 			more := l.more(tc.lines)
 			fresh := l.take(tc.lines, time.Unix(2, 0))
-			if got := f.touched(fresh, by, time.Unix(2, 0)); more != tc.more || !maps.Equal(tc.want, got) {
+			if got := f.changed(fresh, by, time.Unix(2, 0)); more != tc.more || !maps.Equal(tc.want, got) {
 				t.Errorf("%s\ntake(): want %v more %t, got %v more %t", tc.reason, tc.want, tc.more, got, more)
 			}
 		})
@@ -188,8 +188,8 @@ func (w *witness) look() {
 	w.last = time.Now()
 }
 
-func (w *witness) Touched(what Touch) {
-	w.add(map[Touch]string{TouchConfig: "config", TouchAll: "all"}[what])
+func (w *witness) Changed(what Change) {
+	w.add(map[Change]string{ChangeConfig: "config", ChangeAll: "all"}[what])
 }
 
 func (w *witness) Listed(g *proxmox.Guest) {
@@ -200,7 +200,7 @@ func (w *witness) Listed(g *proxmox.Guest) {
 	w.add(g.Status)
 }
 
-func (w *witness) Doubted() { w.add("doubt") }
+func (w *witness) Missed() { w.add("doubt") }
 
 func (w *witness) Since() (changed, until time.Time) {
 	w.mu.Lock()
@@ -235,10 +235,10 @@ func TestWatch(t *testing.T) {
 		p.set(func() {
 			p.tasks = []proxmox.Task{over(upidOf("1", "qmstop", "100", "root@pam")), over(upidOf("2", "qmstop", "101", "root@pam"))}
 		})
-		pass(DefaultFeedInterval)
+		pass(DefaultEventPollInterval)
 		want("A task of the guest", "all")
 		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 100: -cores 2")} })
-		pass(DefaultFeedInterval)
+		pass(DefaultEventPollInterval)
 		want("A line of the log", "config")
 		w.look()
 		p.set(func() { p.guests[0].Status = "stopped" })
@@ -295,7 +295,7 @@ func TestEndInLog(t *testing.T) {
 			privileges: proxmox.Privileges{syslog: true}, log: []proxmox.LogLine{old}, ours: map[proxmox.UPID]string{ours: "sure"},
 			tasks: []proxmox.Task{running(theirs), running(ours)},
 		}
-		c := New(p, WithPollInterval(time.Hour), WithFeedInterval(time.Hour))
+		c := New(p, WithPollInterval(time.Hour), WithEventPollInterval(time.Hour))
 		defer c.Close()
 		c.Watch(t.Context(), "a", 100, &witness{})
 		seen := func() (out []proxmox.UPID) {
@@ -342,7 +342,7 @@ func TestLogTooShort(t *testing.T) {
 			}
 			p.log = lines
 		})
-		pass(2 * DefaultFeedInterval)
+		pass(2 * DefaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"config"}, w.told()); diff != "" {
 			t.Errorf("Lines beyond the first hundred are read too: -want, +got:\n%s", diff)
@@ -368,7 +368,7 @@ func TestInheritWatches(t *testing.T) {
 				w := &witness{}
 				from.Watch(t.Context(), "ours", 100, w)
 				from.Watch(t.Context(), "other", 101, &witness{})
-				to.Inherit(from, tc.others)
+				to.Handover(from, tc.others)
 				if !to.Watches("ours", 100) || !to.Watch(t.Context(), "ours", 100, w) {
 					t.Error("What is watched goes on being watched.")
 				}
@@ -398,7 +398,7 @@ func TestInheritFollowed(t *testing.T) {
 		defer to.Close()
 		f := make(followed, 10)
 		from.Follow("a", f.done)
-		to.Inherit(from, true)
+		to.Handover(from, true)
 		p.set(func() { p.tasks = []proxmox.Task{{UPID: "a", ExitStatus: "OK"}} })
 		pass(2 * DefaultPollInterval)
 		synctest.Wait()
@@ -431,7 +431,7 @@ func TestKnownConfig(t *testing.T) {
 		pass(time.Minute + time.Second)
 		reads("While signs would be seen", 0)
 		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 9000: -cores 2")} })
-		pass(DefaultFeedInterval)
+		pass(DefaultEventPollInterval)
 		reads("After a sign", 1)
 		pass(slowestAge + time.Second)
 		reads("Later", 1)
@@ -459,7 +459,7 @@ func TestWatchWaits(t *testing.T) {
 			t.Error("It is not known yet what has been so far.")
 		}
 		close(p.gate)
-		pass(2 * DefaultFeedInterval)
+		pass(2 * DefaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"config"}, w.told()); diff != "" {
 			t.Errorf("What happens after Watch is told: -want, +got:\n%s", diff)
@@ -484,19 +484,19 @@ func TestLogMissed(t *testing.T) {
 		w := &witness{}
 		c.Watch(t.Context(), "a", 100, w)
 		p.set(func() { p.err, p.log = nil, lines(100, 50) })
-		pass(2 * DefaultFeedInterval)
+		pass(2 * DefaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
 			t.Errorf("What came before the log could be read is not known: -want, +got:\n%s", diff)
 		}
 		p.set(func() { p.log = lines(2000, 500) })
-		pass(2 * DefaultFeedInterval)
+		pass(2 * DefaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
 			t.Errorf("Lines that PVE has dropped are not known: -want, +got:\n%s", diff)
 		}
 		p.set(func() { p.log = lines(2200, 500) })
-		pass(2 * DefaultFeedInterval)
+		pass(2 * DefaultEventPollInterval)
 		synctest.Wait()
 		if told := w.told(); len(told) > 0 {
 			t.Errorf("No line was missed, and told is %q", told)
@@ -557,7 +557,7 @@ func TestChanged(t *testing.T) {
 		if first, again := reads(), reads(); first != 1 || again != 0 {
 			t.Errorf("want one read, got %d and %d", first, again)
 		}
-		c.Changed(9000)
+		c.InvalidateGuest(9000)
 		if n := reads(); n != 1 {
 			t.Errorf("What we have changed is read anew, got %d reads", n)
 		}
@@ -581,7 +581,7 @@ func TestCatchUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, w := &pve{privileges: tc.privileges, log: []proxmox.LogLine{line("1", "root@pam", "else")}}, &witness{}
-				c := New(p, WithFeedInterval(time.Hour))
+				c := New(p, WithEventPollInterval(time.Hour))
 				defer c.Close()
 				c.Watch(t.Context(), "a", 100, w)
 				p.set(func() {

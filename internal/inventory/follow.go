@@ -58,10 +58,10 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	}
 }
 
-// Inherit what another view of the same cluster follows and watches, whose client
+// Handover what another view of the same cluster follows and watches, whose client
 // may not be let in any more. If that has other users, it keeps what it has besides:
 // which is theirs is found by who watches here.
-func (c *Cluster) Inherit(from *Cluster, others bool) {
+func (c *Cluster) Handover(from *Cluster, others bool) {
 	from.mu.Lock()
 	followed, watches := maps.Clone(from.followed), maps.Clone(from.watches)
 	if !others {
@@ -72,18 +72,18 @@ func (c *Cluster) Inherit(from *Cluster, others bool) {
 	from.mu.Unlock()
 	c.mu.Lock()
 	for key, w := range watches {
-		c.inherit(key, w, others)
+		c.handover(key, w, others)
 	}
 	c.mu.Unlock()
 	for u, f := range followed {
 		c.Follow(u, f.done)
 	}
 	// What happens between the lists of the two is not known.
-	c.doubt()
+	c.notifyMissed()
 }
 
-// inherit must be called with the lock held. Whose watch it is may be unclear.
-func (c *Cluster) inherit(key string, w *watch, unclear bool) {
+// handover must be called with the lock held. Whose watch it is may be unclear.
+func (c *Cluster) handover(key string, w *watch, unclear bool) {
 	if _, ok := c.watches[key]; ok {
 		return
 	}

@@ -32,37 +32,37 @@ type haClient interface {
 
 // ha is what high availability is told, and does.
 type ha struct {
-	rules     reading[refusable[proxmox.HARules]]
-	resources reading[refusable[map[int]proxmox.HASettings]]
-	status    reading[refusable[proxmox.HAStatus]]
+	rules     cached[readResult[proxmox.HARules]]
+	resources cached[readResult[map[int]proxmox.HASettings]]
+	status    cached[readResult[proxmox.HAStatus]]
 }
 
 func newHA(client haClient) *ha {
 	return &ha{
-		rules:     reading[refusable[proxmox.HARules]]{read: refusing(client.HARules)},
-		resources: reading[refusable[map[int]proxmox.HASettings]]{read: refusing(client.HAResources)},
-		status:    reading[refusable[proxmox.HAStatus]]{read: refusing(client.HAStatus)},
+		rules:     cached[readResult[proxmox.HARules]]{read: newReadResult(client.HARules)},
+		resources: cached[readResult[map[int]proxmox.HASettings]]{read: newReadResult(client.HAResources)},
+		status:    cached[readResult[proxmox.HAStatus]]{read: newReadResult(client.HAStatus)},
 	}
 }
 
-// refusable is what was read, or why PVE does not permit that: asking again at each
+// readResult is what was read, or why PVE does not permit that: asking again at each
 // look would not change it.
-type refusable[T any] struct {
+type readResult[T any] struct {
 	value   T
 	refusal error
 }
 
-func refusing[T any](read func(context.Context) (T, error)) func(context.Context) (refusable[T], error) {
-	return func(ctx context.Context) (refusable[T], error) {
+func newReadResult[T any](read func(context.Context) (T, error)) func(context.Context) (readResult[T], error) {
+	return func(ctx context.Context) (readResult[T], error) {
 		v, err := read(ctx)
 		if proxmox.IsAuthorization(err) {
-			return refusable[T]{refusal: err}, nil
+			return readResult[T]{refusal: err}, nil
 		}
-		return refusable[T]{value: v}, err
+		return readResult[T]{value: v}, err
 	}
 }
 
-func (r refusable[T]) or(err error) (T, error) {
+func (r readResult[T]) or(err error) (T, error) {
 	if err == nil {
 		err = r.refusal
 	}
@@ -71,7 +71,7 @@ func (r refusable[T]) or(err error) (T, error) {
 
 // granted is what was read, at most maxAge old. What PVE did not permit is read again after
 // another age: it may have been granted since.
-func granted[T any](ctx context.Context, c *Cluster, of *reading[refusable[T]], maxAge, refused time.Duration) (T, error) {
+func granted[T any](ctx context.Context, c *Cluster, of *cached[readResult[T]], maxAge, refused time.Duration) (T, error) {
 	r, err := of.get(ctx, c.life, c.now, maxAge)
 	if r.refusal != nil {
 		r, err = of.get(ctx, c.life, c.now, refused)
@@ -112,14 +112,14 @@ func (c *Cluster) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
 	return r.or(err)
 }
 
-// ChangedHA tells that we have told HA something.
-func (c *Cluster) ChangedHA() {
-	c.ha.resources.outdate()
-	c.ha.status.outdate()
+// InvalidateHA tells that we have told HA something.
+func (c *Cluster) InvalidateHA() {
+	c.ha.resources.invalidate()
+	c.ha.status.invalidate()
 }
 
-// touched says whether HA manages one of the guests, as far as is known.
-func (h *ha) touched(all touches) bool {
+// concerns says whether HA manages one of the guests, as far as is known.
+func (h *ha) concerns(all changes) bool {
 	h.resources.mu.Lock()
 	defer h.resources.mu.Unlock()
 	for vmid := range all {

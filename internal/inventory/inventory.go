@@ -47,7 +47,7 @@ import (
 
 // A Client reads what the inventory shares.
 type Client interface {
-	author
+	ownershipOracle
 
 	Resources(ctx context.Context) (proxmox.Resources, error)
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
@@ -59,7 +59,7 @@ type Client interface {
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 
-	aroundClient
+	infraClient
 	haClient
 	settingsClient
 }
@@ -72,7 +72,7 @@ const (
 
 	// DefaultFeedInterval is how often tasks, and the log, are looked at while
 	// guests are watched.
-	DefaultFeedInterval = 5 * time.Second
+	DefaultEventPollInterval = 5 * time.Second
 
 	// DefaultMaxAge is how old the shared list of resources may be.
 	DefaultMaxAge = 10 * time.Second
@@ -89,10 +89,10 @@ func WithPollInterval(d time.Duration) Option {
 	return func(c *Cluster) { c.poll = d }
 }
 
-// WithFeedInterval sets how often tasks, and the log, are looked at while guests
+// WithEventPollInterval sets how often tasks, and the log, are looked at while guests
 // are watched.
-func WithFeedInterval(d time.Duration) Option {
-	return func(c *Cluster) { c.feed = d }
+func WithEventPollInterval(d time.Duration) Option {
+	return func(c *Cluster) { c.eventPoll = d }
 }
 
 // WithMaxAge sets how old the shared list of resources may be, which is also how
@@ -114,20 +114,20 @@ func WithClock(now func() time.Time) Option {
 // A Cluster is the shared view of one PVE cluster. It is safe for concurrent
 // use. Close it when it is no longer needed.
 type Cluster struct {
-	client Client
-	poll   time.Duration
-	feed   time.Duration
-	maxAge time.Duration
-	lag    time.Duration
-	now    func() time.Time
+	client    Client
+	poll      time.Duration
+	eventPoll time.Duration
+	maxAge    time.Duration
+	lag       time.Duration
+	now       func() time.Time
 
-	resources reading[proxmox.Resources]
-	tasks     reading[[]proxmox.Task]
-	around    *surroundings
+	resources cached[proxmox.Resources]
+	tasks     cached[[]proxmox.Task]
+	infra     *infra
 	ha        *ha
 	settings  *settings
-	permitted reading[proxmox.Privileges] // on /
-	primed    reading[struct{}]           // whether what has been so far was read
+	permitted cached[proxmox.Privileges] // on /
+	primed    cached[struct{}]           // whether what has been so far was read
 
 	ids  reservations
 	life context.Context //nolint:containedctx // It is the life of the readers.
@@ -151,15 +151,15 @@ type Cluster struct {
 // New makes the view of a cluster. It does no I/O.
 func New(client Client, opts ...Option) *Cluster {
 	c := &Cluster{
-		client:   client,
-		poll:     DefaultPollInterval,
-		feed:     DefaultFeedInterval,
-		maxAge:   DefaultMaxAge,
-		lag:      DefaultLag,
-		now:      time.Now,
-		followed: map[proxmox.UPID]*follower{},
-		watches:  map[string]*watch{},
-		watchers: map[int]map[string]*watch{},
+		client:    client,
+		poll:      DefaultPollInterval,
+		eventPoll: DefaultEventPollInterval,
+		maxAge:    DefaultMaxAge,
+		lag:       DefaultLag,
+		now:       time.Now,
+		followed:  map[proxmox.UPID]*follower{},
+		watches:   map[string]*watch{},
+		watchers:  map[int]map[string]*watch{},
 	}
 	for _, o := range opts {
 		o(c)
@@ -167,7 +167,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
 	c.primed.read = c.readFirst
-	c.around, c.ha, c.settings = newSurroundings(client), newHA(client), newSettings(client)
+	c.infra, c.ha, c.settings = newInfra(client), newHA(client), newSettings(client)
 	c.readers = c.newReaders()
 	return c
 }
@@ -177,12 +177,12 @@ func (c *Cluster) Close() { c.end() }
 
 // Resources of the cluster, at most the maximum age old.
 func (c *Cluster) Resources(ctx context.Context) (proxmox.Resources, error) {
-	return c.resources.get(ctx, c.life, c.now, c.bound(c.maxAge))
+	return c.resources.get(ctx, c.life, c.now, c.maxReadAge(c.maxAge))
 }
 
-// bound is how old a reading may be that a reader repeats: as old as it gets in
+// maxReadAge is how old a reading may be that a reader repeats: as old as it gets in
 // between, and what it takes to read.
-func (c *Cluster) bound(interval time.Duration) time.Duration {
+func (c *Cluster) maxReadAge(interval time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.watches) == 0 {
@@ -236,7 +236,7 @@ func (c *Cluster) Tasks(ctx context.Context) ([]proxmox.Task, error) {
 // others whose end is known by now do not run, whatever the list says: it was read
 // before the log, which has told their end and will not tell it again.
 func (c *Cluster) RecentTasks(ctx context.Context) ([]proxmox.Task, error) {
-	tasks, err := c.tasks.get(ctx, c.life, c.now, c.bound(c.pace()))
+	tasks, err := c.tasks.get(ctx, c.life, c.now, c.maxReadAge(c.pace()))
 	c.feeds.Lock()
 	defer c.feeds.Unlock()
 	return c.taskFeed.corrected(tasks, c.client), err
@@ -249,5 +249,5 @@ func (c *Cluster) pace() time.Duration {
 	if len(c.followed) > 0 || len(c.watches) == 0 {
 		return c.poll
 	}
-	return c.feed
+	return c.eventPoll
 }

@@ -115,13 +115,13 @@ func (p *pve) Volumes(ctx context.Context, _, _, _ string) ([]proxmox.Volume, er
 	return []proxmox.Volume{{ID: "local:iso/a.iso"}}, p.wait(ctx)
 }
 
-func (p *pve) Ours(u proxmox.UPID) (sure, maybe bool) {
+func (p *pve) StartedByUs(u proxmox.UPID) (sure, maybe bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ours[u] == "sure", p.ours[u] == "maybe"
 }
 
-func (p *pve) OursLine(vmid, user string) bool { return user == "we" && vmid == "100" }
+func (p *pve) LoggedByUs(vmid, user string) bool { return user == "we" && vmid == "100" }
 
 func (p *pve) Tasks(ctx context.Context) ([]proxmox.Task, error) {
 	if err := p.wait(ctx); err != nil {
@@ -485,7 +485,7 @@ func TestReserveVMID(t *testing.T) {
 	want("The lowest free one", "a", 100, 105, 101)
 	want("The same for the same owner", "a", 100, 105, 101)
 	want("Another for another", "b", 100, 105, 103)
-	c.BurnVMID(101)
+	c.BlockVMID(101)
 	want("A VMID that was lost", "a", 100, 105, 104)
 	want("The highest", "c", 105, 105, 105)
 	want("None left", "d", 100, 105, 0)
@@ -507,13 +507,13 @@ func TestKeepVMID(t *testing.T) {
 			t.Errorf("%s: want VMID %d, got %d, %v", why, want, id, err)
 		}
 	}
-	c.KeepVMID("a", 100)
+	c.RenewVMID("a", 100)
 	reserve("What was given before a restart is not given again", "b", 101)
 	reserve("But to who had it", "a", 100)
-	c.KeepVMID("c", 101)
+	c.RenewVMID("c", 101)
 	reserve("What somebody has lately been given stays with them", "b", 101)
 	now = now.Add(reservedFor)
-	c.KeepVMID("a", 100)
+	c.RenewVMID("a", 100)
 	reserve("Who waits long keeps it", "d", 101)
 }
 

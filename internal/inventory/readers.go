@@ -55,10 +55,10 @@ func (c *Cluster) newReaders() []*reader {
 			if len(c.followed) > 0 {
 				return c.poll
 			}
-			return c.feed
+			return c.eventPoll
 		}},
 		{read: c.readResources, needed: watched, every: func() time.Duration { return c.maxAge }},
-		{read: c.watchLog, needed: watched, every: func() time.Duration { return c.feed }},
+		{read: c.watchLog, needed: watched, every: func() time.Duration { return c.eventPoll }},
 	}
 	for _, r := range readers {
 		r.sooner = make(chan struct{}, 1)
@@ -78,7 +78,7 @@ func (c *Cluster) run() {
 
 // again and again reads until that is not needed.
 func (c *Cluster) again(r *reader) {
-	for c.goesOn(r) {
+	for c.needed(r) {
 		c.mu.Lock()
 		interval := max(r.every(), time.Millisecond)
 		c.mu.Unlock()
@@ -95,7 +95,7 @@ func (c *Cluster) again(r *reader) {
 	}
 }
 
-func (c *Cluster) goesOn(r *reader) bool {
+func (c *Cluster) needed(r *reader) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.running = r.needed()
@@ -123,7 +123,7 @@ func (c *Cluster) tasksRead(ctx context.Context) ([]proxmox.Task, error) {
 	touched, reloaded := c.taskFeed.take(tasks, c.client, c.now()), c.reloads.take(tasks)
 	c.feeds.Unlock()
 	c.reloaded(reloaded)
-	c.tell(touched)
+	c.notify(touched)
 	return tasks, nil
 }
 
@@ -134,7 +134,7 @@ func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) 
 	if err != nil {
 		return proxmox.Resources{}, err
 	}
-	c.survey(r)
+	c.detectChanges(r)
 	c.compare(r.Guests, begun)
 	return r, nil
 }
@@ -144,14 +144,14 @@ func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) 
 // when there is somebody who watches.
 func (c *Cluster) watchLog() {
 	if missed, err := c.readLog(c.life); err == nil && missed {
-		c.doubt()
+		c.notifyMissed()
 	}
 }
 
 // readLog takes note of new lines, if all users' can be read, and says whether there
 // may have been others.
 func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
-	if may, err := c.may(ctx, syslog); err != nil || !may {
+	if may, err := c.hasPrivilege(ctx, syslog); err != nil || !may {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -168,9 +168,9 @@ func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
 	missed = !c.logFeed.primed || c.logFeed.more(lines) && len(c.logFeed.seen) > 0
 	fresh := c.logFeed.take(lines, c.now())
 	c.feeds.Lock()
-	touched := c.taskFeed.touched(fresh, c.client, c.now())
+	touched := c.taskFeed.changed(fresh, c.client, c.now())
 	c.feeds.Unlock()
-	c.tell(touched)
+	c.notify(touched)
 	return missed, nil
 }
 
@@ -184,12 +184,12 @@ func (c *Cluster) readFirst(ctx context.Context) (struct{}, error) {
 // mayReadLog says whether the lines of others can be read. It takes one's own for all
 // otherwise.
 func (c *Cluster) mayReadLog(ctx context.Context) bool {
-	may, err := c.may(ctx, syslog)
+	may, err := c.hasPrivilege(ctx, syslog)
 	return err == nil && may
 }
 
-// may asks now and then for a privilege on /.
-func (c *Cluster) may(ctx context.Context, privilege string) (bool, error) {
+// hasPrivilege asks now and then for a privilege on /.
+func (c *Cluster) hasPrivilege(ctx context.Context, privilege string) (bool, error) {
 	all, err := c.permitted.get(ctx, c.life, c.now, askAgain)
 	_, ok := all[privilege]
 	return ok, err
@@ -204,7 +204,7 @@ func (c *Cluster) privileges(ctx context.Context) (proxmox.Privileges, error) {
 // could: PVE lists them to who has Sys.Audit on / only, and has them in the log for who
 // may read that.
 func (c *Cluster) CatchUp(ctx context.Context) bool {
-	if may, err := c.may(ctx, audit); err == nil && may {
+	if may, err := c.hasPrivilege(ctx, audit); err == nil && may {
 		_, err := c.Tasks(ctx)
 		return err == nil
 	}

@@ -25,50 +25,50 @@ import (
 // readTimeout ends a shared read whose callers may all have gone.
 const readTimeout = time.Minute
 
-// A reading is a value that is read once for all who want it at the same time,
+// A cached is a value that is read once for all who want it at the same time,
 // and kept for a while.
-type reading[T any] struct {
+type cached[T any] struct {
 	read func(context.Context) (T, error)
 
 	mu      sync.Mutex
 	value   T
 	begun   time.Time
 	valid   bool
-	current *flight[T]
-	next    *flight[T]
+	current *call[T]
+	next    *call[T]
 
-	// outdated counts how often what was read was found to be that.
-	outdated int
+	// stale counts how often what was read was found to be that.
+	stale int
 }
 
-// A flight is a read under way, or the one after it.
-type flight[T any] struct {
-	done     chan struct{}
-	fresh    bool
-	outdated int // of the reading when it began
-	value    T
-	err      error
+// A call is a read under way, or the one after it.
+type call[T any] struct {
+	done  chan struct{}
+	fresh bool
+	stale int // of the reading when it began
+	value T
+	err   error
 }
 
-// outdate what was read, or is being read: something has changed.
-func (r *reading[T]) outdate() {
+// invalidate what was read, or is being read: something has changed.
+func (r *cached[T]) invalidate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.valid = false
-	r.outdated++
+	r.stale++
 }
 
 // get returns the value, at most maxAge old. One caller's end does not end the
 // read for the others: it lives as long as life.
-func (r *reading[T]) get(ctx, life context.Context, now func() time.Time, maxAge time.Duration) (T, error) {
+func (r *cached[T]) get(ctx, life context.Context, now func() time.Time, maxAge time.Duration) (T, error) {
 	r.mu.Lock()
 	if r.valid && now().Sub(r.begun) <= maxAge {
 		defer r.mu.Unlock()
 		return r.value, nil
 	}
 	f := r.current
-	if f == nil || f.outdated != r.outdated {
-		f = &flight[T]{done: make(chan struct{})}
+	if f == nil || f.stale != r.stale {
+		f = &call[T]{done: make(chan struct{})}
 		r.begin(life, f, now)
 	}
 	r.mu.Unlock()
@@ -77,16 +77,16 @@ func (r *reading[T]) get(ctx, life context.Context, now func() time.Time, maxAge
 
 // fresh reads the value after now. Those who want that while such a read is under
 // way share the next one.
-func (r *reading[T]) fresh(ctx, life context.Context, now func() time.Time) (T, error) {
+func (r *cached[T]) fresh(ctx, life context.Context, now func() time.Time) (T, error) {
 	r.mu.Lock()
 	f := r.next
 	switch {
 	case f != nil:
 	case r.current != nil && r.current.fresh:
-		f = &flight[T]{done: make(chan struct{}), fresh: true}
+		f = &call[T]{done: make(chan struct{}), fresh: true}
 		r.next = f
 	default:
-		f = &flight[T]{done: make(chan struct{}), fresh: true}
+		f = &call[T]{done: make(chan struct{}), fresh: true}
 		r.begin(life, f, now)
 	}
 	r.mu.Unlock()
@@ -94,12 +94,12 @@ func (r *reading[T]) fresh(ctx, life context.Context, now func() time.Time) (T, 
 }
 
 // begin must be called with the lock held.
-func (r *reading[T]) begin(life context.Context, f *flight[T], now func() time.Time) {
-	r.current, f.outdated = f, r.outdated
-	go r.fly(life, f, now)
+func (r *cached[T]) begin(life context.Context, f *call[T], now func() time.Time) {
+	r.current, f.stale = f, r.stale
+	go r.run(life, f, now)
 }
 
-func (f *flight[T]) wait(ctx context.Context) (T, error) {
+func (f *call[T]) wait(ctx context.Context) (T, error) {
 	select {
 	case <-f.done:
 		return f.value, f.err
@@ -109,7 +109,7 @@ func (f *flight[T]) wait(ctx context.Context) (T, error) {
 	}
 }
 
-func (r *reading[T]) fly(life context.Context, f *flight[T], now func() time.Time) {
+func (r *cached[T]) run(life context.Context, f *call[T], now func() time.Time) {
 	begun := now()
 	ctx, cancel := context.WithTimeout(life, readTimeout)
 	defer cancel()
@@ -119,7 +119,7 @@ func (r *reading[T]) fly(life context.Context, f *flight[T], now func() time.Tim
 	defer r.mu.Unlock()
 	if r.current == f {
 		r.current = nil
-		if f.err == nil && f.outdated == r.outdated {
+		if f.err == nil && f.stale == r.stale {
 			r.value, r.begun, r.valid = f.value, begun, true
 		}
 		if r.next != nil {

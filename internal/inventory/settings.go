@@ -38,22 +38,22 @@ type settingsClient interface {
 // settings are what a cluster and its nodes are like themselves, which seldom changes.
 // All of it is at most five minutes old.
 type settings struct {
-	vnets   reading[[]proxmox.VNet]
-	options reading[proxmox.Settings]
-	status  *readings[string, proxmox.NodeStatus]
-	configs *readings[string, proxmox.Settings]
-	dns     *readings[string, proxmox.DNS]
-	zones   *readings[string, string]
+	vnets   cached[[]proxmox.VNet]
+	options cached[proxmox.Settings]
+	status  *cachedBy[string, proxmox.NodeStatus]
+	configs *cachedBy[string, proxmox.Settings]
+	dns     *cachedBy[string, proxmox.DNS]
+	zones   *cachedBy[string, string]
 }
 
 func newSettings(client settingsClient) *settings {
 	return &settings{
-		vnets:   reading[[]proxmox.VNet]{read: client.VNets},
-		options: reading[proxmox.Settings]{read: client.ClusterOptions},
-		status:  newReadings(client.NodeStatus),
-		configs: newReadings(client.NodeConfig),
-		dns:     newReadings(client.NodeDNS),
-		zones:   newReadings(client.NodeTimeZone),
+		vnets:   cached[[]proxmox.VNet]{read: client.VNets},
+		options: cached[proxmox.Settings]{read: client.ClusterOptions},
+		status:  newCachedBy(client.NodeStatus),
+		configs: newCachedBy(client.NodeConfig),
+		dns:     newCachedBy(client.NodeDNS),
+		zones:   newCachedBy(client.NodeTimeZone),
 	}
 }
 
@@ -69,8 +69,8 @@ func (c *Cluster) ClusterOptions(ctx context.Context) (proxmox.Settings, error) 
 	return c.settings.options.get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
-// ChangedOptions tells that we have changed the cluster's options.
-func (c *Cluster) ChangedOptions() { c.settings.options.outdate() }
+// InvalidateOptions tells that we have changed the cluster's options.
+func (c *Cluster) InvalidateOptions() { c.settings.options.invalidate() }
 
 // NodeStatus is what a node says of itself, at most five minutes old, and read after
 // the node was away or started again.
@@ -94,11 +94,11 @@ func (c *Cluster) NodeTimeZone(ctx context.Context, node string) (string, error)
 	return c.settings.zones.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
-// ChangedNode tells that we have changed the settings of a node.
-func (c *Cluster) ChangedNode(node string) {
-	c.settings.configs.of(node).outdate()
-	c.settings.dns.of(node).outdate()
-	c.settings.zones.of(node).outdate()
+// InvalidateNode tells that we have changed the settings of a node.
+func (c *Cluster) InvalidateNode(node string) {
+	c.settings.configs.of(node).invalidate()
+	c.settings.dns.of(node).invalidate()
+	c.settings.zones.of(node).invalidate()
 }
 
 // states are what lists of resources tell of HA and of nodes: signs that more may have
@@ -122,8 +122,8 @@ func statesOf(r proxmox.Resources) *states {
 	return s
 }
 
-// survey a list for what may have changed that it does not tell.
-func (c *Cluster) survey(r proxmox.Resources) {
+// detectChanges a list for what may have changed that it does not tell.
+func (c *Cluster) detectChanges(r proxmox.Resources) {
 	now := statesOf(r)
 	c.mu.Lock()
 	before := c.states
@@ -134,15 +134,15 @@ func (c *Cluster) survey(r proxmox.Resources) {
 	}
 	stay := maps.Equal(before.nodes, now.nodes)
 	if !stay {
-		c.around.status.outdate()
-		c.around.fingerprints.outdate()
+		c.infra.status.invalidate()
+		c.infra.fingerprints.invalidate()
 	}
 	if !stay || !maps.Equal(before.ha, now.ha) {
-		c.ChangedHA()
+		c.InvalidateHA()
 	}
 	for name, status := range now.nodes {
 		if before.nodes[name] != status || now.uptimes[name] < before.uptimes[name] {
-			c.settings.status.of(name).outdate()
+			c.settings.status.of(name).invalidate()
 		}
 	}
 }
@@ -174,8 +174,8 @@ func (f *reloadFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
 func (c *Cluster) reloaded(tasks []proxmox.Task) {
 	for _, t := range tasks {
 		if t.Type == reloadAll {
-			c.settings.vnets.outdate()
+			c.settings.vnets.invalidate()
 		}
-		c.around.bridges.forget(func(node string) bool { return t.Type == reloadAll || node == t.Node })
+		c.infra.bridges.forget(func(node string) bool { return t.Type == reloadAll || node == t.Node })
 	}
 }

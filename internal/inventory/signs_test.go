@@ -63,7 +63,7 @@ func TestSigns(t *testing.T) {
 		again  []string
 	}{
 		"Nothing": {reason: "Without a sign all is as it was.", sign: func(*pve, *Cluster) {}},
-		"ToldHA":  {reason: "What we have told HA is read.", sign: func(_ *pve, c *Cluster) { c.ChangedHA() }, again: []string{"HAResources", "HAStatus"}},
+		"ToldHA":  {reason: "What we have told HA is read.", sign: func(_ *pve, c *Cluster) { c.InvalidateHA() }, again: []string{"HAResources", "HAStatus"}},
 		"HAActs": {reason: "HA does something else with a guest.", sign: func(p *pve, _ *Cluster) {
 			p.set(func() { p.guests = []proxmox.Guest{{VMID: 100, HAState: "stopped"}} })
 		}, again: []string{"HAResources", "HAStatus"}},
@@ -74,15 +74,15 @@ func TestSigns(t *testing.T) {
 		"Networks":  {reason: "Networks of the node were reloaded.", sign: ended("srvreload", "pve1", "networking"), again: []string{"Bridges"}},
 		"Elsewhere": {reason: "Those of another node do not matter.", sign: ended("srvreload", "pve2", "networking")},
 		"SDN":       {reason: "Those of all nodes were.", sign: ended("reloadnetworkall", "pve2", ""), again: []string{"Bridges", "VNets"}},
-		"Options":   {reason: "We have changed options of the cluster.", sign: func(_ *pve, c *Cluster) { c.ChangedOptions() }, again: []string{"ClusterOptions"}},
-		"Settings":  {reason: "We have changed settings of the node.", sign: func(_ *pve, c *Cluster) { c.ChangedNode("pve1") }, again: []string{"NodeConfig", "NodeDNS", "NodeTimeZone"}},
-		"OtherNode": {reason: "Those of another node do not matter.", sign: func(_ *pve, c *Cluster) { c.ChangedNode("pve2") }},
+		"Options":   {reason: "We have changed options of the cluster.", sign: func(_ *pve, c *Cluster) { c.InvalidateOptions() }, again: []string{"ClusterOptions"}},
+		"Settings":  {reason: "We have changed settings of the node.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve1") }, again: []string{"NodeConfig", "NodeDNS", "NodeTimeZone"}},
+		"OtherNode": {reason: "Those of another node do not matter.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve2") }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &pve{guests: []proxmox.Guest{{VMID: 100, HAState: "started"}}, nodes: []proxmox.Node{{Name: "pve1", Status: "online", Uptime: time.Hour}}}
-				c := New(p, WithMaxAge(time.Minute), WithFeedInterval(10*time.Second))
+				c := New(p, WithMaxAge(time.Minute), WithEventPollInterval(10*time.Second))
 				defer c.Close()
 				c.Watch(t.Context(), "a", 100, &witness{})
 				pass(time.Minute + time.Second)
@@ -181,7 +181,7 @@ func TestOutdated(t *testing.T) {
 		for range 2 {
 			go func() { _, _ = c.HAResources(t.Context()) }()
 			synctest.Wait()
-			c.ChangedHA()
+			c.InvalidateHA()
 		}
 		close(p.gate)
 		synctest.Wait()

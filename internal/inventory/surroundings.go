@@ -38,8 +38,8 @@ const (
 	slowestAge = 5 * time.Minute
 )
 
-// An aroundClient reads what VMs can be attached to, and where copies of them are.
-type aroundClient interface {
+// An infraClient reads what VMs can be attached to, and where copies of them are.
+type infraClient interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
@@ -47,41 +47,41 @@ type aroundClient interface {
 	Replications(ctx context.Context) ([]proxmox.Replication, error)
 }
 
-// surroundings are what VMs of a cluster can be attached to.
-type surroundings struct {
-	mappings     reading[[]proxmox.PCIMapping]
-	fingerprints reading[map[string]string]
-	status       reading[refusable[proxmox.ClusterStatus]]
-	replications reading[[]proxmox.Replication]
-	version      reading[proxmox.Version]
-	bridges      *readings[string, []proxmox.Bridge]
-	volumes      *readings[place, []proxmox.Volume]
-	configs      *readings[proxmox.Ref, proxmox.VMConfig]
-	privileges   *readings[string, proxmox.Privileges]
-	pools        *readings[string, members]
+// infra are what VMs of a cluster can be attached to.
+type infra struct {
+	mappings     cached[[]proxmox.PCIMapping]
+	fingerprints cached[map[string]string]
+	status       cached[readResult[proxmox.ClusterStatus]]
+	replications cached[[]proxmox.Replication]
+	version      cached[proxmox.Version]
+	bridges      *cachedBy[string, []proxmox.Bridge]
+	volumes      *cachedBy[storageKey, []proxmox.Volume]
+	configs      *cachedBy[proxmox.Ref, proxmox.VMConfig]
+	privileges   *cachedBy[string, proxmox.Privileges]
+	pools        *cachedBy[string, members]
 }
 
-// A place is where volumes are.
-type place struct{ node, storage, content string }
+// A storageKey is where volumes are.
+type storageKey struct{ node, storage, content string }
 
-func newSurroundings(client Client) *surroundings {
-	return &surroundings{
-		mappings:     reading[[]proxmox.PCIMapping]{read: client.PCIMappings},
-		fingerprints: reading[map[string]string]{read: client.Fingerprints},
-		status:       reading[refusable[proxmox.ClusterStatus]]{read: refusing(client.ClusterStatus)},
-		replications: reading[[]proxmox.Replication]{read: client.Replications},
-		version:      reading[proxmox.Version]{read: client.Version},
-		bridges:      newReadings(client.Bridges),
-		configs:      newReadings(client.Config),
-		privileges: newReadings(func(ctx context.Context, path string) (proxmox.Privileges, error) {
+func newInfra(client Client) *infra {
+	return &infra{
+		mappings:     cached[[]proxmox.PCIMapping]{read: client.PCIMappings},
+		fingerprints: cached[map[string]string]{read: client.Fingerprints},
+		status:       cached[readResult[proxmox.ClusterStatus]]{read: newReadResult(client.ClusterStatus)},
+		replications: cached[[]proxmox.Replication]{read: client.Replications},
+		version:      cached[proxmox.Version]{read: client.Version},
+		bridges:      newCachedBy(client.Bridges),
+		configs:      newCachedBy(client.Config),
+		privileges: newCachedBy(func(ctx context.Context, path string) (proxmox.Privileges, error) {
 			all, err := client.Permissions(ctx, path)
 			return all[path], err
 		}),
-		pools: newReadings(func(ctx context.Context, pool string) (members, error) {
+		pools: newCachedBy(func(ctx context.Context, pool string) (members, error) {
 			vmids, exists, err := client.PoolVMs(ctx, pool)
 			return members{vmids, exists}, err
 		}),
-		volumes: newReadings(func(ctx context.Context, p place) ([]proxmox.Volume, error) {
+		volumes: newCachedBy(func(ctx context.Context, p storageKey) ([]proxmox.Volume, error) {
 			return client.Volumes(ctx, p.node, p.storage, p.content)
 		}),
 	}
@@ -93,34 +93,34 @@ type members struct {
 	exists bool
 }
 
-// readings are of several things of one kind.
-type readings[K comparable, T any] struct {
+// cachedBy are of several things of one kind.
+type cachedBy[K comparable, T any] struct {
 	read func(context.Context, K) (T, error)
 
 	mu  sync.Mutex
-	all map[K]*reading[T]
+	all map[K]*cached[T]
 }
 
-func newReadings[K comparable, T any](read func(context.Context, K) (T, error)) *readings[K, T] {
-	return &readings[K, T]{read: read, all: map[K]*reading[T]{}}
+func newCachedBy[K comparable, T any](read func(context.Context, K) (T, error)) *cachedBy[K, T] {
+	return &cachedBy[K, T]{read: read, all: map[K]*cached[T]{}}
 }
 
-func (r *readings[K, T]) of(k K) *reading[T] {
+func (r *cachedBy[K, T]) of(k K) *cached[T] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, ok := r.all[k]
 	if !ok {
-		one = &reading[T]{read: func(ctx context.Context) (T, error) { return r.read(ctx, k) }}
+		one = &cached[T]{read: func(ctx context.Context) (T, error) { return r.read(ctx, k) }}
 		r.all[k] = one
 	}
 	return one
 }
 
 // forget those that a function picks.
-func (r *readings[K, T]) forget(pick func(K) bool) {
+func (r *cachedBy[K, T]) forget(pick func(K) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.all, func(k K, _ *reading[T]) bool { return pick(k) })
+	maps.DeleteFunc(r.all, func(k K, _ *cached[T]) bool { return pick(k) })
 }
 
 // KnownConfig is the configuration of a VM that many are made from. It is at most
@@ -131,30 +131,30 @@ func (c *Cluster) KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMC
 	if c.watching() && c.mayReadLog(ctx) {
 		age = c.slow(slowestAge)
 	}
-	return c.around.configs.of(ref).get(ctx, c.life, c.now, age)
+	return c.infra.configs.of(ref).get(ctx, c.life, c.now, age)
 }
 
 // Bridges of a node, those of SDN included, at most 20 seconds old. Ask for those
 // of nodes that are online: PVE is slow to say that a node is not.
 func (c *Cluster) Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
-	return c.around.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowAge))
+	return c.infra.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
 // KnownBridges of a node are at most five minutes old: enough for who finds there
 // what is looked for.
 func (c *Cluster) KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
-	return c.around.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+	return c.infra.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
 // Volumes of a content type on a storage of a node, at most as old as resources.
 func (c *Cluster) Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
-	return c.around.volumes.of(place{node, storage, content}).get(ctx, c.life, c.now, c.maxAge)
+	return c.infra.volumes.of(storageKey{node, storage, content}).get(ctx, c.life, c.now, c.maxAge)
 }
 
 // KnownVolumes are at most five minutes old: enough for who finds there what is
 // looked for.
 func (c *Cluster) KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
-	return c.around.volumes.of(place{node, storage, content}).get(ctx, c.life, c.now, c.slow(slowestAge))
+	return c.infra.volumes.of(storageKey{node, storage, content}).get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
 // slow is an age, in proportion to that of resources.
@@ -164,65 +164,65 @@ func (c *Cluster) slow(age time.Duration) time.Duration {
 
 // Version of PVE, at most five minutes old.
 func (c *Cluster) Version(ctx context.Context) (proxmox.Version, error) {
-	return c.around.version.get(ctx, c.life, c.now, c.slow(slowestAge))
+	return c.infra.version.get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
 // PCIMappings of the cluster, at most 20 seconds old: VMs are placed by them.
 func (c *Cluster) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
-	return c.around.mappings.get(ctx, c.life, c.now, c.slow(slowAge))
+	return c.infra.mappings.get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
 // KnownPCIMappings of the cluster are at most five minutes old: enough to show them.
 func (c *Cluster) KnownPCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
-	return c.around.mappings.get(ctx, c.life, c.now, c.slow(slowestAge))
+	return c.infra.mappings.get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
 // Fingerprints of the nodes' certificates, at most five minutes old, and read after
 // nodes have come or gone.
 func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
-	return c.around.fingerprints.get(ctx, c.life, c.now, c.slow(slowestAge))
+	return c.infra.fingerprints.get(ctx, c.life, c.now, c.slow(slowestAge))
 }
 
 // ClusterStatus is the cluster's name, quorum and members, at most 20 seconds old.
 func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	r, err := c.around.status.get(ctx, c.life, c.now, c.slow(slowAge))
+	r, err := c.infra.status.get(ctx, c.life, c.now, c.slow(slowAge))
 	return r.or(err)
 }
 
 // ClusterName is the cluster's name, which stays: it is read once a day, and every five
 // minutes while PVE does not permit that. It is empty for a node that is in no cluster.
 func (c *Cluster) ClusterName(ctx context.Context) (string, error) {
-	s, err := granted(ctx, c, &c.around.status, 24*time.Hour, c.slow(slowestAge))
+	s, err := granted(ctx, c, &c.infra.status, 24*time.Hour, c.slow(slowestAge))
 	return s.Name, err
 }
 
 // FreshClusterStatus is the cluster's name, quorum and members, read after this call
 // began.
 func (c *Cluster) FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	r, err := c.around.status.fresh(ctx, c.life, c.now)
+	r, err := c.infra.status.fresh(ctx, c.life, c.now)
 	return r.or(err)
 }
 
 // PoolVMs are the VMIDs of the guests in a pool, at most 20 seconds old, and whether there
 // is such a pool.
 func (c *Cluster) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
-	m, err := c.around.pools.of(pool).get(ctx, c.life, c.now, c.slow(slowAge))
+	m, err := c.infra.pools.of(pool).get(ctx, c.life, c.now, c.slow(slowAge))
 	return m.vmids, m.exists, err
 }
 
 // Privileges of the user on a path, at most 20 seconds old: enough for who finds there
 // what is looked for.
 func (c *Cluster) Privileges(ctx context.Context, path string) (proxmox.Privileges, error) {
-	return c.around.privileges.of(path).get(ctx, c.life, c.now, c.slow(slowAge))
+	return c.infra.privileges.of(path).get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
 // Replications are the replication jobs of all guests, at most 20 seconds old.
 func (c *Cluster) Replications(ctx context.Context) ([]proxmox.Replication, error) {
-	return c.around.replications.get(ctx, c.life, c.now, c.slow(slowAge))
+	return c.infra.replications.get(ctx, c.life, c.now, c.slow(slowAge))
 }
 
 // FreshReplications are the replication jobs of all guests, read after this call
 // began.
 func (c *Cluster) FreshReplications(ctx context.Context) ([]proxmox.Replication, error) {
-	return c.around.replications.fresh(ctx, c.life, c.now)
+	return c.infra.replications.fresh(ctx, c.life, c.now)
 }

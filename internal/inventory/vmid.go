@@ -58,9 +58,9 @@ func (c *Cluster) ReserveVMID(ctx context.Context, owner string, lowest, highest
 	return id, nil
 }
 
-// KeepVMID keeps a VMID for who was given it earlier: longer ago than VMIDs are
+// RenewVMID keeps a VMID for who was given it earlier: longer ago than VMIDs are
 // remembered, or before a restart.
-func (c *Cluster) KeepVMID(owner string, id int) {
+func (c *Cluster) RenewVMID(owner string, id int) {
 	c.ids.mu.Lock()
 	defer c.ids.mu.Unlock()
 	if held, ok := c.ids.by[id]; !ok || !c.now().Before(held.until) {
@@ -68,9 +68,9 @@ func (c *Cluster) KeepVMID(owner string, id int) {
 	}
 }
 
-// BurnVMID keeps a VMID from being handed out for a while: somebody has it whom
+// BlockVMID keeps a VMID from being handed out for a while: somebody has it whom
 // we do not see.
-func (c *Cluster) BurnVMID(id int) {
+func (c *Cluster) BlockVMID(id int) {
 	c.ids.mu.Lock()
 	defer c.ids.mu.Unlock()
 	c.ids.hold(id, reservation{until: c.now().Add(reservedFor)})

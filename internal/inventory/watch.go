@@ -26,16 +26,16 @@ import (
 // A Watcher wants to know of signs that a guest has changed. Its functions must
 // not block.
 type Watcher interface {
-	// Touched tells that something was done to the guest, not by us.
-	Touched(what Touch)
+	// Changed tells that something was done to the guest, not by us.
+	Changed(what Change)
 
 	// Listed tells what the cluster's list says of the guest: something else than
 	// before, or for the first time since it was looked at or changed; nil if the
 	// guest is not in the list.
 	Listed(g *proxmox.Guest)
 
-	// Doubted tells that changes may have been missed.
-	Doubted()
+	// Missed tells that changes may have been missed.
+	Missed()
 
 	// Since is when the guest was looked at or changed last, and until when lists are
 	// of no use that say the same as the last one.
@@ -46,10 +46,10 @@ type Watcher interface {
 type watch struct {
 	Watcher
 
-	vmid    int
-	told    summary
-	listed  bool      // whether told says something
-	checked time.Time // when it was told
+	vmid     int
+	notified summary
+	listed   bool      // whether told says something
+	checked  time.Time // when it was told
 
 	// inherited is when the watch came from another view, of which it is not known
 	// whether it goes on here; zero once it does.
@@ -98,10 +98,10 @@ func (c *Cluster) Watches(key string, vmid int) bool {
 	return true
 }
 
-// Changed tells that we have changed a guest, of which there is no sign: what others
+// InvalidateGuest tells that we have changed a guest, of which there is no sign: what others
 // know of it is read anew.
-func (c *Cluster) Changed(vmid int) {
-	c.around.configs.forget(func(ref proxmox.Ref) bool { return ref.VMID == vmid })
+func (c *Cluster) InvalidateGuest(vmid int) {
+	c.infra.configs.forget(func(ref proxmox.Ref) bool { return ref.VMID == vmid })
 }
 
 // watch must be called with the lock held.
@@ -140,16 +140,16 @@ func (c *Cluster) watching() bool {
 	return len(c.watches) > 0
 }
 
-// tell the watchers of guests that these were touched.
-func (c *Cluster) tell(all touches) {
-	if c.ha.touched(all) {
-		c.ChangedHA()
+// notify the watchers of guests that these were touched.
+func (c *Cluster) notify(all changes) {
+	if c.ha.concerns(all) {
+		c.InvalidateHA()
 	}
-	c.around.configs.forget(func(ref proxmox.Ref) bool { _, ok := all[ref.VMID]; return ok })
+	c.infra.configs.forget(func(ref proxmox.Ref) bool { _, ok := all[ref.VMID]; return ok })
 	type told struct {
 		Watcher
 
-		what Touch
+		what Change
 	}
 	var tell []told
 	c.mu.Lock()
@@ -160,12 +160,12 @@ func (c *Cluster) tell(all touches) {
 	}
 	c.mu.Unlock()
 	for _, t := range tell {
-		t.Touched(t.what)
+		t.Changed(t.what)
 	}
 }
 
-// doubt tells all watchers that changes may have been missed.
-func (c *Cluster) doubt() {
+// notifyMissed tells all watchers that changes may have been missed.
+func (c *Cluster) notifyMissed() {
 	c.mu.Lock()
 	all := make([]Watcher, 0, len(c.watches))
 	for _, w := range c.watches {
@@ -173,7 +173,7 @@ func (c *Cluster) doubt() {
 	}
 	c.mu.Unlock()
 	for _, w := range all {
-		w.Doubted()
+		w.Missed()
 	}
 }
 
@@ -215,11 +215,11 @@ func (w *watch) news(g *proxmox.Guest, begun time.Time, lag time.Duration) bool 
 		return false
 	}
 	s := summaryOf(g)
-	news := w.listed && s.differs(w.told)
+	news := w.listed && s.differs(w.notified)
 	if !news && w.listed && until.After(begun.Add(-lag)) {
 		return false
 	}
 	news = news || since.After(w.checked)
-	w.told, w.checked, w.listed = s.merge(w.told), begun, true
+	w.notified, w.checked, w.listed = s.merge(w.notified), begun, true
 	return news
 }

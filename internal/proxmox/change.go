@@ -37,13 +37,13 @@ func (c *Client) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
 	return c.start(ctx, ref, creation(ref, p))
 }
 
-// KeepCreate keeps a turn for Create for ten seconds, if the client's limits
+// ReserveCreate keeps a turn for Create for ten seconds, if the client's limits
 // permit another task now. If not, the error has a Turn.
-func (c *Client) KeepCreate(ref Ref) error { return c.keep(creation(ref, nil)) }
+func (c *Client) ReserveCreate(ref Ref) error { return c.reserve(creation(ref, nil)) }
 
-// keep a turn for a request.
-func (c *Client) keep(r request) error {
-	if refused := c.turns.keep(r); refused != nil {
+// reserve a turn for a request.
+func (c *Client) reserve(r request) error {
+	if refused := c.limiter.reserve(r); refused != nil {
 		return refused
 	}
 	return nil
@@ -72,22 +72,22 @@ func (c *Client) start(ctx context.Context, ref Ref, r request) (UPID, error) {
 // begin makes a request that starts a task. PVE does some things at once and
 // answers no UPID; then it is empty.
 func (c *Client) begin(ctx context.Context, r request) (UPID, error) {
-	turn, refused := c.turns.enter(r)
+	turn, refused := c.limiter.enter(r)
 	if refused != nil {
 		return "", refused
 	}
 	var upid text
-	c.traces.hold(r) // Until its task is known.
+	c.ownCalls.expectTask(r) // Until its task is known.
 	defer func() {
-		c.traces.started(UPID(upid))
-		c.traces.release(r)
-		c.turns.leave(turn, UPID(upid))
+		c.ownCalls.started(UPID(upid))
+		c.ownCalls.release(r)
+		c.limiter.leave(turn, UPID(upid))
 	}()
 	if err := c.do(ctx, r, &upid); err != nil {
 		return "", err
 	}
 	if upid != "" && !UPID(upid).Valid() {
-		return "", (&exchange{request: r}).unexpected()
+		return "", (&call{request: r}).unexpected()
 	}
 	return UPID(upid), nil
 }
@@ -159,10 +159,10 @@ func (c *Client) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, e
 	return c.start(ctx, source, r)
 }
 
-// KeepClone keeps a turn for Clone for ten seconds, if the client's limits permit
+// ReserveClone keeps a turn for Clone for ten seconds, if the client's limits permit
 // another task now. If not, the error has a Turn.
-func (c *Client) KeepClone(source Ref, newID int) error {
-	return c.keep(cloning(source, CloneOptions{NewID: newID}))
+func (c *Client) ReserveClone(source Ref, newID int) error {
+	return c.reserve(cloning(source, CloneOptions{NewID: newID}))
 }
 
 func cloning(source Ref, o CloneOptions) request {

@@ -46,11 +46,11 @@ type circuit struct {
 	probing bool
 }
 
-// A verdict is what a request says about whom it was sent to.
-type verdict int
+// A outcome is what a request says about whom it was sent to.
+type outcome int
 
 const (
-	noVerdict verdict = iota // the caller ended it, say
+	noOutcome outcome = iota // the caller ended it, say
 	alive                    // there was an answer
 	dead                     // nothing could be sent
 	silent                   // there was no answer
@@ -72,7 +72,7 @@ func (c *circuit) enter() *failure {
 }
 
 // leave says how a request went that entered.
-func (c *circuit) leave(v verdict, f *failure) {
+func (c *circuit) leave(v outcome, f *failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probing = false
@@ -85,7 +85,7 @@ func (c *circuit) leave(v verdict, f *failure) {
 		}
 	case dead:
 		c.open(f)
-	case noVerdict:
+	case noOutcome:
 	}
 }
 

@@ -66,11 +66,11 @@ func newFleet(t *testing.T, hosts ...string) *fleet {
 func (f *fleet) ask(t *testing.T, node string) ([]string, error) {
 	t.Helper()
 	f.tried = nil
-	x := &exchange{request: request{method: http.MethodGet, path: "/version"}}
+	x := &call{request: request{method: http.MethodGet, path: "/version"}}
 	if node != "" {
 		x.request = request{method: http.MethodGet, path: "/nodes/{node}/status", args: []string{node}}
 	}
-	r, err := http.NewRequestWithContext(withExchange(context.Background(), x), http.MethodGet, root.String()+x.request.url(), nil)
+	r, err := http.NewRequestWithContext(withCall(context.Background(), x), http.MethodGet, root.String()+x.request.url(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestOneProbeAtATime(t *testing.T) {
 	if f := c.enter(); f == nil || f.message != "gone" {
 		t.Errorf("a second probe: got %v, want gone", f)
 	}
-	c.leave(noVerdict, nil)
+	c.leave(noOutcome, nil)
 	if c.enter() != nil {
 		t.Error("a probe that was given up is followed by another")
 	}

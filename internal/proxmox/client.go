@@ -39,8 +39,8 @@ type Client struct {
 
 	transport *http.Transport
 	failover  *failover
-	turns     *turns
-	traces    *traces
+	limiter   *taskLimiter
+	ownCalls  *ownCalls
 	identity  Identity
 	timeout   time.Duration
 	userAgent string
@@ -73,8 +73,8 @@ func New(cfg Config) (*Client, error) {
 	c.transport.TLSClientConfig = tlsConfig
 	c.failover = newFailover(urls, cfg.Clock, c.transport)
 	c.identity = Identity{ID: cfg.Credentials.identity(), Token: cfg.Credentials.TokenID != ""}
-	c.turns = newTurns(cfg.Limits, c.identity.ID, cfg.Clock)
-	c.traces = newTraces(c.identity.ID, cfg.Clock)
+	c.limiter = newTaskLimiter(cfg.Limits, c.identity.ID, cfg.Clock)
+	c.ownCalls = newOwnCalls(c.identity.ID, cfg.Clock)
 	c.http = &http.Client{
 		Transport:     cfg.chain(c.failover),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -87,7 +87,7 @@ func New(cfg Config) (*Client, error) {
 
 // chain is the transport of the package's documentation.
 func (c Config) chain(failover *failover) http.RoundTripper {
-	next := newObserve(c.Observe, c.Clock, failover)
+	next := newInstrument(c.Observe, c.Clock, failover)
 	next = newLimit(c.Limits, next)
 	next = newAuthenticate(c.Credentials, c.Timeout, c.Clock, next)
 	return normalise{next: next}
@@ -114,16 +114,16 @@ const idleTimeout = 4 * time.Second
 // Close ends idle connections. The Client must not be used afterwards.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Dismiss has all who wait for a turn ask again, since another Client has taken
+// WakeWaiting has all who wait for a turn ask again, since another Client has taken
 // the place of this one.
-func (c *Client) Dismiss() { c.turns.dismiss() }
+func (c *Client) WakeWaiting() { c.limiter.wakeAll() }
 
 // do makes a request and decodes the answer's data into data, if not nil.
 func (c *Client) do(ctx context.Context, r request, data any) error {
 	if data == nil {
 		return c.envelope(ctx, r, &struct{}{})
 	}
-	return c.exchange(ctx, r, func(ctx context.Context) error {
+	return c.call(ctx, r, func(ctx context.Context) error {
 		body, err := c.send(ctx, r)
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ func decodeData(body []byte, data any, optional bool) error {
 
 // envelope makes a request and decodes the whole answer.
 func (c *Client) envelope(ctx context.Context, r request, answer any) error {
-	return c.exchange(ctx, r, func(ctx context.Context) error {
+	return c.call(ctx, r, func(ctx context.Context) error {
 		body, err := c.send(ctx, r)
 		if err != nil {
 			return err
@@ -196,21 +196,21 @@ func encode(form map[string]string) string {
 	return v.Encode()
 }
 
-// exchange runs fn, which makes one call, with a deadline. What the chain noted
+// call runs fn, which makes one call, with a deadline. What the chain noted
 // of it counts, not what the library made of that; a panic of the library is an
 // unexpected answer.
-func (c *Client) exchange(ctx context.Context, r request, fn func(context.Context) error) (err error) {
+func (c *Client) call(ctx context.Context, r request, fn func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	x := &exchange{request: r, secrets: append(r.secrets(), c.secrets...)}
-	c.traces.enter(r)
-	defer func() { c.traces.leave(r, err == nil || IsOutcomeUnknown(err)) }()
+	x := &call{request: r, secrets: append(r.secrets(), c.secrets...)}
+	c.ownCalls.enter(r)
+	defer func() { c.ownCalls.leave(r, err == nil || IsOutcomeUnknown(err)) }()
 	defer func() {
 		if p := recover(); p != nil {
 			err = x.unexpected()
 		}
 	}()
-	err = fn(withExchange(ctx, x))
+	err = fn(withCall(ctx, x))
 	if f := x.failed(); f != nil {
 		return f
 	}
@@ -225,7 +225,7 @@ func (c *Client) exchange(ctx context.Context, r request, fn func(context.Contex
 
 // unexpected is the error of an answer that could not be understood. A write has
 // run, or may have.
-func (x *exchange) unexpected() *Error {
+func (x *call) unexpected() *Error {
 	if f := x.failed(); f != nil {
 		return f
 	}

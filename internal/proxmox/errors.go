@@ -101,8 +101,8 @@ type Error struct {
 	// local means that the call was refused here, before anything was sent.
 	local bool
 
-	// turn is closed when the call may be tried again. It was not made.
-	turn <-chan struct{}
+	// waiting is closed when the call may be tried again. It was not made.
+	waiting <-chan struct{}
 
 	// sent means that PVE may have got the request.
 	sent bool
@@ -205,7 +205,7 @@ func (e *Error) class() Class {
 	switch {
 	case e.local:
 		return ClassValidation
-	case e.turn != nil:
+	case e.waiting != nil:
 		return ClassConflict
 	case e.Status == http.StatusUnauthorized:
 		return ClassAuthentication

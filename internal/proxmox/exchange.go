@@ -71,9 +71,9 @@ func secretParam(k string) bool {
 	return false
 }
 
-// An exchange is one call of the Client and keeps the truth about it beside what
+// An call is one call of the Client and keeps the truth about it beside what
 // the library gets to see.
-type exchange struct {
+type call struct {
 	request request
 	secrets []string
 
@@ -81,36 +81,36 @@ type exchange struct {
 	failure *Error
 }
 
-type exchangeKey struct{}
+type callKey struct{}
 
-func withExchange(ctx context.Context, x *exchange) context.Context {
-	return context.WithValue(ctx, exchangeKey{}, x)
+func withCall(ctx context.Context, x *call) context.Context {
+	return context.WithValue(ctx, callKey{}, x)
 }
 
-// exchangeFrom is the context's exchange. Requests that the library makes
+// callFrom is the context's exchange. Requests that the library makes
 // outside of one, of which there are none today, get an exchange of their own.
-func exchangeFrom(r *http.Request) *exchange {
-	if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {
+func callFrom(r *http.Request) *call {
+	if x, ok := r.Context().Value(callKey{}).(*call); ok {
 		return x
 	}
-	return &exchange{request: request{op: "talk to the PVE API", method: r.Method}}
+	return &call{request: request{op: "talk to the PVE API", method: r.Method}}
 }
 
 // set notes how the exchange's latest request went. nil is success.
-func (x *exchange) set(e *Error) {
+func (x *call) set(e *Error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.failure = e
 }
 
-func (x *exchange) failed() *Error {
+func (x *call) failed() *Error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.failure
 }
 
 // fail makes an error of this exchange from a failure below it.
-func (x *exchange) fail(f *failure) *Error {
+func (x *call) fail(f *failure) *Error {
 	e := &Error{
 		Op: x.request.op, Method: x.request.method, Path: x.request.path,
 		Status: f.status, Message: scrub(f.message, x.secrets), Problem: f.problem, sent: f.sent, cause: f.cause,

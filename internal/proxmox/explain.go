@@ -94,10 +94,10 @@ const (
 	ProblemNotPVE Problem = "NotProxmoxVE"
 )
 
-// explain says why there was no answer. The texts of package net are not used:
+// transportError says why there was no answer. The texts of package net are not used:
 // they have our ephemeral ports in them, and those of x509 have the time.
-func explain(err error) (Problem, string) {
-	if p, s := explainTLS(err); s != "" {
+func transportError(err error) (Problem, string) {
+	if p, s := tlsError(err); s != "" {
 		return p, s
 	}
 	var dns *net.DNSError
@@ -135,7 +135,7 @@ func problemOf(errno syscall.Errno) Problem {
 	return ProblemUnreachable
 }
 
-func explainTLS(err error) (Problem, string) {
+func tlsError(err error) (Problem, string) {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -146,7 +146,7 @@ func explainTLS(err error) (Problem, string) {
 	case errors.As(err, &host):
 		return ProblemNameMismatch, fmt.Sprintf("server certificate is not valid for %q%s", host.Host, validFor(host.Certificate))
 	case errors.As(err, &invalid):
-		return explainInvalid(invalid)
+		return certificateError(invalid)
 	case errors.As(err, &record):
 		return ProblemNotTLS, "server does not speak TLS"
 	}
@@ -162,7 +162,7 @@ func explainTLS(err error) (Problem, string) {
 	return "", ""
 }
 
-func explainInvalid(e x509.CertificateInvalidError) (Problem, string) {
+func certificateError(e x509.CertificateInvalidError) (Problem, string) {
 	switch {
 	case e.Reason != x509.Expired || e.Cert == nil:
 		return ProblemBadCertificate, "server certificate is not valid"

@@ -45,7 +45,7 @@ func TestExplainClosed(t *testing.T) {
 			_ = resp.Body.Close()
 			t.Fatal("a closed connection has answered")
 		}
-		if got, text := explain(err); got != ProblemClosed {
+		if got, text := transportError(err); got != ProblemClosed {
 			t.Fatalf("explain(%v): got %q %q, want %q", err, got, text, ProblemClosed)
 		}
 	}

@@ -83,7 +83,7 @@ func (f *failover) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	for i, c := range circuits {
 		if refused := c.enter(); refused != nil {
-			leave(circuits[:i], noVerdict, nil)
+			leave(circuits[:i], noOutcome, nil)
 			return nil, refused
 		}
 	}
@@ -94,19 +94,19 @@ func (f *failover) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	f.cluster.leave(alive, nil)
 	if node != "" {
-		circuits[1].leave(verdictOn(node, resp))
+		circuits[1].leave(outcomeFor(node, resp))
 	}
 	return resp, nil
 }
 
-func leave(circuits []*circuit, v verdict, f *failure) {
+func leave(circuits []*circuit, v outcome, f *failure) {
 	for _, c := range circuits {
 		c.leave(v, f)
 	}
 }
 
-// verdictOn a node by the answer of another that could not reach it.
-func verdictOn(node string, resp *http.Response) (verdict, *failure) {
+// outcomeFor a node by the answer of another that could not reach it.
+func outcomeFor(node string, resp *http.Response) (outcome, *failure) {
 	if resp.StatusCode != statusNoNode {
 		return alive, nil
 	}
@@ -118,7 +118,7 @@ func verdictOn(node string, resp *http.Response) (verdict, *failure) {
 const statusNoNode = 595
 
 // route tries one endpoint after the other until one may have got the request.
-func (f *failover) route(r *http.Request, node string) (*http.Response, verdict, error) {
+func (f *failover) route(r *http.Request, node string) (*http.Response, outcome, error) {
 	var first error
 	for _, e := range f.order(node) {
 		resp, v, err := f.attempt(r, e)
@@ -133,14 +133,14 @@ func (f *failover) route(r *http.Request, node string) (*http.Response, verdict,
 }
 
 // attempt sends the request to one endpoint and remembers how that went.
-func (f *failover) attempt(r *http.Request, e *endpoint) (*http.Response, verdict, error) {
+func (f *failover) attempt(r *http.Request, e *endpoint) (*http.Response, outcome, error) {
 	resp, sent, err := f.try(r, e.url)
 	switch {
 	case err == nil:
 		f.note(e, f.judge(r, resp))
 		return resp, alive, nil
 	case errors.Is(r.Context().Err(), context.Canceled):
-		return nil, noVerdict, asFailure(err, sent)
+		return nil, noOutcome, asFailure(err, sent)
 	case sent:
 		f.note(e, silent)
 		return nil, silent, asFailure(err, sent)
@@ -160,7 +160,7 @@ func at(e *endpoint, f *failure) *failure {
 
 // judge an endpoint by an answer: a reverse proxy without its PVE, or a node that
 // cannot do what does not need another one, or is cut off from the cluster.
-func (f *failover) judge(r *http.Request, resp *http.Response) verdict {
+func (f *failover) judge(r *http.Request, resp *http.Response) outcome {
 	switch resp.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return dead
@@ -176,7 +176,7 @@ func (f *failover) judge(r *http.Request, resp *http.Response) verdict {
 }
 
 // note what is known of an endpoint now.
-func (f *failover) note(e *endpoint, v verdict) {
+func (f *failover) note(e *endpoint, v outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch v {
@@ -188,7 +188,7 @@ func (f *failover) note(e *endpoint, v verdict) {
 		if e.silent++; e.silent >= silences {
 			e.down = f.clock().Add(retryDown)
 		}
-	case noVerdict:
+	case noOutcome:
 	}
 }
 
@@ -247,7 +247,7 @@ func (f *failover) circuitOf(node string) *circuit {
 
 // nodeOf is the node that a request is for, if it is for one.
 func nodeOf(r *http.Request) string {
-	to := exchangeFrom(r).request
+	to := callFrom(r).request
 	if template(r) != to.path || !strings.HasPrefix(to.path, "/nodes/{node}/") || len(to.args) == 0 {
 		return ""
 	}

@@ -44,7 +44,7 @@ const (
 type normalise struct{ next http.RoundTripper }
 
 func (n normalise) RoundTrip(r *http.Request) (*http.Response, error) {
-	x := exchangeFrom(r)
+	x := callFrom(r)
 	resp, err := n.next.RoundTrip(r)
 	if err != nil {
 		return synthetic(r, x, asFailure(err, true)), nil
@@ -124,7 +124,7 @@ func readBounded(r io.Reader, limit int64) ([]byte, error) {
 }
 
 // synthetic notes the failure and tells the library of it.
-func synthetic(r *http.Request, x *exchange, f *failure) *http.Response {
+func synthetic(r *http.Request, x *call, f *failure) *http.Response {
 	e := x.fail(f)
 	x.set(e)
 	status := f.status
@@ -161,6 +161,6 @@ func asFailure(err error, sent bool) *failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	problem, text := explain(err)
+	problem, text := transportError(err)
 	return &failure{problem: problem, message: text, sent: sent, cause: contextCause(err)}
 }

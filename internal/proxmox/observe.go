@@ -23,21 +23,21 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// observe reports every request that it lets pass.
-type observe struct {
+// instrument reports every request that it lets pass.
+type instrument struct {
 	next   http.RoundTripper
 	report func(Call)
 	clock  func() time.Time
 }
 
-func newObserve(report func(Call), clock func() time.Time, next http.RoundTripper) http.RoundTripper {
+func newInstrument(report func(Call), clock func() time.Time, next http.RoundTripper) http.RoundTripper {
 	if report == nil {
 		return next
 	}
-	return &observe{next: next, report: report, clock: clock}
+	return &instrument{next: next, report: report, clock: clock}
 }
 
-func (o *observe) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o *instrument) RoundTrip(r *http.Request) (*http.Response, error) {
 	start := o.clock()
 	resp, err := o.next.RoundTrip(r)
 	call := Call{Method: r.Method, Path: template(r), Duration: o.clock().Sub(start)}
@@ -57,7 +57,7 @@ func template(r *http.Request) string {
 	if t, ok := r.Context().Value(templateKey{}).(string); ok {
 		return t
 	}
-	return exchangeFrom(r).request.path
+	return callFrom(r).request.path
 }
 
 // templateKey overrides the exchange's template, for logins.

@@ -143,7 +143,7 @@ func (c *Client) Task(ctx context.Context, u UPID) (Task, error) {
 		d.UPID = text(u)
 	}
 	t := d.task(d.Status == "running", d.ExitStatus)
-	c.turns.see([]Task{t}, false)
+	c.limiter.observe([]Task{t}, false)
 	return t, nil
 }
 
@@ -160,7 +160,7 @@ func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
 		running := d.Status == "" || strings.EqualFold(string(d.Status), "running")
 		tasks = append(tasks, d.task(running, d.Status))
 	}
-	c.turns.see(tasks, true)
+	c.limiter.observe(tasks, true)
 	return tasks, nil
 }
 

@@ -32,10 +32,10 @@ const (
 	tasksFor = 24 * time.Hour
 )
 
-// traces are what the calls of a Client leave in the cluster's lists of tasks and
+// ownCalls are what the calls of a Client leave in the cluster's lists of tasks and
 // in its log, so that nobody takes them for the work of others. That the user is
 // the same says nothing: several may use one token.
-type traces struct {
+type ownCalls struct {
 	user  string
 	clock func() time.Time
 
@@ -44,16 +44,16 @@ type traces struct {
 	lines map[string]int // those of them that have a line
 	tasks map[UPID]time.Time
 
-	// owed are the lines that are yet to come, by the VMID; early those that came
+	// pendingLines are the lines that are yet to come, by the VMID; early those that came
 	// before the answer of their call.
-	owed  map[string][]time.Time
-	early map[string]int
+	pendingLines map[string][]time.Time
+	early        map[string]int
 }
 
-func newTraces(user string, clock func() time.Time) *traces {
-	return &traces{
+func newOwnCalls(user string, clock func() time.Time) *ownCalls {
+	return &ownCalls{
 		user: user, clock: clock,
-		calls: map[string]int{}, lines: map[string]int{}, tasks: map[UPID]time.Time{}, owed: map[string][]time.Time{}, early: map[string]int{},
+		calls: map[string]int{}, lines: map[string]int{}, tasks: map[UPID]time.Time{}, pendingLines: map[string][]time.Time{}, early: map[string]int{},
 	}
 }
 
@@ -75,23 +75,23 @@ func (r request) logged() bool {
 	return slices.Contains([]string{"/config", "/resize", "/move_disk", "/unlink"}, what)
 }
 
-// hold notes that a task may be started by what is about to be done.
-func (t *traces) hold(r request) {
+// expectTask notes that a task may be started by what is about to be done.
+func (t *ownCalls) expectTask(r request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	count(t.calls, r.target(), 1)
 }
 
 // release notes that it is known which task was started, if any.
-func (t *traces) release(r request) {
+func (t *ownCalls) release(r request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	count(t.calls, r.target(), -1)
 }
 
 // enter notes that a request is about to be made.
-func (t *traces) enter(r request) {
-	t.hold(r)
+func (t *ownCalls) enter(r request) {
+	t.expectTask(r)
 	if r.logged() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *traces) enter(r request) {
 }
 
 // leave notes that a request was answered, and whether it was carried out.
-func (t *traces) leave(r request, done bool) {
+func (t *ownCalls) leave(r request, done bool) {
 	t.release(r)
 	vmid := r.target()
 	if vmid == "" || !r.logged() {
@@ -113,7 +113,7 @@ func (t *traces) leave(r request, done bool) {
 	case t.early[vmid] > 0 && (done || t.early[vmid] > t.lines[vmid]):
 		count(t.early, vmid, -1)
 	case done:
-		t.owed[vmid] = append(t.due(vmid), t.clock())
+		t.pendingLines[vmid] = append(t.due(vmid), t.clock())
 	}
 }
 
@@ -125,7 +125,7 @@ func count(n map[string]int, vmid string, more int) {
 }
 
 // started notes a task of ours.
-func (t *traces) started(u UPID) {
+func (t *ownCalls) started(u UPID) {
 	if u == "" {
 		return
 	}
@@ -136,26 +136,26 @@ func (t *traces) started(u UPID) {
 	t.tasks[u] = now
 }
 
-// ours says whether a task is ours, or may turn out to be: a call is under way
+// startedByUs says whether a task is ours, or may turn out to be: a call is under way
 // that may have started it.
-func (t *traces) ours(u UPID) (sure, maybe bool) {
+func (t *ownCalls) startedByUs(u UPID) (sure, maybe bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, sure = t.tasks[u]
 	return sure, !sure && u.User() == t.user && t.calls[u.ID()] > 0
 }
 
-// line says whether a line about a VM is that of a call of ours. Each call has one.
-func (t *traces) line(vmid, user string) bool {
+// loggedByUs says whether a line about a VM is that of a call of ours. Each call has one.
+func (t *ownCalls) loggedByUs(vmid, user string) bool {
 	if user != t.user {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	owed := t.due(vmid)
-	delete(t.owed, vmid)
+	delete(t.pendingLines, vmid)
 	if len(owed) > 1 {
-		t.owed[vmid] = owed[1:]
+		t.pendingLines[vmid] = owed[1:]
 	}
 	if len(owed) == 0 && t.early[vmid] < t.lines[vmid] {
 		t.early[vmid]++
@@ -165,14 +165,14 @@ func (t *traces) line(vmid, user string) bool {
 }
 
 // due are the lines that are yet to come, those left out that are too late.
-func (t *traces) due(vmid string) []time.Time {
-	return slices.DeleteFunc(t.owed[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
+func (t *ownCalls) due(vmid string) []time.Time {
+	return slices.DeleteFunc(t.pendingLines[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
 }
 
-// Ours says whether this Client has started a task. While a call is under way
+// StartedByUs says whether this Client has started a task. While a call is under way
 // that may turn out to have done so, it may only be.
-func (c *Client) Ours(u UPID) (sure, maybe bool) { return c.traces.ours(u) }
+func (c *Client) StartedByUs(u UPID) (sure, maybe bool) { return c.ownCalls.startedByUs(u) }
 
-// OursLine says whether a line of the log, which names a VM, is of a call of this
+// LoggedByUs says whether a line of the log, which names a VM, is of a call of this
 // Client. It must be asked once for each line.
-func (c *Client) OursLine(vmid, user string) bool { return c.traces.line(vmid, user) }
+func (c *Client) LoggedByUs(vmid, user string) bool { return c.ownCalls.loggedByUs(vmid, user) }

@@ -28,19 +28,19 @@ func TestTraces(t *testing.T) {
 	configure, start := machine("configure", http.MethodPut, ref, "/config"), machine("start", http.MethodPost, ref, "/status/start")
 	task := UPID("UPID:pve1:1:2:3:qmstart:100:x@pve!t:")
 	now := time.Unix(1, 0)
-	traced := func(calls ...func(*traces)) *traces {
-		tr := newTraces("x@pve!t", func() time.Time { return now })
+	traced := func(calls ...func(*ownCalls)) *ownCalls {
+		tr := newOwnCalls("x@pve!t", func() time.Time { return now })
 		for _, call := range calls {
 			call(tr)
 		}
 		return tr
 	}
-	enter := func(r request) func(*traces) { return func(tr *traces) { tr.enter(r) } }
-	leave := func(r request, done bool) func(*traces) { return func(tr *traces) { tr.leave(r, done) } }
-	ask := func(tr *traces) { tr.line("100", "x@pve!t") }
+	enter := func(r request) func(*ownCalls) { return func(tr *ownCalls) { tr.enter(r) } }
+	leave := func(r request, done bool) func(*ownCalls) { return func(tr *ownCalls) { tr.leave(r, done) } }
+	ask := func(tr *ownCalls) { tr.loggedByUs("100", "x@pve!t") }
 	lines := map[string]struct {
 		reason string
-		traces *traces
+		traces *ownCalls
 		user   string
 		want   bool
 	}{
@@ -59,14 +59,14 @@ func TestTraces(t *testing.T) {
 	}
 	for name, tc := range lines {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.traces.line("100", tc.user); got != tc.want {
+			if got := tc.traces.loggedByUs("100", tc.user); got != tc.want {
 				t.Errorf("%s\nline(): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
 	late := traced(enter(configure), leave(configure, true))
 	now = now.Add(traceFor + time.Second)
-	if late.line("100", "x@pve!t") {
+	if late.loggedByUs("100", "x@pve!t") {
 		t.Error("A line that comes much later is another's.")
 	}
 	read := machine("read", http.MethodGet, ref, "/config")
@@ -74,19 +74,19 @@ func TestTraces(t *testing.T) {
 	now = now.Add(traceFor + time.Second)
 	enter(configure)(kept)
 	leave(configure, true)(kept)
-	if len(kept.owed) != 1 || len(kept.owed["100"]) != 1 {
-		t.Errorf("Lines that nobody reads are not kept for ever: %v", kept.owed)
+	if len(kept.pendingLines) != 1 || len(kept.pendingLines["100"]) != 1 {
+		t.Errorf("Lines that nobody reads are not kept for ever: %v", kept.pendingLines)
 	}
 	tr := traced(enter(start))
-	if sure, maybe := tr.ours(task); sure || !maybe {
+	if sure, maybe := tr.startedByUs(task); sure || !maybe {
 		t.Error("A task may be that of a call under way.")
 	}
 	tr.started(task)
 	tr.leave(start, false)
-	if sure, maybe := tr.ours(task); !sure || maybe {
+	if sure, maybe := tr.startedByUs(task); !sure || maybe {
 		t.Error("A task that was started is ours.")
 	}
-	if sure, maybe := tr.ours("UPID:pve1:9:2:3:qmstart:100:x@pve!t:"); sure || maybe {
+	if sure, maybe := tr.startedByUs("UPID:pve1:9:2:3:qmstart:100:x@pve!t:"); sure || maybe {
 		t.Error("No other is.")
 	}
 }

@@ -28,7 +28,7 @@ import (
 
 const (
 	// turnFor is how long a turn is kept for who waited for it.
-	turnFor = 10 * time.Second
+	reservedFor = 10 * time.Second
 
 	// waitsFor is how long who does not ask again is taken to wait.
 	waitsFor = 10 * time.Minute
@@ -37,19 +37,19 @@ const (
 	listedWithin = time.Minute
 )
 
-// Turn is closed when what was refused since too many tasks of ours run may be
+// Waiting is closed when what was refused since too many tasks of ours run may be
 // tried again. It is false for errors of another kind.
-func Turn(err error) (<-chan struct{}, bool) {
+func Waiting(err error) (<-chan struct{}, bool) {
 	var e *Error
-	if !errors.As(err, &e) || e.turn == nil {
+	if !errors.As(err, &e) || e.waiting == nil {
 		return nil, false
 	}
-	return e.turn, true
+	return e.waiting, true
 }
 
-// turns let no more tasks of ours run than the limits allow. Who comes too early
+// taskLimiter let no more tasks of ours run than the limits allow. Who comes too early
 // is refused at once and gets its turn in the order of coming.
-type turns struct {
+type taskLimiter struct {
 	limits Limits
 	user   string // whose tasks count
 	clock  func() time.Time
@@ -78,23 +78,23 @@ type waiter struct {
 	due  time.Time // when its turn came, zero before
 }
 
-func newTurns(l Limits, user string, clock func() time.Time) *turns {
-	return &turns{limits: l, user: user, clock: clock, running: map[int]*ownTask{}}
+func newTaskLimiter(l Limits, user string, clock func() time.Time) *taskLimiter {
+	return &taskLimiter{limits: l, user: user, clock: clock, running: map[int]*ownTask{}}
 }
 
-func (t *turns) limited() bool {
+func (t *taskLimiter) limited() bool {
 	return t.limits.Tasks > 0 || t.limits.TasksPerNode > 0 || t.limits.ClonesPerSource > 0
 }
 
 // enter takes a turn for the task that a request starts, the one that is kept for
 // it if there is one. What enters has to leave.
-func (t *turns) enter(r request) (int, *Error) {
+func (t *taskLimiter) enter(r request) (int, *Error) {
 	if !t.limited() {
 		return 0, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn, refused := t.take(r)
+	turn, refused := t.acquire(r)
 	if refused != nil {
 		return 0, refused
 	}
@@ -102,14 +102,14 @@ func (t *turns) enter(r request) (int, *Error) {
 	return turn, nil
 }
 
-// keep a turn for a request that is made next, but not for long.
-func (t *turns) keep(r request) *Error {
+// reserve a turn for a request that is made next, but not for long.
+func (t *taskLimiter) reserve(r request) *Error {
 	if !t.limited() {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn, refused := t.take(r)
+	turn, refused := t.acquire(r)
 	if refused != nil {
 		return refused
 	}
@@ -117,9 +117,9 @@ func (t *turns) keep(r request) *Error {
 	return nil
 }
 
-// take the turn that is kept for a request, or a free one.
-func (t *turns) take(r request) (int, *Error) {
-	t.call()
+// acquire the turn that is kept for a request, or a free one.
+func (t *taskLimiter) acquire(r request) (int, *Error) {
+	t.wakeReady()
 	for turn, o := range t.running {
 		if o.keptFor == r.key() {
 			return turn, nil
@@ -144,7 +144,7 @@ func (t *turns) take(r request) (int, *Error) {
 func (r request) key() string { return r.op + " " + r.url() }
 
 // wait queues a request, or keeps it where it is in the queue.
-func (t *turns) wait(r request, w *waiter, limit string) *Error {
+func (t *taskLimiter) wait(r request, w *waiter, limit string) *Error {
 	w.seen = t.clock()
 	if !slices.Contains(t.waiting, w) {
 		t.waiting = append(t.waiting, w)
@@ -153,13 +153,13 @@ func (t *turns) wait(r request, w *waiter, limit string) *Error {
 		w.turn, w.due = make(chan struct{}), time.Time{}
 	}
 	return &Error{
-		Op: r.op, Method: r.method, Path: r.path, turn: w.turn,
+		Op: r.op, Method: r.method, Path: r.path, waiting: w.turn,
 		Message: "it waits for its turn: as many tasks of this provider run as " + limit + " allows",
 	}
 }
 
 // leave tells which task a turn was taken for, or that there is none.
-func (t *turns) leave(turn int, u UPID) {
+func (t *taskLimiter) leave(turn int, u UPID) {
 	if turn == 0 {
 		return
 	}
@@ -169,16 +169,16 @@ func (t *turns) leave(turn int, u UPID) {
 		// It may have been seen in PVE's list before we got the answer.
 		maps.DeleteFunc(t.running, func(_ int, o *ownTask) bool { return o.upid == u })
 		t.running[turn].upid = u
-		t.call()
+		t.wakeReady()
 		return
 	}
 	delete(t.running, turn)
-	t.call()
+	t.wakeReady()
 }
 
-// see which tasks run, in a list of all or of one. Those that were started
+// observe which tasks run, in a list of all or of one. Those that were started
 // before us count too.
-func (t *turns) see(tasks []Task, all bool) {
+func (t *taskLimiter) observe(tasks []Task, all bool) {
 	if !t.limited() {
 		return
 	}
@@ -199,15 +199,15 @@ func (t *turns) see(tasks []Task, all bool) {
 			t.running[t.last] = &ownTask{node: u.Node(), source: sourceOf(u), upid: u, begun: t.clock()}
 		}
 	}
-	t.call()
+	t.wakeReady()
 }
 
-// call those whose turn has come.
-func (t *turns) call() {
+// wakeReady those whose turn has come.
+func (t *taskLimiter) wakeReady() {
 	now := t.clock()
-	maps.DeleteFunc(t.running, func(_ int, o *ownTask) bool { return o.keptFor != "" && now.Sub(o.begun) > turnFor })
+	maps.DeleteFunc(t.running, func(_ int, o *ownTask) bool { return o.keptFor != "" && now.Sub(o.begun) > reservedFor })
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *waiter) bool {
-		return now.Sub(w.seen) > waitsFor || !w.due.IsZero() && now.Sub(w.due) > turnFor
+		return now.Sub(w.seen) > waitsFor || !w.due.IsZero() && now.Sub(w.due) > reservedFor
 	})
 	for _, w := range t.waiting {
 		if w.due.IsZero() && t.exceeded(w) == "" {
@@ -217,8 +217,8 @@ func (t *turns) call() {
 	}
 }
 
-// dismiss has all who wait ask again: another client has taken the place of this.
-func (t *turns) dismiss() {
+// wakeAll has all who wait ask again: another client has taken the place of this.
+func (t *taskLimiter) wakeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, w := range t.waiting {
@@ -231,7 +231,7 @@ func (t *turns) dismiss() {
 
 // exceeded is the limit that keeps a request waiting, with turns kept for those
 // that have come before.
-func (t *turns) exceeded(w *waiter) string {
+func (t *taskLimiter) exceeded(w *waiter) string {
 	in := slices.Collect(maps.Values(t.running))
 	for _, before := range t.waiting {
 		if before == w {
@@ -245,7 +245,7 @@ func (t *turns) exceeded(w *waiter) string {
 }
 
 // full is the limit that one more task would exceed.
-func (t *turns) full(in []*ownTask, one ownTask) string {
+func (t *taskLimiter) full(in []*ownTask, one ownTask) string {
 	onNode, ofSource := 0, 0
 	for _, o := range in {
 		if o.node == one.node {

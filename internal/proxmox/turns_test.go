@@ -57,7 +57,7 @@ func TestLimitsOfTasks(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			turns, got := newTurns(tc.limits, "u@pve", newManualClock().Now), []bool{}
+			turns, got := newTaskLimiter(tc.limits, "u@pve", newManualClock().Now), []bool{}
 			for _, r := range tc.ask {
 				_, err := turns.enter(r)
 				got = append(got, err == nil)
@@ -71,7 +71,7 @@ func TestLimitsOfTasks(t *testing.T) {
 
 // queue is a cluster in which one task may run, and does.
 type queue struct {
-	*turns
+	*taskLimiter
 
 	t     *testing.T
 	clock *manualClock
@@ -81,7 +81,7 @@ type queue struct {
 func newQueue(t *testing.T) *queue {
 	t.Helper()
 	clock := newManualClock()
-	q := &queue{t: t, turns: newTurns(Limits{Tasks: 1}, "u@pve!t", clock.Now), clock: clock, busy: upidOf("a", "qmstart", 1, 1, "u@pve!t")}
+	q := &queue{t: t, taskLimiter: newTaskLimiter(Limits{Tasks: 1}, "u@pve!t", clock.Now), clock: clock, busy: upidOf("a", "qmstart", 1, 1, "u@pve!t")}
 	turn, err := q.enter(starts("a", 1))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func newQueue(t *testing.T) *queue {
 func (q *queue) waits(vmid int) <-chan struct{} {
 	q.t.Helper()
 	_, err := q.enter(starts("a", vmid))
-	turn, ok := Turn(err)
+	turn, ok := Waiting(err)
 	if err == nil || !ok || ClassOf(err) != ClassConflict || IsOutcomeUnknown(err) {
 		q.t.Fatalf("VM %d: got %v, want that it waits for its turn", vmid, err)
 	}
@@ -113,12 +113,12 @@ func came(turn <-chan struct{}) bool {
 	}
 }
 
-func (q *queue) ends(u UPID) { q.see([]Task{{UPID: u}}, true) }
+func (q *queue) ends(u UPID) { q.observe([]Task{{UPID: u}}, true) }
 
 func TestTurnsComeInOrder(t *testing.T) {
 	q := newQueue(t)
 	first, second := q.waits(2), q.waits(3)
-	q.see([]Task{{UPID: q.busy, Running: true}}, true)
+	q.observe([]Task{{UPID: q.busy, Running: true}}, true)
 	if came(first) {
 		t.Error("the task still runs")
 	}
@@ -143,7 +143,7 @@ func TestTurnIsNotKeptForEver(t *testing.T) {
 	first := q.waits(2)
 	q.waits(3)
 	q.ends(q.busy)
-	q.clock.Add(turnFor + 1)
+	q.clock.Add(reservedFor + 1)
 	if _, err := q.enter(starts("a", 3)); err != nil || !came(first) {
 		t.Errorf("the first did not come, so it is the second's turn: %v", err)
 	}
@@ -152,7 +152,7 @@ func TestTurnIsNotKeptForEver(t *testing.T) {
 func TestConsolesDoNotCount(t *testing.T) {
 	q := newQueue(t)
 	q.ends(q.busy)
-	q.see([]Task{{UPID: upidOf("b", "vncproxy", 100, 2, "u@pve!t"), Type: "vncproxy", Running: true}}, true)
+	q.observe([]Task{{UPID: upidOf("b", "vncproxy", 100, 2, "u@pve!t"), Type: "vncproxy", Running: true}}, true)
 	if _, err := q.enter(starts("a", 2)); err != nil {
 		t.Errorf("a console that is open is no task to wait for: %v", err)
 	}
@@ -162,14 +162,14 @@ func TestTasksFromBeforeCount(t *testing.T) {
 	q := newQueue(t)
 	q.ends(q.busy)
 	old := upidOf("b", "qmclone", 9000, 2, "u@pve!t")
-	q.see([]Task{{UPID: old, Running: true}, {UPID: upidOf("b", "qmclone", 9000, 3, "other@pve"), Running: true}}, true)
+	q.observe([]Task{{UPID: old, Running: true}, {UPID: upidOf("b", "qmclone", 9000, 3, "other@pve"), Running: true}}, true)
 	turn := q.waits(2)
-	q.see([]Task{{UPID: upidOf("b", "qmclone", 9000, 3, "other@pve"), Running: true}}, true)
+	q.observe([]Task{{UPID: upidOf("b", "qmclone", 9000, 3, "other@pve"), Running: true}}, true)
 	if came(turn) {
 		t.Error("a task may be missing from the list for a while")
 	}
 	q.clock.Add(listedWithin + 1)
-	q.see(nil, true)
+	q.observe(nil, true)
 	if !came(turn) {
 		t.Error("a task that is no longer listed has ended, and those of others do not count")
 	}
@@ -182,7 +182,7 @@ func TestCreationsWaitInOrder(t *testing.T) {
 	q := newQueue(t)
 	asks := func(r request) <-chan struct{} {
 		_, err := q.enter(r)
-		turn, _ := Turn(err)
+		turn, _ := Waiting(err)
 		return turn
 	}
 	first, second := asks(news(2)), asks(news(3))
@@ -194,12 +194,12 @@ func TestCreationsWaitInOrder(t *testing.T) {
 
 func TestTurnIsKept(t *testing.T) {
 	q := newQueue(t)
-	if _, ok := Turn(q.keep(news(2))); !ok {
+	if _, ok := Waiting(q.reserve(news(2))); !ok {
 		t.Error("there is no turn to keep")
 	}
 	q.ends(q.busy)
 	for range 2 {
-		if err := q.keep(news(2)); err != nil {
+		if err := q.reserve(news(2)); err != nil {
 			t.Fatalf("the turn has come, and stays: %v", err)
 		}
 	}
@@ -208,8 +208,8 @@ func TestTurnIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the turn was kept: %v", err)
 	}
-	q.clock.Add(turnFor + 1)
-	q.see(nil, true)
+	q.clock.Add(reservedFor + 1)
+	q.observe(nil, true)
 	if came(other) {
 		t.Error("a turn that was taken does not run out")
 	}
@@ -222,12 +222,12 @@ func TestTurnIsKept(t *testing.T) {
 func TestKeptTurnRunsOut(t *testing.T) {
 	q := newQueue(t)
 	q.ends(q.busy)
-	if err := q.keep(news(2)); err != nil {
+	if err := q.reserve(news(2)); err != nil {
 		t.Fatal(err)
 	}
 	other := q.waits(3)
-	q.clock.Add(turnFor + 1)
-	q.see(nil, true)
+	q.clock.Add(reservedFor + 1)
+	q.observe(nil, true)
 	if !came(other) {
 		t.Error("who has a turn kept and does not come loses it")
 	}
@@ -241,7 +241,7 @@ func TestTaskSeenBeforeItsAnswerCountsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := upidOf("a", "qmstart", 2, 2, "u@pve!t")
-	q.see([]Task{{UPID: u, Running: true}}, true)
+	q.observe([]Task{{UPID: u, Running: true}}, true)
 	q.leave(turn, u)
 	other := q.waits(3)
 	q.ends(u)
@@ -253,7 +253,7 @@ func TestTaskSeenBeforeItsAnswerCountsOnce(t *testing.T) {
 func TestDismissed(t *testing.T) {
 	q := newQueue(t)
 	first, second := q.waits(2), q.waits(3)
-	q.dismiss()
+	q.wakeAll()
 	if !came(first) || !came(second) {
 		t.Error("all have to ask whoever takes the place")
 	}

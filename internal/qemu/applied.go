@@ -26,9 +26,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Applied to the options of a VM that does not run: what PVE says of them then, and
+// Predict to the options of a VM that does not run: what PVE says of them then, and
 // whether that is known. What it allocates or generates is not.
-func (d Difference) Applied(values []proxmox.PendingValue) ([]proxmox.PendingValue, bool) {
+func (d Difference) Predict(values []proxmox.PendingValue) ([]proxmox.PendingValue, bool) {
 	if d.Allocates {
 		return nil, false
 	}

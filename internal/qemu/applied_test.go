@@ -26,7 +26,7 @@ import (
 
 // optionsOf a configuration as PVE tells of them.
 func optionsOf(config Config) []proxmox.PendingValue {
-	values, _ := Difference{Set: proxmox.Params(config)}.Applied(nil)
+	values, _ := Difference{Set: proxmox.Params(config)}.Predict(nil)
 	return values
 }
 
@@ -52,7 +52,7 @@ func TestApplied(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			values, known := tc.change.Applied(tc.before)
+			values, known := tc.change.Predict(tc.before)
 			config := Read(values).Config
 			if known != tc.known || known && !cmp.Equal(tc.want, config) {
 				t.Errorf("%s\nApplied(): want %v known %t, got %v known %t", tc.reason, tc.want, tc.known, config, known)

@@ -42,7 +42,7 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	if !d.assigned {
 		disks, nics, drives = have.Disks(), have.NICs(), have.mediaDrives()
 	}
-	out.ISO = out.yieldISO(p, have)
+	out.ISO = out.releaseISO(p, have)
 	if err := out.claimDrives(p, have); err != nil {
 		return out, err
 	}
@@ -61,8 +61,8 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	return out, out.assignPassthroughs(p, have)
 }
 
-// yieldISO is the drive of iso, unless an entry takes it over.
-func (d Devices) yieldISO(p *v1alpha1.MachineParameters, have Config) string {
+// releaseISO is the drive of iso, unless an entry takes it over.
+func (d Devices) releaseISO(p *v1alpha1.MachineParameters, have Config) string {
 	takes := func(c v1alpha1.MachineCDROM) bool {
 		return ptr.Deref(c.Device, "") == d.ISO || d.CDROMs[c.Name] == "" && mediumOf(c) == have.Volume(d.ISO)
 	}

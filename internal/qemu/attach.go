@@ -43,8 +43,8 @@ func volumeOwner(volume string) (int, bool) {
 	return id, err == nil
 }
 
-// attachRefusals are why an existing volume cannot become a disk of the VM.
-func (d Desired) attachRefusals(k v1alpha1.MachineDisk, config Config) []string {
+// attachRejections are why an existing volume cannot become a disk of the VM.
+func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []string {
 	owner, known := volumeOwner(*k.Volume)
 	switch {
 	case !known:

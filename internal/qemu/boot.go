@@ -38,11 +38,11 @@ func (d Desired) boot(config Config, diff *Difference) {
 	}
 }
 
-// JoinsBoot says whether PVE puts a drive for removable media that the change sets at the
+// AddsBootDevice says whether PVE puts a drive for removable media that the change sets at the
 // end of the boot order in force, and drops what the change itself may ask for
 // (PVE::API2::Qemu::update_vm_api, which takes the options in no order). Its own cloud-init
 // drive it leaves out.
-func (d Difference) JoinsBoot(s State) bool {
+func (d Difference) AddsBootDevice(s State) bool {
 	order := bootDevices(s.Active["boot"])
 	joins := func(device string) bool {
 		k, err := proxmox.ParseDisk(d.Set[device])

@@ -103,7 +103,7 @@ func TestJoinsBoot(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (Difference{Set: tc.set}).JoinsBoot(tc.state); got != tc.want {
+			if got := (Difference{Set: tc.set}).AddsBootDevice(tc.state); got != tc.want {
 				t.Errorf("\n%s\nJoinsBoot: got %t, want %t", tc.reason, got, tc.want)
 			}
 		})

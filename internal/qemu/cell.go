@@ -29,8 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A cell is a field of the spec in PVE's words, both ways.
-type cell struct {
+// A codec is a field of the spec in PVE's words, both ways.
+type codec struct {
 	// value that the field asks for. Nil if it is left out.
 	value *string
 
@@ -44,16 +44,16 @@ type cell struct {
 }
 
 // want is what the field asks for, and whether it does.
-func (c cell) want(string) (string, bool) { return ptr.Deref(c.value, ""), c.value != nil }
+func (c codec) want(string) (string, bool) { return ptr.Deref(c.value, ""), c.value != nil }
 
 // same says whether two values mean the same: yes and 1, 10.0 and 10.
-func (c cell) same(now, want string) bool {
+func (c codec) same(now, want string) bool {
 	return now == want || c.plain != nil && c.plain(now) == c.plain(want)
 }
 
-// cellOf a field that is written and read as said.
-func cellOf[T any](field **T, write func(T) string, parse func(string) (T, error)) cell {
-	return cell{value: optional(*field, write), plain: func(now string) string {
+// codecOf a field that is written and read as said.
+func codecOf[T any](field **T, write func(T) string, parse func(string) (T, error)) codec {
+	return codec{value: optional(*field, write), plain: func(now string) string {
 		v, err := parse(now)
 		if err != nil {
 			return now
@@ -70,22 +70,22 @@ func cellOf[T any](field **T, write func(T) string, parse func(string) (T, error
 }
 
 // fixed is a value that is no field's.
-func fixed(value *string) cell { return cell{value: value} }
+func fixed(value *string) codec { return codec{value: value} }
 
 func verbatim(s string) (string, error) { return s, nil }
 
-func texts(field **string) cell {
-	return cellOf(field, func(s string) string { return s }, verbatim)
+func texts(field **string) codec {
+	return codecOf(field, func(s string) string { return s }, verbatim)
 }
 
 // escaped is a text that PVE keeps in its URL encoding.
-func escaped(field **string) cell { return cellOf(field, escape, url.PathUnescape) }
+func escaped(field **string) codec { return codecOf(field, escape, url.PathUnescape) }
 
 // escape a text in PVE's own URL encoding, in which a space is %20.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // required is a text that is always there.
-func required(field *string) cell {
+func required(field *string) codec {
 	c := texts(&field)
 	c.read = func(now string, _ func(now, want string) bool) bool {
 		*field = now
@@ -96,7 +96,7 @@ func required(field *string) cell {
 
 // alternative is a text that excludes another: where it is left out, it is not to
 // be there.
-func alternative(field **string) cell {
+func alternative(field **string) codec {
 	c := texts(field)
 	c.value = orNothing(*field)
 	return c
@@ -107,12 +107,12 @@ func parseInteger(s string) (int32, error) {
 	return int32(i), err
 }
 
-func integers(field **int32) cell { return cellOf(field, itoa, parseInteger) }
+func integers(field **int32) codec { return codecOf(field, itoa, parseInteger) }
 
 // counts are numbers of which 0 is none.
-func counts(field **int32) cell { return cellOf(field, unlessZero, parseInteger) }
+func counts(field **int32) codec { return codecOf(field, unlessZero, parseInteger) }
 
-func flags(field **bool) cell { return cellOf(field, bit, parseFlag) }
+func flags(field **bool) codec { return codecOf(field, bit, parseFlag) }
 
 // parseFlag reads a boolean in any of the forms that PVE takes, and keeps in
 // property strings.
@@ -127,21 +127,21 @@ func parseFlag(s string) (bool, error) {
 }
 
 // switches are on, or ignored.
-func switches(field **bool) cell {
-	return cellOf(field, onOrIgnore, func(s string) (bool, error) { return s == "on", nil })
+func switches(field **bool) codec {
+	return codecOf(field, onOrIgnore, func(s string) (bool, error) { return s == "on", nil })
 }
 
-func decimals(field **resource.Quantity) cell {
-	return cellOf(field, func(q resource.Quantity) string { return decimalText(&q) }, resource.ParseQuantity)
+func decimals(field **resource.Quantity) codec {
+	return codecOf(field, func(q resource.Quantity) string { return decimalText(&q) }, resource.ParseQuantity)
 }
 
 // rates are numbers with decimals of which 0 is none.
-func rates(field **resource.Quantity) cell {
-	return cellOf(field, func(q resource.Quantity) string { return decimalUnlessZero(&q) }, resource.ParseQuantity)
+func rates(field **resource.Quantity) codec {
+	return codecOf(field, func(q resource.Quantity) string { return decimalUnlessZero(&q) }, resource.ParseQuantity)
 }
 
-func mebibytes(field **resource.Quantity) cell {
-	return cellOf(field, func(q resource.Quantity) string { return mebibytesText(&q) }, func(s string) (resource.Quantity, error) {
+func mebibytes(field **resource.Quantity) codec {
+	return codecOf(field, func(q resource.Quantity) string { return mebibytesText(&q) }, func(s string) (resource.Quantity, error) {
 		s = strings.TrimPrefix(s, currentMemory)
 		mib, err := strconv.ParseInt(s, 10, 32)
 		return *resource.NewQuantity(mib*int64(proxmox.MiB), resource.BinarySI), err
@@ -149,8 +149,8 @@ func mebibytes(field **resource.Quantity) cell {
 }
 
 // lists are written as one text. An empty list is not the same as none.
-func lists(field *[]string, join func([]string) string, split func(string) []string) cell {
-	c := cell{read: func(now string, same func(now, want string) bool) bool {
+func lists(field *[]string, join func([]string) string, split func(string) []string) codec {
+	c := codec{read: func(now string, same func(now, want string) bool) bool {
 		v := split(now)
 		if !same(now, join(v)) {
 			return false
@@ -166,7 +166,7 @@ func lists(field *[]string, join func([]string) string, split func(string) []str
 }
 
 // sets are lists whose order is of no meaning.
-func sets(field *[]string, join func([]string) string, split func(string) []string) cell {
+func sets(field *[]string, join func([]string) string, split func(string) []string) codec {
 	c := lists(field, join, split)
 	c.plain = func(now string) string { return join(slices.Sorted(slices.Values(split(now)))) }
 	return c

@@ -67,7 +67,7 @@ func (d Desired) means(device, now string) bool {
 	disk, err := proxmox.ParseDisk(now)
 	for _, f := range firmware(d.MachineParameters) {
 		if f.device == device {
-			return err == nil && len(f.refusals(now, d.Defaults.Storage)) == 0
+			return err == nil && len(f.rejections(now, d.Defaults.Storage)) == 0
 		}
 	}
 	for _, k := range d.Disks {
@@ -82,7 +82,7 @@ func (d Desired) means(device, now string) bool {
 // devices that are wanted again. A boot order that PVE would lose waits for the next one.
 func (d Desired) Change(s State) Difference {
 	diff := d.changed(s)
-	if d.BootOrder != nil && diff.JoinsBoot(s) {
+	if d.BootOrder != nil && diff.AddsBootDevice(s) {
 		delete(diff.Set, "boot")
 	}
 	return diff
@@ -105,15 +105,15 @@ func (d Desired) changed(s State) Difference {
 		}
 	}
 	if boots && d.BootOrder == nil {
-		diff.Set["boot"] = s.bootAgain(diff.After(config))
+		diff.Set["boot"] = s.restoredBoot(diff.After(config))
 	}
-	return d.takenBack(s, diff)
+	return d.revertPending(s, diff)
 }
 
-// takenBack is the change with options whose pending value is not wanted as they are in
+// revertPending is the change with options whose pending value is not wanted as they are in
 // force, where that is what the spec asks for. In other words, such as a default that
 // is spelled out, PVE would keep them pending, and nothing but a restart would end that.
-func (d Desired) takenBack(s State, diff Difference) Difference {
+func (d Desired) revertPending(s State, diff Difference) Difference {
 	for _, o := range d.options() {
 		now, waits := s.Active[o.name], s.Config[o.name]
 		_, set := diff.Set[o.name]
@@ -139,9 +139,9 @@ func (o option) satisfied(now, pending string) bool {
 	return declared && o.equal(now, want) && (o.others == nil || o.others(now) == o.others(pending))
 }
 
-// bootAgain is the boot order in force, for devices that the VM still has: PVE takes a
+// restoredBoot is the boot order in force, for devices that the VM still has: PVE takes a
 // device out of it that is to be removed, and does not put it back.
-func (s State) bootAgain(config Config) string {
+func (s State) restoredBoot(config Config) string {
 	order := slices.DeleteFunc(bootDevices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
 	for _, device := range bootDevices(s.Config["boot"]) {
 		if !slices.Contains(order, device) && config[device] != "" {
@@ -151,8 +151,8 @@ func (s State) bootAgain(config Config) string {
 	return orderOf(order)
 }
 
-// Placing are the disks of a VM that have yet to move or to grow.
-func (d Desired) Placing(config Config) []string {
+// PendingDiskOps are the disks of a VM that have yet to move or to grow.
+func (d Desired) PendingDiskOps(config Config) []string {
 	var devices []string
 	for _, m := range d.Moves(config) {
 		devices = append(devices, m.Device)
@@ -163,11 +163,11 @@ func (d Desired) Placing(config Config) []string {
 	return slices.Compact(slices.Sorted(slices.Values(devices)))
 }
 
-// Around is the part of the change that can be made before disks of a running VM are
+// SplitAroundDiskOps is the part of the change that can be made before disks of a running VM are
 // moved or grow, and the part that comes afterwards. PVE moves and resizes what is in
 // force, and leaves a pending value of the disk as it is, with the volume and the
 // size that it had: what is pending is taken back first.
-func (d Difference) Around(s State, disks []string) (now, later Difference) {
+func (d Difference) SplitAroundDiskOps(s State, disks []string) (now, later Difference) {
 	now, later = d.With(Difference{}), Difference{Set: proxmox.Params{}}
 	for _, disk := range disks {
 		if !s.InForce(disk) {

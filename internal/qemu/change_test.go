@@ -149,7 +149,7 @@ func TestAround(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			now, later := Difference{Set: tc.set}.Around(tc.state, []string{"scsi0"})
+			now, later := Difference{Set: tc.set}.SplitAroundDiskOps(tc.state, []string{"scsi0"})
 			for what, pair := range map[string][2]proxmox.Params{"now": {tc.now, now.Set}, "later": {tc.later, later.Set}} {
 				if diff := cmp.Diff(pair[0], pair[1], cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("%s What comes %s: -want, +got:\n%s", tc.reason, what, diff)
@@ -187,7 +187,7 @@ func TestFirmwareGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := desiredOf(t, *step.spec, devices, step.vm.Config)
-		if why := strings.Join(d.Refusals(step.vm.Config), "; "); step.want == "" && why != "" || !strings.Contains(why, step.want) {
+		if why := strings.Join(d.Rejections(step.vm.Config), "; "); step.want == "" && why != "" || !strings.Contains(why, step.want) {
 			t.Errorf("%s Want %q, got %q.", step.reason, step.want, why)
 		}
 	}

@@ -40,7 +40,7 @@ func (d Desired) usesDrive() bool {
 
 // cloudInit are the options that PVE's cloud-init drive is made of.
 func (d Desired) cloudInit() []option {
-	if d.Settled {
+	if d.CloudInitFrozen {
 		return nil
 	}
 	return cloudInit(d.MachineParameters)
@@ -52,12 +52,12 @@ func cloudInit(p *v1alpha1.MachineParameters) []option {
 	if ci == nil {
 		return nil
 	}
-	return celled(
-		option{name: "ciuser", cell: texts(&ci.User)},
-		option{name: "sshkeys", cell: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
-		option{name: "nameserver", cell: lists(&ci.Nameservers, joinWords, splitList), same: sameWords},
-		option{name: "searchdomain", cell: lists(&ci.SearchDomains, joinWords, splitList), same: sameWords},
-		option{name: "ciupgrade", absent: "1", cell: flags(&ci.Upgrade)},
+	return codecOptions(
+		option{name: "ciuser", codec: texts(&ci.User)},
+		option{name: "sshkeys", codec: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
+		option{name: "nameserver", codec: lists(&ci.Nameservers, joinWords, splitList), same: sameWords},
+		option{name: "searchdomain", codec: lists(&ci.SearchDomains, joinWords, splitList), same: sameWords},
+		option{name: "ciupgrade", absent: "1", codec: flags(&ci.Upgrade)},
 	)
 }
 
@@ -83,7 +83,7 @@ func (d Desired) cloudInitStorage() string {
 // away from a clone the image that tells its source what it is.
 func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	for _, device := range config.CDROMs() {
-		if k := config.Volume(device); d.Created && IsSeed(k) && !d.Identity.OwnsSeed(k) && diff.Set[device] == "" {
+		if k := config.Volume(device); d.Created && IsNoCloudImage(k) && !d.Identity.OwnsNoCloudImage(k) && diff.Set[device] == "" {
 			diff.Set[device] = "none,media=cdrom"
 		}
 	}
@@ -96,8 +96,8 @@ func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	}
 }
 
-// cloudInitRefusals say why the guest cannot be configured.
-func (d Desired) cloudInitRefusals(config Config) []string {
+// cloudInitRejections say why the guest cannot be configured.
+func (d Desired) cloudInitRejections(config Config) []string {
 	switch {
 	case !d.usesDrive() || config.CloudInitDrive() != "":
 		return nil
@@ -134,10 +134,10 @@ func splitKeys(s string) []string {
 
 func sameKeys(a, b string) bool { return slices.Equal(splitKeys(a), splitKeys(b)) }
 
-// OutdatesDrive says whether PVE's cloud-init drive of a running VM has old data once
+// NeedsCloudInitRegen says whether PVE's cloud-init drive of a running VM has old data once
 // the change is made. PVE writes the drive when it starts a VM, and at each change
 // only if hotplug says so.
-func (d Difference) OutdatesDrive(s State) bool {
+func (d Difference) NeedsCloudInitRegen(s State) bool {
 	return s.Active.CloudInitDrive() != "" &&
 		!slices.Contains(splitHotplug(cmp.Or(d.After(s.Config)["hotplug"], hotplugDefault)), "cloudinit") &&
 		slices.ContainsFunc(d.Options(), onDrive)

@@ -116,7 +116,7 @@ func (c Config) takesMedia(device string) bool {
 // forCloudInit says whether a drive has PVE's data for cloud-init, or ours.
 func (c Config) forCloudInit(device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
-	return err == nil && (d.CloudInit() || IsSeed(d.Volume))
+	return err == nil && (d.CloudInit() || IsNoCloudImage(d.Volume))
 }
 
 // Drives are the devices of disks and of removable media, by bus and number.

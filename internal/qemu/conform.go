@@ -28,19 +28,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A clash is something that Proxmox VE keeps and that admission refuses, since it
+// A constraint is something that Proxmox VE keeps and that admission refuses, since it
 // has no effect or the VM would not start. Each has a rule in the API's schema.
-type clash struct {
+type constraint struct {
 	option, reason string
 
 	// drop takes it out of the parameters and says whether it was there.
 	drop func(p *v1alpha1.MachineParameters) bool
 }
 
-// clashes of what a VM has one of.
+// constraints of what a VM has one of.
 //
 //nolint:gochecknoglobals // A constant.
-var clashes = []clash{
+var constraints = []constraint{
 	{"memory", "it is less than 64 MiB", func(p *v1alpha1.MachineParameters) bool {
 		return dropIf(&p.Memory, p.Memory != nil && p.Memory.Value() < 64*int64(proxmox.MiB))
 	}},
@@ -82,22 +82,22 @@ func orOne(v *int32) int32 {
 	return *v
 }
 
-// conform to what admission asks for beside the form of values.
-func (w *writer) conform() {
-	for _, c := range clashes {
+// sanitize to what admission asks for beside the form of values.
+func (w *writer) sanitize() {
+	for _, c := range constraints {
 		if c.drop(w.p) {
 			w.omit(c.option, "", c.reason)
 		}
 	}
 	for i := range w.p.Disks {
-		w.conformDisk(&w.p.Disks[i])
+		w.sanitizeDisk(&w.p.Disks[i])
 	}
 	for i := range w.p.Networks {
-		w.conformNetwork(&w.p.Networks[i])
+		w.sanitizeNetwork(&w.p.Networks[i])
 	}
 }
 
-func (w *writer) conformDisk(k *v1alpha1.MachineDisk) {
+func (w *writer) sanitizeDisk(k *v1alpha1.MachineDisk) {
 	l := k.Limits
 	both := func(total, each []bool) bool { return slices.Contains(total, true) && slices.Contains(each, true) }
 	if both([]bool{l.TotalMBps != nil, l.TotalBurstMBps != nil},
@@ -111,7 +111,7 @@ func (w *writer) conformDisk(k *v1alpha1.MachineDisk) {
 
 const modelForOptions = "virtio"
 
-func (w *writer) conformNetwork(n *v1alpha1.MachineNetwork) {
+func (w *writer) sanitizeNetwork(n *v1alpha1.MachineNetwork) {
 	for key, drop := range map[string]bool{
 		"mtu":         dropIf(&n.MTU, ptr.Deref(n.MTU, 0) != 0 && *n.Model != modelForOptions),
 		"host-tunnel": dropIf(&n.HostTunnel, n.HostTunnel != nil && *n.Model != modelForOptions),
@@ -141,7 +141,7 @@ func (w *writer) disagreement(p *v1alpha1.MachineParameters) []string {
 	if d.Devices, err = d.Devices.Assign(p, w.config); err != nil {
 		return []string{err.Error()}
 	}
-	why := append(d.Difference(w.config).Options(), d.Refusals(w.config)...)
+	why := append(d.Difference(w.config).Options(), d.Rejections(w.config)...)
 	for _, m := range d.Moves(w.config) {
 		why = append(why, m.Device)
 	}

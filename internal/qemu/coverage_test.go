@@ -181,7 +181,7 @@ func TestBounds(t *testing.T) {
 	before, now := old.Parameters("POST", "/nodes/{node}/qemu"), recent.Parameters("POST", "/nodes/{node}/qemu")
 	for _, parameter := range slices.Sorted(maps.Keys(now)) {
 		name := strings.TrimSuffix(parameter, "[n]")
-		if before[parameter] == nil && name != "ha-managed" && len(versionBounds(name)) == 0 {
+		if before[parameter] == nil && name != "ha-managed" && len(versionRangesOf(name)) == 0 {
 			t.Errorf("8.4 does not know %s, and nothing says so", name)
 		}
 		if before[parameter] == nil {
@@ -191,7 +191,7 @@ func TestBounds(t *testing.T) {
 			if _, ok := old.Format(before[parameter].Format)[key]; ok || now[parameter].Format == "" {
 				continue
 			}
-			bounded := slices.ContainsFunc(versionBounds(name+"0"), func(b bound) bool { return b.key == key })
+			bounded := slices.ContainsFunc(versionRangesOf(name+"0"), func(b versionRange) bool { return b.key == key })
 			if _, excused := leftOut()[name+"."+key]; !bounded && !excused {
 				t.Errorf("8.4 does not know %s of %s, and nothing says so", key, name)
 			}
@@ -241,12 +241,12 @@ func TestExtraValues(t *testing.T) {
 			}
 			known[name] = true
 			for _, value := range property.Enum {
-				if why := x.refusal(value); why != "" {
+				if why := x.rejection(value); why != "" {
 					t.Errorf("%s: %s %s, which PVE %s takes", name, name, why, version)
 				}
 			}
 			closed := property.Type != "string" || len(property.Enum) > 0 || property.Pattern != "" || len(facts.Format(property.Format)) > 0
-			if closed && x.refusal("no=such") == "" {
+			if closed && x.rejection("no=such") == "" {
 				t.Errorf("%s takes anything, and PVE %s does not", name, version)
 			}
 			if keys := slices.Sorted(maps.Keys(facts.Format(property.Format))); len(keys) > 0 && !slices.Equal(keys, slices.Sorted(slices.Values(x.keys))) {

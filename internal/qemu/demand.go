@@ -25,8 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A bound is the range of versions that know an option, or a key of one.
-type bound struct {
+// A versionRange is the range of versions that know an option, or a key of one.
+type versionRange struct {
 	option string // Without its number.
 	key    string // Empty for the option itself.
 
@@ -54,7 +54,7 @@ var (
 	// away what is written: PVE::QemuServer::Blockdev::generate_file_blockdev.
 	blockdev = release{10, 0}
 
-	bounds = []bound{
+	versionRanges = []versionRange{
 		{option: "allow-ksm", since: v91},
 		{option: "intel-tdx", since: v91},
 		{option: "machine", key: "aw-bits", since: v91},
@@ -70,18 +70,18 @@ var (
 	geometry = []string{"cyls", "heads", "secs", "trans"}
 )
 
-// versionBounds are all bounds of an option.
-func versionBounds(option string) []bound {
-	var all []bound
+// versionRangesOf are all bounds of an option.
+func versionRangesOf(option string) []versionRange {
+	var all []versionRange
 	s, _ := stem(option)
-	for _, b := range bounds {
+	for _, b := range versionRanges {
 		if b.option == s {
 			all = append(all, b)
 		}
 	}
 	if busOf(option) != "" && s != "net" {
 		for _, key := range geometry {
-			all = append(all, bound{key: key, before: v90})
+			all = append(all, versionRange{key: key, before: v90})
 		}
 	}
 	return all
@@ -89,7 +89,7 @@ func versionBounds(option string) []bound {
 
 // sets says whether a change gives the option, or the key of it, a value that it
 // has not got.
-func (b bound) sets(now, want string) bool {
+func (b versionRange) sets(now, want string) bool {
 	if b.key == "" {
 		return true
 	}
@@ -99,7 +99,7 @@ func (b bound) sets(now, want string) bool {
 }
 
 // unknown says why a version does not know what is asked for, or nothing.
-func (b bound) unknown(v proxmox.Version) string {
+func (b versionRange) unknown(v proxmox.Version) string {
 	switch {
 	case b.since == future && !v.AtLeast(future.major, future.minor):
 		return fmt.Sprintf("Proxmox VE %s has no such option", v.Version)
@@ -111,14 +111,14 @@ func (b bound) unknown(v proxmox.Version) string {
 	return ""
 }
 
-// A Demand is something that not every version of PVE knows.
-type Demand struct {
+// A VersionRequirement is something that not every version of PVE knows.
+type VersionRequirement struct {
 	name string
-	bound
+	versionRange
 }
 
 // Unmet says why a version of PVE does not meet the demand; empty if it does.
-func (d Demand) Unmet(v proxmox.Version) string {
+func (d VersionRequirement) Unmet(v proxmox.Version) string {
 	if why := d.unknown(v); why != "" {
 		return fmt.Sprintf("%s cannot be set: %s", d.name, why)
 	}
@@ -132,20 +132,20 @@ func temporary(disk string) bool {
 	return err == nil && on
 }
 
-// Demands of a change of a configuration, by which it depends on the version.
-func (d Difference) Demands(config Config) []Demand {
-	var all []Demand
+// VersionRequirements of a change of a configuration, by which it depends on the version.
+func (d Difference) VersionRequirements(config Config) []VersionRequirement {
+	var all []VersionRequirement
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
-		for _, b := range versionBounds(option) {
+		for _, b := range versionRangesOf(option) {
 			if b.sets(config[option], d.Set[option]) {
-				all = append(all, Demand{name: strings.TrimSpace(option + " " + b.key), bound: b})
+				all = append(all, VersionRequirement{name: strings.TrimSpace(option + " " + b.key), versionRange: b})
 			}
 		}
 		if temporary(d.Set[option]) && !temporary(config[option]) && busOf(option) != "" && !d.After(config).olderThan(blockdev) {
-			all = append(all, Demand{name: option + " snapshot", bound: bound{before: v90, unless: ", unless machineType is of a version before " + blockdev.String()}})
+			all = append(all, VersionRequirement{name: option + " snapshot", versionRange: versionRange{before: v90, unless: ", unless machineType is of a version before " + blockdev.String()}})
 		}
 		if _, known := extras[option]; !known && field(option) == "" {
-			all = append(all, Demand{name: option, bound: bound{since: future}})
+			all = append(all, VersionRequirement{name: option, versionRange: versionRange{since: future}})
 		}
 	}
 	return all

@@ -84,7 +84,7 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 	}
 	w := &writer{config: config, told: map[string]bool{}, p: blank()}
 	w.write(s)
-	w.conform()
+	w.sanitize()
 	prune(reflect.ValueOf(w.p).Elem())
 	w.accept(refuses)
 	if why := w.disagreement(w.p); len(why) > 0 {

@@ -58,7 +58,7 @@ func checkDescription(t *testing.T, config Config) {
 	if diff := d.Difference(config); !diff.Empty() {
 		t.Errorf("the description of %v\nis %+v\nand differs by %+v", config, got, diff)
 	}
-	if no := d.Refusals(config); len(no) > 0 {
+	if no := d.Rejections(config); len(no) > 0 {
 		t.Errorf("the description of %v\nis %+v\nand is refused: %q", config, got, no)
 	}
 	if moves, resizes := d.Moves(config), d.Resizes(config); len(moves)+len(resizes) > 0 {
@@ -120,7 +120,7 @@ func FuzzDescribe(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := gambler{rand.New(rand.NewPCG(seed, 2))}
+		g := randomSpec{rand.New(rand.NewPCG(seed, 2))}
 		config := our(g.config())
 		config["description"] = unmark(config["description"])
 		checkDescription(t, config)

@@ -133,7 +133,7 @@ func (w *writer) cdroms() {
 		k, err := proxmox.ParseDisk(w.config[device])
 		switch {
 		case err == nil && k.CloudInit():
-		case IsSeed(w.config.Volume(device)):
+		case IsNoCloudImage(w.config.Volume(device)):
 			w.omit(device, "", "it is an image that a provider made for cloud-init: set cloudInit.userData to have one")
 		default:
 			w.try(device, func(p *v1alpha1.MachineParameters, _ string) (option, []string) {

@@ -32,26 +32,26 @@ import (
 // diskParts are the properties of a disk besides its volume and size.
 func diskParts(k *v1alpha1.MachineDisk) []part {
 	return slices.Concat([]part{
-		{key: "cache", cell: texts(&k.Cache), absent: "none"},
-		{key: "aio", cell: texts(&k.AIO)},
-		{key: "discard", cell: switches(&k.Discard), absent: "ignore"},
-		{key: "ssd", cell: flags(&k.SSD), absent: "0"},
-		{key: "iothread", cell: flags(&k.IOThread), absent: "0"},
-		{key: "backup", cell: flags(&k.Backup), absent: "1"},
-		{key: "replicate", cell: flags(&k.Replicate), absent: "1"},
-		{key: "ro", cell: flags(&k.ReadOnly), absent: "0"},
-		{key: "serial", cell: escaped(&k.Serial)},
-		{key: "wwn", cell: texts(&k.WWN)},
-		{key: "model", cell: escaped(&k.Model)},
-		{key: "vendor", cell: texts(&k.Vendor)},
-		{key: "product", cell: texts(&k.Product)},
-		{key: "queues", cell: counts(&k.Queues)},
-		{key: "scsiblock", cell: flags(&k.SCSIBlock), absent: "0"},
-		{key: "detect_zeroes", cell: flags(&k.DetectZeroes), absent: "1"},
-		{key: "rerror", cell: texts(&k.ReadError)},
-		{key: "werror", cell: texts(&k.WriteError)},
-		{key: "shared", cell: flags(&k.Shared), absent: "0"},
-		{key: "snapshot", cell: flags(&k.Snapshot), absent: "0"},
+		{key: "cache", codec: texts(&k.Cache), absent: "none"},
+		{key: "aio", codec: texts(&k.AIO)},
+		{key: "discard", codec: switches(&k.Discard), absent: "ignore"},
+		{key: "ssd", codec: flags(&k.SSD), absent: "0"},
+		{key: "iothread", codec: flags(&k.IOThread), absent: "0"},
+		{key: "backup", codec: flags(&k.Backup), absent: "1"},
+		{key: "replicate", codec: flags(&k.Replicate), absent: "1"},
+		{key: "ro", codec: flags(&k.ReadOnly), absent: "0"},
+		{key: "serial", codec: escaped(&k.Serial)},
+		{key: "wwn", codec: texts(&k.WWN)},
+		{key: "model", codec: escaped(&k.Model)},
+		{key: "vendor", codec: texts(&k.Vendor)},
+		{key: "product", codec: texts(&k.Product)},
+		{key: "queues", codec: counts(&k.Queues)},
+		{key: "scsiblock", codec: flags(&k.SCSIBlock), absent: "0"},
+		{key: "detect_zeroes", codec: flags(&k.DetectZeroes), absent: "1"},
+		{key: "rerror", codec: texts(&k.ReadError)},
+		{key: "werror", codec: texts(&k.WriteError)},
+		{key: "shared", codec: flags(&k.Shared), absent: "0"},
+		{key: "snapshot", codec: flags(&k.Snapshot), absent: "0"},
 	}, geometryParts(k.Geometry), limitParts(k.Limits))
 }
 
@@ -63,8 +63,8 @@ var onBuses = map[string][]string{
 	"scsiblock": {"scsi"}, "ssd": {"ide", "sata", "scsi"}, "vendor": {"scsi"}, "wwn": {"ide", "sata", "scsi"},
 }
 
-// busRefusals are properties that the disk is to get and that none on its bus has.
-func busRefusals(device, now string, k v1alpha1.MachineDisk) []string {
+// busRejections are properties that the disk is to get and that none on its bus has.
+func busRejections(device, now string, k v1alpha1.MachineDisk) []string {
 	disk, err := proxmox.ParseDisk(now)
 	if err != nil {
 		disk = proxmox.Disk{}
@@ -85,10 +85,10 @@ func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {
 		return nil
 	}
 	return []part{
-		{key: "cyls", cell: counts(&g.Cylinders)},
-		{key: "heads", cell: counts(&g.Heads)},
-		{key: "secs", cell: counts(&g.Sectors)},
-		{key: "trans", cell: texts(&g.Translation)},
+		{key: "cyls", codec: counts(&g.Cylinders)},
+		{key: "heads", codec: counts(&g.Heads)},
+		{key: "secs", codec: counts(&g.Sectors)},
+		{key: "trans", codec: texts(&g.Translation)},
 	}
 }
 
@@ -97,24 +97,24 @@ func limitParts(l *v1alpha1.MachineDiskLimits) []part {
 		return nil
 	}
 	return []part{
-		{key: "mbps", cell: rates(&l.TotalMBps), excludes: []string{"mbps_rd", "mbps_wr"}},
-		{key: "mbps_rd", cell: rates(&l.ReadMBps), excludes: []string{"mbps"}},
-		{key: "mbps_wr", cell: rates(&l.WriteMBps), excludes: []string{"mbps"}},
-		{key: "mbps_max", cell: rates(&l.TotalBurstMBps), needs: "mbps"},
-		{key: "mbps_rd_max", cell: rates(&l.ReadBurstMBps), needs: "mbps_rd"},
-		{key: "mbps_wr_max", cell: rates(&l.WriteBurstMBps), needs: "mbps_wr"},
-		{key: "iops", cell: counts(&l.TotalIOPS), excludes: []string{"iops_rd", "iops_wr"}},
-		{key: "iops_rd", cell: counts(&l.ReadIOPS), excludes: []string{"iops"}},
-		{key: "iops_wr", cell: counts(&l.WriteIOPS), excludes: []string{"iops"}},
-		{key: "iops_max", cell: counts(&l.TotalBurstIOPS), needs: "iops"},
-		{key: "iops_rd_max", cell: counts(&l.ReadBurstIOPS), needs: "iops_rd"},
-		{key: "iops_wr_max", cell: counts(&l.WriteBurstIOPS), needs: "iops_wr"},
-		{key: "bps_max_length", cell: counts(&l.TotalBurstSeconds), needs: "mbps_max"},
-		{key: "bps_rd_max_length", cell: counts(&l.ReadBurstSeconds), aliases: []string{"bps_rd_length"}, needs: "mbps_rd_max"},
-		{key: "bps_wr_max_length", cell: counts(&l.WriteBurstSeconds), aliases: []string{"bps_wr_length"}, needs: "mbps_wr_max"},
-		{key: "iops_max_length", cell: counts(&l.TotalIOPSBurstSeconds), needs: "iops_max"},
-		{key: "iops_rd_max_length", cell: counts(&l.ReadIOPSBurstSeconds), aliases: []string{"iops_rd_length"}, needs: "iops_rd_max"},
-		{key: "iops_wr_max_length", cell: counts(&l.WriteIOPSBurstSeconds), aliases: []string{"iops_wr_length"}, needs: "iops_wr_max"},
+		{key: "mbps", codec: rates(&l.TotalMBps), excludes: []string{"mbps_rd", "mbps_wr"}},
+		{key: "mbps_rd", codec: rates(&l.ReadMBps), excludes: []string{"mbps"}},
+		{key: "mbps_wr", codec: rates(&l.WriteMBps), excludes: []string{"mbps"}},
+		{key: "mbps_max", codec: rates(&l.TotalBurstMBps), needs: "mbps"},
+		{key: "mbps_rd_max", codec: rates(&l.ReadBurstMBps), needs: "mbps_rd"},
+		{key: "mbps_wr_max", codec: rates(&l.WriteBurstMBps), needs: "mbps_wr"},
+		{key: "iops", codec: counts(&l.TotalIOPS), excludes: []string{"iops_rd", "iops_wr"}},
+		{key: "iops_rd", codec: counts(&l.ReadIOPS), excludes: []string{"iops"}},
+		{key: "iops_wr", codec: counts(&l.WriteIOPS), excludes: []string{"iops"}},
+		{key: "iops_max", codec: counts(&l.TotalBurstIOPS), needs: "iops"},
+		{key: "iops_rd_max", codec: counts(&l.ReadBurstIOPS), needs: "iops_rd"},
+		{key: "iops_wr_max", codec: counts(&l.WriteBurstIOPS), needs: "iops_wr"},
+		{key: "bps_max_length", codec: counts(&l.TotalBurstSeconds), needs: "mbps_max"},
+		{key: "bps_rd_max_length", codec: counts(&l.ReadBurstSeconds), aliases: []string{"bps_rd_length"}, needs: "mbps_rd_max"},
+		{key: "bps_wr_max_length", codec: counts(&l.WriteBurstSeconds), aliases: []string{"bps_wr_length"}, needs: "mbps_wr_max"},
+		{key: "iops_max_length", codec: counts(&l.TotalIOPSBurstSeconds), needs: "iops_max"},
+		{key: "iops_rd_max_length", codec: counts(&l.ReadIOPSBurstSeconds), aliases: []string{"iops_rd_length"}, needs: "iops_rd_max"},
+		{key: "iops_wr_max_length", codec: counts(&l.WriteIOPSBurstSeconds), aliases: []string{"iops_wr_length"}, needs: "iops_wr_max"},
 	}
 }
 
@@ -150,7 +150,7 @@ func newDisk(k v1alpha1.MachineDisk, defaultStorage string) proxmox.Disk {
 	if k.ImportFrom != nil {
 		d.Volume = cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage) + ":0"
 	}
-	overlay(&d.Options, part{key: "import-from", cell: texts(&k.ImportFrom)}, part{key: "format", cell: texts(&k.Format)})
+	overlay(&d.Options, part{key: "import-from", codec: texts(&k.ImportFrom)}, part{key: "format", codec: texts(&k.Format)})
 	return d
 }
 

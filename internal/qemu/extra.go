@@ -76,8 +76,8 @@ func oneOf(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile("^(" + strings.Join(patterns, "|") + ")$")
 }
 
-// refusal says why a value is none that PVE takes, or nothing.
-func (x extra) refusal(value string) string {
+// rejection says why a value is none that PVE takes, or nothing.
+func (x extra) rejection(value string) string {
 	if x.form != nil && !x.form.MatchString(value) {
 		alternatives := strings.TrimSuffix(strings.TrimPrefix(x.form.String(), "^("), ")$")
 		return fmt.Sprintf("cannot be %q: it is one of %s", value, strings.ReplaceAll(alternatives, "|", ", "))
@@ -220,18 +220,18 @@ func (x extra) same(now, want string) bool {
 	return sameNumber(now, want)
 }
 
-// extraRefusals are names and values that extraConfig does not take.
-func extraRefusals(p *v1alpha1.MachineParameters) []string {
+// extraRejections are names and values that extraConfig does not take.
+func extraRejections(p *v1alpha1.MachineParameters) []string {
 	var no []string
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
-		if why := extraRefusal(name, strings.TrimSpace(string(p.ExtraConfig[name]))); why != "" {
+		if why := extraRejection(name, strings.TrimSpace(string(p.ExtraConfig[name]))); why != "" {
 			no = append(no, fmt.Sprintf("extraConfig %q %s", name, why))
 		}
 	}
 	return no
 }
 
-func extraRefusal(name, value string) string {
+func extraRejection(name, value string) string {
 	s, _ := stem(name)
 	switch {
 	case field(name) != "":
@@ -241,5 +241,5 @@ func extraRefusal(name, value string) string {
 	case value == "":
 		return ""
 	}
-	return extras[name].refusal(value)
+	return extras[name].rejection(value)
 }

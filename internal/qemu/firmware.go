@@ -70,22 +70,22 @@ func efiDisk(e *v1alpha1.MachineEFIDisk) firmwareDisk {
 	return firmwareDisk{
 		device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
 		made: []decided{
-			{part: part{key: "efitype", cell: texts(&e.Type), absent: "2m"}, initial: "4m"},
-			{part: part{key: "pre-enrolled-keys", cell: flags(&e.PreEnrolledKeys), absent: "0"}},
+			{part: part{key: "efitype", codec: texts(&e.Type), absent: "2m"}, initial: "4m"},
+			{part: part{key: "pre-enrolled-keys", codec: flags(&e.PreEnrolledKeys), absent: "0"}},
 		},
-		changeable: []part{{key: "ms-cert", cell: certificates(&e.MSCertificate)}},
+		changeable: []part{{key: "ms-cert", codec: certificates(&e.MSCertificate)}},
 	}
 }
 
 func tpmDisk(t *v1alpha1.MachineTPM) firmwareDisk {
 	return firmwareDisk{
 		device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
-		made: []decided{{part: part{key: "version", cell: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
+		made: []decided{{part: part{key: "version", codec: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
 	}
 }
 
 // certificates are those of 2023, whatever PVE writes once it has enrolled them.
-func certificates(field **string) cell {
+func certificates(field **string) codec {
 	c := texts(field)
 	read := c.read
 	c.read = func(now string, same func(now, want string) bool) bool {
@@ -114,7 +114,7 @@ func (f firmwareDisk) option(defaultStorage string) option {
 
 func (f firmwareDisk) create(defaultStorage string) proxmox.Disk {
 	d := proxmox.Disk{Volume: cmp.Or(ptr.Deref(f.storage, ""), defaultStorage) + ":1"}
-	overlay(&d.Options, part{key: "format", cell: fixed(f.format)})
+	overlay(&d.Options, part{key: "format", codec: fixed(f.format)})
 	for _, m := range f.made {
 		if v := cmp.Or(ptr.Deref(m.value, ""), m.initial); v != "" {
 			d.Options.Set(m.key, v)
@@ -137,8 +137,8 @@ func sameFirmware(a, b string) bool {
 	return x.Equal(y)
 }
 
-// refusals are what cannot be had of a disk that is there, or that is not.
-func (f firmwareDisk) refusals(now, defaultStorage string) []string {
+// rejections are what cannot be had of a disk that is there, or that is not.
+func (f firmwareDisk) rejections(now, defaultStorage string) []string {
 	d, err := proxmox.ParseDisk(now)
 	switch {
 	case !f.wanted():

@@ -57,7 +57,7 @@ func TestFoundConfigs(t *testing.T) {
 			}
 			d := desiredOf(t, v1alpha1.MachineParameters{}, Devices{}, config)
 			d.Identity.UUID = Config(config).UUID()
-			if diff, no := d.Difference(config), d.Refusals(config); !diff.Empty() || len(no) > 0 {
+			if diff, no := d.Difference(config), d.Rejections(config); !diff.Empty() || len(no) > 0 {
 				t.Errorf("want no difference and no refusal, got %v and %q", diff, no)
 			}
 			checkDescription(t, config)
@@ -117,7 +117,7 @@ func TestChangeOfFound(t *testing.T) {
 			if diff := cmp.Diff(Difference{Set: tc.want}, d.Difference(config)); diff != "" {
 				t.Errorf("\n%s\ndifference: -want, +got:\n%s", tc.reason, diff)
 			}
-			if no := d.Refusals(config); len(no) > 0 {
+			if no := d.Rejections(config); len(no) > 0 {
 				t.Errorf("\n%s\nrefusals: %q", tc.reason, no)
 			}
 		})
@@ -128,15 +128,15 @@ func TestChangeOfFound(t *testing.T) {
 func TestNothingRefusedThatStays(t *testing.T) {
 	config := Config{"memory": "3000", "balloon": "4096", "hotplug": "disk memory", "cores": "1", "vcpus": "3"}
 	spec := v1alpha1.MachineParameters{Memory: quantity("3000Mi"), CPU: &v1alpha1.MachineCPU{Cores: new(int32(1))}}
-	if no := desiredOf(t, spec, Devices{}, config).Refusals(config); len(no) > 0 {
+	if no := desiredOf(t, spec, Devices{}, config).Rejections(config); len(no) > 0 {
 		t.Errorf("want no refusal, got %q", no)
 	}
 	spec.Memory, spec.CPU.Cores = quantity("2900Mi"), new(int32(2))
-	if no := desiredOf(t, spec, Devices{}, config).Refusals(config); len(no) != 3 {
+	if no := desiredOf(t, spec, Devices{}, config).Rejections(config); len(no) != 3 {
 		t.Errorf("want three refusals, got %q", no)
 	}
 	spec = v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("4Gi")}}
-	if no := desiredOf(t, spec, Devices{}, config).Refusals(config); len(no) > 0 {
+	if no := desiredOf(t, spec, Devices{}, config).Rejections(config); len(no) > 0 {
 		t.Errorf("want no refusal, got %q", no)
 	}
 }

@@ -148,7 +148,7 @@ func FuzzDifference(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := gambler{rand.New(rand.NewPCG(seed, 1))}
+		g := randomSpec{rand.New(rand.NewPCG(seed, 1))}
 		config := g.config()
 		if g.maybe() {
 			config = Config{}

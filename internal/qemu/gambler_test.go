@@ -27,24 +27,24 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A gambler makes specs and configurations up.
-type gambler struct{ *rand.Rand }
+// A randomSpec makes specs and configurations up.
+type randomSpec struct{ *rand.Rand }
 
-func (g gambler) maybe() bool { return g.IntN(2) == 0 }
+func (g randomSpec) maybe() bool { return g.IntN(2) == 0 }
 
-func some[T any](g gambler, values ...T) *T {
+func some[T any](g randomSpec, values ...T) *T {
 	if g.maybe() {
 		return nil
 	}
 	return &values[g.IntN(len(values))]
 }
 
-func (g gambler) names(from ...string) []string {
+func (g randomSpec) names(from ...string) []string {
 	g.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
 	return from[:g.IntN(len(from)+1)]
 }
 
-func (g gambler) spec() v1alpha1.MachineParameters {
+func (g randomSpec) spec() v1alpha1.MachineParameters {
 	p := v1alpha1.MachineParameters{
 		Name: some(g, "a", "b"), Memory: some(g, *quantity("512Mi"), *quantity("2Gi")), Balloon: some(g, true, false),
 		Description: some(g, "", "x", "y\n"), OSType: some(g, "linux", "other", "win10"), Agent: some(g, true, false),
@@ -105,7 +105,7 @@ func (g gambler) spec() v1alpha1.MachineParameters {
 
 // limits of a disk as admission takes them: of the total or of each direction, and a
 // burst only beside its limit.
-func (g gambler) limits() v1alpha1.MachineDiskLimits {
+func (g randomSpec) limits() v1alpha1.MachineDiskLimits {
 	mbps, iops := some(g, resource.MustParse("0"), resource.MustParse("1500m")), some(g, int32(0), 10)
 	var (
 		burst                         *resource.Quantity
@@ -130,7 +130,7 @@ func (g gambler) limits() v1alpha1.MachineDiskLimits {
 }
 
 // platform of a spec: what a VM has one of.
-func (g gambler) platform(p *v1alpha1.MachineParameters) {
+func (g randomSpec) platform(p *v1alpha1.MachineParameters) {
 	p.EFIDisk = some(g, v1alpha1.MachineEFIDisk{Enabled: some(g, true, false), Type: some(g, "2m", "4m"), MSCertificate: some(g, "2023")})
 	p.TPM = some(g, v1alpha1.MachineTPM{Enabled: some(g, true, false), Version: some(g, "v1.2", "v2.0")})
 	p.Audio = some(g, v1alpha1.MachineAudio{Enabled: some(g, true, false), Device: new("AC97"), Driver: some(g, "none", "spice")})
@@ -158,7 +158,7 @@ func (g gambler) platform(p *v1alpha1.MachineParameters) {
 }
 
 // passthrough are named devices of the node.
-func (g gambler) passthrough(p *v1alpha1.MachineParameters) {
+func (g randomSpec) passthrough(p *v1alpha1.MachineParameters) {
 	for _, name := range g.names("gpu", "nic", "nvme") {
 		d := v1alpha1.MachinePCIDevice{Name: name, PCIe: some(g, true, false), ROMBar: some(g, true, false), ROMFile: some(g, "", "a"), MediatedDevice: some(g, "", "m")}
 		if d.Mapping = some(g, "m1", "m2"); d.Mapping == nil {
@@ -178,7 +178,7 @@ func (g gambler) passthrough(p *v1alpha1.MachineParameters) {
 	}
 }
 
-func (g gambler) config() Config {
+func (g randomSpec) config() Config {
 	config := Config{}
 	for name, values := range map[string][]string{
 		"name": {"a", "z"}, "cores": {"1", "4"}, "sockets": {"1", "2"}, "memory": {"512", "current=2048", "4096"}, "balloon": {"0", "256"},

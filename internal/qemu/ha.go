@@ -35,23 +35,23 @@ func HASettings(h *v1alpha1.MachineHighAvailability) proxmox.HASettings {
 // haParts are the settings that have a field.
 func haParts(h *v1alpha1.MachineHighAvailability) []part {
 	return []part{
-		{key: "state", cell: texts(&h.State)},
-		{key: "group", cell: texts(&h.Group)},
-		{key: "max_restart", cell: integers(&h.MaxRestart)},
-		{key: "max_relocate", cell: integers(&h.MaxRelocate)},
-		{key: "failback", cell: flags(&h.Failback)},
+		{key: "state", codec: texts(&h.State)},
+		{key: "group", codec: texts(&h.Group)},
+		{key: "max_restart", codec: integers(&h.MaxRestart)},
+		{key: "max_relocate", codec: integers(&h.MaxRelocate)},
+		{key: "failback", codec: flags(&h.Failback)},
 	}
 }
 
-// HADemands are the settings that not every version of PVE knows: in PVE 9 rules
+// HAVersionRequirements are the settings that not every version of PVE knows: in PVE 9 rules
 // have taken the place of groups, and failback has become a setting of VMs.
-func HADemands(told proxmox.HASettings) []Demand {
-	var all []Demand
+func HAVersionRequirements(told proxmox.HASettings) []VersionRequirement {
+	var all []VersionRequirement
 	if told["group"] != "" {
-		all = append(all, Demand{name: "highAvailability.group", bound: bound{before: v90}})
+		all = append(all, VersionRequirement{name: "highAvailability.group", versionRange: versionRange{before: v90}})
 	}
 	if told["failback"] != "" {
-		all = append(all, Demand{name: "highAvailability.failback", bound: bound{since: v90}})
+		all = append(all, VersionRequirement{name: "highAvailability.failback", versionRange: versionRange{since: v90}})
 	}
 	return all
 }

@@ -161,7 +161,7 @@ func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) option {
 // medium that a drive is to have in place of what it has, and whether the spec says.
 func (d Desired) medium(c v1alpha1.MachineCDROM, now string) (medium string, declared bool) {
 	switch {
-	case c.ISO != nil && d.Held[storageOf(*c.ISO)]:
+	case c.ISO != nil && d.EjectStorages[storageOf(*c.ISO)]:
 		return noMedium, true
 	case c.ISO != nil:
 		return cmp.Or(*c.ISO, noMedium), true
@@ -187,9 +187,9 @@ func sameMedium(a, b string) bool {
 	return errX == nil && errY == nil && x.Volume == y.Volume
 }
 
-// cdromRefusals are devices that no CD-ROM drive can be, since the VM has something
+// cdromRejections are devices that no CD-ROM drive can be, since the VM has something
 // else there.
-func (d Desired) cdromRefusals(config Config) []string {
+func (d Desired) cdromRejections(config Config) []string {
 	var no []string
 	for _, c := range d.CDROMs {
 		device := d.Devices.CDROMs[c.Name]

@@ -66,7 +66,7 @@ func TestMedia(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := desiredOf(t, tc.spec, tc.devices, tc.config)
-			d.Held, d.Identity = tc.held, Identity{UUID: ourUUID, VMID: 100}
+			d.EjectStorages, d.Identity = tc.held, Identity{UUID: ourUUID, VMID: 100}
 			config := Config{"smbios1": "uuid=" + ourUUID}
 			maps.Copy(config, tc.config)
 			want := Difference{Set: tc.set, Delete: tc.remove}

@@ -47,12 +47,12 @@ func (d Desired) keepsMemory(config Config) bool {
 	return d.Memory != nil && config["memory"] != "" && config.Memory() == d.Memory.Value()
 }
 
-// memoryRefusals are sizes of memory that PVE does not take, or not for long.
-func (d Desired) memoryRefusals(config Config) []string {
+// memoryRejections are sizes of memory that PVE does not take, or not for long.
+func (d Desired) memoryRejections(config Config) []string {
 	if d.keepsMemory(config) {
 		return nil
 	}
-	no := d.pluggedRefusals(config)
+	no := d.hotplugRejections(config)
 	if least := config.Integer("balloon", 0); d.ballooned() && int64(least)*int64(proxmox.MiB) > d.Memory.Value() {
 		no = append(no, fmt.Sprintf("memory %s is less than the %d MiB that ballooning leaves to the VM: "+
 			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
@@ -73,9 +73,9 @@ const (
 	moduleSizes = 8
 )
 
-// pluggedRefusals are sizes of memory that are not made of whole modules. PVE rounds
+// hotplugRejections are sizes of memory that are not made of whole modules. PVE rounds
 // them up, and takes a module out again when it is asked for less.
-func (d Desired) pluggedRefusals(config Config) []string {
+func (d Desired) hotplugRejections(config Config) []string {
 	features := splitHotplug(cmp.Or(config["hotplug"], hotplugDefault))
 	if d.Hotplug != nil {
 		features = d.Hotplug

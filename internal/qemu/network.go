@@ -31,15 +31,15 @@ import (
 // address.
 func nicParts(n *v1alpha1.MachineNetwork) []part {
 	return []part{
-		{key: "bridge", cell: texts(&n.Bridge)},
-		{key: "tag", cell: counts(&n.VLAN)},
-		{key: "trunks", cell: texts(&n.Trunks)},
-		{key: "firewall", cell: flags(&n.Firewall), absent: "0"},
-		{key: "mtu", cell: counts(&n.MTU)},
-		{key: "queues", cell: counts(&n.Queues)},
-		{key: "rate", cell: rates(&n.RateMBps)},
-		{key: "link_down", cell: flags(&n.LinkDown), absent: "0"},
-		{key: "host-tunnel", cell: flags(&n.HostTunnel)},
+		{key: "bridge", codec: texts(&n.Bridge)},
+		{key: "tag", codec: counts(&n.VLAN)},
+		{key: "trunks", codec: texts(&n.Trunks)},
+		{key: "firewall", codec: flags(&n.Firewall), absent: "0"},
+		{key: "mtu", codec: counts(&n.MTU)},
+		{key: "queues", codec: counts(&n.Queues)},
+		{key: "rate", codec: rates(&n.RateMBps)},
+		{key: "link_down", codec: flags(&n.LinkDown), absent: "0"},
+		{key: "host-tunnel", codec: flags(&n.HostTunnel)},
 	}
 }
 
@@ -54,7 +54,7 @@ func nicOption(device string, n v1alpha1.MachineNetwork, mac, defaultBridge stri
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
 			nic = proxmox.NIC{Model: defaultModel, MAC: mac}
-			overlay(&nic.Options, part{key: "bridge", cell: fixed(nonEmpty(defaultBridge))})
+			overlay(&nic.Options, part{key: "bridge", codec: fixed(nonEmpty(defaultBridge))})
 		}
 		nic.Model = cmp.Or(ptr.Deref(n.Model, ""), nic.Model)
 		if n.MACAddress != nil && !strings.EqualFold(*n.MACAddress, nic.MAC) {
@@ -93,10 +93,10 @@ func ipConfigName(device string) string { return "ipconfig" + strings.TrimPrefix
 
 func ipParts(c *v1alpha1.MachineIPConfig) []part {
 	return []part{
-		{key: "ip", cell: texts(&c.Address)},
-		{key: "gw", cell: texts(&c.Gateway)},
-		{key: "ip6", cell: texts(&c.Address6)},
-		{key: "gw6", cell: texts(&c.Gateway6)},
+		{key: "ip", codec: texts(&c.Address)},
+		{key: "gw", codec: texts(&c.Gateway)},
+		{key: "ip6", codec: texts(&c.Address6)},
+		{key: "gw6", codec: texts(&c.Gateway6)},
 	}
 }
 

@@ -37,8 +37,8 @@ type option struct {
 	// if that depends on something else.
 	absent string
 
-	// cell of the field, for an option that has one alone.
-	cell cell
+	// codec of the field, for an option that has one alone.
+	codec codec
 
 	// read sets the fields of the spec to the value that a VM has, and says what
 	// of it they cannot hold: keys of the value, or wholeOption. Nil for options
@@ -79,43 +79,43 @@ func (o option) equal(now, want string) bool {
 // scalars are the options that one field each sets.
 func scalars(p *v1alpha1.MachineParameters) []option {
 	cpu, mem := cmp.Or(p.CPU, &v1alpha1.MachineCPU{}), cmp.Or(p.MemoryOptions, &v1alpha1.MachineMemoryOptions{})
-	return celled(
-		option{name: "name", cell: texts(&p.Name)},
-		option{name: "cores", absent: "1", cell: integers(&cpu.Cores)},
-		option{name: "sockets", absent: "1", cell: integers(&cpu.Sockets)},
-		option{name: "vcpus", cell: counts(&cpu.VCPUs)},
-		option{name: "cpulimit", absent: "0", cell: decimals(&cpu.Limit), same: sameNumber},
-		option{name: "cpuunits", cell: counts(&cpu.Units), same: sameUnits},
-		option{name: "affinity", cell: texts(&cpu.Affinity)},
-		option{name: "numa", absent: "0", cell: flags(&cpu.NUMA)},
-		option{name: "memory", absent: "512", cell: mebibytes(&p.Memory), same: sameMemory},
-		option{name: "balloon", want: balloon(p.Balloon, mem.Minimum), cell: readBalloon(&p.Balloon, &mem.Minimum)},
-		option{name: "shares", absent: "1000", cell: integers(&mem.Shares)},
-		option{name: "allow-ksm", absent: "1", cell: flags(&mem.AllowKSM)},
-		option{name: "hugepages", cell: texts(&mem.HugePages)},
-		option{name: "keephugepages", absent: "0", cell: flags(&mem.KeepHugePages)},
-		option{name: "ostype", absent: "other", cell: osTypes(&p.OSType)},
-		option{name: "bios", absent: "seabios", cell: texts(&p.BIOS)},
-		option{name: "scsihw", absent: "lsi", cell: texts(&p.SCSIController)},
-		option{name: "onboot", absent: "0", cell: flags(&p.OnBoot)},
-		option{name: "protection", absent: "0", cell: flags(&p.Protection)},
-		option{name: "acpi", absent: "1", cell: flags(&p.ACPI)},
-		option{name: "kvm", absent: "1", cell: flags(&p.KVM)},
-		option{name: "tablet", absent: "1", cell: flags(&p.Tablet)},
-		option{name: "localtime", cell: flags(&p.LocalTime)},
-		option{name: "hookscript", cell: texts(&p.Hookscript)},
-		option{name: "hotplug", absent: hotplugDefault, cell: lists(&p.Hotplug, joinHotplug, splitHotplug), same: sameHotplug},
+	return codecOptions(
+		option{name: "name", codec: texts(&p.Name)},
+		option{name: "cores", absent: "1", codec: integers(&cpu.Cores)},
+		option{name: "sockets", absent: "1", codec: integers(&cpu.Sockets)},
+		option{name: "vcpus", codec: counts(&cpu.VCPUs)},
+		option{name: "cpulimit", absent: "0", codec: decimals(&cpu.Limit), same: sameNumber},
+		option{name: "cpuunits", codec: counts(&cpu.Units), same: sameUnits},
+		option{name: "affinity", codec: texts(&cpu.Affinity)},
+		option{name: "numa", absent: "0", codec: flags(&cpu.NUMA)},
+		option{name: "memory", absent: "512", codec: mebibytes(&p.Memory), same: sameMemory},
+		option{name: "balloon", want: balloon(p.Balloon, mem.Minimum), codec: readBalloon(&p.Balloon, &mem.Minimum)},
+		option{name: "shares", absent: "1000", codec: integers(&mem.Shares)},
+		option{name: "allow-ksm", absent: "1", codec: flags(&mem.AllowKSM)},
+		option{name: "hugepages", codec: texts(&mem.HugePages)},
+		option{name: "keephugepages", absent: "0", codec: flags(&mem.KeepHugePages)},
+		option{name: "ostype", absent: "other", codec: osTypes(&p.OSType)},
+		option{name: "bios", absent: "seabios", codec: texts(&p.BIOS)},
+		option{name: "scsihw", absent: "lsi", codec: texts(&p.SCSIController)},
+		option{name: "onboot", absent: "0", codec: flags(&p.OnBoot)},
+		option{name: "protection", absent: "0", codec: flags(&p.Protection)},
+		option{name: "acpi", absent: "1", codec: flags(&p.ACPI)},
+		option{name: "kvm", absent: "1", codec: flags(&p.KVM)},
+		option{name: "tablet", absent: "1", codec: flags(&p.Tablet)},
+		option{name: "localtime", codec: flags(&p.LocalTime)},
+		option{name: "hookscript", codec: texts(&p.Hookscript)},
+		option{name: "hotplug", absent: hotplugDefault, codec: lists(&p.Hotplug, joinHotplug, splitHotplug), same: sameHotplug},
 	)
 }
 
-// celled options want what their cells say, and read it from there.
-func celled(options ...option) []option {
+// codecOptions options want what their cells say, and read it from there.
+func codecOptions(options ...option) []option {
 	for i, o := range options {
 		if o.want == nil {
-			options[i].want = o.cell.want
+			options[i].want = o.codec.want
 		}
 		options[i].read = func(now string) []string {
-			if o.cell.read(now, o.equal) {
+			if o.codec.read(now, o.equal) {
 				return nil
 			}
 			return []string{wholeOption}
@@ -168,8 +168,8 @@ func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 }
 
 // readBalloon is what balloon writes.
-func readBalloon(on **bool, minimum **resource.Quantity) cell {
-	return cell{read: func(now string, same func(now, want string) bool) bool {
+func readBalloon(on **bool, minimum **resource.Quantity) codec {
+	return codec{read: func(now string, same func(now, want string) bool) bool {
 		if now == "0" {
 			*on = new(bool)
 			return true
@@ -183,8 +183,8 @@ func readBalloon(on **bool, minimum **resource.Quantity) cell {
 //nolint:gochecknoglobals // A constant.
 var systems = map[string]string{"linux": "l26", "windows": "win11"}
 
-func osTypes(v **string) cell {
-	return cellOf(v, func(s string) string { return cmp.Or(systems[s], s) }, verbatim)
+func osTypes(v **string) codec {
+	return codecOf(v, func(s string) string { return cmp.Or(systems[s], s) }, verbatim)
 }
 
 const hotplugDefault = "network,disk,usb"
@@ -214,13 +214,13 @@ func sameNumber(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// mostUnits is where PVE caps the weight of a VM with cgroup v2.
-const mostUnits = 10000
+// maxUnits is where PVE caps the weight of a VM with cgroup v2.
+const maxUnits = 10000
 
 func sameUnits(a, b string) bool {
 	x, errX := strconv.Atoi(a)
 	y, errY := strconv.Atoi(b)
-	return errX == nil && errY == nil && min(x, mostUnits) == min(y, mostUnits)
+	return errX == nil && errY == nil && min(x, maxUnits) == min(y, maxUnits)
 }
 
 // currentMemory is the key that PVE may write memory with.

@@ -76,19 +76,19 @@ func pciDevices(p *v1alpha1.MachineParameters) []hostDevice {
 	for i := range p.PCIDevices {
 		d := &p.PCIDevices[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
-			{key: "host", cell: alternative(&d.Host)},
-			{key: "mapping", cell: alternative(&d.Mapping)},
-			{key: "pcie", cell: flags(&d.PCIe), absent: "0"},
-			{key: "x-vga", cell: flags(&d.PrimaryGPU), absent: "0"},
-			{key: "legacy-igd", cell: flags(&d.LegacyIGD), absent: "0"},
-			{key: "rombar", cell: flags(&d.ROMBar), absent: "1"},
-			{key: "romfile", cell: texts(&d.ROMFile)},
-			{key: "mdev", cell: texts(&d.MediatedDevice)},
-			{key: "driver", cell: texts(&d.Driver), absent: "vfio"},
-			{key: "vendor-id", cell: texts(&d.VendorID)},
-			{key: "device-id", cell: texts(&d.DeviceID)},
-			{key: "sub-vendor-id", cell: texts(&d.SubVendorID)},
-			{key: "sub-device-id", cell: texts(&d.SubDeviceID)},
+			{key: "host", codec: alternative(&d.Host)},
+			{key: "mapping", codec: alternative(&d.Mapping)},
+			{key: "pcie", codec: flags(&d.PCIe), absent: "0"},
+			{key: "x-vga", codec: flags(&d.PrimaryGPU), absent: "0"},
+			{key: "legacy-igd", codec: flags(&d.LegacyIGD), absent: "0"},
+			{key: "rombar", codec: flags(&d.ROMBar), absent: "1"},
+			{key: "romfile", codec: texts(&d.ROMFile)},
+			{key: "mdev", codec: texts(&d.MediatedDevice)},
+			{key: "driver", codec: texts(&d.Driver), absent: "vfio"},
+			{key: "vendor-id", codec: texts(&d.VendorID)},
+			{key: "device-id", codec: texts(&d.DeviceID)},
+			{key: "sub-vendor-id", codec: texts(&d.SubVendorID)},
+			{key: "sub-device-id", codec: texts(&d.SubDeviceID)},
 		}})
 	}
 	return all
@@ -99,9 +99,9 @@ func usbDevices(p *v1alpha1.MachineParameters) []hostDevice {
 	for i := range p.USBDevices {
 		d := &p.USBDevices[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
-			{key: "host", cell: alternative(&d.Host)},
-			{key: "mapping", cell: alternative(&d.Mapping)},
-			{key: "usb3", cell: flags(&d.USB3), absent: "0"},
+			{key: "host", codec: alternative(&d.Host)},
+			{key: "mapping", codec: alternative(&d.Mapping)},
+			{key: "usb3", codec: flags(&d.USB3), absent: "0"},
 		}})
 	}
 	return all
@@ -112,11 +112,11 @@ func sharedDirectories(p *v1alpha1.MachineParameters) []hostDevice {
 	for i := range p.VirtioFS {
 		d := &p.VirtioFS[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "dirid", parts: []part{
-			{key: "dirid", cell: required(&d.Mapping)},
-			{key: "cache", cell: texts(&d.Cache), absent: "auto"},
-			{key: "direct-io", cell: flags(&d.DirectIO), absent: "0"},
-			{key: "expose-acl", cell: flags(&d.ExposeACL), absent: "0"},
-			{key: "expose-xattr", cell: flags(&d.ExposeXattr), absent: "0"},
+			{key: "dirid", codec: required(&d.Mapping)},
+			{key: "cache", codec: texts(&d.Cache), absent: "auto"},
+			{key: "direct-io", codec: flags(&d.DirectIO), absent: "0"},
+			{key: "expose-acl", codec: flags(&d.ExposeACL), absent: "0"},
+			{key: "expose-xattr", codec: flags(&d.ExposeXattr), absent: "0"},
 		}})
 	}
 	return all

@@ -66,13 +66,13 @@ func cpuParts(c *v1alpha1.MachineCPU) []part {
 		return nil
 	}
 	return []part{
-		{key: "cputype", cell: texts(&c.Type)},
-		{key: "hidden", cell: flags(&c.Hidden), absent: "0"},
-		{key: "hv-vendor-id", cell: texts(&c.HVVendorID)},
-		{key: "phys-bits", cell: texts(&c.PhysBits)},
-		{key: "guest-phys-bits", cell: counts(&c.GuestPhysBits)},
-		{key: "level", cell: counts(&c.Level)},
-		{key: "flags", cell: sets(&c.Flags, joinBySemicolon, splitList)},
+		{key: "cputype", codec: texts(&c.Type)},
+		{key: "hidden", codec: flags(&c.Hidden), absent: "0"},
+		{key: "hv-vendor-id", codec: texts(&c.HVVendorID)},
+		{key: "phys-bits", codec: texts(&c.PhysBits)},
+		{key: "guest-phys-bits", codec: counts(&c.GuestPhysBits)},
+		{key: "level", codec: counts(&c.Level)},
+		{key: "flags", codec: sets(&c.Flags, joinBySemicolon, splitList)},
 	}
 }
 
@@ -81,21 +81,21 @@ func joinBySemicolon(v []string) string { return strings.Join(v, ";") }
 func agentParts(p *v1alpha1.MachineParameters) []part {
 	o := cmp.Or(p.AgentOptions, &v1alpha1.MachineAgentOptions{})
 	return []part{
-		{key: "enabled", cell: flags(&p.Agent)},
-		{key: "type", cell: texts(&o.Type), absent: "virtio"},
-		{key: "fstrim_cloned_disks", cell: flags(&o.FSTrimClonedDisks), absent: "0"},
-		{key: "freeze-fs-on-backup", cell: flags(&o.FreezeFSOnBackup), absent: "1", aliases: []string{"freeze-fs", "guest-fsfreeze"}},
+		{key: "enabled", codec: flags(&p.Agent)},
+		{key: "type", codec: texts(&o.Type), absent: "virtio"},
+		{key: "fstrim_cloned_disks", codec: flags(&o.FSTrimClonedDisks), absent: "0"},
+		{key: "freeze-fs-on-backup", codec: flags(&o.FreezeFSOnBackup), absent: "1", aliases: []string{"freeze-fs", "guest-fsfreeze"}},
 	}
 }
 
 func machineParts(p *v1alpha1.MachineParameters) []part {
 	o := cmp.Or(p.MachineOptions, &v1alpha1.MachineOptions{})
 	return []part{
-		{key: "type", cell: texts(&p.MachineType)},
-		{key: "viommu", cell: texts(&o.VIOMMU)},
-		{key: "aw-bits", cell: counts(&o.AWBits), needs: "viommu"},
-		{key: "enable-s3", cell: flags(&o.EnableS3)},
-		{key: "enable-s4", cell: flags(&o.EnableS4)},
+		{key: "type", codec: texts(&p.MachineType)},
+		{key: "viommu", codec: texts(&o.VIOMMU)},
+		{key: "aw-bits", codec: counts(&o.AWBits), needs: "viommu"},
+		{key: "enable-s3", codec: flags(&o.EnableS3)},
+		{key: "enable-s4", codec: flags(&o.EnableS4)},
 	}
 }
 
@@ -104,39 +104,39 @@ func vgaParts(v *v1alpha1.MachineVGA) []part {
 		return nil
 	}
 	return []part{
-		{key: "type", cell: texts(&v.Type)},
-		{key: "memory", cell: counts(&v.MemoryMiB)},
-		{key: "clipboard", cell: texts(&v.Clipboard)},
+		{key: "type", codec: texts(&v.Type)},
+		{key: "memory", codec: counts(&v.MemoryMiB)},
+		{key: "clipboard", codec: texts(&v.Clipboard)},
 	}
 }
 
 func startupParts(s *v1alpha1.MachineStartup) []part {
 	return []part{
-		{key: "order", cell: integers(&s.Order)},
-		{key: "up", cell: integers(&s.UpSeconds)},
-		{key: "down", cell: integers(&s.DownSeconds)},
+		{key: "order", codec: integers(&s.Order)},
+		{key: "up", codec: integers(&s.UpSeconds)},
+		{key: "down", codec: integers(&s.DownSeconds)},
 	}
 }
 
 func audioParts(a *v1alpha1.MachineAudio) []part {
 	return []part{
-		{key: "device", cell: texts(&a.Device)},
-		{key: "driver", cell: texts(&a.Driver), absent: "spice"},
+		{key: "device", codec: texts(&a.Device)},
+		{key: "driver", codec: texts(&a.Driver), absent: "spice"},
 	}
 }
 
 func rngParts(r *v1alpha1.MachineRNG) []part {
 	return []part{
-		{key: "source", cell: texts(&r.Source)},
-		{key: "max_bytes", cell: integers(&r.MaxBytes), absent: "1024"},
-		{key: "period", cell: integers(&r.PeriodMilliseconds), absent: "1000"},
+		{key: "source", codec: texts(&r.Source)},
+		{key: "max_bytes", codec: integers(&r.MaxBytes), absent: "1024"},
+		{key: "period", codec: integers(&r.PeriodMilliseconds), absent: "1000"},
 	}
 }
 
 func watchdogParts(w *v1alpha1.MachineWatchdog) []part {
 	return []part{
-		{key: "model", cell: texts(&w.Model)},
-		{key: "action", cell: texts(&w.Action)},
+		{key: "model", codec: texts(&w.Model)},
+		{key: "action", codec: texts(&w.Action)},
 	}
 }
 
@@ -186,10 +186,10 @@ func numaNode(n v1alpha1.MachineNUMANode) string {
 
 func numaParts(n *v1alpha1.MachineNUMANode) []part {
 	return []part{
-		{key: "cpus", cell: required(&n.CPUs)},
-		{key: "hostnodes", cell: texts(&n.HostNodes)},
-		{key: "memory", cell: mebibytes(&n.Memory)},
-		{key: "policy", cell: texts(&n.Policy)},
+		{key: "cpus", codec: required(&n.CPUs)},
+		{key: "hostnodes", codec: texts(&n.HostNodes)},
+		{key: "memory", codec: mebibytes(&n.Memory)},
+		{key: "policy", codec: texts(&n.Policy)},
 	}
 }
 
@@ -200,12 +200,12 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 		s = &v1alpha1.MachineSMBIOS{}
 	}
 	return []part{
-		{key: "manufacturer", cell: texts(&s.Manufacturer)},
-		{key: "product", cell: texts(&s.Product)},
-		{key: "version", cell: texts(&s.Version)},
-		{key: "serial", cell: texts(&s.Serial)},
-		{key: "sku", cell: texts(&s.SKU)},
-		{key: "family", cell: texts(&s.Family)},
+		{key: "manufacturer", codec: texts(&s.Manufacturer)},
+		{key: "product", codec: texts(&s.Product)},
+		{key: "version", codec: texts(&s.Version)},
+		{key: "serial", codec: texts(&s.Serial)},
+		{key: "sku", codec: texts(&s.SKU)},
+		{key: "family", codec: texts(&s.Family)},
 	}
 }
 
@@ -272,19 +272,19 @@ func encodedSMBIOS(p proxmox.Properties) string {
 // longestSMBIOS that PVE takes, in bytes.
 const longestSMBIOS = 512
 
-// platformRefusals are values that no schema can check.
-func (d Desired) platformRefusals(config Config) []string {
+// platformRejections are values that no schema can check.
+func (d Desired) platformRejections(config Config) []string {
 	var no []string
 	smbios, _ := smbiosOption(d.Identity.UUID, d.SMBIOS).want(config["smbios1"])
 	if len(smbios) > longestSMBIOS {
 		no = append(no, fmt.Sprintf("smbios has %d characters in base64: Proxmox VE takes %d", len(smbios), longestSMBIOS))
 	}
-	no = append(no, d.machineRefusals(config["machine"])...)
-	no = append(no, d.displayRefusals(config["vga"])...)
+	no = append(no, d.machineRejections(config["machine"])...)
+	no = append(no, d.displayRejections(config["vga"])...)
 	if d.CPU == nil {
 		return no
 	}
-	no = append(no, d.vcpuRefusals(config)...)
+	no = append(no, d.vcpuRejections(config)...)
 	for i, n := range d.CPU.NUMANodes {
 		if n.Memory != nil && (n.Memory.Value()%int64(proxmox.MiB) != 0 || n.Memory.Value() <= 0) {
 			no = append(no, fmt.Sprintf("cpu.numaNodes[%d].memory %s is not a whole number of MiB", i, n.Memory))
@@ -293,9 +293,9 @@ func (d Desired) platformRefusals(config Config) []string {
 	return no
 }
 
-// vcpuRefusals are fewer cores than the VM is to start with, though nobody asks for
+// vcpuRejections are fewer cores than the VM is to start with, though nobody asks for
 // that: QEMU would not start.
-func (d Desired) vcpuRefusals(config Config) []string {
+func (d Desired) vcpuRejections(config Config) []string {
 	plugged, cores, sockets := config.Integer("vcpus", 0), config.Integer("cores", 1), config.Integer("sockets", 1)
 	most := ptr.Deref(d.CPU.Cores, cores) * ptr.Deref(d.CPU.Sockets, sockets)
 	if most == cores*sockets || d.CPU.VCPUs != nil || plugged <= most {
@@ -304,8 +304,8 @@ func (d Desired) vcpuRefusals(config Config) []string {
 	return []string{fmt.Sprintf("cpu has %d cores in all, and the VM is to start with %d: set cpu.vcpus, 0 for all", most, plugged)}
 }
 
-// machineRefusals are options of the machine that PVE does not take together.
-func (d Desired) machineRefusals(now string) []string {
+// machineRejections are options of the machine that PVE does not take together.
+func (d Desired) machineRejections(now string) []string {
 	want, declared := properties("type", "", machineParts(d.MachineParameters)...)(now)
 	p, err := proxmox.ParseProperties(want, "type")
 	if !declared || err != nil || sameMachine(now, want) {
@@ -328,8 +328,8 @@ func (d Desired) machineRefusals(now string) []string {
 // noClipboard are the displays that PVE has no clipboard for: PVE::QemuServer::assert_clipboard_config.
 var noClipboard = regexp.MustCompile(`^(none|serial\d)$`)
 
-// displayRefusals are a clipboard for a display that the VM has without the spec naming it, or the other way round.
-func (d Desired) displayRefusals(now string) []string {
+// displayRejections are a clipboard for a display that the VM has without the spec naming it, or the other way round.
+func (d Desired) displayRejections(now string) []string {
 	want, declared := properties("type", "std", vgaParts(d.VGA)...)(now)
 	p, err := proxmox.ParseProperties(want, "type")
 	if !declared || err != nil || want == now || p.Get("clipboard") != "vnc" || !noClipboard.MatchString(p.Get("type")) {

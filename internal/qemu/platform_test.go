@@ -48,7 +48,7 @@ func TestPlatformRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := desiredOf(t, parameters(t, tc.spec), Devices{}, tc.config)
-			got := strings.Join(d.Refusals(tc.config), "; ")
+			got := strings.Join(d.Rejections(tc.config), "; ")
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("\n%s\nrefusals: want %q, got %q", tc.reason, tc.want, got)
 			}

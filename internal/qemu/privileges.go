@@ -24,23 +24,23 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Need is something that PVE asks of the user: any of these privileges is enough. The
+// A PrivilegeRequirement is something that PVE asks of the user: any of these privileges is enough. The
 // last is the one that PVE names when there is none.
-type Need []proxmox.Privilege
+type PrivilegeRequirement []proxmox.Privilege
 
 // Met says whether the user meets the need.
-func (n Need) Met(has func(path, privilege string) bool) bool {
+func (n PrivilegeRequirement) Met(has func(path, privilege string) bool) bool {
 	return slices.ContainsFunc(n, func(p proxmox.Privilege) bool {
 		return slices.ContainsFunc(p.Names, func(name string) bool { return has(p.Path, name) })
 	})
 }
 
 // Named is the privilege that PVE names when the need is not met.
-func (n Need) Named() proxmox.Privilege { return n[len(n)-1] }
+func (n PrivilegeRequirement) Named() proxmox.Privilege { return n[len(n)-1] }
 
 // On is the need of a privilege on one path.
-func On(path, privilege string) Need {
-	return Need{{Path: path, Names: []string{privilege}}}
+func On(path, privilege string) PrivilegeRequirement {
+	return PrivilegeRequirement{{Path: path, Names: []string{privilege}}}
 }
 
 // A Place is where PVE looks for the privileges on a VM.
@@ -51,13 +51,13 @@ type Place struct {
 	Pool string
 }
 
-// Needs any of the privileges on the VM.
-func (p Place) Needs(privileges ...string) Need {
-	there := Need{{Path: fmt.Sprintf("/vms/%d", p.VMID), Names: privileges}}
+// RequiredPrivileges any of the privileges on the VM.
+func (p Place) RequiredPrivileges(privileges ...string) PrivilegeRequirement {
+	there := PrivilegeRequirement{{Path: fmt.Sprintf("/vms/%d", p.VMID), Names: privileges}}
 	if p.Pool == "" {
 		return there
 	}
-	return append(Need{{Path: "/pool/" + p.Pool, Names: privileges}}, there...)
+	return append(PrivilegeRequirement{{Path: "/pool/" + p.Pool, Names: privileges}}, there...)
 }
 
 // What PVE asks for on a VM to change options, by their names without numbers. Options
@@ -85,21 +85,21 @@ func byOption(options map[string]string) map[string][]string {
 	return out
 }
 
-// Needs of a change of the configuration of a VM: the privileges that PVE asks for, as far
+// RequiredPrivileges of a change of the configuration of a VM: the privileges that PVE asks for, as far
 // as is known without a look at the cluster. Each is listed once.
-func (d Difference) Needs(config Config, at Place) []Need {
-	var all []Need
+func (d Difference) RequiredPrivileges(config Config, at Place) []PrivilegeRequirement {
+	var all []PrivilegeRequirement
 	for _, option := range d.Options() {
 		for _, value := range []string{config[option], d.Set[option]} {
-			all = append(all, needsOf(option, value, at)...)
+			all = append(all, privilegesOf(option, value, at)...)
 		}
 	}
 	return Distinct(all)
 }
 
 // Distinct are the needs without repetitions.
-func Distinct(all []Need) []Need {
-	var out []Need
+func Distinct(all []PrivilegeRequirement) []PrivilegeRequirement {
+	var out []PrivilegeRequirement
 	for _, n := range all {
 		if !slices.ContainsFunc(out, n.equal) {
 			out = append(out, n)
@@ -108,15 +108,15 @@ func Distinct(all []Need) []Need {
 	return out
 }
 
-func (n Need) equal(o Need) bool {
+func (n PrivilegeRequirement) equal(o PrivilegeRequirement) bool {
 	return slices.EqualFunc(n, o, func(a, b proxmox.Privilege) bool { return a.Path == b.Path && slices.Equal(a.Names, b.Names) })
 }
 
-// needsOf giving an option a value, or taking it away.
-func needsOf(option, value string, at Place) []Need {
+// privilegesOf giving an option a value, or taking it away.
+func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
 	s, _ := stem(option)
 	if names, ok := privileges[s]; ok {
-		return append([]Need{at.Needs(names...)}, needsOfValue(s, value)...)
+		return append([]PrivilegeRequirement{at.RequiredPrivileges(names...)}, privilegesOfValue(s, value)...)
 	}
 	k, err := proxmox.ParseDisk(value)
 	if !isDisk(option) || err != nil {
@@ -124,32 +124,32 @@ func needsOf(option, value string, at Place) []Need {
 	}
 	switch {
 	case k.CloudInit():
-		return []Need{at.Needs("VM.Config.Cloudinit"), at.Needs("VM.Config.CDROM")}
+		return []PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Cloudinit"), at.RequiredPrivileges("VM.Config.CDROM")}
 	case k.CDROM():
-		return []Need{at.Needs("VM.Config.CDROM")}
+		return []PrivilegeRequirement{at.RequiredPrivileges("VM.Config.CDROM")}
 	}
-	return append([]Need{at.Needs("VM.Config.Disk")}, newDiskNeeds(k)...)
+	return append([]PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Disk")}, newDiskPrivileges(k)...)
 }
 
-// needsOfValue are those beside the privilege on the VM.
-func needsOfValue(stem, value string) []Need {
+// privilegesOfValue are those beside the privilege on the VM.
+func privilegesOfValue(stem, value string) []PrivilegeRequirement {
 	p, err := proxmox.ParseProperties(value, map[string]string{"virtiofs": "dirid", "cpu": "cputype"}[stem])
 	switch {
 	case stem == "startup":
-		return []Need{On("/", "Sys.Modify")}
+		return []PrivilegeRequirement{On("/", "Sys.Modify")}
 	case err != nil || value == "":
 		return nil
 	case stem == "cpu" && strings.HasPrefix(p.Get("cputype"), "custom-"):
 		model := strings.TrimPrefix(p.Get("cputype"), "custom-")
-		return []Need{append(On("/nodes", "Sys.Audit"), On("/mapping/cpu/"+model, "Mapping.Use")...)}
+		return []PrivilegeRequirement{append(On("/nodes", "Sys.Audit"), On("/mapping/cpu/"+model, "Mapping.Use")...)}
 	case stem == "hostpci" && p.Has("mapping"):
-		return []Need{On("/mapping/pci/"+p.Get("mapping"), "Mapping.Use")}
+		return []PrivilegeRequirement{On("/mapping/pci/"+p.Get("mapping"), "Mapping.Use")}
 	case stem == "usb" && p.Has("mapping"):
-		return []Need{On("/mapping/usb/"+p.Get("mapping"), "Mapping.Use")}
+		return []PrivilegeRequirement{On("/mapping/usb/"+p.Get("mapping"), "Mapping.Use")}
 	case stem == "virtiofs" && p.Has("dirid"):
-		return []Need{On("/mapping/dir/"+p.Get("dirid"), "Mapping.Use")}
+		return []PrivilegeRequirement{On("/mapping/dir/"+p.Get("dirid"), "Mapping.Use")}
 	case stem == "rng" && p.Get("source") == "/dev/hwrng":
-		return []Need{On("/mapping/hwrng", "Mapping.Use")}
+		return []PrivilegeRequirement{On("/mapping/hwrng", "Mapping.Use")}
 	}
 	return nil
 }
@@ -157,10 +157,10 @@ func needsOfValue(stem, value string) []Need {
 // IsNIC says whether an option is a network.
 func IsNIC(option string) bool { return busOf(option) == "net" }
 
-// NetworkNeeds of a change: the use of each bridge that a network has or is to have. Those
+// NetworkPrivileges of a change: the use of each bridge that a network has or is to have. Those
 // whose zone is not known, which is empty then, are left out, and trunks.
-func (d Difference) NetworkNeeds(config Config, zone func(bridge string) string) []Need {
-	var all []Need
+func (d Difference) NetworkPrivileges(config Config, zone func(bridge string) string) []PrivilegeRequirement {
+	var all []PrivilegeRequirement
 	for _, option := range d.Options() {
 		for _, value := range []string{config[option], d.Set[option]} {
 			n, err := proxmox.ParseNIC(value)
@@ -177,11 +177,11 @@ func (d Difference) NetworkNeeds(config Config, zone func(bridge string) string)
 	return Distinct(all)
 }
 
-// newDiskNeeds of a disk that is yet to be made.
-func newDiskNeeds(k proxmox.Disk) []Need {
+// newDiskPrivileges of a disk that is yet to be made.
+func newDiskPrivileges(k proxmox.Disk) []PrivilegeRequirement {
 	storage, size, ok := strings.Cut(k.Volume, ":")
 	if !ok || strings.Trim(size, "0123456789.") != "" {
 		return nil
 	}
-	return []Need{On("/storage/"+storage, "Datastore.AllocateSpace")}
+	return []PrivilegeRequirement{On("/storage/"+storage, "Datastore.AllocateSpace")}
 }

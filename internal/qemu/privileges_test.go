@@ -58,7 +58,7 @@ func TestNeeds(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := told(tc.change.Needs(tc.config, Place{VMID: 7, Pool: tc.pool}))
+			got := told(tc.change.RequiredPrivileges(tc.config, Place{VMID: 7, Pool: tc.pool}))
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nNeeds: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -84,7 +84,7 @@ func TestNetworkNeeds(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := gocmp.Diff(tc.want, told(tc.change.NetworkNeeds(tc.config, zone))); diff != "" {
+			if diff := gocmp.Diff(tc.want, told(tc.change.NetworkPrivileges(tc.config, zone))); diff != "" {
 				t.Errorf("\n%s\nNetworkNeeds: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -121,7 +121,7 @@ func set(pairs ...string) Difference {
 }
 
 // told are needs as a text.
-func told(needs []Need) string {
+func told(needs []PrivilegeRequirement) string {
 	var all []string
 	for _, n := range needs {
 		var either []string

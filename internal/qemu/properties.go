@@ -32,7 +32,7 @@ type part struct {
 	key string
 
 	// cell of the field. An empty value asks for none.
-	cell
+	codec
 
 	// absent is the value that holds when the part is not there.
 	absent string
@@ -77,14 +77,14 @@ func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
 		}
 	}
 	if declared {
-		yield(p, before, parts)
+		dropConflicting(p, before, parts)
 	}
 	return declared
 }
 
-// yield takes away what is not declared and cannot stay: what a declared part
+// dropConflicting takes away what is not declared and cannot stay: what a declared part
 // excludes, and then what needs a part that has gone.
-func yield(p *proxmox.Properties, before proxmox.Properties, parts []part) {
+func dropConflicting(p *proxmox.Properties, before proxmox.Properties, parts []part) {
 	for _, d := range parts {
 		if ptr.Deref(d.value, "") == "" {
 			continue

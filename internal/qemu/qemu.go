@@ -43,16 +43,16 @@ type Desired struct {
 	// Defaults for what the spec leaves open of new devices.
 	Defaults Defaults
 
-	// Seed is the drive of the VM's own NoCloud image; nil to leave it as it is.
-	Seed *Seed
+	// NoCloudImage is the drive of the VM's own NoCloud image; nil to leave it as it is.
+	NoCloudImage *NoCloudImage
 
-	// Held are the storages whose ISO images are kept out of the VM's drives for now:
+	// EjectStorages are the storages whose ISO images are kept out of the VM's drives for now:
 	// those that a VM cannot migrate with.
-	Held map[string]bool
+	EjectStorages map[string]bool
 
-	// Settled is true for a VM that was told already what cloud-init is to do, and
+	// CloudInitFrozen is true for a VM that was told already what cloud-init is to do, and
 	// whose spec has changes of that ignored.
-	Settled bool
+	CloudInitFrozen bool
 
 	// Created is true for a VM that was created for the spec, false for one that
 	// was adopted.
@@ -76,7 +76,7 @@ func (d Desired) options() []option {
 		scalars(p), composed(p), serials(p), numaNodes(p.CPU), d.cloudInit(), extraOptions(p),
 		[]option{tagsOption(p.Tags, d.Tenant)},
 		d.mediumOptions(),
-		d.seedOption(),
+		d.noCloudOption(),
 	)
 	for _, f := range firmware(p) {
 		options = append(options, f.option(d.Defaults.Storage))

@@ -125,7 +125,7 @@ func TestRecordedConfigs(t *testing.T) {
 				}
 				d := desiredOf(t, v1alpha1.MachineParameters{}, Devices{}, config)
 				d.Identity.UUID = config.UUID()
-				if diff, no := d.Difference(config), d.Refusals(config); !diff.Empty() || len(no) > 0 {
+				if diff, no := d.Difference(config), d.Rejections(config); !diff.Empty() || len(no) > 0 {
 					t.Errorf("%v: want no difference and no refusal, got %v and %q", config, diff, no)
 				}
 			}
@@ -183,7 +183,7 @@ func TestRecordedVMDeclared(t *testing.T) {
 				if diff := cmp.Diff(Difference{Set: proxmox.Params{}}, d.Difference(config)); diff != "" {
 					t.Errorf("difference: -want, +got:\n%s", diff)
 				}
-				if no := d.Refusals(config); len(no) > 0 {
+				if no := d.Rejections(config); len(no) > 0 {
 					t.Errorf("refusals: %q", no)
 				}
 			}

@@ -26,12 +26,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Refusals are the changes that the spec asks for and that cannot be made to a
+// Rejections are the changes that the spec asks for and that cannot be made to a
 // VM with this configuration. They are found before anything is sent.
-func (d Desired) Refusals(config Config) []string {
-	no := append(extraRefusals(d.MachineParameters), d.platformRefusals(config)...)
+func (d Desired) Rejections(config Config) []string {
+	no := append(extraRejections(d.MachineParameters), d.platformRejections(config)...)
 	for _, f := range firmware(d.MachineParameters) {
-		no = append(no, f.refusals(config[f.device], d.Defaults.Storage)...)
+		no = append(no, f.rejections(config[f.device], d.Defaults.Storage)...)
 		if config[f.device] == "" && f.wanted() && d.Devices.Seen[firmwareKey(f.device)] {
 			no = append(no, fmt.Sprintf("%s is no longer at %s of the VM: attach it there again, "+
 				"or set %s.enabled to false, then leave it out, to have a new one", f.field, f.device, f.field))
@@ -39,24 +39,24 @@ func (d Desired) Refusals(config Config) []string {
 	}
 	for _, k := range d.Disks {
 		device := d.Devices.Disks[k.Name]
-		no = append(no, busRefusals(device, config[device], k)...)
-		no = append(no, d.diskRefusals(k, config)...)
+		no = append(no, busRejections(device, config[device], k)...)
+		no = append(no, d.diskRejections(k, config)...)
 	}
-	no = append(no, d.cdromRefusals(config)...)
+	no = append(no, d.cdromRejections(config)...)
 	for _, n := range d.Networks {
-		no = append(no, d.networkRefusals(n, config)...)
+		no = append(no, d.networkRejections(n, config)...)
 	}
-	no = append(no, d.protectedRefusals(config)...)
-	no = append(no, d.memoryRefusals(config)...)
-	no = append(no, d.keyRefusals(config)...)
-	return append(no, d.cloudInitRefusals(config)...)
+	no = append(no, d.protectedRejections(config)...)
+	no = append(no, d.memoryRejections(config)...)
+	no = append(no, d.sshKeyRejections(config)...)
+	return append(no, d.cloudInitRejections(config)...)
 }
 
 // rounding is how much larger than asked for a storage may make a disk: LVM, for
 // one, allocates whole extents.
 const rounding = 32 * proxmox.MiB
 
-func (d Desired) diskRefusals(k v1alpha1.MachineDisk, config Config) []string {
+func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string {
 	device := d.Devices.Disks[k.Name]
 	disk, err := proxmox.ParseDisk(config[device])
 	if err != nil && d.Devices.Seen[k.Name] {
@@ -64,7 +64,7 @@ func (d Desired) diskRefusals(k v1alpha1.MachineDisk, config Config) []string {
 			"or take it off the list and add a new one by another name", k.Name, device)}
 	}
 	if err != nil {
-		return d.newDiskRefusals(k, config)
+		return d.newDiskRejections(k, config)
 	}
 	if disk.CDROM() {
 		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
@@ -76,9 +76,9 @@ func (d Desired) diskRefusals(k v1alpha1.MachineDisk, config Config) []string {
 	return no
 }
 
-func (d Desired) newDiskRefusals(k v1alpha1.MachineDisk, config Config) []string {
+func (d Desired) newDiskRejections(k v1alpha1.MachineDisk, config Config) []string {
 	if k.Volume != nil {
-		return d.attachRefusals(k, config)
+		return d.attachRejections(k, config)
 	}
 	var no []string
 	if k.Size == nil && k.ImportFrom == nil {
@@ -90,7 +90,7 @@ func (d Desired) newDiskRefusals(k v1alpha1.MachineDisk, config Config) []string
 	return no
 }
 
-func (d Desired) networkRefusals(n v1alpha1.MachineNetwork, config Config) []string {
+func (d Desired) networkRejections(n v1alpha1.MachineNetwork, config Config) []string {
 	device := d.Devices.Networks[n.Name]
 	_, err := proxmox.ParseNIC(config[device])
 	switch {
@@ -102,8 +102,8 @@ func (d Desired) networkRefusals(n v1alpha1.MachineNetwork, config Config) []str
 	return nil
 }
 
-// protectedRefusals are disks that PVE does not let go while the VM is protected.
-func (d Desired) protectedRefusals(config Config) []string {
+// protectedRejections are disks that PVE does not let go while the VM is protected.
+func (d Desired) protectedRejections(config Config) []string {
 	if !config.protected() || !ptr.Deref(d.Protection, true) {
 		return nil
 	}

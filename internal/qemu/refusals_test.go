@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := desiredOf(t, tc.spec, Devices{}, tc.config)
 			d.Defaults = tc.defaults
-			got := d.Refusals(tc.config)
+			got := d.Rejections(tc.config)
 			if len(got) != len(tc.want) {
 				t.Fatalf("\n%s\nwant %d refusals with %q, got %q", tc.reason, len(tc.want), tc.want, got)
 			}
@@ -83,11 +83,11 @@ func TestRefusals(t *testing.T) {
 
 func TestMemoryBelowBalloon(t *testing.T) {
 	d := Desired{MachineParameters: &v1alpha1.MachineParameters{Memory: quantity("1Gi")}}
-	if no := d.Refusals(map[string]string{"balloon": "2048"}); len(no) != 1 || !strings.Contains(no[0], "2048 MiB") {
+	if no := d.Rejections(map[string]string{"balloon": "2048"}); len(no) != 1 || !strings.Contains(no[0], "2048 MiB") {
 		t.Errorf("PVE refuses memory below the balloon, so it is refused before, got %q", no)
 	}
 	d.Balloon = new(false)
-	if no := d.Refusals(map[string]string{"balloon": "2048"}); len(no) != 0 {
+	if no := d.Rejections(map[string]string{"balloon": "2048"}); len(no) != 0 {
 		t.Errorf("Without ballooning there is no minimum, got %q", no)
 	}
 }

@@ -28,10 +28,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Seed is the drive of a NoCloud image of our own, which PVE's cloud-init drive
+// A NoCloudImage is the drive of a NoCloud image of our own, which PVE's cloud-init drive
 // gives way to: with two of them in a VM it would be left to chance which one is
 // read.
-type Seed struct {
+type NoCloudImage struct {
 	// Device that the image is put into.
 	Device string
 
@@ -39,34 +39,34 @@ type Seed struct {
 	Volume string
 }
 
-// reSeed is the volume of a NoCloud image that a provider has made for a VM: its
+// reNoCloudImage is the volume of a NoCloud image that a provider has made for a VM: its
 // VMID, UUID and the hash of its content.
-var reSeed = regexp.MustCompile(`:iso/cidata-[0-9]+-([0-9a-f-]{36})-[0-9a-f]{16}\.iso$`)
+var reNoCloudImage = regexp.MustCompile(`:iso/cidata-[0-9]+-([0-9a-f-]{36})-[0-9a-f]{16}\.iso$`)
 
-// IsSeed says whether a volume is a NoCloud image that a provider has made.
-func IsSeed(volume string) bool { return reSeed.MatchString(volume) }
+// IsNoCloudImage says whether a volume is a NoCloud image that a provider has made.
+func IsNoCloudImage(volume string) bool { return reNoCloudImage.MatchString(volume) }
 
-// OwnsSeed says whether a volume is a NoCloud image of the VM with this identity.
-func (id Identity) OwnsSeed(volume string) bool {
-	m := reSeed.FindStringSubmatch(volume)
+// OwnsNoCloudImage says whether a volume is a NoCloud image of the VM with this identity.
+func (id Identity) OwnsNoCloudImage(volume string) bool {
+	m := reNoCloudImage.FindStringSubmatch(volume)
 	return m != nil && strings.EqualFold(m[1], id.UUID)
 }
 
-// SeedName is the name of a NoCloud image of the VM, by the checksum of its content.
-func (id Identity) SeedName(sum string) string {
+// NoCloudImageName is the name of a NoCloud image of the VM, by the checksum of its content.
+func (id Identity) NoCloudImageName(sum string) string {
 	return fmt.Sprintf("cidata-%d-%s-%s.iso", id.VMID, strings.ToLower(id.UUID), sum)
 }
 
-// SeedDrive is the drive for the image: the one that has an image of the VM's own,
+// NoCloudDrive is the drive for the image: the one that has an image of the VM's own,
 // that of PVE's, or a free one; empty if there is none.
-func (d Desired) SeedDrive(config Config) string {
+func (d Desired) NoCloudDrive(config Config) string {
 	for _, device := range config.CDROMs() {
-		if d.Identity.OwnsSeed(config.Volume(device)) {
+		if d.Identity.OwnsNoCloudImage(config.Volume(device)) {
 			return device
 		}
 	}
 	for _, device := range config.CDROMs() {
-		if IsSeed(config.Volume(device)) { // That of the VM that this is a clone of.
+		if IsNoCloudImage(config.Volume(device)) { // That of the VM that this is a clone of.
 			return device
 		}
 	}
@@ -78,12 +78,12 @@ func (d Desired) SeedDrive(config Config) string {
 	return cmp.Or(config.CloudInitDrive(), d.Devices.freeDrive(config, ""))
 }
 
-// seedOption is the drive with the image.
-func (d Desired) seedOption() []option {
-	if d.Seed == nil {
+// noCloudOption is the drive with the image.
+func (d Desired) noCloudOption() []option {
+	if d.NoCloudImage == nil {
 		return nil
 	}
-	return []option{cdrom(d.Seed.Device, cmp.Or(d.Seed.Volume, noMedium))}
+	return []option{cdrom(d.NoCloudImage.Device, cmp.Or(d.NoCloudImage.Volume, noMedium))}
 }
 
 // GuestData are what the guest is told by options of the VM, as PVE's own drive would
@@ -91,7 +91,7 @@ func (d Desired) seedOption() []option {
 // also says whether the MAC addresses of all networks are known: PVE makes up those
 // that the spec leaves open.
 func (d Desired) GuestData(config Config) (cloudinit.Data, bool) {
-	d.Settled = false
+	d.CloudInitFrozen = false
 	config = d.Difference(config).After(config)
 	data := cloudinit.Data{
 		User: config["ciuser"], SSHKeys: splitKeys(config["sshkeys"]),

@@ -52,7 +52,7 @@ func TestSeedDrive(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := Desired{Identity: Identity{UUID: ourUUID, VMID: 10000}, Devices: Devices{ISO: tc.iso, CDROMs: map[string]string{"a": tc.cdrom}}}
-			if got := d.SeedDrive(tc.config); got != tc.want {
+			if got := d.NoCloudDrive(tc.config); got != tc.want {
 				t.Errorf("%s Want %q, got %q", tc.reason, tc.want, got)
 			}
 		})

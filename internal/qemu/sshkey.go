@@ -22,9 +22,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// keyRefusals are keys that PVE would refuse, which has ssh-keygen read each of them
+// sshKeyRejections are keys that PVE would refuse, which has ssh-keygen read each of them
 // (PVE::Tools::validate_ssh_public_keys). The VM would be half made by then.
-func (d Desired) keyRefusals(config Config) []string {
+func (d Desired) sshKeyRejections(config Config) []string {
 	if d.CloudInit == nil || sameKeys(config["sshkeys"], joinKeys(d.CloudInit.SSHKeys)) {
 		return nil
 	}

@@ -59,10 +59,10 @@ func TestPublicKeys(t *testing.T) {
 			}
 			p := v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{SSHKeys: []string{ed25519Key, tc.key}}}
 			d := desiredOf(t, p, Devices{}, nil)
-			if no := d.keyRefusals(nil); tc.want != (len(no) == 0) || !tc.want && !strings.HasPrefix(no[0], "cloudInit.sshKeys[1]") {
+			if no := d.sshKeyRejections(nil); tc.want != (len(no) == 0) || !tc.want && !strings.HasPrefix(no[0], "cloudInit.sshKeys[1]") {
 				t.Errorf("%s Refused: %q.", tc.reason, no)
 			}
-			if no := d.keyRefusals(Config{"sshkeys": joinKeys(p.CloudInit.SSHKeys)}); len(no) > 0 {
+			if no := d.sshKeyRejections(Config{"sshkeys": joinKeys(p.CloudInit.SSHKeys)}); len(no) > 0 {
 				t.Errorf("What the VM has is not sent, and refused: %q.", no)
 			}
 		})

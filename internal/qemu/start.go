@@ -26,29 +26,29 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A flaw of a configuration is what keeps PVE from starting a VM with it.
-type flaw struct {
+// A startError of a configuration is what keeps PVE from starting a VM with it.
+type startError struct {
 	// fields that do not go together.
 	fields string
 
 	why string
 }
 
-// Unstartable says why a VM that runs would not start any more with its pending changes, or one that is to be made of what is
+// StartError says why a VM that runs would not start any more with its pending changes, or one that is to be made of what is
 // active would not. PVE takes them nevertheless, and finds out when the VM is down.
-func (s State) Unstartable() []string {
-	active := flaws(s.Active)
+func (s State) StartError() []string {
+	active := startErrors(s.Active)
 	var no []string
-	for _, f := range flaws(s.Config) {
-		if !slices.ContainsFunc(active, func(a flaw) bool { return a.fields == f.fields }) {
+	for _, f := range startErrors(s.Config) {
+		if !slices.ContainsFunc(active, func(a startError) bool { return a.fields == f.fields }) {
 			no = append(no, f.fields+" "+f.why)
 		}
 	}
 	return no
 }
 
-func flaws(c Config) []flaw {
-	return slices.Concat(pluggedFlaws(c), numaFlaws(c), nodeFlaws(c), hugeFlaws(c), hardwareFlaws(c))
+func startErrors(c Config) []startError {
+	return slices.Concat(hotplugErrors(c), numaErrors(c), numaNodeErrors(c), hugePageErrors(c), hardwareErrors(c))
 }
 
 // plugs says whether a configuration has a feature of hotplug.
@@ -56,32 +56,32 @@ func (c Config) plugs(feature string) bool {
 	return slices.Contains(splitHotplug(cmp.Or(c["hotplug"], hotplugDefault)), feature)
 }
 
-// pluggedFlaws are what memory that can be plugged in does not go with.
-func pluggedFlaws(c Config) []flaw {
+// hotplugErrors are what memory that can be plugged in does not go with.
+func hotplugErrors(c Config) []startError {
 	if !c.plugs("memory") {
 		return nil
 	}
-	var found []flaw
+	var found []startError
 	if c["numa"] != "1" {
-		found = append(found, flaw{"hotplug memory", "needs cpu.numa"})
+		found = append(found, startError{"hotplug memory", "needs cpu.numa"})
 	}
 	if len(c.numbered("numa")) > 0 {
-		found = append(found, flaw{"hotplug memory", "does not go with cpu.numaNodes"})
+		found = append(found, startError{"hotplug memory", "does not go with cpu.numaNodes"})
 	}
 	if len(c.numbered("virtiofs")) > 0 {
-		found = append(found, flaw{"hotplug memory", "does not go with virtiofs"})
+		found = append(found, startError{"hotplug memory", "does not go with virtiofs"})
 	}
 	if has := c.Memory() / int64(proxmox.MiB); has < firstMemory {
-		found = append(found, flaw{"hotplug memory", fmt.Sprintf("needs %d MiB of memory, and the VM has %d MiB", firstMemory, has)})
+		found = append(found, startError{"hotplug memory", fmt.Sprintf("needs %d MiB of memory, and the VM has %d MiB", firstMemory, has)})
 	}
 	return found
 }
 
-// numaFlaws are what needs NUMA, and nodes that are not made of what the VM has.
-func numaFlaws(c Config) []flaw {
+// numaErrors are what needs NUMA, and nodes that are not made of what the VM has.
+func numaErrors(c Config) []startError {
 	switch nodes := c.numbered("numa"); {
 	case c["numa"] != "1" && c["hugepages"] != "":
-		return []flaw{{"memoryOptions.hugePages", "needs cpu.numa"}}
+		return []startError{{"memoryOptions.hugePages", "needs cpu.numa"}}
 	case c["numa"] != "1" || len(nodes) == 0 || c.plugs("memory"):
 		return nil
 	}
@@ -90,7 +90,7 @@ func numaFlaws(c Config) []flaw {
 		sum += int64(integer(n.Get("memory"), 0))
 	}
 	if has := c.Memory() / int64(proxmox.MiB); sum != has {
-		return []flaw{{"cpu.numaNodes", fmt.Sprintf("have %d MiB in all, and the VM has %d MiB of memory", sum, has)}}
+		return []startError{{"cpu.numaNodes", fmt.Sprintf("have %d MiB in all, and the VM has %d MiB of memory", sum, has)}}
 	}
 	return nil
 }
@@ -106,37 +106,37 @@ func (c Config) nodes() map[string]proxmox.Properties {
 	return all
 }
 
-// nodeFlaws are nodes of NUMA that lack something.
-func nodeFlaws(c Config) []flaw {
+// numaNodeErrors are nodes of NUMA that lack something.
+func numaNodeErrors(c Config) []startError {
 	if c["numa"] != "1" {
 		return nil
 	}
-	var found []flaw
+	var found []startError
 	nodes := c.nodes()
 	for _, i := range slices.Sorted(maps.Keys(nodes)) {
 		n, field := nodes[i], fmt.Sprintf("cpu.numaNodes[%s]", i)
 		switch {
 		case !n.Has("memory"):
-			found = append(found, flaw{field, "needs memory"})
+			found = append(found, startError{field, "needs memory"})
 		case n.Has("hostnodes") && !n.Has("policy"):
-			found = append(found, flaw{field, "needs policy beside hostNodes"})
+			found = append(found, startError{field, "needs policy beside hostNodes"})
 		case !n.Has("hostnodes") && c["hugepages"] != "":
-			found = append(found, flaw{field, "needs hostNodes beside memoryOptions.hugePages"})
+			found = append(found, startError{field, "needs hostNodes beside memoryOptions.hugePages"})
 		}
 	}
 	return found
 }
 
-// pcieFlaws are devices on a bus that the machine does not have.
-func pcieFlaws(c Config) []flaw {
+// pcieErrors are devices on a bus that the machine does not have.
+func pcieErrors(c Config) []startError {
 	if strings.Contains(c["machine"], "q35") {
 		return nil
 	}
-	var found []flaw
+	var found []startError
 	for _, option := range c.numbered("hostpci") {
 		p, err := proxmox.ParseProperties(c[option], "host")
 		if on, _ := parseFlag(p.Get("pcie")); err == nil && on {
-			found = append(found, flaw{"pciDevices[].pcie (" + option + ")", "needs machineType q35"})
+			found = append(found, startError{"pciDevices[].pcie (" + option + ")", "needs machineType q35"})
 		}
 	}
 	return found

@@ -70,7 +70,7 @@ func TestUnstartable(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := strings.Join(State{Active: tc.active, Config: tc.config}.Unstartable(), "; ")
+			got := strings.Join(State{Active: tc.active, Config: tc.config}.StartError(), "; ")
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("%s Want %q, got %q.", tc.reason, tc.want, got)
 			}

@@ -92,7 +92,7 @@ func TestTogether(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("\n%s\ndifference: -want, +got:\n%s", tc.reason, diff)
 			}
-			if no := d.Refusals(tc.config); len(no) > 0 {
+			if no := d.Rejections(tc.config); len(no) > 0 {
 				t.Errorf("\n%s\nwant no refusal, got %q", tc.reason, no)
 			}
 		})
@@ -138,7 +138,7 @@ func TestNotTogether(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			no := desiredOf(t, tc.spec, tc.before, tc.config).Refusals(tc.config)
+			no := desiredOf(t, tc.spec, tc.before, tc.config).Rejections(tc.config)
 			if got := strings.Join(no, "; "); (got == "") != (tc.want == "") || len(no) > 1 || !strings.Contains(got, tc.want) {
 				t.Errorf("\n%s\nwant %q to be refused alone, got %q", tc.reason, tc.want, no)
 			}
@@ -192,7 +192,7 @@ func TestOutdatesDrive(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.change.OutdatesDrive(tc.state); got != tc.want {
+			if got := tc.change.NeedsCloudInitRegen(tc.state); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -26,10 +26,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// hardwareFlaws are devices that do not go with what else the VM is. Each of them PVE
+// hardwareErrors are devices that do not go with what else the VM is. Each of them PVE
 // finds in PVE::QemuServer::config_to_command, which a start begins with.
-func hardwareFlaws(c Config) []flaw {
-	return slices.Concat(pcieFlaws(c), igdFlaws(c), mediatedFlaws(c), usbFlaws(c), firmwareFlaws(c), shareFlaws(c))
+func hardwareErrors(c Config) []startError {
+	return slices.Concat(pcieErrors(c), igdErrors(c), mediatedErrors(c), usbErrors(c), firmwareErrors(c), shareErrors(c))
 }
 
 // igdOption is a part of a PCI device that does not go with legacyIGD.
@@ -46,23 +46,23 @@ func igdOptions() []igdOption {
 	}
 }
 
-// igdFlaws are those of an Intel display that is passed on: PVE::QemuServer::PCI::parse_hostpci_devices.
-func igdFlaws(c Config) []flaw {
-	var found []flaw
+// igdErrors are those of an Intel display that is passed on: PVE::QemuServer::PCI::parse_hostpci_devices.
+func igdErrors(c Config) []startError {
+	var found []startError
 	for i, d := range c.legacyIGDs() {
 		field := "pciDevices[].legacyIGD (" + d.option + ")"
 		if i > 0 {
-			found = append(found, flaw{field, "is for one device only"})
+			found = append(found, startError{field, "is for one device only"})
 		}
 		if c["vga"] != "none" {
-			found = append(found, flaw{field, "needs vga.type none, and no other option of vga"})
+			found = append(found, startError{field, "needs vga.type none, and no other option of vga"})
 		}
 		if strings.Contains(c["machine"], "q35") {
-			found = append(found, flaw{field, "needs machineType pc"})
+			found = append(found, startError{field, "needs machineType pc"})
 		}
 		for _, o := range igdOptions() {
 			if d.has(o) {
-				found = append(found, flaw{field, o.why})
+				found = append(found, startError{field, o.why})
 			}
 		}
 	}
@@ -98,12 +98,12 @@ func (c Config) legacyIGDs() []passed {
 	return slices.DeleteFunc(c.passed(), func(p passed) bool { return !p.has(igdOption{key: "legacy-igd", value: "1"}) })
 }
 
-// mediatedFlaws are those of several devices that are one: PVE::QemuServer::PCI::parse_hostpci.
-func mediatedFlaws(c Config) []flaw {
-	var found []flaw
+// mediatedErrors are those of several devices that are one: PVE::QemuServer::PCI::parse_hostpci.
+func mediatedErrors(c Config) []startError {
+	var found []startError
 	for _, p := range c.passed() {
 		if p.Has("mdev") && strings.Contains(p.Get("host"), ";") {
-			found = append(found, flaw{"pciDevices[].mediatedDevice (" + p.option + ")", "needs a single host device"})
+			found = append(found, startError{"pciDevices[].mediatedDevice (" + p.option + ")", "needs a single host device"})
 		}
 	}
 	return found
@@ -134,15 +134,15 @@ func (c Config) olderThan(r release) bool {
 	return major < r.major || major == r.major && minor < r.minor
 }
 
-// usbFlaws are devices too many for the guest: PVE::QemuServer::USB::assert_usb_index_is_useable.
-func usbFlaws(c Config) []flaw {
+// usbErrors are devices too many for the guest: PVE::QemuServer::USB::assert_usb_index_is_useable.
+func usbErrors(c Config) []startError {
 	if manyUSB.MatchString(c["ostype"]) && !c.olderThan(release{7, 1}) {
 		return nil
 	}
-	var found []flaw
+	var found []startError
 	for _, option := range c.numbered("usb") {
 		if n, err := strconv.Atoi(strings.TrimPrefix(option, "usb")); err == nil && n >= firstUSB3 {
-			found = append(found, flaw{"usbDevices[] (" + option + ")", fmt.Sprintf(
+			found = append(found, startError{"usbDevices[] (" + option + ")", fmt.Sprintf(
 				"needs osType linux or windows, of Windows 8 or later, and a machineType of version 7.1 or later: others have %d devices", firstUSB3)})
 		}
 	}
@@ -152,39 +152,39 @@ func usbFlaws(c Config) []flaw {
 // narrow are the CPUs of 32 bits: $cputypes_32bit in PVE::QemuServer::CPUConfig.
 var narrow = regexp.MustCompile(`^(486|pentium[23]?|coreduo|athlon|kvm32|qemu32)$`)
 
-// firmwareFlaws are what does not go with the firmware.
-func firmwareFlaws(c Config) []flaw {
+// firmwareErrors are what does not go with the firmware.
+func firmwareErrors(c Config) []startError {
 	ovmf := c["bios"] == "ovmf"
-	var found []flaw
+	var found []startError
 	for _, option := range []string{"amd-sev", "intel-tdx"} {
 		if c[option] != "" && !ovmf {
-			found = append(found, flaw{"extraConfig." + option, "needs bios ovmf"})
+			found = append(found, startError{"extraConfig." + option, "needs bios ovmf"})
 		}
 	}
 	cpu, err := proxmox.ParseProperties(c["cpu"], "cputype")
 	if kind := cpu.Get("cputype"); err == nil && ovmf && narrow.MatchString(kind) {
-		found = append(found, flaw{"bios ovmf", fmt.Sprintf("does not go with cpu.type %s, which has 32 bits", kind)})
+		found = append(found, startError{"bios ovmf", fmt.Sprintf("does not go with cpu.type %s, which has 32 bits", kind)})
 	}
 	return found
 }
 
-// shareFlaws are shares as Windows cannot mount them: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
-func shareFlaws(c Config) []flaw {
+// shareErrors are shares as Windows cannot mount them: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
+func shareErrors(c Config) []startError {
 	if !strings.HasPrefix(c["ostype"], "w") {
 		return nil
 	}
-	var found []flaw
+	var found []startError
 	for _, option := range c.numbered("virtiofs") {
 		p, err := proxmox.ParseProperties(c[option], "dirid")
 		if on, _ := parseFlag(p.Get("expose-acl")); err == nil && on {
-			found = append(found, flaw{"virtiofs[].exposeACL (" + option + ")", "does not go with Windows"})
+			found = append(found, startError{"virtiofs[].exposeACL (" + option + ")", "does not go with Windows"})
 		}
 	}
 	return found
 }
 
-// hugeFlaws are memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
-func hugeFlaws(c Config) []flaw {
+// hugePageErrors are memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
+func hugePageErrors(c Config) []startError {
 	if c["hugepages"] == "" || c["numa"] != "1" || c.plugs("memory") {
 		return nil
 	}
@@ -194,7 +194,7 @@ func hugeFlaws(c Config) []flaw {
 	}
 	for _, has := range c.nodeMemory() {
 		if has%page != 0 {
-			return []flaw{{"memoryOptions.hugePages", fmt.Sprintf("of %d MiB cannot hold a NUMA node's memory, %d MiB", page, has)}}
+			return []startError{{"memoryOptions.hugePages", fmt.Sprintf("of %d MiB cannot hold a NUMA node's memory, %d MiB", page, has)}}
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (w *writer) write(s Subject) {
 	w.lists()
 	w.boot()
 	w.others()
-	w.surroundings(s)
+	w.poolAndHA(s)
 }
 
 // try to read an option that the VM has into a copy of the parameters, and keep
@@ -227,7 +227,7 @@ func (w *writer) extra(name string) {
 	case strings.Contains(now, "\n") || now == "":
 		w.omit(name, "", "extraConfig has values of one line")
 		return
-	case extras[name].refusal(now) != "":
+	case extras[name].rejection(now) != "":
 		w.omit(name, "", noValue)
 		return
 	}
@@ -237,8 +237,8 @@ func (w *writer) extra(name string) {
 	w.p.ExtraConfig[name] = v1alpha1.ExtraValue(now)
 }
 
-// surroundings are what Proxmox VE keeps elsewhere.
-func (w *writer) surroundings(s Subject) {
+// poolAndHA are what Proxmox VE keeps elsewhere.
+func (w *writer) poolAndHA(s Subject) {
 	w.p.Pool = nonEmpty(s.Pool)
 	var settings proxmox.Properties
 	for _, key := range slices.Sorted(maps.Keys(s.HA)) {

@@ -26,8 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// conclude checks what the examples became, deletes the Machines, and checks that nothing of them is left.
-func (d *demo) conclude(ctx context.Context) error {
+// verify checks what the examples became, deletes the Machines, and checks that nothing of them is left.
+func (d *demo) verify(ctx context.Context) error {
 	machines := maps.Clone(d.board.machines)
 	secrets, err := d.check(ctx, machines)
 	if err != nil {

@@ -72,7 +72,7 @@ func Run(repo repository.Repository, mode Mode) guard.Task {
 			return err
 		}
 		if mode == Once {
-			return d.conclude(ctx)
+			return d.verify(ctx)
 		}
 		return d.stay(ctx)
 	}

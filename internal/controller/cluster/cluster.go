@@ -64,7 +64,7 @@ type Inventory interface {
 	HAStatus(ctx context.Context) (proxmox.HAStatus, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	ClusterOptions(ctx context.Context) (proxmox.Settings, error)
-	ChangedOptions()
+	InvalidateOptions()
 }
 
 // Setup adds a controller of ProxmoxClusters of one scope to the manager. The
@@ -76,7 +76,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, lists []resource.
 	c := &connector{
 		kube:    mgr.GetClient(),
 		connect: o.Connections.Connect,
-		peers:   kind.Peers{Reader: mgr.GetClient(), Lists: lists},
+		peers:   kind.Conflicts{Reader: mgr.GetClient(), Lists: lists},
 		metrics: o.Metrics,
 		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
 		now:     time.Now,
@@ -88,7 +88,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, lists []resource.
 type connector struct {
 	kube    client.Client
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
-	peers   kind.Peers
+	peers   kind.Conflicts
 	metrics *metrics.Metrics
 	record  event.Recorder
 	now     func() time.Time

@@ -42,7 +42,7 @@ type external struct {
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
 	kube      client.Client
-	peers     kind.Peers
+	peers     kind.Conflicts
 	metrics   *metrics.Metrics
 	record    event.Recorder
 	now       func() time.Time
@@ -57,7 +57,7 @@ func (e *external) Observe(ctx context.Context, m Cluster) (managed.ExternalObse
 	if meta.WasDeleted(m) {
 		return e.leaving(ctx, m)
 	}
-	s, err := e.look(ctx, m.Parameters().Networks)
+	s, err := e.readCluster(ctx, m.Parameters().Networks)
 	if err != nil {
 		e.unreachable(m, err)
 		return managed.ExternalObservation{}, err
@@ -66,14 +66,14 @@ func (e *external) Observe(ctx context.Context, m Cluster) (managed.ExternalObse
 		return managed.ExternalObservation{}, err
 	}
 	e.metrics.ClusterReached(nameOf(m), s.online())
-	return e.judge(ctx, m, s)
+	return e.findProblems(ctx, m, s)
 }
 
-// judge what is seen of the cluster by what is expected of it.
-func (e *external) judge(ctx context.Context, m Cluster, s *sight) (managed.ExternalObservation, error) {
+// findProblems what is seen of the cluster by what is expected of it.
+func (e *external) findProblems(ctx context.Context, m Cluster, s *view) (managed.ExternalObservation, error) {
 	seen := s.observation()
 	problems := append(s.problems(), s.missing(m.Parameters(), seen)...)
-	rival, err := e.rival(ctx, m, seen.Nodes)
+	rival, err := e.conflict(ctx, m, seen.Nodes)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -82,7 +82,7 @@ func (e *external) judge(ctx context.Context, m Cluster, s *sight) (managed.Exte
 	}
 	err = e.compare(ctx, m, s, &seen)
 	settle(m.Observation(), seen, e.now())
-	e.tell(m, kind.Ready(problems...))
+	e.setReady(m, kind.Ready(problems...))
 	return managed.ExternalObservation{
 		ResourceExists:   true,
 		ResourceUpToDate: e.change.Empty() || rival != nil || !s.status.Quorate,
@@ -91,32 +91,32 @@ func (e *external) judge(ctx context.Context, m Cluster, s *sight) (managed.Exte
 
 // adopt gives the resource the cluster's name as its external name. Another one
 // means that the connection leads somewhere else than before.
-func (e *external) adopt(ctx context.Context, m Cluster, s *sight) error {
+func (e *external) adopt(ctx context.Context, m Cluster, s *view) error {
 	switch name := meta.GetExternalName(m); name {
 	case s.name():
 		return nil
 	case "":
 		return kind.Annotate(ctx, e.kube, m, map[string]string{meta.AnnotationKeyExternalName: s.name()})
 	default:
-		err := elsewhere(m, s.name())
+		err := clusterMismatch(m, s.name())
 		e.metrics.ClusterUnreachable(nameOf(m))
-		e.tell(m, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
+		e.setReady(m, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
 		return err
 	}
 }
 
-// elsewhere says that the connection leads to another cluster than the resource's.
-func elsewhere(m Cluster, name string) error {
+// clusterMismatch says that the connection leads to another cluster than the resource's.
+func clusterMismatch(m Cluster, name string) error {
 	return errors.Errorf("the provider configuration leads to cluster %q, not to %q, which is the external name", name, meta.GetExternalName(m))
 }
 
-// rival is the problem that an older ProxmoxCluster manages the options of the
+// conflict is the problem that an older ProxmoxCluster manages the options of the
 // same PVE cluster.
-func (e *external) rival(ctx context.Context, m Cluster, nodes []v1alpha1.ProxmoxClusterNode) (*kind.Problem, error) {
+func (e *external) conflict(ctx context.Context, m Cluster, nodes []v1alpha1.ProxmoxClusterNode) (*kind.Problem, error) {
 	if m.Parameters().Options == nil || !kind.Manages(m) {
 		return nil, nil
 	}
-	name, err := e.peers.Rival(ctx, m, func(other resource.Managed) bool {
+	name, err := e.peers.Older(ctx, m, func(other resource.Managed) bool {
 		o, ok := other.(Cluster)
 		return ok && o.Parameters().Options != nil && sameCluster(o.Observation().Nodes, nodes)
 	})
@@ -146,7 +146,7 @@ func sameCluster(a, b []v1alpha1.ProxmoxClusterNode) bool {
 
 // compare the options with those declared, and keep what is to be done. What may be
 // out of date is read again before it is found to differ.
-func (e *external) compare(ctx context.Context, m Cluster, s *sight, seen *v1alpha1.ProxmoxClusterObservation) error {
+func (e *external) compare(ctx context.Context, m Cluster, s *view, seen *v1alpha1.ProxmoxClusterObservation) error {
 	d, err := e.declared(ctx, m)
 	if err != nil || len(d) == 0 {
 		return err
@@ -215,7 +215,7 @@ func (e *external) Update(ctx context.Context, m Cluster) (managed.ExternalUpdat
 		return managed.ExternalUpdate{}, err
 	}
 	if name := clusterName(s); name != meta.GetExternalName(m) {
-		return managed.ExternalUpdate{}, elsewhere(m, name)
+		return managed.ExternalUpdate{}, clusterMismatch(m, name)
 	}
 	err = e.set(ctx, m, "options set in Proxmox VE: ")
 	if err == nil {
@@ -226,7 +226,7 @@ func (e *external) Update(ctx context.Context, m Cluster) (managed.ExternalUpdat
 
 func (e *external) set(ctx context.Context, m Cluster, done string) error {
 	names := e.change.Names()
-	defer e.inventory.ChangedOptions()
+	defer e.inventory.InvalidateOptions()
 	if err := e.client.SetClusterOptions(ctx, e.change); err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (e *external) leaving(ctx context.Context, m Cluster) (managed.ExternalObse
 // findReset finds what there is to reset. What an older ProxmoxCluster manages
 // stays, and so does another cluster than the one that was adopted.
 func (e *external) findReset(ctx context.Context, m Cluster) error {
-	rival, err := e.rival(ctx, m, m.Observation().Nodes)
+	rival, err := e.conflict(ctx, m, m.Observation().Nodes)
 	if rival != nil || err != nil {
 		return err
 	}
@@ -290,11 +290,11 @@ func (e *external) Disconnect(context.Context) error { return nil }
 func (e *external) unreachable(m Cluster, err error) {
 	e.metrics.ClusterUnreachable(nameOf(m))
 	m.Observation().Ready = false
-	e.tell(m, xpv2.Unavailable().WithMessage(err.Error()))
+	e.setReady(m, xpv2.Unavailable().WithMessage(err.Error()))
 }
 
-// tell whether the cluster is ready, with an event if that is new.
-func (e *external) tell(m Cluster, ready xpv2.Condition) {
+// setReady whether the cluster is ready, with an event if that is new.
+func (e *external) setReady(m Cluster, ready xpv2.Condition) {
 	before := m.GetCondition(xpv2.TypeReady)
 	m.Observation().Ready = ready.Status == corev1.ConditionTrue
 	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()))

@@ -36,8 +36,8 @@ import (
 // statusInterval is how old amounts and times in a status may be.
 const statusInterval = time.Minute
 
-// A sight is all that is seen of a cluster.
-type sight struct {
+// A view is all that is seen of a cluster.
+type view struct {
 	version      proxmox.Version
 	status       proxmox.ClusterStatus
 	nodes        []proxmox.Node
@@ -48,10 +48,10 @@ type sight struct {
 	ha           *proxmox.HAStatus // nil if the user may not see it
 }
 
-// look at the cluster. What the user may not see of HA is left out. A network that is
+// readCluster at the cluster. What the user may not see of HA is left out. A network that is
 // missing is looked for once more before that is said.
-func (e *external) look(ctx context.Context, wanted []string) (*sight, error) {
-	s := &sight{bridges: map[string][]proxmox.Bridge{}}
+func (e *external) readCluster(ctx context.Context, wanted []string) (*view, error) {
+	s := &view{bridges: map[string][]proxmox.Bridge{}}
 	reads := []func() error{
 		func() (err error) { s.version, err = e.inventory.Version(ctx); return },
 		func() (err error) { s.status, err = e.inventory.ClusterStatus(ctx); return },
@@ -78,7 +78,7 @@ func (e *external) look(ctx context.Context, wanted []string) (*sight, error) {
 }
 
 // lookAtBridges of the nodes that are online. One that has just gone has none.
-func lookAtBridges(ctx context.Context, s *sight, list func(context.Context, string) ([]proxmox.Bridge, error)) error {
+func lookAtBridges(ctx context.Context, s *view, list func(context.Context, string) ([]proxmox.Bridge, error)) error {
 	for _, n := range s.nodes {
 		if !n.Online() {
 			continue
@@ -95,7 +95,7 @@ func lookAtBridges(ctx context.Context, s *sight, list func(context.Context, str
 }
 
 // name of the cluster; of a node alone, the node's.
-func (s *sight) name() string { return clusterName(s.status) }
+func (s *view) name() string { return clusterName(s.status) }
 
 func clusterName(s proxmox.ClusterStatus) string {
 	if s.Name != "" || len(s.Nodes) == 0 {
@@ -105,7 +105,7 @@ func clusterName(s proxmox.ClusterStatus) string {
 }
 
 // problems of the cluster itself.
-func (s *sight) problems() []kind.Problem {
+func (s *view) problems() []kind.Problem {
 	if s.status.Quorate {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (s *sight) problems() []kind.Problem {
 }
 
 // observation is what the status shows.
-func (s *sight) observation() v1alpha1.ProxmoxClusterObservation {
+func (s *view) observation() v1alpha1.ProxmoxClusterObservation {
 	o := v1alpha1.ProxmoxClusterObservation{
 		Version: s.version.Version, Name: s.status.Name, Quorate: new(s.status.Quorate),
 		Nodes: s.members(), Storages: s.stores(), Networks: s.networks(), VNets: s.virtual(), HA: s.availability(),
@@ -123,7 +123,7 @@ func (s *sight) observation() v1alpha1.ProxmoxClusterObservation {
 }
 
 // online is how many nodes are.
-func (s *sight) online() int {
+func (s *view) online() int {
 	n := 0
 	for _, node := range s.status.Nodes {
 		if node.Online {
@@ -133,7 +133,7 @@ func (s *sight) online() int {
 	return n
 }
 
-func (s *sight) members() []v1alpha1.ProxmoxClusterNode {
+func (s *view) members() []v1alpha1.ProxmoxClusterNode {
 	states := map[string]string{}
 	for _, n := range s.nodes {
 		states[n.Name] = n.Status
@@ -148,7 +148,7 @@ func (s *sight) members() []v1alpha1.ProxmoxClusterNode {
 	return out
 }
 
-func (s *sight) stores() []v1alpha1.ProxmoxClusterStorage {
+func (s *view) stores() []v1alpha1.ProxmoxClusterStorage {
 	all := map[string]*v1alpha1.ProxmoxClusterStorage{}
 	for _, d := range s.storages {
 		st := all[d.Name]
@@ -184,7 +184,7 @@ func addStore(to *v1alpha1.ProxmoxClusterStorage, n v1alpha1.ProxmoxClusterStora
 	}
 }
 
-func (s *sight) networks() []v1alpha1.ProxmoxClusterNetwork {
+func (s *view) networks() []v1alpha1.ProxmoxClusterNetwork {
 	all := map[string]*v1alpha1.ProxmoxClusterNetwork{}
 	for _, node := range slices.Sorted(maps.Keys(s.bridges)) {
 		for _, b := range s.bridges[node] {
@@ -201,7 +201,7 @@ func (s *sight) networks() []v1alpha1.ProxmoxClusterNetwork {
 	return out
 }
 
-func (s *sight) virtual() []v1alpha1.ProxmoxClusterVNet {
+func (s *view) virtual() []v1alpha1.ProxmoxClusterVNet {
 	out := make([]v1alpha1.ProxmoxClusterVNet, 0, len(s.vnets))
 	for _, v := range s.vnets {
 		n := v1alpha1.ProxmoxClusterVNet{Name: v.Name, Zone: v.Zone, Alias: v.Alias, VLANAware: v.VLANAware}
@@ -214,7 +214,7 @@ func (s *sight) virtual() []v1alpha1.ProxmoxClusterVNet {
 	return out
 }
 
-func (s *sight) availability() *v1alpha1.ProxmoxClusterHA {
+func (s *view) availability() *v1alpha1.ProxmoxClusterHA {
 	if s.ha == nil {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (s *sight) availability() *v1alpha1.ProxmoxClusterHA {
 }
 
 // missing are the problems with what a cluster is expected to have.
-func (s *sight) missing(p *v1alpha1.ProxmoxClusterParameters, o v1alpha1.ProxmoxClusterObservation) []kind.Problem {
+func (s *view) missing(p *v1alpha1.ProxmoxClusterParameters, o v1alpha1.ProxmoxClusterObservation) []kind.Problem {
 	var all []kind.Problem
 	add := func(message string) {
 		if message != "" {
@@ -251,7 +251,7 @@ func (s *sight) missing(p *v1alpha1.ProxmoxClusterParameters, o v1alpha1.Proxmox
 }
 
 // lacks says whether one of the networks is missing.
-func (s *sight) lacks(networks []string) bool {
+func (s *view) lacks(networks []string) bool {
 	has := s.networks()
 	return slices.ContainsFunc(networks, func(name string) bool { return s.wantedNetwork(name, has) != "" })
 }
@@ -279,7 +279,7 @@ func wantedStorage(name string, storages []v1alpha1.ProxmoxClusterStorage) strin
 }
 
 // wantedNetwork must be on all nodes whose networks are known.
-func (s *sight) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetwork) string {
+func (s *view) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetwork) string {
 	i := slices.IndexFunc(networks, func(n v1alpha1.ProxmoxClusterNetwork) bool { return n.Name == name })
 	if i < 0 {
 		return "network " + strconv.Quote(name) + " does not exist"

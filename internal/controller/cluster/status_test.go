@@ -27,8 +27,8 @@ import (
 )
 
 // healthy is a cluster of two nodes, of which one is off.
-func healthy() *sight {
-	return &sight{
+func healthy() *view {
+	return &view{
 		version: proxmox.Version{Version: "9.2.11"},
 		status:  proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: []proxmox.ClusterNode{{Name: "pve2"}, {Name: "pve1", Online: true, Address: "192.0.2.1"}}},
 		nodes:   []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "offline"}},
@@ -110,14 +110,14 @@ func TestSettle(t *testing.T) {
 	used.storages[0].Disk++
 	cases := map[string]struct {
 		reason string
-		seen   *sight
+		seen   *view
 		after  time.Duration
 		want   bool
 	}{
 		"Same":     {reason: "What has not changed is not written.", seen: healthy(), after: time.Second},
 		"Amount":   {reason: "What changes all the time alone is not written.", seen: used, after: time.Second},
 		"Later":    {reason: "But once in a while.", seen: used, after: statusInterval, want: true},
-		"Other":    {reason: "Other changes are written at once.", seen: &sight{}, after: time.Second, want: true},
+		"Other":    {reason: "Other changes are written at once.", seen: &view{}, after: time.Second, want: true},
 		"Backward": {reason: "A clock that was set back stops nothing.", seen: healthy(), after: -time.Hour, want: true},
 	}
 	for name, tc := range cases {

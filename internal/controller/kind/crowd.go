@@ -32,24 +32,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// regularShare is the part of all reconciles per second that may look at resources for
+// pollShare is the part of all reconciles per second that may look at resources for
 // no other reason than that time has passed. Whoever changes one, or needs
 // a new one, does not wait behind thousands of such looks.
-const regularShare = 0.5
+const pollShare = 0.5
 
-// A Crowd is the resources that we are in charge of, of all kinds that share a limit. It
+// A PollScaler is the resources that we are in charge of, of all kinds that share a limit. It
 // is safe for concurrent use.
-type Crowd struct {
+type PollScaler struct {
 	size atomic.Int64
 	// perSecond is how many may be reconciled; rate.Inf if nothing limits that.
 	perSecond rate.Limit
 }
 
-// NewCrowd of those whose reconciles a limiter limits.
-func NewCrowd(l ratelimiter.RateLimiter) *Crowd { return &Crowd{perSecond: perSecond(l)} }
+// NewPollScaler of those whose reconciles a limiter limits.
+func NewPollScaler(l ratelimiter.RateLimiter) *PollScaler {
+	return &PollScaler{perSecond: perSecond(l)}
+}
 
-// count the resources that a cache has of a kind.
-func (c *Crowd) count(all cache.Informers, share Share, kind client.Object) error {
+// watch the resources that a cache has of a kind.
+func (c *PollScaler) watch(all cache.Informers, share Shard, kind client.Object) error {
 	informer, err := all.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
 	if err != nil {
 		return errors.Wrap(err, "cannot count resources")
@@ -78,18 +80,18 @@ func perSecond(l ratelimiter.RateLimiter) rate.Limit {
 	return rate.Inf
 }
 
-// unhurried is the hook with an interval that is long enough for all of the crowd,
+// interval is the hook with an interval that is long enough for all of the crowd,
 // unless a resource asks for one of its own.
-func (c *Crowd) unhurried(hook managed.PollIntervalHook) managed.PollIntervalHook {
+func (c *PollScaler) interval(hook managed.PollIntervalHook) managed.PollIntervalHook {
 	return func(mg resource.Managed, d time.Duration) time.Duration {
 		if _, asked := meta.GetPollInterval(mg); !asked {
-			d = max(d, c.round())
+			d = max(d, c.fullRound())
 		}
 		return hook(mg, d)
 	}
 }
 
-// round is how long it takes to look at all of them once.
-func (c *Crowd) round() time.Duration {
-	return time.Duration(float64(c.size.Load()) / (float64(c.perSecond) * regularShare) * float64(time.Second))
+// fullRound is how long it takes to look at all of them once.
+func (c *PollScaler) fullRound() time.Duration {
+	return time.Duration(float64(c.size.Load()) / (float64(c.perSecond) * pollShare) * float64(time.Second))
 }

@@ -51,12 +51,12 @@ func TestUnhurried(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := NewCrowd(tc.limiter)
+			c := NewPollScaler(tc.limiter)
 			c.size.Store(tc.size)
 			m := &cluster.Machine{}
 			m.SetAnnotations(map[string]string{"crossplane.io/poll-interval": tc.asked})
 			same := func(_ resource.Managed, d time.Duration) time.Duration { return d }
-			if got := c.unhurried(same)(m, 30*time.Second); got != tc.want {
+			if got := c.interval(same)(m, 30*time.Second); got != tc.want {
 				t.Errorf("\n%s\nunhurried(): want %s, got %s", tc.reason, tc.want, got)
 			}
 		})
@@ -66,9 +66,9 @@ func TestUnhurried(t *testing.T) {
 func TestCrowd(t *testing.T) {
 	informers := &informertest.FakeInformers{Scheme: scheme(t)}
 	selector := labels.SelectorFromSet(labels.Set{"shard": "a"})
-	c := NewCrowd(nil)
+	c := NewPollScaler(nil)
 	for _, kind := range []client.Object{&cluster.Machine{}, &namespaced.Machine{}} {
-		if err := c.count(informers, Share{Selector: selector}, kind); err != nil {
+		if err := c.watch(informers, Shard{Selector: selector}, kind); err != nil {
 			t.Fatal(err)
 		}
 	}

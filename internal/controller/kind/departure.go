@@ -35,20 +35,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// AnnotationOutlived marks a resource whose definition was deleted while it was
+// AnnotationOrphaned marks a resource whose definition was deleted while it was
 // there, where nothing else would tell that later. What it stands for is not
 // destroyed, until the annotation is removed.
-const AnnotationOutlived = "proxmox.vitistack.io/outlived-definition"
+const AnnotationOrphaned = "proxmox.vitistack.io/outlived-definition"
 
-// settling is how long the discovery of an API server may take to tell that a
+// settlingTime is how long the discovery of an API server may take to tell that a
 // definition is being deleted, after it was told that a resource is. It follows
 // both in milliseconds, each by a watch of its own.
-const settling = 2 * time.Second
+const settlingTime = 2 * time.Second
 
-// A definition of a kind. When it is deleted, as it is when the package is
+// A crdGuard of a kind. When it is deleted, as it is when the package is
 // uninstalled, Kubernetes deletes all resources of the kind. Nobody has asked then
 // to destroy what they stand for.
-type definition struct {
+type crdGuard struct {
 	// reader asks the API server itself: a cache could know of the deletion of a
 	// resource before that of its definition. May be nil.
 	reader client.Reader
@@ -61,9 +61,9 @@ type definition struct {
 	kind   schema.GroupVersionKind
 }
 
-// departs returns an error if a resource is deleted only because its definition
+// deletedWithCRD returns an error if a resource is deleted only because its definition
 // is.
-func (d definition) departs(ctx context.Context, mg resource.Managed) error {
+func (d crdGuard) deletedWithCRD(ctx context.Context, mg resource.Managed) error {
 	asked := mg.GetDeletionTimestamp()
 	switch {
 	case asked == nil:
@@ -77,10 +77,10 @@ func (d definition) departs(ctx context.Context, mg resource.Managed) error {
 }
 
 // isDeleted reads the definition.
-func (d definition) isDeleted(ctx context.Context, asked *metav1.Time) error {
+func (d crdGuard) isDeleted(ctx context.Context, asked *metav1.Time) error {
 	mapping, err := d.mapper.RESTMapping(d.kind.GroupKind(), d.kind.Version)
 	if err != nil {
-		return errors.Wrap(err, errDepartureUnknown)
+		return errors.Wrap(err, errDeletionCauseUnknown)
 	}
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
@@ -90,7 +90,7 @@ func (d definition) isDeleted(ctx context.Context, asked *metav1.Time) error {
 		return errors.Errorf("cannot find the definition %q", name)
 	}
 	if err != nil {
-		return errors.Wrap(err, errDepartureUnknown)
+		return errors.Wrap(err, errDeletionCauseUnknown)
 	}
 	switch {
 	case !crd.CreationTimestamp.Before(asked):
@@ -105,31 +105,31 @@ func (d definition) isDeleted(ctx context.Context, asked *metav1.Time) error {
 // definition is being deleted, its resources cannot be created. It does not tell
 // since when, so that resources deleted earlier are kept too. They are marked, for
 // Crossplane 1 may put a new definition in the place of one that is going.
-func (d definition) isWithdrawn(ctx context.Context, mg resource.Managed) error {
-	if mg.GetAnnotations()[AnnotationOutlived] != "" {
+func (d crdGuard) isWithdrawn(ctx context.Context, mg resource.Managed) error {
+	if mg.GetAnnotations()[AnnotationOrphaned] != "" {
 		return errKept(d.kind.GroupKind().String(), "was deleted while this resource was there")
 	}
 	offered, err := d.isOffered()
 	if err == nil && offered {
 		if err := awaitDiscovery(ctx, mg.GetDeletionTimestamp().Time); err != nil {
-			return errors.Wrap(err, errDepartureUnknown)
+			return errors.Wrap(err, errDeletionCauseUnknown)
 		}
 		offered, err = d.isOffered()
 	}
 	if err != nil {
-		return errors.Wrap(err, errDepartureUnknown)
+		return errors.Wrap(err, errDeletionCauseUnknown)
 	}
 	if offered {
 		return nil
 	}
-	if err := d.mark(ctx, mg); err != nil {
+	if err := d.markOrphaned(ctx, mg); err != nil {
 		return errors.Wrap(err, "cannot mark what its definition leaves behind")
 	}
 	return errKept(d.kind.GroupKind().String(), "is being deleted")
 }
 
 // isOffered says whether resources of the kind can be created.
-func (d definition) isOffered() (bool, error) {
+func (d crdGuard) isOffered() (bool, error) {
 	served, err := d.discovery.ServerResourcesForGroupVersion(d.kind.GroupVersion().String())
 	if err != nil {
 		return false, err
@@ -142,13 +142,13 @@ func (d definition) isOffered() (bool, error) {
 	return false, errors.Errorf("cannot find the definition of %s", d.kind.GroupKind())
 }
 
-// mark a resource that stays although its definition goes.
-func (d definition) mark(ctx context.Context, mg resource.Managed) error {
+// markOrphaned a resource that stays although its definition goes.
+func (d crdGuard) markOrphaned(ctx context.Context, mg resource.Managed) error {
 	before, ok := mg.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.Errorf("cannot copy a %T", mg)
 	}
-	xpmeta.AddAnnotations(mg, map[string]string{AnnotationOutlived: "true"})
+	xpmeta.AddAnnotations(mg, map[string]string{AnnotationOrphaned: "true"})
 	return d.writer.Patch(ctx, mg, client.MergeFrom(before))
 }
 
@@ -156,7 +156,7 @@ func (d definition) mark(ctx context.Context, mg resource.Managed) error {
 // never waits longer than that, however wrong clocks are.
 func awaitDiscovery(ctx context.Context, asked time.Time) error {
 	// Times of deletions are whole seconds.
-	wait := min(settling, settling+time.Second-time.Since(asked))
+	wait := min(settlingTime, settlingTime+time.Second-time.Since(asked))
 	if wait <= 0 {
 		return nil
 	}
@@ -170,37 +170,37 @@ func awaitDiscovery(ctx context.Context, asked time.Time) error {
 	}
 }
 
-const errDepartureUnknown = "cannot tell whether the kind is being deleted"
+const errDeletionCauseUnknown = "cannot tell whether the kind is being deleted"
 
 func errKept(name, why string) error {
 	return errors.Errorf("the definition %q %s, which does not ask to destroy what was made: "+
 		"it stays in Proxmox VE until it is destroyed there, and this resource until then or until its finalizers are removed", name, why)
 }
 
-// keepingConnector connects to what is not destroyed just because its kind goes.
-type keepingConnector[T resource.Managed] struct {
-	next       managed.TypedExternalConnector[T]
-	definition definition
+// guardedConnector connects to what is not destroyed just because its kind goes.
+type guardedConnector[T resource.Managed] struct {
+	next managed.TypedExternalConnector[T]
+	crd  crdGuard
 }
 
 // Connect with the next connector.
-func (c keepingConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
+func (c guardedConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	external, err := c.next.Connect(ctx, mg)
 	if err != nil {
 		return nil, err
 	}
-	return keepingClient[T]{TypedExternalClient: external, definition: c.definition}, nil
+	return guardedClient[T]{TypedExternalClient: external, crd: c.crd}, nil
 }
 
-type keepingClient[T resource.Managed] struct {
+type guardedClient[T resource.Managed] struct {
 	managed.TypedExternalClient[T]
 
-	definition definition
+	crd crdGuard
 }
 
 // Delete with the next client what somebody has asked to delete.
-func (c keepingClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
-	if err := c.definition.departs(ctx, mg); err != nil {
+func (c guardedClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
+	if err := c.crd.deletedWithCRD(ctx, mg); err != nil {
 		return managed.ExternalDelete{}, err
 	}
 	return c.TypedExternalClient.Delete(ctx, mg)

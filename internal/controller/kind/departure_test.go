@@ -83,7 +83,7 @@ func TestDepartures(t *testing.T) {
 			mapper := meta.NewDefaultRESTMapper(nil)
 			mapper.Add(cluster.MachineGroupVersionKind, meta.RESTScopeRoot)
 			next := &destroyer{}
-			c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{
+			c := guardedClient[*cluster.Machine]{TypedExternalClient: next, crd: crdGuard{
 				reader: reader, mapper: mapper, kind: cluster.MachineGroupVersionKind,
 			}}
 			m := &cluster.Machine{}
@@ -151,12 +151,12 @@ func (l *late) ServerResourcesForGroupVersion(version string) (*metav1.APIResour
 func TestLateDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &destroyer{}
-		c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{
+		c := guardedClient[*cluster.Machine]{TypedExternalClient: next, crd: crdGuard{
 			discovery: &late{verbs: verbs{"get"}}, kind: cluster.MachineGroupVersionKind, writer: patched{},
 		}}
 		m := &cluster.Machine{}
 		m.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
-		if _, err := c.Delete(t.Context(), m); err == nil || next.count != 0 || m.GetAnnotations()[AnnotationOutlived] == "" {
+		if _, err := c.Delete(t.Context(), m); err == nil || next.count != 0 || m.GetAnnotations()[AnnotationOrphaned] == "" {
 			t.Errorf("Delete() before discovery knows: destroyed %d, error %v, annotations %v", next.count, err, m.GetAnnotations())
 		}
 	})
@@ -184,7 +184,7 @@ func TestDeparturesByDiscovery(t *testing.T) {
 		"Young":     {reason: "What is known at once needs no time.", kind: group, verbs: going, asked: true, marks: true},
 		"Marked":    {reason: "What has outlived its definition stays when there is another.", kind: group, verbs: staying, asked: true, age: time.Minute, marked: true, marks: true},
 		"YoungStay": {reason: "After that time it is believed.", kind: group, verbs: staying, asked: true, age: 2 * time.Second, destroyed: 1, waits: time.Second},
-		"Ahead":     {reason: "A wrong clock does not make it wait for long.", kind: group, verbs: staying, asked: true, age: -time.Hour, destroyed: 1, waits: settling},
+		"Ahead":     {reason: "A wrong clock does not make it wait for long.", kind: group, verbs: staying, asked: true, age: -time.Hour, destroyed: 1, waits: settlingTime},
 		"Unknown":   {reason: "Nothing is destroyed as long as it is not known whether the kind goes.", kind: group, asked: true, age: time.Minute},
 		"Gone":      {reason: "Nothing is destroyed of a kind that is not there.", kind: other, verbs: staying, asked: true, age: time.Minute},
 		"Reflected": {reason: "A look at a resource that nobody deletes asks nothing.", kind: group, destroyed: 1},
@@ -193,12 +193,12 @@ func TestDeparturesByDiscovery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				next, begin := &destroyer{}, time.Now()
-				c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{
+				c := guardedClient[*cluster.Machine]{TypedExternalClient: next, crd: crdGuard{
 					discovery: tc.verbs, kind: tc.kind, writer: patched{},
 				}}
 				m := &cluster.Machine{}
 				if tc.marked {
-					m.SetAnnotations(map[string]string{AnnotationOutlived: "true"})
+					m.SetAnnotations(map[string]string{AnnotationOrphaned: "true"})
 				}
 				if tc.asked {
 					m.SetDeletionTimestamp(&metav1.Time{Time: begin.Add(-tc.age)})
@@ -207,7 +207,7 @@ func TestDeparturesByDiscovery(t *testing.T) {
 				if next.count != tc.destroyed || (err == nil) != (tc.destroyed == 1) {
 					t.Errorf("\n%s\nDelete(): destroyed %d, error %v", tc.reason, next.count, err)
 				}
-				if marked := m.GetAnnotations()[AnnotationOutlived] != ""; marked != tc.marks {
+				if marked := m.GetAnnotations()[AnnotationOrphaned] != ""; marked != tc.marks {
 					t.Errorf("\n%s\nDelete(): marked %t, want %t", tc.reason, marked, tc.marks)
 				}
 				if waited := time.Since(begin); waited != tc.waits {
@@ -224,7 +224,7 @@ func TestDepartureInterrupted(t *testing.T) {
 	m := &cluster.Machine{}
 	m.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
 	next := &destroyer{}
-	c := keepingClient[*cluster.Machine]{TypedExternalClient: next, definition: definition{
+	c := guardedClient[*cluster.Machine]{TypedExternalClient: next, crd: crdGuard{
 		discovery: verbs{"create"}, kind: cluster.MachineGroupVersionKind,
 	}}
 	if _, err := c.Delete(ctx, m); err == nil || next.count != 0 {
@@ -236,7 +236,7 @@ func TestWithoutDefinitions(t *testing.T) {
 	next := &destroyer{}
 	m := &cluster.Machine{}
 	m.SetDeletionTimestamp(&metav1.Time{Time: time.Now()})
-	c := keepingClient[*cluster.Machine]{TypedExternalClient: next}
+	c := guardedClient[*cluster.Machine]{TypedExternalClient: next}
 	if _, err := c.Delete(t.Context(), m); err != nil || next.count != 1 {
 		t.Errorf("Delete() without the right to see definitions: destroyed %d, error %v", next.count, err)
 	}

@@ -67,12 +67,12 @@ type Options struct {
 	// Metrics of the provider. Defaults to ones that nobody sees.
 	Metrics *metrics.Metrics
 
-	// Share of the resources that this provider is in charge of. Defaults to all.
-	Share Share
+	// Shard of the resources that this provider is in charge of. Defaults to all.
+	Shard Shard
 
-	// Crowd is the resources of all kinds that share the global rate limiter. Defaults
+	// PollScaler is the resources of all kinds that share the global rate limiter. Defaults
 	// to those of one kind.
-	Crowd *Crowd
+	PollScaler *PollScaler
 
 	// Definitions reads CustomResourceDefinitions from the API server. With it,
 	// nothing in PVE is destroyed just because a kind is being deleted. May be nil.
@@ -82,9 +82,9 @@ type Options struct {
 	// Crossplane 1. May be nil.
 	Discovery discovery.ServerResourcesInterface
 
-	// SafetyInterval is how often a VM is read although there is no sign that it has
+	// FullResyncInterval is how often a VM is read although there is no sign that it has
 	// changed, with a fifth added to it at random. Defaults to 30 minutes.
-	SafetyInterval time.Duration
+	FullResyncInterval time.Duration
 
 	// Now tells the time. Defaults to the system's clock.
 	Now func() time.Time
@@ -147,29 +147,29 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 	if err := recordState(mgr, o, k.Identity); err != nil {
 		return err
 	}
-	if o.Crowd == nil {
-		o.Crowd = NewCrowd(o.GlobalRateLimiter)
+	if o.PollScaler == nil {
+		o.PollScaler = NewPollScaler(o.GlobalRateLimiter)
 	}
-	if err := o.Crowd.count(mgr.GetCache(), o.Share, k.Object); err != nil {
+	if err := o.PollScaler.watch(mgr.GetCache(), o.Shard, k.Object); err != nil {
 		return err
 	}
-	k.PollInterval = o.Crowd.unhurried(jittered(k.PollInterval, random))
+	k.PollInterval = o.PollScaler.interval(jittered(k.PollInterval, random))
 	name := k.ControllerName()
-	r := managed.NewReconciler(quiet{mgr}, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
+	r := managed.NewReconciler(statusManager{mgr}, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(controllerOptions(o)).
-		For(k.Object, builder.WithPredicates(resource.DesiredStateChanged(), o.Share.Predicate()))
+		For(k.Object, builder.WithPredicates(resource.DesiredStateChanged(), o.Shard.Predicate()))
 	if k.Wake != nil {
 		b = b.WatchesRawSource(source.Channel(k.Wake, wake()))
 	}
 	w := &waker{}
 	b = b.WatchesRawSource(source.Func(w.Start))
 	if o.Connections != nil && k.List != nil {
-		o.Connections.OnRepair(w.repaired(mgr.GetClient(), k.List, o.Logger))
+		o.Connections.OnRecovered(w.recovered(mgr.GetClient(), k.List, o.Logger))
 	}
-	p := newPaced(timed{next: r, metrics: o.Metrics, controller: name}, w.wake, random)
-	limited := ratelimiter.NewReconciler(name, o.Share.Reconciler(mgr.GetClient(), k.Object, p), o.GlobalRateLimiter)
+	p := newBackoffReconciler(timedReconciler{next: r, metrics: o.Metrics, controller: name}, w.wake, random)
+	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), k.Object, p), o.GlobalRateLimiter)
 	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
 }
 
@@ -177,7 +177,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	name := k.ControllerName()
 	c := counter{metrics: o.Metrics, controller: name}
 	events := mgr.GetEventRecorderFor(name)
-	keeping := keepingConnector[T]{next: k.External, definition: definition{
+	keeping := guardedConnector[T]{next: k.External, crd: crdGuard{
 		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, writer: mgr.GetClient(),
 		kind: k.GroupVersionKind,
 	}}
@@ -215,6 +215,6 @@ func recordState(mgr ctrl.Manager, o Options, id Identity) error {
 	if !ok {
 		return errors.Errorf("cannot copy a %T", id.List)
 	}
-	r := statemetrics.NewMRStateRecorder(o.Share.Client(mgr.GetClient()), o.Logger, m.MRStateMetrics, list, m.PollStateMetricInterval)
+	r := statemetrics.NewMRStateRecorder(o.Shard.Client(mgr.GetClient()), o.Logger, m.MRStateMetrics, list, m.PollStateMetricInterval)
 	return errors.Wrapf(mgr.Add(r), "cannot record the state of %s", id.GroupVersionKind.Kind)
 }

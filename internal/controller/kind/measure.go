@@ -40,15 +40,15 @@ const (
 	typeConfiguration = "Configuration"
 )
 
-// timed measures how long reconciles take.
-type timed struct {
+// timedReconciler measures how long reconciles take.
+type timedReconciler struct {
 	next       reconcile.Reconciler
 	metrics    *metrics.Metrics
 	controller string
 }
 
 // Reconcile the request and measure how long it takes.
-func (t timed) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+func (t timedReconciler) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	defer t.metrics.Reconcile(t.controller)()
 	return t.next.Reconcile(ctx, r)
 }
@@ -92,7 +92,7 @@ func (c counter) count(ctx context.Context, err error) error {
 // waits says whether the call has to wait for its turn. That is no failure, but it
 // is the reconcile's outcome, by which the turn is waited for.
 func (c counter) waits(ctx context.Context, err error) bool {
-	_, waits := proxmox.Turn(err)
+	_, waits := proxmox.Waiting(err)
 	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok && waits {
 		o.err = err
 	}

@@ -194,11 +194,11 @@ func outOfTurn(t *testing.T) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
+	if err := c.ReserveCreate(proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
 		t.Fatal(err)
 	}
-	err = c.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 101})
-	if _, ok := proxmox.Turn(err); !ok {
+	err = c.ReserveCreate(proxmox.Ref{Node: "pve1", VMID: 101})
+	if _, ok := proxmox.Waiting(err); !ok {
 		t.Fatalf("want to have to wait, got %v", err)
 	}
 	return errors.Wrap(err, "cannot go on")

@@ -55,7 +55,7 @@ const (
 	lockedEvery = 5 * time.Second
 
 	// turnWithin ends waiting for a turn that does not come.
-	turnWithin = time.Minute
+	slotWithin = time.Minute
 
 	// spread is the part of a delay by which it varies both ways, so that what
 	// happened to many resources at once does not happen to them at once again.
@@ -109,22 +109,22 @@ func controllerOptions(o Options) controller.Options {
 	return opts
 }
 
-// A paced reconciler decides by its error when a resource is tried again.
-type paced struct {
+// A backoffReconciler reconciler decides by its error when a resource is tried again.
+type backoffReconciler struct {
 	next   reconcile.Reconciler
 	wake   func(reconcile.Request)
 	random func() float64
 	denied workqueue.TypedRateLimiter[reconcile.Request]
 }
 
-func newPaced(next reconcile.Reconciler, wake func(reconcile.Request), random func() float64) paced {
+func newBackoffReconciler(next reconcile.Reconciler, wake func(reconcile.Request), random func() float64) backoffReconciler {
 	denied := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortestDenial, longestBackoff)
-	return paced{next: next, wake: wake, random: random, denied: denied}
+	return backoffReconciler{next: next, wake: wake, random: random, denied: denied}
 }
 
 // Reconcile the request. What the managed reconciler would repeat with its
 // back-off is repeated so only if that may help.
-func (p paced) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var o outcome
 	result, err := p.next.Reconcile(withOutcome(ctx, &o), r)
 	if !denied(o.err) {
@@ -133,9 +133,9 @@ func (p paced) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Re
 	if err != nil || o.err == nil {
 		return result, err
 	}
-	if turn, ok := proxmox.Turn(o.err); ok {
+	if turn, ok := proxmox.Waiting(o.err); ok {
 		go p.await(turn, r)
-		return reconcile.Result{RequeueAfter: jitter(turnWithin, p.random)}, nil
+		return reconcile.Result{RequeueAfter: jitter(slotWithin, p.random)}, nil
 	}
 	if o.created && (denied(o.err) || proxmox.IsInvalid(o.err)) {
 		return reconcile.Result{RequeueAfter: jitter(shortestBackoff, p.random)}, nil
@@ -150,7 +150,7 @@ func (p paced) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Re
 func denied(err error) bool { return proxmox.IsAuthentication(err) || proxmox.IsAuthorization(err) }
 
 // delay until what failed is tried again, zero for the back-off.
-func (p paced) delay(r reconcile.Request, err error) time.Duration {
+func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 	switch {
 	case denied(err):
 		return p.denied.When(r)
@@ -163,8 +163,8 @@ func (p paced) delay(r reconcile.Request, err error) time.Duration {
 }
 
 // await the turn of what may not start a task yet, and wake it then.
-func (p paced) await(turn <-chan struct{}, r reconcile.Request) {
-	late := time.NewTimer(turnWithin)
+func (p backoffReconciler) await(turn <-chan struct{}, r reconcile.Request) {
+	late := time.NewTimer(slotWithin)
 	defer late.Stop()
 	select {
 	case <-turn:
@@ -198,9 +198,9 @@ func (w *waker) wake(r reconcile.Request) {
 	}
 }
 
-// repaired wakes the resources of a kind that failed and use a configuration that
+// recovered wakes the resources of a kind that failed and use a configuration that
 // works again.
-func (w *waker) repaired(kube client.Reader, empty resource.ManagedList, log logging.Logger) func(func(resource.Managed) bool) {
+func (w *waker) recovered(kube client.Reader, empty resource.ManagedList, log logging.Logger) func(func(resource.Managed) bool) {
 	return func(used func(resource.Managed) bool) {
 		list, ok := empty.DeepCopyObject().(resource.ManagedList)
 		if !ok {

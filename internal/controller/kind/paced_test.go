@@ -71,7 +71,7 @@ func TestPaced(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPaced(repeats(tc.err, tc.created), func(reconcile.Request) {}, even)
+			p := newBackoffReconciler(repeats(tc.err, tc.created), func(reconcile.Request) {}, even)
 			for i, want := range tc.want {
 				got, err := p.Reconcile(t.Context(), reconcile.Request{})
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -87,7 +87,7 @@ func TestPaced(t *testing.T) {
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
-		p := newPaced(repeats(nil, false), func(reconcile.Request) { woken++ }, even)
+		p := newBackoffReconciler(repeats(nil, false), func(reconcile.Request) { woken++ }, even)
 		turn := make(chan struct{})
 		go p.await(turn, reconcile.Request{})
 		synctest.Wait()

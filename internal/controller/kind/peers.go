@@ -26,9 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Peers are all resources of a kind that can stand for the same thing in PVE, in
+// Conflicts are all resources of a kind that can stand for the same thing in PVE, in
 // both scopes.
-type Peers struct {
+type Conflicts struct {
 	// Reader of the resources, which had better be a cache.
 	Reader client.Reader
 
@@ -37,10 +37,10 @@ type Peers struct {
 	Lists []resource.ManagedList
 }
 
-// Rival is the name of an older resource that manages what this one manages too,
+// Older is the name of an older resource that manages what this one manages too,
 // which is what claims says of it; empty if there is none. The older one wins, so
 // that a mistake changes nothing.
-func (p Peers) Rival(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (string, error) {
+func (p Conflicts) Older(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (string, error) {
 	for _, empty := range p.Lists {
 		list, ok := empty.DeepCopyObject().(resource.ManagedList)
 		if !ok {

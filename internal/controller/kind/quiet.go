@@ -27,21 +27,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A quiet manager is one for reconcilers that write the status at the end of each
+// A statusManager manager is one for reconcilers that write the status at the end of each
 // look, changed or not. Its client leaves out what would change nothing.
-type quiet struct{ ctrl.Manager }
+type statusManager struct{ ctrl.Manager }
 
 // GetClient returns the manager's client, without needless updates of statuses.
-func (q quiet) GetClient() client.Client { return quietClient{Client: q.Manager.GetClient()} }
+func (q statusManager) GetClient() client.Client { return statusClient{Client: q.Manager.GetClient()} }
 
-type quietClient struct{ client.Client }
+type statusClient struct{ client.Client }
 
 // Status writes those that differ.
-func (c quietClient) Status() client.SubResourceWriter {
-	return quietStatus{SubResourceWriter: c.Client.Status(), cache: c.Client}
+func (c statusClient) Status() client.SubResourceWriter {
+	return statusWriter{SubResourceWriter: c.Client.Status(), cache: c.Client}
 }
 
-type quietStatus struct {
+type statusWriter struct {
 	client.SubResourceWriter
 
 	cache client.Reader
@@ -49,7 +49,7 @@ type quietStatus struct {
 
 // Update the status of an object, unless it is the one that the cache holds at the
 // same version. What anybody else has changed since is another version.
-func (s quietStatus) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	if len(opts) == 0 && s.holds(ctx, o) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (s quietStatus) Update(ctx context.Context, o client.Object, opts ...client
 }
 
 // holds says whether the cache holds the object with this very status.
-func (s quietStatus) holds(ctx context.Context, o client.Object) bool {
+func (s statusWriter) holds(ctx context.Context, o client.Object) bool {
 	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
 	if !ok || o.GetResourceVersion() == "" {
 		return false

@@ -102,7 +102,7 @@ func TestQuiet(t *testing.T) {
 				}
 			}
 			tc.change(m)
-			if err := (quietClient{Client: kube}).Status().Update(t.Context(), m, tc.opts...); err != nil {
+			if err := (statusClient{Client: kube}).Status().Update(t.Context(), m, tc.opts...); err != nil {
 				t.Fatal(err)
 			}
 			if writes != tc.want {
@@ -124,7 +124,7 @@ func known() *cluster.Machine {
 func TestQuietAnew(t *testing.T) {
 	t.Parallel()
 	kube := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
-	if err := (quietClient{Client: kube}).Status().Update(t.Context(), known()); err == nil {
+	if err := (statusClient{Client: kube}).Status().Update(t.Context(), known()); err == nil {
 		t.Error("want what the API server says of a status of nothing")
 	}
 }

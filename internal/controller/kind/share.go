@@ -30,13 +30,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// A Share is the part of all resources that a provider is in charge of, beside
+// A Shard is the part of all resources that a provider is in charge of, beside
 // other providers. The zero Share is all of them.
 //
 // Others are left alone, but known: whether a VMID is claimed, what is planned
 // for a node, and who is to be kept apart, are questions about all resources of
 // a PVE cluster.
-type Share struct {
+type Shard struct {
 	// Selector matches the labels of the resources. Nil matches all. Provider
 	// configurations need no labels.
 	Selector labels.Selector
@@ -50,10 +50,10 @@ type Share struct {
 const defaultConfiguration = "default"
 
 // Whole says whether there is nothing that is not shared.
-func (s Share) Whole() bool { return s.Selector == nil && len(s.Configurations) == 0 }
+func (s Shard) Whole() bool { return s.Selector == nil && len(s.Configurations) == 0 }
 
 // Has says whether the resource is part of it.
-func (s Share) Has(o client.Object) bool {
+func (s Shard) Has(o client.Object) bool {
 	if s.Selector != nil && !s.Selector.Matches(labels.Set(o.GetLabels())) {
 		return false
 	}
@@ -62,7 +62,7 @@ func (s Share) Has(o client.Object) bool {
 
 // HasConfiguration says whether provider configurations of this name are part of
 // it.
-func (s Share) HasConfiguration(name string) bool {
+func (s Shard) HasConfiguration(name string) bool {
 	return len(s.Configurations) == 0 || slices.Contains(s.Configurations, name)
 }
 
@@ -81,16 +81,16 @@ func configurationOf(o client.Object) string {
 }
 
 // Predicate of events of resources that are part of it.
-func (s Share) Predicate() predicate.Predicate { return predicate.NewPredicateFuncs(s.Has) }
+func (s Shard) Predicate() predicate.Predicate { return predicate.NewPredicateFuncs(s.Has) }
 
 // ConfigurationPredicate is that of events of provider configurations.
-func (s Share) ConfigurationPredicate() predicate.Predicate {
+func (s Shard) ConfigurationPredicate() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.HasConfiguration(o.GetName()) })
 }
 
 // Reconciler of the resources that are part of it. What was queued may be part of
 // another one by now.
-func (s Share) Reconciler(kube client.Reader, empty client.Object, next reconcile.Reconciler) reconcile.Reconciler {
+func (s Shard) Reconciler(kube client.Reader, empty client.Object, next reconcile.Reconciler) reconcile.Reconciler {
 	if s.Whole() {
 		return next
 	}
@@ -111,20 +111,20 @@ func (s Share) Reconciler(kube client.Reader, empty client.Object, next reconcil
 
 // Client whose lists of the managed resources have those that are part of it. They
 // are those of the cache, not copies: they must only be read.
-func (s Share) Client(kube client.Client) client.Client { return sharing{Client: kube, share: s} }
+func (s Shard) Client(kube client.Client) client.Client { return shardReader{Client: kube, shard: s} }
 
-type sharing struct {
+type shardReader struct {
 	client.Client
 
-	share Share
+	shard Shard
 }
 
 // List what is part of the share.
-func (c sharing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (c shardReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, append(slices.Clip(opts), client.UnsafeDisableDeepCopy)...); err != nil {
 		return err
 	}
-	if c.share.Whole() {
+	if c.shard.Whole() {
 		return nil
 	}
 	all, err := meta.ExtractList(list)
@@ -133,6 +133,6 @@ func (c sharing) List(ctx context.Context, list client.ObjectList, opts ...clien
 	}
 	return meta.SetList(list, slices.DeleteFunc(all, func(o runtime.Object) bool {
 		mg, ok := o.(client.Object)
-		return ok && !c.share.Has(mg)
+		return ok && !c.shard.Has(mg)
 	}))
 }

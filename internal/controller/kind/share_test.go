@@ -36,13 +36,13 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-func selecting(t *testing.T, selector string) Share {
+func selecting(t *testing.T, selector string) Shard {
 	t.Helper()
 	s, err := labels.Parse(selector)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Share{Selector: s}
+	return Shard{Selector: s}
 }
 
 // labelled is a Machine with the label shard, and the configuration that it names.
@@ -60,12 +60,12 @@ func labelled(name, shard, config string) *cluster.Machine {
 func TestShare(t *testing.T) {
 	modern := &namespaced.Machine{}
 	modern.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "site"})
-	site := Share{Configurations: []string{"other", "site"}}
+	site := Shard{Configurations: []string{"other", "site"}}
 	both := selecting(t, "shard=a")
 	both.Configurations = []string{"site"}
 	cases := map[string]struct {
 		reason string
-		share  Share
+		share  Shard
 		object client.Object
 		want   bool
 	}{
@@ -77,7 +77,7 @@ func TestShare(t *testing.T) {
 		"Configuration": {reason: "The configuration makes it ours.", share: site, object: labelled("m", "", "site"), want: true},
 		"OtherConfig":   {reason: "Another configuration makes it another's.", share: site, object: labelled("m", "", "elsewhere")},
 		"NoConfig":      {reason: "What names none uses the one called default.", share: site, object: labelled("m", "", "")},
-		"Default":       {reason: "Which may be ours.", share: Share{Configurations: []string{"default"}}, object: labelled("m", "", ""), want: true},
+		"Default":       {reason: "Which may be ours.", share: Shard{Configurations: []string{"default"}}, object: labelled("m", "", ""), want: true},
 		"Namespaced":    {reason: "Namespaced resources name theirs too.", share: site, object: modern, want: true},
 		"Both":          {reason: "Both have to match.", share: both, object: labelled("m", "a", "site"), want: true},
 		"HalfOfBoth":    {reason: "One alone does not do.", share: both, object: labelled("m", "b", "site")},
@@ -125,7 +125,7 @@ func TestShareClient(t *testing.T) {
 }
 
 func TestShareConfigurationPredicate(t *testing.T) {
-	p := Share{Configurations: []string{"site"}}.ConfigurationPredicate()
+	p := Shard{Configurations: []string{"site"}}.ConfigurationPredicate()
 	for name, want := range map[string]bool{"site": true, "elsewhere": false} {
 		o := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if got := p.Create(event.CreateEvent{Object: o}); got != want {
@@ -140,7 +140,7 @@ func TestSetupShare(t *testing.T) {
 	c := kube(t, ours, others)
 	mgr, informers := newManager(t, c)
 	o := options()
-	o.Share = selecting(t, "shard=a")
+	o.Shard = selecting(t, "shard=a")
 	identity := machineIdentity()
 	o.MetricOptions = &controller.MetricOptions{PollStateMetricInterval: time.Millisecond, MRStateMetrics: statemetrics.NewMRStateMetrics()}
 	seen, wake := make(chan string, 10), make(chan event.GenericEvent)

@@ -33,51 +33,51 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// absent is the observation where there is no VM. If it may be created, all is
+// observeMissing is the observation where there is no VM. If it may be created, all is
 // decided and checked here, where conditions can be shown.
-func (e *external) absent(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm = nil
-	e.showTask(m)
+	e.recordTask(m)
 	if id.VMID != 0 {
-		if busy, err := e.creating(m, id.VMID); busy || err != nil {
-			return e.waiting(m, id)
+		if busy, err := e.mayBeCreating(m, id.VMID); busy || err != nil {
+			return e.observeCreating(m, id)
 		}
 	}
 	if meta.WasDeleted(m) {
-		return e.afterwards(ctx, m, nil)
+		return e.observeCleanup(ctx, m, nil)
 	}
 	if id.VMID == 0 || !mayCreate(m) {
-		showMissing(m, id)
+		setMissing(m, id)
 		return managed.ExternalObservation{ResourceUpToDate: true}, nil // There is nothing to change.
 	}
-	err := e.mayBeCreated(ctx, m, id)
+	err := e.checkCreatable(ctx, m, id)
 	return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
 }
 
-// showMissing shows that there is no VM, and that none is made.
-func showMissing(m Machine, id qemu.Identity) {
+// setMissing shows that there is no VM, and that none is made.
+func setMissing(m Machine, id qemu.Identity) {
 	message := fmt.Sprintf("VM %d does not exist, and managementPolicies leave out Create", id.VMID)
 	if id.VMID == 0 {
 		message = fmt.Sprintf("no VM is named by the annotation %s, and managementPolicies leave out Create", meta.AnnotationKeyExternalName)
 	}
 	m.Observation().Phase = v1alpha1.MachinePending
-	show(m, xpv2.Unavailable().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, message))
+	setConditions(m, xpv2.Unavailable().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, message))
 }
 
-// afterwards is the observation of a Machine that is being deleted and has no VM.
+// observeCleanup is the observation of a Machine that is being deleted and has no VM.
 // The images that were made for the VM are part of it, but for those that the VM has which
 // is there now: it may be the same one with another UUID, and would not start without.
-func (e *external) afterwards(ctx context.Context, m Machine, there qemu.Config) (managed.ExternalObservation, error) {
+func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Config) (managed.ExternalObservation, error) {
 	var err error
-	if e.plan.strayRules, err = e.strayRules(ctx, m); err != nil || len(e.plan.strayRules) > 0 {
+	if e.plan.orphanedRules, err = e.orphanedRules(ctx, m); err != nil || len(e.plan.orphanedRules) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	all, err := e.weeds(ctx, m)
-	e.plan.weeds = slices.DeleteFunc(all, func(p plot) bool { return there.Uses(p.volume) != "" })
-	if err != nil || len(e.plan.weeds) > 0 {
+	all, err := e.staleImages(ctx, m)
+	e.plan.staleImages = slices.DeleteFunc(all, func(p imageRef) bool { return there.Uses(p.volume) != "" })
+	if err != nil || len(e.plan.staleImages) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	if e.plan.waits, err = e.leavePlots(ctx, m); err != nil || e.plan.waits != nil {
+	if e.plan.waitReason, err = e.waitForImages(ctx, m); err != nil || e.plan.waitReason != nil {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	e.forget(m)
@@ -88,72 +88,72 @@ func (e *external) afterwards(ctx context.Context, m Machine, there qemu.Config)
 func (e *external) forget(m Machine) {
 	e.tasks.forget(m)
 	e.hostKeys.forget(m)
-	e.talks.forget(m)
-	e.sights.forget(m)
+	e.agents.forget(m)
+	e.cache.forget(m)
 }
 
-// mayBeCreated decides how the VM is created and shows why it cannot be.
-func (e *external) mayBeCreated(ctx context.Context, m Machine, id qemu.Identity) error {
-	err := e.tasks.held(m)
-	lost := proxmox.IsAlreadyExists(err) && mayExchange(m)
+// checkCreatable decides how the VM is created and shows why it cannot be.
+func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity) error {
+	err := e.tasks.backoffReason(m)
+	lost := proxmox.IsAlreadyExists(err) && mayReplaceVMID(m)
 	if err == nil || lost {
-		err = e.unmade(ctx, m, id)
+		err = e.checkVMIDClaim(ctx, m, id)
 	}
 	if err == nil {
 		e.creation, err = e.prepare(ctx, m, id)
 	}
 	if err == nil && lost {
-		e.creation.taken = true // The task found out: somebody has it whom we may not see.
+		e.creation.vmidTaken = true // The task found out: somebody has it whom we may not see.
 	}
-	if err == nil && !e.creation.taken {
-		err = e.keepTurn(e.creation)
+	if err == nil && !e.creation.vmidTaken {
+		err = e.reserveTask(e.creation)
 	}
 	if err == nil {
 		m.Observation().Phase = v1alpha1.MachinePending
 		return nil
 	}
-	if _, ok := proxmox.Turn(err); ok {
+	if _, ok := proxmox.Waiting(err); ok {
 		m.Observation().Phase = v1alpha1.MachinePending
-		message := "the VM is yet to be created: " + whatFor(err)
-		show(m, xpv2.Creating().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message))
+		message := "the VM is yet to be created: " + waitReason(err)
+		setConditions(m, xpv2.Creating().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message))
 		return err
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	showRefusal(m, err)
+	setRejection(m, err)
 	return err
 }
 
-// showRefusal shows why there is no VM and none can be created, and no longer what was so
+// setRejection shows why there is no VM and none can be created, and no longer what was so
 // before.
-func showRefusal(m Machine, err error) {
-	why := refusalCondition(err)
+func setRejection(m Machine, err error) {
+	why := rejectionCondition(err)
 	for _, t := range []xpv2.ConditionType{TypeVMCreated, TypeResourcesAllocated, TypeNetworkConfigured} {
 		if t != why.Type && m.GetCondition(t).Status != corev1.ConditionUnknown {
-			show(m, condition(t, corev1.ConditionUnknown, ReasonCreating, ""))
+			setConditions(m, condition(t, corev1.ConditionUnknown, ReasonCreating, ""))
 		}
 	}
-	show(m, xpv2.Unavailable().WithMessage(err.Error()), why)
+	setConditions(m, xpv2.Unavailable().WithMessage(err.Error()), why)
 }
 
-// keepTurn keeps the turn of the task that is about to make the VM.
-func (e *external) keepTurn(c *creation) error {
+// reserveTask keeps the turn of the task that is about to make the VM.
+func (e *external) reserveTask(c *creation) error {
 	if c.source == nil {
-		return e.client.KeepCreate(proxmox.Ref{Node: c.node, VMID: c.Identity.VMID})
+		return e.client.ReserveCreate(proxmox.Ref{Node: c.node, VMID: c.Identity.VMID})
 	}
-	return e.client.KeepClone(c.source.Ref(), c.Identity.VMID)
+	return e.client.ReserveClone(c.source.Ref(), c.Identity.VMID)
 }
 
-// whatFor says what a call waits for that has no turn, without what it would do.
-func whatFor(err error) string {
+// waitReason says what a call waits for that has no turn, without what it would do.
+func waitReason(err error) string {
 	if e := (*proxmox.Error)(nil); errors.As(err, &e) {
 		return e.Message
 	}
 	return err.Error()
 }
 
-// refusalCondition is the condition that shows why a VM cannot be created.
-func refusalCondition(err error) xpv2.Condition {
-	var r refusal
+// rejectionCondition is the condition that shows why a VM cannot be created.
+func rejectionCondition(err error) xpv2.Condition {
+	var r validationError
 	if !errors.As(err, &r) {
 		return condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
 	}
@@ -169,37 +169,37 @@ func refusalCondition(err error) xpv2.Condition {
 	return condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
 }
 
-// remnant is the observation of a VM that is being destroyed, and of what is left where
+// observePartialDestroy is the observation of a VM that is being destroyed, and of what is left where
 // that has died: nobody but root on the node removes it.
-func (e *external) remnant(m Machine) (managed.ExternalObservation, error) {
-	busy, err := e.before.busy(e.vm.VMID)
+func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation, error) {
+	busy, err := e.tasksBefore.busy(e.vm.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if busy {
-		show(m, notReady(ReasonLocked, fmt.Sprintf("VM %d is being removed", e.vm.VMID)))
+		setConditions(m, notReady(ReasonLocked, fmt.Sprintf("VM %d is being removed", e.vm.VMID)))
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 	}
 	err = errors.Errorf("the removal of VM %d on node %s has died after its disks were removed: remove the rest on the node by \"qm destroy %d --skiplock\"",
 		e.vm.VMID, e.vm.Node, e.vm.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
-	show(m, notReady(ReasonLocked, err.Error()))
+	setConditions(m, notReady(ReasonLocked, err.Error()))
 	return managed.ExternalObservation{}, err
 }
 
-// foreign is the observation of a VM that is somebody else's. It is as if there
+// observeForeign is the observation of a VM that is somebody else's. It is as if there
 // were none: a VMID that we chose is exchanged, one that the user named is a
 // conflict.
-func (e *external) foreign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	node, there := e.vm.Node, e.vm.Config
 	e.vm = nil
 	if meta.WasDeleted(m) {
-		return e.afterwards(ctx, m, there)
+		return e.observeCleanup(ctx, m, there)
 	}
-	if mayExchange(m) && mayCreate(m) {
-		err := e.mayBeCreated(ctx, m, id)
+	if mayReplaceVMID(m) && mayCreate(m) {
+		err := e.checkCreatable(ctx, m, id)
 		if e.creation != nil {
-			e.creation.taken = true
+			e.creation.vmidTaken = true
 		}
 		return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
 	}
@@ -207,7 +207,7 @@ func (e *external) foreign(ctx context.Context, m Machine, id qemu.Identity) (ma
 		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",
 		id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
-	show(m, notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
+	setConditions(m, notReady(ReasonOwnershipConflict, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
 	return managed.ExternalObservation{}, err
 }
 
@@ -219,10 +219,10 @@ const (
 	cloneGraceUnknown = 10 * time.Minute
 )
 
-// creating says whether a task may be creating the VM although it cannot be seen
+// mayBeCreating says whether a task may be creating the VM although it cannot be seen
 // yet. The task of a clone names its source only.
-func (e *external) creating(m Machine, vmid int) (bool, error) {
-	if busy, err := e.before.busy(vmid); busy || err != nil {
+func (e *external) mayBeCreating(m Machine, vmid int) (bool, error) {
+	if busy, err := e.tasksBefore.busy(vmid); busy || err != nil {
 		return busy, err
 	}
 	source, begun := m.GetAnnotations()[AnnotationSource], meta.GetExternalCreatePending(m)
@@ -233,7 +233,7 @@ func (e *external) creating(m Machine, vmid int) (bool, error) {
 	if source == "" || begun.IsZero() || e.now().Sub(begun) > grace {
 		return false, nil
 	}
-	return slices.ContainsFunc(e.before.listed, func(t proxmox.Task) bool {
+	return slices.ContainsFunc(e.tasksBefore.listed, func(t proxmox.Task) bool {
 		return t.Running && t.ID == source && t.Type == "qmclone"
 	}), nil
 }

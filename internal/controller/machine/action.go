@@ -45,13 +45,13 @@ func actionDue(m Machine) *v1alpha1.MachinePowerAction {
 	return a
 }
 
-// act does a power action. What PVE refuses is its result: it is not repeated. What waits
+// startAction does a power action. What PVE refuses is its result: it is not repeated. What waits
 // for its turn was not sent, and is done later.
-func (e *external) act(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
+func (e *external) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
-	u, err := e.once(ctx, m, AnnotationPowerAction, a.Token, func() (proxmox.UPID, error) {
-		u, err := e.actOn(ctx, m, a.Action)
-		if _, waits := proxmox.Turn(err); waits {
+	u, err := e.callOnce(ctx, m, AnnotationPowerAction, a.Token, func() (proxmox.UPID, error) {
+		u, err := e.callAction(ctx, m, a.Action)
+		if _, waits := proxmox.Waiting(err); waits {
 			return "", err
 		}
 		refused = err
@@ -60,15 +60,15 @@ func (e *external) act(ctx context.Context, m Machine, a *v1alpha1.MachinePowerA
 	if err != nil {
 		return "", err
 	}
-	m.Observation().PowerAction = resultOf(a, u, refused)
+	m.Observation().PowerAction = actionResult(a, u, refused)
 	if refused != nil {
 		e.log.Info("Power action failed", "action", a.Action, "token", a.Token, "error", refused)
 	}
 	return u, nil
 }
 
-// resultOf a power action that was asked for: what is known of it so far.
-func resultOf(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alpha1.MachinePowerActionObservation {
+// actionResult a power action that was asked for: what is known of it so far.
+func actionResult(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alpha1.MachinePowerActionObservation {
 	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, UPID: string(u)}
 	switch {
 	case proxmox.IsUnavailable(err):
@@ -81,7 +81,7 @@ func resultOf(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alph
 	return seen
 }
 
-func (e *external) actOn(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
+func (e *external) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
 	switch ref := e.vm.Ref; action {
 	case actionReboot:
 		return e.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})

@@ -58,5 +58,5 @@ const (
 	// AnnotationSeeds are the NoCloud images that were made for the VM, on which node
 	// they were put onto a storage, and until when one may arrive that nothing was
 	// heard of (in seconds since 1970).
-	AnnotationSeeds = "proxmox.vitistack.io/cloud-init-images"
+	AnnotationImages = "proxmox.vitistack.io/cloud-init-images"
 )

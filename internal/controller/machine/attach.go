@@ -24,8 +24,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// attached are the volumes that the planned change attaches.
-func (p plan) attached(config qemu.Config) []string {
+// attachedVolumes are the volumes that the planned change attaches.
+func (p plan) attachedVolumes(config qemu.Config) []string {
 	var volumes []string
 	for _, k := range p.Disks {
 		device := p.Devices.Disks[k.Name]
@@ -36,9 +36,9 @@ func (p plan) attached(config qemu.Config) []string {
 	return volumes
 }
 
-// provenFree is an error if a VM uses a volume that is to be attached. PVE does
+// checkVolumesUnused is an error if a VM uses a volume that is to be attached. PVE does
 // not look, and two VMs that write to one disk destroy it.
-func (e *external) provenFree(ctx context.Context, volumes []string) error {
+func (e *external) checkVolumesUnused(ctx context.Context, volumes []string) error {
 	if len(volumes) == 0 {
 		return nil
 	}

@@ -49,10 +49,10 @@ type bench struct {
 	kube     client.Client
 	tasks    *tasks
 	hostKeys *hostKeys
-	talks    *guestTalks
-	sights   *sights
-	fleet    *Fleet
-	queue    *queue
+	talks    *agentResults
+	sights   *vmCache
+	fleet    *Scheduler
+	queue    *unschedulableQueue
 	// shares says whether another resource is for the same cluster.
 	shares func(resource.Managed) bool
 	woken  chan Machine
@@ -75,10 +75,10 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), talks: newGuestTalks(c.now), sights: newSights(c.now, DefaultSafetyInterval), fleet: NewFleet(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), talks: newAgentResults(c.now), sights: newVMCache(c.now, DefaultFullResyncInterval), fleet: NewScheduler(), woken: make(chan Machine, 10), m: m}
 	b.talks.background, b.talks.later, b.talks.boots.first = func(ask func()) { ask() }, func(time.Duration, func()) {}, 0
 	b.shares = func(resource.Managed) bool { return true }
-	b.queue = newQueue(func(m Machine) { b.woken <- m })
+	b.queue = newUnschedulableQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
 	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
 	b.kube = fake.NewClientBuilder().WithScheme(s).WithObjects(m).WithStatusSubresource(m).Build()
@@ -91,17 +91,17 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, talks: b.talks, sights: b.sights, fleet: b.fleet, queue: b.queue,
-		shares: func(context.Context) func(resource.Managed) bool { return b.shares },
-		wake:   func(m Machine) { b.woken <- m },
-		record: event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
+		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.talks, cache: b.sights, scheduler: b.fleet, unschedulable: b.queue,
+		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.shares },
+		wake:          func(m Machine) { b.woken <- m },
+		record:        event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
 		defaults: defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}},
 		vmids:    v1alpha1.VMIDRange{Min: 10000, Max: 10010},
 	}
 }
 
-// A step is what one reconcile came to.
-type step struct {
+// A reconcileResult is what one reconcile came to.
+type reconcileResult struct {
 	exists, upToDate bool
 	err              error
 }
@@ -112,11 +112,13 @@ func allowed(m Machine, a xpv2.ManagementAction) bool {
 }
 
 // reconcile calls what the managed reconciler calls.
-func (b *bench) reconcile(ctx context.Context) step { return b.reconcileWith(ctx, b.external()) }
+func (b *bench) reconcile(ctx context.Context) reconcileResult {
+	return b.reconcileWith(ctx, b.external())
+}
 
-func (b *bench) reconcileWith(ctx context.Context, e *external) step {
+func (b *bench) reconcileWith(ctx context.Context, e *external) reconcileResult {
 	o, err := e.Observe(ctx, b.m)
-	s := step{exists: o.ResourceExists, upToDate: o.ResourceUpToDate, err: err}
+	s := reconcileResult{exists: o.ResourceExists, upToDate: o.ResourceUpToDate, err: err}
 	switch {
 	case err != nil:
 	case meta.WasDeleted(b.m) && o.ResourceExists && allowed(b.m, xpv2.ManagementActionDelete):
@@ -135,7 +137,7 @@ func (b *bench) reconcileWith(ctx context.Context, e *external) step {
 // are woken.
 func (b *bench) touch() {
 	for _, w := range b.watchers {
-		w.Touched(inventory.TouchAll)
+		w.Changed(inventory.ChangeAll)
 		<-b.woken
 	}
 }

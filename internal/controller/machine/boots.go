@@ -24,29 +24,31 @@ const (
 	// firstBoot is how long a guest is taken to need until it can answer, if none that
 	// was made of the same has been seen to. No guest needs less than shortestBoot, and
 	// from one that needs more than longestBoot there is nothing to learn.
-	firstBoot    = 4 * time.Second
-	shortestBoot = 2 * time.Second
-	longestBoot  = 5 * time.Minute
+	initialBootTime = 4 * time.Second
+	minBootTime     = 2 * time.Second
+	maxBootTime     = 5 * time.Minute
 
 	// bootSlack is how late a question may be that still tells when a guest can answer.
 	bootSlack = 5 * time.Second
 
 	// mostBoots are remembered.
-	mostBoots = 1000
+	maxBootTimes = 1000
 )
 
-// boots are how long guests need from their start until they can answer, by what they
+// bootTimes are how long guests need from their start until they can answer, by what they
 // were made of. Those that were made of the same need about as long, so that one
 // question or two are enough for most. It is a memory only.
-type boots struct {
+type bootTimes struct {
 	first time.Duration
 	by    map[string]time.Duration
 }
 
-func newBoots() boots { return boots{first: firstBoot, by: map[string]time.Duration{}} }
+func newBootTimes() bootTimes {
+	return bootTimes{first: initialBootTime, by: map[string]time.Duration{}}
+}
 
-// made is what a Machine's VM was made of.
-func made(m Machine) string {
+// bootKey is what a Machine's VM was made of.
+func bootKey(m Machine) string {
 	p := m.Parameters()
 	switch {
 	case p.Template != nil:
@@ -57,8 +59,8 @@ func made(m Machine) string {
 	return ""
 }
 
-// of is how long a guest is expected to need.
-func (b boots) of(made string) time.Duration {
+// estimate is how long a guest is expected to need.
+func (b bootTimes) estimate(made string) time.Duration {
 	if d, ok := b.by[made]; ok {
 		return d
 	}
@@ -69,18 +71,18 @@ func (b boots) of(made string) time.Duration {
 // ago, after so many questions in vain. One that has answered the first may have been
 // able to for a while: the next is asked a little sooner. One that has not counts half,
 // so that those that boot faster than others do not wait for long.
-func (b boots) learn(made string, took time.Duration, vain int) {
+func (b bootTimes) learn(made string, took time.Duration, vain int) {
 	known, ok := b.by[made]
 	switch {
-	case took > longestBoot, vain == 0 && took > b.of(made)+bootSlack:
+	case took > maxBootTime, vain == 0 && took > b.estimate(made)+bootSlack:
 		return // It was asked late.
 	case vain == 0:
 		took -= took / 16
 	case ok:
 		took = (known + took) / 2
 	}
-	if len(b.by) >= mostBoots {
+	if len(b.by) >= maxBootTimes {
 		clear(b.by)
 	}
-	b.by[made] = max(took, shortestBoot)
+	b.by[made] = max(took, minBootTime)
 }

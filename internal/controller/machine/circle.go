@@ -28,16 +28,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A circle is the Machines whose VMs HA may have rules of, with what is needed to
+// A ruleMembers is the Machines whose VMs HA may have rules of, with what is needed to
 // find those.
-type circle struct {
+type ruleMembers struct {
 	known  []placement.Node
 	sids   map[string]string // by ID
 	others []placement.Occupant
 }
 
-// join the Machines but one, noting the VMs of all.
-func (c *circle) join(machines []Machine, guests []proxmox.Guest, self string, ours map[string]bool) {
+// add the Machines but one, noting the VMs of all.
+func (c *ruleMembers) add(machines []Machine, guests []proxmox.Guest, self string, ours map[string]bool) {
 	for _, o := range machines {
 		vmid, err := strconv.Atoi(meta.GetExternalName(o))
 		if err != nil || string(o.GetUID()) == self {
@@ -45,7 +45,7 @@ func (c *circle) join(machines []Machine, guests []proxmox.Guest, self string, o
 		}
 		ours[sidOf(vmid)] = true
 		proven := o.GetAnnotations()[AnnotationHARules] == meta.GetExternalName(o)
-		if !proven || meta.WasDeleted(o) || !rulesWanted(o.Parameters()) {
+		if !proven || meta.WasDeleted(o) || !wantsRules(o.Parameters()) {
 			continue
 		}
 		g, _ := guestOf(guests, vmid)
@@ -56,39 +56,39 @@ func (c *circle) join(machines []Machine, guests []proxmox.Guest, self string, o
 	}
 }
 
-// bind aims at the nodes and bonds of a Machine.
-func (c *circle) bind(r *ruling, self placement.Occupant) {
+// setTargets aims at the nodes and bonds of a Machine.
+func (c *ruleMembers) setTargets(r *haRules, self placement.Occupant) {
 	bonds := placement.Bonds(self, c.others)
 	for _, b := range bonds {
 		sids := make([]string, 0, len(b.Members))
 		for _, o := range b.Members {
 			sids = append(sids, c.sids[o.ID])
 		}
-		r.bonds = append(r.bonds, newRuleBond(self.Namespace, b.Key, b.Apart, sids))
+		r.affinities = append(r.affinities, newAffinityRule(self.Namespace, b.Key, b.Apart, sids))
 	}
 	allowed, limited := placement.Allowed(self.Rules, c.known)
 	switch {
 	case !limited:
 	case len(allowed) == 0:
-		r.refusals = append(r.refusals, "no node of the cluster is one that placement.nodes and placement.nodeSelector allow: high availability cannot be told any")
+		r.rejections = append(r.rejections, "no node of the cluster is one that placement.nodes and placement.nodeSelector allow: high availability cannot be told any")
 	default:
-		r.nodes = c.share(r, self, bonds, allowed)
+		r.nodes = c.shareNodes(r, self, bonds, allowed)
 	}
 }
 
-// share the rule about nodes with those that the VM is kept together with: of
+// shareNodes the rule about nodes with those that the VM is kept together with: of
 // these PVE takes one such rule only, and it counts for all.
-func (c *circle) share(r *ruling, self placement.Occupant, bonds []placement.Bond, allowed []string) []string {
+func (c *ruleMembers) shareNodes(r *haRules, self placement.Occupant, bonds []placement.Bond, allowed []string) []string {
 	mine := allowed
 	for _, b := range bonds {
 		for _, o := range b.Members {
-			if b.Apart || o.ID == self.ID || !r.seen[c.sids[o.ID]] {
+			if b.Apart || o.ID == self.ID || !r.managed[c.sids[o.ID]] {
 				continue
 			}
 			theirs, limited := placement.Allowed(o.Rules, c.known)
 			switch {
 			case limited && !slices.Equal(theirs, allowed):
-				r.refusals = append(r.refusals, fmt.Sprintf("high availability keeps this VM together with %s, which may run on other nodes (%s, not %s): "+
+				r.rejections = append(r.rejections, fmt.Sprintf("high availability keeps this VM together with %s, which may run on other nodes (%s, not %s): "+
 					"give both the same placement.nodes and placement.nodeSelector", c.sids[o.ID], strings.Join(theirs, ", "), strings.Join(allowed, ", ")))
 			case limited && o.ID < self.ID:
 				mine = nil

@@ -42,22 +42,22 @@ const (
 	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
 	ReasonNetworkReady          xpv2.ConditionReason = "NetworkReady"
 	ReasonNetworkError          xpv2.ConditionReason = "NetworkError"
-	ReasonNetworkPending        xpv2.ConditionReason = "WaitingForAddress"
+	ReasonWaitingForAddress     xpv2.ConditionReason = "WaitingForAddress"
 	ReasonPendingChanges        xpv2.ConditionReason = "PendingChanges"
 	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
 	ReasonLocked                xpv2.ConditionReason = "Locked"
-	ReasonNotOurs               xpv2.ConditionReason = "NotOurs"
-	ReasonOtherCluster          xpv2.ConditionReason = "OtherCluster"
-	ReasonHalted                xpv2.ConditionReason = "Halted"
-	ReasonStopped               xpv2.ConditionReason = "NotInDesiredPowerState"
+	ReasonOwnershipConflict     xpv2.ConditionReason = "NotOurs"
+	ReasonClusterMismatch       xpv2.ConditionReason = "OtherCluster"
+	ReasonGuestHalted           xpv2.ConditionReason = "Halted"
+	ReasonPowerMismatch         xpv2.ConditionReason = "NotInDesiredPowerState"
 )
 
 func condition(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {
 	return xpv2.Condition{Type: t, Status: s, Reason: r, Message: message, LastTransitionTime: metav1.Now()}
 }
 
-// show conditions as what is seen of the present generation of a Machine.
-func show(m Machine, conditions ...xpv2.Condition) {
+// setConditions conditions as what is seen of the present generation of a Machine.
+func setConditions(m Machine, conditions ...xpv2.Condition) {
 	for _, c := range conditions {
 		m.SetConditions(c.WithObservedGeneration(m.GetGeneration()))
 	}
@@ -81,10 +81,10 @@ func (v *vm) conditions(o *v1alpha1.MachineObservation) []xpv2.Condition {
 func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
 	waiting := v.on() && v.agentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
 	switch {
-	case waiting && v.noAgent != "":
-		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "the guest agent cannot be asked for addresses: "+v.noAgent)
+	case waiting && v.agentUnavailable != "":
+		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent cannot be asked for addresses: "+v.agentUnavailable)
 	case waiting:
-		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "the guest agent has not reported an address yet")
+		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent has not reported an address yet")
 	}
 	return condition(TypeNetworkConfigured, corev1.ConditionTrue, ReasonNetworkReady, "")
 }

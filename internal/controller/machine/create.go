@@ -40,11 +40,11 @@ type creation struct {
 	node   string
 	source *source
 
-	// chosen is why placement has chosen the node, if it has.
-	chosen *placement.Decision
+	// decision is why placement has chosen the node, if it has.
+	decision *placement.Decision
 
-	// taken is true when somebody else has the VMID that was allocated.
-	taken bool
+	// vmidTaken is true when somebody else has the VMID that was allocated.
+	vmidTaken bool
 }
 
 // Create starts to create the VM. The task goes on after it returns.
@@ -53,25 +53,25 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	if c == nil {
 		return managed.ExternalCreation{}, errors.New("cannot create a VM that was not looked for")
 	}
-	if c.taken {
-		e.inventory.BurnVMID(c.Identity.VMID)
-		if err := e.exchange(ctx, m, c); err != nil {
+	if c.vmidTaken {
+		e.inventory.BlockVMID(c.Identity.VMID)
+		if err := e.replaceVMID(ctx, m, c); err != nil {
 			return managed.ExternalCreation{}, err
 		}
 	}
 	if err := kind.Annotate(ctx, e.kube, m, c.annotations(m)); err != nil {
 		return managed.ExternalCreation{}, err
 	}
-	if c.chosen != nil {
-		e.announce(m, *c.chosen)
+	if c.decision != nil {
+		e.emitPlacement(m, *c.decision)
 	}
 	u, err := e.create(ctx, c)
 	if proxmox.IsAlreadyExists(err) {
-		return managed.ExternalCreation{}, e.lost(ctx, m, c, err)
+		return managed.ExternalCreation{}, e.vmidTaken(ctx, m, c, err)
 	}
 	if err != nil {
-		e.note(m, err)
-		e.refused(m, err)
+		e.recordCallError(m, err)
+		e.recordRejection(m, err)
 		return managed.ExternalCreation{}, err
 	}
 	e.tasks.kept(m, true)     // What was changed before was another VM, and so
@@ -81,9 +81,9 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	return managed.ExternalCreation{}, nil
 }
 
-// refused has a refusal of PVE shown by the next look: conditions that are set
+// recordRejection has a refusal of PVE shown by the next look: conditions that are set
 // here are lost when the reconciler writes annotations.
-func (e *external) refused(m Machine, err error) {
+func (e *external) recordRejection(m Machine, err error) {
 	lasting := []proxmox.Class{proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown}
 	if slices.Contains(lasting, proxmox.ClassOf(err)) {
 		e.tasks.refused(m, err)
@@ -96,8 +96,8 @@ func (c *creation) annotations(m Machine) map[string]string {
 	if c.source != nil {
 		a[AnnotationSource] = strconv.Itoa(c.source.VMID)
 	}
-	if c.chosen != nil {
-		a[AnnotationPlacement] = placementAnnotation(*c.chosen)
+	if c.decision != nil {
+		a[AnnotationPlacement] = placementAnnotation(*c.decision)
 	}
 	switch {
 	case c.password != nil:
@@ -105,8 +105,8 @@ func (c *creation) annotations(m Machine) map[string]string {
 	case m.GetAnnotations()[AnnotationPassword] != "":
 		a[AnnotationPassword] = "" // Another VM has got it.
 	}
-	if c.chosen != nil && c.roams() {
-		a[AnnotationTarget] = c.placed
+	if c.decision != nil && c.placedElsewhere() {
+		a[AnnotationTarget] = c.placedNode
 	}
 	return a
 }
@@ -118,18 +118,18 @@ func (e *external) create(ctx context.Context, c *creation) (proxmox.UPID, error
 	return e.client.Clone(ctx, c.source.Ref(), c.cloneOptions())
 }
 
-// lost deals with a VMID that somebody else was faster to take, or has where we
+// vmidTaken deals with a VMID that somebody else was faster to take, or has where we
 // cannot see it. It looks first whether that is us.
-func (e *external) lost(ctx context.Context, m Machine, c *creation, taken error) error {
+func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken error) error {
 	v, err := e.find(ctx, c.Identity.VMID, c.node)
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}
-	if err != nil || v != nil && c.Identity.Prove(v.Config) != qemu.Foreign || !mayExchange(m) {
+	if err != nil || v != nil && c.Identity.Prove(v.Config) != qemu.Foreign || !mayReplaceVMID(m) {
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
-	e.inventory.BurnVMID(c.Identity.VMID)
-	return errors.Wrapf(errors.Join(taken, e.exchange(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
+	e.inventory.BlockVMID(c.Identity.VMID)
+	return errors.Wrapf(errors.Join(taken, e.replaceVMID(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
 }
 
 // params of a VM that is created from nothing.

@@ -63,7 +63,7 @@ func TestMatchTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := matchTemplate(guests, tc.template, tc.node)
 			if tc.err != "" {
-				var r refusal
+				var r validationError
 				if !errors.As(err, &r) || r.condition != creating || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("\n%s\nwant a refusal with %q, got %v", tc.reason, tc.err, err)
 				}
@@ -90,8 +90,8 @@ func TestMustTake(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := mustTake(nodes, tc.node)
-			var r refusal
+			err := explainNoFit(nodes, tc.node)
+			var r validationError
 			if (err != nil) != tc.fails || errors.As(err, &r) != tc.refused {
 				t.Errorf("\n%s\nwant an error %t, a refusal %t, got %v", tc.reason, tc.fails, tc.refused, err)
 			}
@@ -212,11 +212,11 @@ func TestCloneToOtherStorage(t *testing.T) {
 		Disks:    []v1alpha1.MachineDisk{{Name: "root", Storage: new("fast")}},
 	}
 	c := creationOf(t, spec, s)
-	if no := c.Refusals(c.sourceConfig()); len(no) > 0 {
+	if no := c.Rejections(c.sourceConfig()); len(no) > 0 {
 		t.Errorf("A disk that the clone puts where the spec wants it is refused: %q", no)
 	}
 	spec.Disks[0].Storage = new("local-lvm")
-	if no := c.Refusals(c.sourceConfig()); len(no) > 0 {
+	if no := c.Rejections(c.sourceConfig()); len(no) > 0 {
 		t.Errorf("A disk that the clone puts elsewhere than the spec wants is moved later, and not refused: %q", no)
 	}
 	if s.Config["scsi0"] != templateConfig()["scsi0"] {

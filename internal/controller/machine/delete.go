@@ -30,21 +30,21 @@ import (
 
 // Delete does the next thing that leads to the end of the VM.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
-	show(m, xpv2.Deleting())
-	if len(e.plan.strayRules) > 0 {
-		return managed.ExternalDelete{}, e.takeStep(ctx, e.plan.strayRules[0])
+	setConditions(m, xpv2.Deleting())
+	if len(e.plan.orphanedRules) > 0 {
+		return managed.ExternalDelete{}, e.applyRuleStep(ctx, e.plan.orphanedRules[0])
 	}
-	if e.plan.waits != nil {
-		return managed.ExternalDelete{}, e.plan.waits
+	if e.plan.waitReason != nil {
+		return managed.ExternalDelete{}, e.plan.waitReason
 	}
 	if e.vm == nil {
-		u, err := e.weed(ctx, m, e.plan.weeds)
+		u, err := e.removeStaleImage(ctx, m, e.plan.staleImages)
 		if err == nil && u != "" {
 			e.follow(m, u, u.Node())
 		}
 		return managed.ExternalDelete{}, err
 	}
-	if busy, err := e.worked(m); busy || err != nil {
+	if busy, err := e.taskRunning(m); busy || err != nil {
 		return managed.ExternalDelete{}, err
 	}
 	if e.vm.beingCreated() {
@@ -53,21 +53,21 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	if lock := e.vm.lock(); lock != "" && !e.vm.suspended() {
 		return managed.ExternalDelete{}, errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
 	}
-	if err := e.tasks.held(m); err != nil || !e.proven {
+	if err := e.tasks.backoffReason(m); err != nil || !e.ownershipProven {
 		return managed.ExternalDelete{}, err
 	}
 	err := e.destroy(ctx, m)
-	e.note(m, err)
-	e.settleSight(m, err)
+	e.recordCallError(m, err)
+	e.invalidateAfterWrite(m, err)
 	return managed.ExternalDelete{}, err
 }
 
-// worked says whether a task works on the VM, or creates it.
-func (e *external) worked(m Machine) (bool, error) {
+// taskRunning says whether a task works on the VM, or creates it.
+func (e *external) taskRunning(m Machine) (bool, error) {
 	if e.vm.beingCreated() {
-		return e.creating(m, e.vm.VMID)
+		return e.mayBeCreating(m, e.vm.VMID)
 	}
-	return e.before.busy(e.vm.VMID)
+	return e.tasksBefore.busy(e.vm.VMID)
 }
 
 // destroy shuts the VM down, and removes it when it is off. It is protected if PVE
@@ -78,16 +78,16 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	if ptr.Deref(declared, false) || flagged && declared == nil {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
 	}
-	if err := e.permitDeletion(ctx, m); err != nil {
+	if err := e.checkDeletePrivileges(ctx, m); err != nil {
 		return err
 	}
 	if flagged {
-		e.unsure |= blurConfig
+		e.dirty |= dirtyConfig
 		if err := e.unprotect(ctx); err != nil {
 			return err
 		}
 	}
-	if err := kind.Annotate(ctx, e.kube, m, e.plotNote(m)); err != nil {
+	if err := kind.Annotate(ctx, e.kube, m, e.imageAnnotation(m)); err != nil {
 		return err
 	}
 	if err := e.leaveRules(ctx, m); err != nil {
@@ -98,7 +98,7 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	case err != nil:
 		return err
 	case running && e.vm.haFailed():
-		return e.takeFromHA(ctx) // It would not stop the VM.
+		return e.removeFromHA(ctx) // It would not stop the VM.
 	case running:
 		e.plan.power = powerOff
 		return e.setPower(ctx, m)
@@ -112,8 +112,8 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
 		return err
 	}
-	e.tellLeft(m, left)
-	e.tellDisksLeft(m, disks)
+	e.emitOrphanedReplicas(m, left)
+	e.emitOrphanedDisks(m, disks)
 	return nil
 }
 

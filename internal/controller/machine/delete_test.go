@@ -85,7 +85,7 @@ func TestDeleteWaitsForStorage(t *testing.T) {
 	if s := b.reconcileWith(t.Context(), e); s.err != nil || len(b.writes) != 1 {
 		t.Errorf("want it destroyed all the same some time later, got %v and %q", s.err, b.writes)
 	}
-	if !events.of(reasonDisksLeft, "ceph:vm-10000-disk-0, ceph:vm-10000-disk-1") {
+	if !events.of(reasonOrphanedDisks, "ceph:vm-10000-disk-0, ceph:vm-10000-disk-1") {
 		t.Errorf("want told which disks are left, got %q", events.messages)
 	}
 	b = newBench(t, deleted)
@@ -105,7 +105,7 @@ func TestDeleteWarns(t *testing.T) {
 	b.taskLog = []string{"purging VM 10000 from related configurations..", "WARN: Could not remove disk 'ceph:vm-10000-disk-0', check manually: rbd error", "TASK WARNINGS: 1"}
 	b.reconcileWith(t.Context(), e)
 	b.end(t, upid("pve1", "qmdestroy", 10000), "WARNINGS: 1")
-	if !events.of(reasonTaskWarned, "Could not remove disk 'ceph:vm-10000-disk-0'") {
+	if !events.of(reasonTaskWarning, "Could not remove disk 'ceph:vm-10000-disk-0'") {
 		t.Errorf("want the warning told, got %q", events.messages)
 	}
 }
@@ -144,8 +144,8 @@ func TestDestroyed(t *testing.T) {
 // An image stays while the VM that has the VMID now has it: it may be ours under another UUID.
 func TestImageOfForeignVM(t *testing.T) {
 	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
-	used, other := "files:iso/"+id.SeedName(strings.Repeat("a", 16)), "files:iso/"+id.SeedName(strings.Repeat("b", 16))
-	b := newBench(t, all(named(10000), deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = "pve1=" + used + " pve1=" + other }))
+	used, other := "files:iso/"+id.NoCloudImageName(strings.Repeat("a", 16)), "files:iso/"+id.NoCloudImageName(strings.Repeat("b", 16))
+	b := newBench(t, all(named(10000), deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = "pve1=" + used + " pve1=" + other }))
 	b.volumes = map[string][]string{"pve1": {used, other}}
 	b.vms[10000] = theirVM()
 	b.vms[10000].config["ide2"] = used + ",media=cdrom"

@@ -30,23 +30,23 @@ type desired struct {
 	// name of the resource.
 	name string
 
-	// placed is the node that placement has chosen, if the VM is made elsewhere.
-	placed string
+	// placedNode is the node that placement has chosen, if the VM is made elsewhere.
+	placedNode string
 
-	// seed is the NoCloud image that the VM is to have, if any.
-	seed *seed
+	// image is the NoCloud image that the VM is to have, if any.
+	image *noCloudImage
 
 	// password of cloud-init's user, if it is to be sent; resealed is the version
 	// of the one that was sent, if only its Secret has changed since.
-	password *password
-	resealed string
+	password          *password
+	unchangedPassword string
 
-	// ruling is what becomes of HA's rules of the VM.
-	ruling ruling
+	// haRules is what becomes of HA's rules of the VM.
+	haRules haRules
 
-	// ran is since when the VM was seen to run, and nodeUp when its node was
+	// runningSince is since when the VM was seen to run, and nodeUp when its node was
 	// booted.
-	ran, nodeUp time.Time
+	runningSince, nodeBooted time.Time
 }
 
 // defaults of the provider config.

@@ -30,9 +30,9 @@ import (
 // removingDisks is what tasks remember that begin.
 const removingDisks = "remove disks"
 
-// outOfReach are the volumes of the VM that PVE could not remove with it now: their storage
+// unavailableVolumes are the volumes of the VM that PVE could not remove with it now: their storage
 // is not available. It destroys the VM all the same, and only warns of what it leaves.
-func (e *external) outOfReach(ctx context.Context) ([]string, error) {
+func (e *external) unavailableVolumes(ctx context.Context) ([]string, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (e *external) outOfReach(ctx context.Context) ([]string, error) {
 // waitForDisks says why a VM cannot be destroyed yet, or else which of its volumes will be
 // left.
 func (e *external) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
-	volumes, err := e.outOfReach(ctx)
+	volumes, err := e.unavailableVolumes(ctx)
 	if err != nil || len(volumes) == 0 || e.tasks.waited(m, removingDisks) >= obstacleTime {
 		return volumes, err
 	}
@@ -56,11 +56,11 @@ func (e *external) waitForDisks(ctx context.Context, m Machine) (left []string, 
 		e.vm.VMID, obstacleTime, strings.Join(volumes, ", "), e.vm.Node)
 }
 
-// tellDisksLeft tells which volumes are left of a VM that is gone.
-func (e *external) tellDisksLeft(m Machine, left []string) {
+// emitOrphanedDisks tells which volumes are left of a VM that is gone.
+func (e *external) emitOrphanedDisks(m Machine, left []string) {
 	if len(left) == 0 {
 		return
 	}
-	e.record.Event(m, xpevent.Warning(reasonDisksLeft, errors.Errorf(
+	e.record.Event(m, xpevent.Warning(reasonOrphanedDisks, errors.Errorf(
 		"VM %d is removed although the storage of %s is not available on node %s: remove what is left of it there", e.vm.VMID, strings.Join(left, ", "), e.vm.Node)))
 }

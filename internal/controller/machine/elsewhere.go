@@ -26,24 +26,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// showCluster shows which cluster the VM is in, if that can be told.
-func (e *external) showCluster(ctx context.Context, o *v1alpha1.MachineObservation) {
+// recordCluster shows which cluster the VM is in, if that can be told.
+func (e *external) recordCluster(ctx context.Context, o *v1alpha1.MachineObservation) {
 	name, err := e.inventory.ClusterName(ctx)
 	if err == nil && name != "" {
 		o.Cluster = name
 	}
 }
 
-// elsewhere is an error if the VM is not found because it is looked for in another cluster
+// checkCluster is an error if the VM is not found because it is looked for in another cluster
 // than it was in: the configuration has come to lead there. Made anew, there would be two
 // of it, and a Machine that is deleted would leave it behind.
-func (e *external) elsewhere(ctx context.Context, m Machine, id qemu.Identity) error {
+func (e *external) checkCluster(ctx context.Context, m Machine, id qemu.Identity) error {
 	o := m.Observation()
 	if o.Cluster == "" || e.vm != nil && id.Prove(e.vm.Config) != qemu.Foreign || e.tasks.destroyed(m) {
 		return nil
 	}
 	s, err := e.inventory.FreshClusterStatus(ctx)
-	name := clusterOf(s)
+	name := clusterName(s)
 	agreed, stated := m.GetAnnotations()[AnnotationCluster]
 	switch {
 	case proxmox.IsAuthorization(err):
@@ -56,12 +56,12 @@ func (e *external) elsewhere(ctx context.Context, m Machine, id qemu.Identity) e
 	err = errors.Errorf("VM %d is in the cluster %q, and not looked for in %q, where the provider configuration leads now: "+
 		"set the configuration right or, to go on there without that VM, the annotation %s to %q", id.VMID, o.Cluster, name, AnnotationCluster, name)
 	o.Phase = v1alpha1.MachineError
-	show(m, notReady(ReasonOtherCluster, err.Error()))
+	setConditions(m, notReady(ReasonClusterMismatch, err.Error()))
 	return err
 }
 
-// clusterOf is the name of a cluster, or of the node that is in none.
-func clusterOf(s proxmox.ClusterStatus) string {
+// clusterName is the name of a cluster, or of the node that is in none.
+func clusterName(s proxmox.ClusterStatus) string {
 	for _, n := range s.Nodes {
 		if s.Name == "" && n.Local {
 			return n.Name

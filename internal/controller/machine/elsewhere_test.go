@@ -73,7 +73,7 @@ func TestOtherCluster(t *testing.T) {
 			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
 				t.Errorf("%s writes: -want, +got:\n%s", tc.reason, diff)
 			}
-			if ready := b.m.GetCondition("Ready"); strings.Contains(tc.err, "cluster") && (ready.Status != corev1.ConditionFalse || ready.Reason != ReasonOtherCluster) {
+			if ready := b.m.GetCondition("Ready"); strings.Contains(tc.err, "cluster") && (ready.Status != corev1.ConditionFalse || ready.Reason != ReasonClusterMismatch) {
 				t.Errorf("%s got %+v", tc.reason, ready)
 			}
 			if got := b.m.Status.AtProvider.Cluster; tc.shown != "" && got != tc.shown {
@@ -85,11 +85,11 @@ func TestOtherCluster(t *testing.T) {
 
 func TestClusterOf(t *testing.T) {
 	alone := proxmox.ClusterStatus{Nodes: []proxmox.ClusterNode{{Name: "pve2"}, {Name: "pve1", Local: true}}}
-	if got := clusterOf(alone); got != "pve1" {
+	if got := clusterName(alone); got != "pve1" {
 		t.Errorf("a node alone is %q", got)
 	}
 	alone.Name = "lab"
-	if got := clusterOf(alone); got != "lab" {
+	if got := clusterName(alone); got != "lab" {
 		t.Errorf("a cluster is %q", got)
 	}
 }

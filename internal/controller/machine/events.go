@@ -34,11 +34,11 @@ const (
 	reasonMoved      xpevent.Reason = "Moved"
 	reasonStopped    xpevent.Reason = "Stopped"
 
-	reasonUnreplicating xpevent.Reason = "RemovingReplicas"
-	reasonReplicasLeft  xpevent.Reason = "ReplicasLeft"
-	reasonImagesLeft    xpevent.Reason = "ImagesLeft"
-	reasonDisksLeft     xpevent.Reason = "DisksLeft"
-	reasonTaskWarned    xpevent.Reason = "TaskWarned"
+	reasonUnreplicating    xpevent.Reason = "RemovingReplicas"
+	reasonOrphanedReplicas xpevent.Reason = "ReplicasLeft"
+	reasonOrphanedImages   xpevent.Reason = "ImagesLeft"
+	reasonOrphanedDisks    xpevent.Reason = "DisksLeft"
+	reasonTaskWarning      xpevent.Reason = "TaskWarned"
 )
 
 // taskEvents say what it means that a task of PVE has ended well, by its type.
@@ -87,8 +87,8 @@ func warningsOf(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "WARN: ") })
 }
 
-// changed are the events of what has happened to a VM that no task of ours did.
-func changed(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.Event {
+// changeEvents are the events of what has happened to a VM that no task of ours did.
+func changeEvents(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.Event {
 	var all []xpevent.Event
 	if before.VMID == nil || ours {
 		return nil

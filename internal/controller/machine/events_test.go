@@ -64,7 +64,7 @@ func TestChanged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, e := range changed(&tc.before, &tc.after, tc.ours) {
+			for _, e := range changeEvents(&tc.before, &tc.after, tc.ours) {
 				got = append(got, e.Message)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -40,40 +40,40 @@ import (
 
 // An external drives one VM during one reconcile.
 type external struct {
-	client    Client
-	inventory Inventory
-	object    client.Object // An empty Machine of the same scope.
-	kube      client.Client
-	tasks     *tasks
-	hostKeys  *hostKeys
-	talks     *guestTalks
-	sights    *sights
-	wake      func(Machine)
-	fleet     *Fleet
-	queue     *queue
-	shares    func(context.Context) func(resource.Managed) bool
-	record    xpevent.Recorder
-	log       logging.Logger
-	now       func() time.Time
-	defaults  defaults
-	endpoints []string
+	client        Client
+	inventory     Inventory
+	object        client.Object // An empty Machine of the same scope.
+	kube          client.Client
+	tasks         *tasks
+	hostKeys      *hostKeys
+	agents        *agentResults
+	cache         *vmCache
+	wake          func(Machine)
+	scheduler     *Scheduler
+	unschedulable *unschedulableQueue
+	sharesCluster func(context.Context) func(resource.Managed) bool
+	record        xpevent.Recorder
+	log           logging.Logger
+	now           func() time.Time
+	defaults      defaults
+	endpoints     []string
 
 	// superuser is true for root@pam with its password.
 	superuser bool
 	vmids     v1alpha1.VMIDRange
 
-	// before are the tasks as they were before the VM was looked at.
-	before taskView
+	// tasksBefore are the tasks as they were before the VM was looked at.
+	tasksBefore taskView
 
 	// generated is the password of the connection Secret, if one is asked for.
 	generated string
 
-	// unsure is what has to be read of the VM after what was done to it.
-	unsure blur
+	// dirty is what has to be read of the VM after what was done to it.
+	dirty dirty
 
-	// proven is true if the VM was seen to be ours just now. Nothing is done to one that
+	// ownershipProven is true if the VM was seen to be ours just now. Nothing is done to one that
 	// is only remembered.
-	proven bool
+	ownershipProven bool
 
 	// What Observe found, for the call that follows it.
 	vm       *vm
@@ -83,96 +83,96 @@ type external struct {
 
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
-	if err := e.queue.held(m); err != nil {
+	if err := e.unschedulable.reason(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	e.before = e.lookAtTasks(ctx, m)
+	e.tasksBefore = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {
-		return e.absent(ctx, m, qemu.Identity{})
+		return e.observeMissing(ctx, m, qemu.Identity{})
 	}
 	id, err := identityOf(m)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := e.contest(ctx, m, id); err != nil {
-		return e.yield(m, err)
+	if err := e.checkOwnership(ctx, m, id); err != nil {
+		return e.observeConflict(m, err)
 	}
-	if e.remember(ctx, m, id) {
-		if err := e.consider(ctx, m, id); err != nil {
+	if e.cachedVM(ctx, m, id) {
+		if err := e.planVM(ctx, m, id); err != nil {
 			return managed.ExternalObservation{}, err
 		}
-		if !e.hasToLook(ctx, m) {
+		if !e.mustRead(ctx, m) {
 			return e.observe(ctx, m, id)
 		}
 	}
-	return e.seek(ctx, m, id)
+	return e.readVM(ctx, m, id)
 }
 
-// seek the VM and look at it as it is now.
-func (e *external) seek(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+// readVM the VM and look at it as it is now.
+func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm, e.plan = nil, plan{}
-	if e.beingBorn(m) {
-		return e.waiting(m, id)
+	if e.creating(m) {
+		return e.observeCreating(m, id)
 	}
-	g := e.glance(ctx, m, id)
+	g := e.beginRead(ctx, m, id)
 	var err error
-	if e.vm, err = e.found(ctx, m, id); err != nil {
-		return managed.ExternalObservation{}, unseen(m, err)
+	if e.vm, err = e.locate(ctx, m, id); err != nil {
+		return managed.ExternalObservation{}, unreadable(m, err)
 	}
-	if err := e.misnamed(m, id); err != nil {
+	if err := e.checkIdentityUnchanged(m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := e.elsewhere(ctx, m, id); err != nil {
+	if err := e.checkCluster(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if e.vm == nil {
-		return e.absent(ctx, m, id)
+		return e.observeMissing(ctx, m, id)
 	}
 	switch proof := id.Prove(e.vm.Config); {
-	case e.vm.Config.Remains() && !mayExchange(m):
-		return e.remnant(m)
+	case e.vm.Config.Remains() && !mayReplaceVMID(m):
+		return e.observePartialDestroy(m)
 	case proof == qemu.Foreign:
-		return e.foreign(ctx, m, id)
+		return e.observeForeign(ctx, m, id)
 	case proof == qemu.Unproven:
-		return e.waiting(m, id)
+		return e.observeCreating(m, id)
 	}
-	e.proven = true
-	if err := e.enrich(ctx, m, g); err != nil {
+	e.ownershipProven = true
+	if err := e.readStatus(ctx, m, g); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	e.sights.keep(m, e.vm, g)
-	if err := e.consider(ctx, m, id); err != nil {
+	e.cache.keep(m, e.vm, g)
+	if err := e.planVM(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	return e.observe(ctx, m, id)
 }
 
-// consider what is to be done to a VM that is ours.
-func (e *external) consider(ctx context.Context, m Machine, id qemu.Identity) error {
-	e.listen(m)
+// planVM what is to be done to a VM that is ours.
+func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) error {
+	e.pollAgent(m)
 	return e.makePlan(ctx, m, id)
 }
 
 // observe a VM that is ours, and what is planned for it.
 func (e *external) observe(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
-	o.Placement, o.Annotations = placementOf(m), remembered(m)
-	e.showCluster(ctx, o)
+	o.Placement, o.Annotations = placementOf(m), persistedAnnotations(m)
+	e.recordCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.observe(o, e.plan.Devices, e.now())
-	for _, happened := range changed(before, o, e.tasks.active(m)) {
+	for _, happened := range changeEvents(before, o, e.tasks.active(m)) {
 		e.record.Event(m, happened)
 	}
 	e.observeAction(ctx, m)
-	e.plan.report(o, e.vm.Config)
+	e.plan.recordPlan(o, e.vm.Config)
 	if e.plan.change.Empty() {
-		e.tasks.kept(m, !e.sights.guessed(m))
+		e.tasks.kept(m, !e.cache.predicted(m))
 	}
-	e.showTask(m)
+	e.recordTask(m)
 	if e.vm.beingCreated() {
-		return e.waiting(m, id)
+		return e.observeCreating(m, id)
 	}
-	show(m, append(e.troubled(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.plan.restart), e.ready())...)
+	setConditions(m, append(e.withHealth(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.plan.restart), e.ready())...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.plan.empty(),
@@ -181,56 +181,56 @@ func (e *external) observe(ctx context.Context, m Machine, id qemu.Identity) (ma
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
 		return seen, nil
 	}
-	return e.mayAct(m, seen)
+	return e.checkBackoff(m, seen)
 }
 
-// showTask that was last seen to end.
-func (e *external) showTask(m Machine) {
+// recordTask that was last seen to end.
+func (e *external) recordTask(m Machine) {
 	if t, ok := e.tasks.last(m); ok {
 		m.Observation().LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}
 	}
 }
 
-// mayAct holds back a change that is due while the VM is busy, or while the last
+// checkBackoff holds back a change that is due while the VM is busy, or while the last
 // attempt has failed not long ago.
-func (e *external) mayAct(m Machine, seen managed.ExternalObservation) (managed.ExternalObservation, error) {
-	busy, err := e.before.busy(e.vm.VMID)
+func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (managed.ExternalObservation, error) {
+	busy, err := e.tasksBefore.busy(e.vm.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if !kind.Manages(m) && mayCreate(m) {
-		remark(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
+		appendReady(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
 	}
-	if !e.before.ours && !e.plan.mayPass(e.vm) && e.plan.power == keepPower {
-		remark(m, e.vm.waitsFor())
+	if !e.tasksBefore.ours && !e.plan.allowedDuringLock(e.vm) && e.plan.power == keepPower {
+		appendReady(m, e.vm.waitsFor())
 	}
-	if busy || e.tasks.resting(m) || !e.plan.mayPass(e.vm) {
+	if busy || e.tasks.resting(m) || !e.plan.allowedDuringLock(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}
-	if err := e.tasks.held(m); err != nil {
+	if err := e.tasks.backoffReason(m); err != nil {
 		m.Observation().Phase = v1alpha1.MachineError
 		return managed.ExternalObservation{}, err
 	}
-	seen.ResourceUpToDate = !e.proven
+	seen.ResourceUpToDate = !e.ownershipProven
 	return seen, nil
 }
 
-// waiting is the observation of a VM that is being created, or seems to be: the
+// observeCreating is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.
-func (e *external) waiting(m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
-	m.Observation().Annotations = remembered(m)
-	busy, err := e.creating(m, id.VMID)
+func (e *external) observeCreating(m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+	m.Observation().Annotations = persistedAnnotations(m)
+	busy, err := e.mayBeCreating(m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if !meta.WasDeleted(m) {
-		e.showCreating(m, busy)
+		e.setCreating(m, busy)
 	}
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-func (e *external) showCreating(m Machine, busy bool) {
+func (e *external) setCreating(m Machine, busy bool) {
 	o := m.Observation()
 	o.Phase = v1alpha1.MachineCreating
 	message := "the VM is being created"
@@ -241,7 +241,7 @@ func (e *external) showCreating(m Machine, busy bool) {
 			message = e.vm.stuck()
 		}
 	}
-	show(m,
+	setConditions(m,
 		xpv2.Creating().WithMessage(message),
 		condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message),
 	)
@@ -260,25 +260,25 @@ type taskView struct {
 // tasks are read anew.
 func (e *external) lookAtTasks(ctx context.Context, m Machine) taskView {
 	read := e.inventory.RecentTasks
-	switch ago := e.tasks.sinceLost(m); {
+	switch ago := e.tasks.sinceUnknownOutcome(m); {
 	case ago < arrival:
 		return taskView{ours: true}
 	case ago < visibleWithin:
 		read = e.inventory.Tasks
 	}
 	listed, err := read(ctx)
-	listed = e.living(ctx, listed)
+	listed = e.withoutDeadTasks(ctx, listed)
 	return taskView{listed: listed, err: err, ours: e.tasks.running(m, listed)}
 }
 
-// living is a list of tasks in which none runs whose node cannot be asked: PVE goes on
+// withoutDeadTasks is a list of tasks in which none runs whose node cannot be asked: PVE goes on
 // listing what ran there when the node went down, until that is back.
-func (e *external) living(ctx context.Context, listed []proxmox.Task) []proxmox.Task {
+func (e *external) withoutDeadTasks(ctx context.Context, listed []proxmox.Task) []proxmox.Task {
 	died := func(t proxmox.Task) bool {
 		if !t.Running {
 			return false
 		}
-		silent, err := e.silent(ctx, t.Node)
+		silent, err := e.nodeUnreachable(ctx, t.Node)
 		return silent && err == nil
 	}
 	if !slices.ContainsFunc(listed, died) {

@@ -151,7 +151,7 @@ func TestAgent(t *testing.T) {
 		network xpv2.ConditionReason
 	}{
 		"Answers": {reason: "What the agent reports is shown.", agent: "1", answer: eth0, want: []string{"192.0.2.1"}, network: ReasonNetworkReady},
-		"Boots":   {reason: "An agent that is not up yet is waited for.", agent: "1", err: refused(500, "QEMU guest agent is not running"), network: ReasonNetworkPending},
+		"Boots":   {reason: "An agent that is not up yet is waited for.", agent: "1", err: refused(500, "QEMU guest agent is not running"), network: ReasonWaitingForAddress},
 		"Silent":  {reason: "What it reported before stays while it does not answer.", agent: "1", err: refused(500, "QEMU guest agent is not running"), before: []string{"192.0.2.2"}, want: []string{"192.0.2.2"}, network: ReasonNetworkReady},
 		"Off":     {reason: "An agent that was turned off is not asked, and what it reported is out of date.", agent: "0", answer: eth0, before: []string{"192.0.2.2"}, network: ReasonNetworkReady},
 	}
@@ -231,14 +231,14 @@ func TestRefusalCondition(t *testing.T) {
 		want   want
 	}{
 		"Other":      {reason: "An error that is no refusal is one of creation.", err: errors.New("boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
-		"Creating":   {reason: "A template that is missing is one of creation.", err: refuse(creating, "boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
-		"Allocating": {reason: "A storage that is missing is one of resources.", err: errors.Wrap(refuse(allocating, "boom"), "x"), want: want{TypeResourcesAllocated, ReasonAllocationFailed}},
-		"Overcommit": {reason: "A node that is too small has too few of them.", err: refuse(overcommitting, "boom"), want: want{TypeResourcesAllocated, ReasonInsufficientResources}},
-		"Networking": {reason: "A bridge that is missing is one of the network.", err: refuse(networking, "boom"), want: want{TypeNetworkConfigured, ReasonNetworkError}},
+		"Creating":   {reason: "A template that is missing is one of creation.", err: reject(creating, "boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
+		"Allocating": {reason: "A storage that is missing is one of resources.", err: errors.Wrap(reject(allocating, "boom"), "x"), want: want{TypeResourcesAllocated, ReasonAllocationFailed}},
+		"Overcommit": {reason: "A node that is too small has too few of them.", err: reject(overcommitting, "boom"), want: want{TypeResourcesAllocated, ReasonInsufficientResources}},
+		"Networking": {reason: "A bridge that is missing is one of the network.", err: reject(networking, "boom"), want: want{TypeNetworkConfigured, ReasonNetworkError}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := refusalCondition(tc.err)
+			c := rejectionCondition(tc.err)
 			if diff := cmp.Diff(tc.want, want{c.Type, c.Reason}); diff != "" || c.Message != tc.err.Error() {
 				t.Errorf("\n%s\nrefusalCondition: %q, -want, +got:\n%s", tc.reason, c.Message, diff)
 			}
@@ -256,13 +256,13 @@ func TestShowRefusal(t *testing.T) {
 	}{
 		"First": {
 			reason: "Nothing is said of what has not been looked at.",
-			err:    refuse(allocating, "boom"),
+			err:    reject(allocating, "boom"),
 			want:   map[xpv2.ConditionType]xpv2.ConditionReason{TypeResourcesAllocated: ReasonAllocationFailed},
 		},
 		"Other": {
 			reason: "What was wrong before is not said beside what is wrong now.",
-			before: []error{errors.New("no answer"), refuse(networking, "no bridge")},
-			err:    refuse(allocating, "boom"),
+			before: []error{errors.New("no answer"), reject(networking, "no bridge")},
+			err:    reject(allocating, "boom"),
 			want: map[xpv2.ConditionType]xpv2.ConditionReason{
 				TypeResourcesAllocated: ReasonAllocationFailed, TypeVMCreated: ReasonCreating, TypeNetworkConfigured: ReasonCreating,
 			},
@@ -273,7 +273,7 @@ func TestShowRefusal(t *testing.T) {
 			t.Parallel()
 			m := &namespaced.Machine{}
 			for _, err := range append(tc.before, tc.err) {
-				showRefusal(m, err)
+				setRejection(m, err)
 			}
 			got := map[xpv2.ConditionType]xpv2.ConditionReason{}
 			for _, c := range []xpv2.ConditionType{TypeVMCreated, TypeResourcesAllocated, TypeNetworkConfigured} {

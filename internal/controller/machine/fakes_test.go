@@ -305,7 +305,7 @@ func (p *pve) Watches(key string, _ int) bool { return p.watchers[key] != nil }
 
 func (p *pve) CatchUp(context.Context) bool { return p.call("CatchUp") == nil }
 
-func (p *pve) Changed(vmid int) {
+func (p *pve) InvalidateGuest(vmid int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = append(p.changed, vmid)
@@ -337,9 +337,9 @@ func (p *pve) Clone(_ context.Context, source proxmox.Ref, o proxmox.CloneOption
 	return upid(source.Node, "qmclone", source.VMID), p.write("Clone", "%s/%d to %d", source.Node, source.VMID, o.NewID)
 }
 
-func (p *pve) KeepCreate(proxmox.Ref) error { return p.call("Keep") }
+func (p *pve) ReserveCreate(proxmox.Ref) error { return p.call("Keep") }
 
-func (p *pve) KeepClone(proxmox.Ref, int) error { return p.call("Keep") }
+func (p *pve) ReserveClone(proxmox.Ref, int) error { return p.call("Keep") }
 
 func (p *pve) Configure(_ context.Context, ref proxmox.Ref, c proxmox.Change) error {
 	return p.write("Configure", "%d set %s delete %s digest %s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest)
@@ -437,7 +437,7 @@ func (p *pve) VMIDTaken(_ context.Context, vmid int) (bool, error) {
 	return taken, p.call("VMIDTaken")
 }
 
-func (p *pve) ChangedHA() { _ = p.call("ChangedHA") }
+func (p *pve) InvalidateHA() { _ = p.call("ChangedHA") }
 
 func (p *pve) AddHAResource(_ context.Context, vmid int, r proxmox.HASettings) error {
 	return p.write("AddHAResource", "%d %v", vmid, r)
@@ -553,14 +553,14 @@ func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {
 	return p.next, p.call("ReserveVMID")
 }
 
-func (p *pve) KeepVMID(owner string, id int) {
+func (p *pve) RenewVMID(owner string, id int) {
 	if p.reserved == nil {
 		p.reserved = map[string]int{}
 	}
 	p.reserved[owner] = id
 }
 
-func (p *pve) BurnVMID(id int) { p.burned = append(p.burned, id) }
+func (p *pve) BlockVMID(id int) { p.burned = append(p.burned, id) }
 
 func destroying(c proxmox.Change) string {
 	if c.Destroy {

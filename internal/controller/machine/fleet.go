@@ -39,50 +39,52 @@ type Node interface {
 	Parameters() *v1alpha1.ProxmoxNodeParameters
 }
 
-// A Fleet is what all controllers of Machines know together: the Machines and
+// A Scheduler is what all controllers of Machines know together: the Machines and
 // ProxmoxNodes of both scopes, and the nodes that were chosen lately. It is safe
 // for concurrent use.
-type Fleet struct {
+type Scheduler struct {
 	now func() time.Time
 
-	mu       sync.Mutex
-	sources  []fleetSource
-	claims   []fleetSource // Of Machines only, with their claims indexed.
-	bookings map[types.UID]booking
+	mu           sync.Mutex
+	sources      []schedulerSource
+	claims       []schedulerSource // Of Machines only, with their claims indexed.
+	reservations map[types.UID]reservation
 }
 
-// A fleetSource lists one kind.
-type fleetSource struct {
+// A schedulerSource lists one kind.
+type schedulerSource struct {
 	reader client.Reader
 	list   resource.ManagedList
 }
 
-// A booking is a place that was chosen for a Machine. It counts until PVE shows
+// A reservation is a place that was chosen for a Machine. It counts until PVE shows
 // the VM, and is a memory only: what is forgotten in a restart is told by the
 // annotations of the Machines.
-type booking struct {
+type reservation struct {
 	placement.Occupant
 
 	until time.Time
 }
 
-// bookedFor is how long a booking may count: longer than the annotation takes
+// reservedFor is how long a booking may count: longer than the annotation takes
 // that tells the same, and than any VM takes to be created.
-const bookedFor = time.Hour
+const reservedFor = time.Hour
 
-// NewFleet makes a Fleet that knows of nothing.
-func NewFleet() *Fleet { return &Fleet{now: time.Now, bookings: map[types.UID]booking{}} }
+// NewScheduler makes a Fleet that knows of nothing.
+func NewScheduler() *Scheduler {
+	return &Scheduler{now: time.Now, reservations: map[types.UID]reservation{}}
+}
 
 // Add a kind of Machines, ProxmoxNodes or ProxmoxClusters, which are listed with the reader, which
 // should be a cache.
-func (f *Fleet) Add(reader client.Reader, list resource.ManagedList) {
+func (f *Scheduler) Add(reader client.Reader, list resource.ManagedList) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sources = append(f.sources, fleetSource{reader: reader, list: list})
+	f.sources = append(f.sources, schedulerSource{reader: reader, list: list})
 }
 
-// A membership sorts what is for the same PVE cluster.
-type membership struct {
+// A clusterMembers sorts what is for the same PVE cluster.
+type clusterMembers struct {
 	machines []Machine
 	nodes    []Node
 
@@ -93,11 +95,11 @@ type membership struct {
 
 // members of the fleet that share the cluster. They are the cache's own: they
 // must not be changed.
-func (f *Fleet) members(ctx context.Context, shares func(resource.Managed) bool) (*membership, error) {
+func (f *Scheduler) members(ctx context.Context, shares func(resource.Managed) bool) (*clusterMembers, error) {
 	f.mu.Lock()
 	sources := f.sources
 	f.mu.Unlock()
-	ms := &membership{clusters: map[types.NamespacedName]bool{}}
+	ms := &clusterMembers{clusters: map[types.NamespacedName]bool{}}
 	for _, s := range sources {
 		list, ok := s.list.DeepCopyObject().(resource.ManagedList)
 		if !ok {
@@ -114,7 +116,7 @@ func (f *Fleet) members(ctx context.Context, shares func(resource.Managed) bool)
 	return ms, nil
 }
 
-func (ms *membership) add(mg resource.Managed, shares func(resource.Managed) bool) {
+func (ms *clusterMembers) add(mg resource.Managed, shares func(resource.Managed) bool) {
 	switch mg := mg.(type) {
 	case Machine:
 		if shares(mg) {
@@ -132,36 +134,36 @@ func (ms *membership) add(mg resource.Managed, shares func(resource.Managed) boo
 }
 
 // has the node: by its ProxmoxCluster, or by its own provider configuration.
-func (ms *membership) has(n Node, shares func(resource.Managed) bool) bool {
+func (ms *clusterMembers) has(n Node, shares func(resource.Managed) bool) bool {
 	if c := n.Parameters().Cluster; c != nil {
 		return ms.clusters[types.NamespacedName{Namespace: n.GetNamespace(), Name: *c}]
 	}
 	return shares(n)
 }
 
-// A decider lets a function choose a place for a Machine, knowing all bookings. The
+// A decideFunc lets a function choose a place for a Machine, knowing all bookings. The
 // function says whether its choice is final.
-type decider func(m Machine, need placement.Occupant, choose chooser) (placement.Decision, bool, error)
+type decideFunc func(m Machine, need placement.Occupant, choose chooseFunc) (placement.Decision, bool, error)
 
-type chooser func(bookings map[types.UID]booking) (placement.Decision, bool, error)
+type chooseFunc func(bookings map[types.UID]reservation) (placement.Decision, bool, error)
 
 // decide on a place, one Machine at a time, so that each sees what the others
 // were given. A final choice is booked.
-func (f *Fleet) decide(m Machine, need placement.Occupant, choose chooser) (placement.Decision, bool, error) {
+func (f *Scheduler) decide(m Machine, need placement.Occupant, choose chooseFunc) (placement.Decision, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.bookings, func(_ types.UID, b booking) bool { return f.now().After(b.until) })
-	d, final, err := choose(f.bookings)
+	maps.DeleteFunc(f.reservations, func(_ types.UID, b reservation) bool { return f.now().After(b.until) })
+	d, final, err := choose(f.reservations)
 	if err == nil && final {
 		need.Node = d.Node
-		f.bookings[m.GetUID()] = booking{Occupant: need, until: f.now().Add(bookedFor)}
+		f.reservations[m.GetUID()] = reservation{Occupant: need, until: f.now().Add(reservedFor)}
 	}
 	return d, final, err
 }
 
-// look whether there is a place, without booking it.
-func (f *Fleet) look(_ Machine, _ placement.Occupant, choose chooser) (placement.Decision, bool, error) {
+// evaluate whether there is a place, without booking it.
+func (f *Scheduler) evaluate(_ Machine, _ placement.Occupant, choose chooseFunc) (placement.Decision, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return choose(f.bookings)
+	return choose(f.reservations)
 }

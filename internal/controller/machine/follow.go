@@ -55,36 +55,36 @@ const (
 func (e *external) follow(m Machine, u proxmox.UPID, node string) {
 	m, _ = m.DeepCopyObject().(Machine)
 	e.tasks.started(m, u)
-	e.sights.act(m)
+	e.cache.recordWrite(m)
 	e.inventory.Follow(u, func(t proxmox.Task) {
-		go e.settle(m, t, node) // It reads the log of a task that failed.
+		go e.onTaskDone(m, t, node) // It reads the log of a task that failed.
 	})
 }
 
-func (e *external) settle(m Machine, t proxmox.Task, node string) {
+func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
 	defer e.wake(m)
 	vmid := meta.GetExternalName(m)
-	e.changed(m)
+	e.invalidateInventory(m)
 	if t.OK() {
-		e.sights.ended(m, t) // Before nothing runs any more: what was before the task would be acted upon.
+		e.cache.onTaskDone(m, t) // Before nothing runs any more: what was before the task would be acted upon.
 		e.tasks.ended(m, t, nil)
 		if t.Type == "qmcreate" || t.Type == "qmclone" {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
 		e.record.Event(m, taskEvent(t, vmid))
-		e.tellWarnings(m, t)
+		e.emitTaskWarnings(m, t)
 		return
 	}
-	lines := e.logOf(t, lastLines)
+	lines := e.taskLog(t, lastLines)
 	failure := t.Err(lines...)
-	e.sights.ended(m, t)
+	e.cache.onTaskDone(m, t)
 	e.tasks.ended(m, t, failure)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
 	e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
 }
 
-// logOf a task are the last lines of its log, if that can be read.
-func (e *external) logOf(t proxmox.Task, most int) []string {
+// taskLog a task are the last lines of its log, if that can be read.
+func (e *external) taskLog(t proxmox.Task, most int) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	lines, err := e.client.TaskLog(ctx, t.UPID, most)
@@ -94,14 +94,14 @@ func (e *external) logOf(t proxmox.Task, most int) []string {
 	return lines
 }
 
-// tellWarnings tells of what a task that has ended well warns, such as disks that it has
+// emitTaskWarnings tells of what a task that has ended well warns, such as disks that it has
 // left.
-func (e *external) tellWarnings(m Machine, t proxmox.Task) {
+func (e *external) emitTaskWarnings(m Machine, t proxmox.Task) {
 	if t.Warnings() == 0 {
 		return
 	}
-	if warned := warningsOf(e.logOf(t, warningLines)); len(warned) > 0 {
-		e.record.Event(m, xpevent.Warning(reasonTaskWarned, errors.Errorf("task %s: %s", t.Type, strings.Join(warned, " | "))))
+	if warned := warningsOf(e.taskLog(t, warningLines)); len(warned) > 0 {
+		e.record.Event(m, xpevent.Warning(reasonTaskWarning, errors.Errorf("task %s: %s", t.Type, strings.Join(warned, " | "))))
 	}
 }
 

@@ -37,11 +37,11 @@ const (
 
 	// firstAsk and lastAsk are how soon a guest is asked again that does not say its
 	// addresses: 2, 3, 4.5 seconds … 5 minutes.
-	firstAsk = 2 * time.Second
-	lastAsk  = 5 * time.Minute
+	firstPoll    = 2 * time.Second
+	maxPollDelay = 5 * time.Minute
 
 	// soonest is how soon a guest is tried again that may not be asked just now.
-	soonest = time.Second
+	minPollDelay = time.Second
 
 	// moreTries are how often a guest is asked again soon that has told addresses, but
 	// none of IPv4 for one of its networks: 2, 3, 4.5, 6.75, 10 and 15 seconds later.
@@ -49,7 +49,7 @@ const (
 
 	// asksAtOnce is how many guests of one node are asked at the same time. PVE has
 	// three workers on each node for all such calls.
-	asksAtOnce = 2
+	maxParallelPolls = 2
 
 	// soonTries are how often a guest is asked as soon as that. One that has been
 	// silent for so long may have no agent at all, as a thousand others.
@@ -62,29 +62,29 @@ const (
 	askedPace  = 10 * time.Second
 )
 
-// guestTalks remembers what guests have told through their agents. It is a memory
+// agentResults remembers what guests have told through their agents. It is a memory
 // only. Guests are asked in the background: an agent may take its time to answer.
-type guestTalks struct {
+type agentResults struct {
 	now func() time.Time
 	// background runs a function that takes its time, and later one at another time.
 	background func(func())
 	later      func(time.Duration, func())
 
 	mu    sync.Mutex
-	boots boots
-	all   map[types.UID]*guestTalk
-	slots map[slot]int
+	boots bootTimes
+	all   map[types.UID]*guestState
+	slots map[nodeKey]int
 	paced map[Inventory]time.Time
 }
 
-// A slot is a node of a cluster.
-type slot struct {
+// A nodeKey is a node of a cluster.
+type nodeKey struct {
 	at   Inventory
 	node string
 }
 
-// A guestTalk is what a guest has told since a start.
-type guestTalk struct {
+// A guestState is what a guest has told since a start.
+type guestState struct {
 	boot       time.Time
 	made       string
 	interfaces []proxmox.Interface
@@ -97,21 +97,21 @@ type guestTalk struct {
 	awaited    time.Time // the question that the Machine is woken for
 }
 
-func newGuestTalks(now func() time.Time) *guestTalks {
-	return &guestTalks{
+func newAgentResults(now func() time.Time) *agentResults {
+	return &agentResults{
 		now: now, background: func(ask func()) { go ask() }, later: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		boots: newBoots(),
-		all:   map[types.UID]*guestTalk{}, slots: map[slot]int{}, paced: map[Inventory]time.Time{},
+		boots: newBootTimes(),
+		all:   map[types.UID]*guestState{}, slots: map[nodeKey]int{}, paced: map[Inventory]time.Time{},
 	}
 }
 
 // of a guest that was started at boot. What was told before a restart of this
 // provider is in the status.
-func (g *guestTalks) of(m Machine, boot time.Time) *guestTalk {
+func (g *agentResults) of(m Machine, boot time.Time) *guestState {
 	if r := g.since(m, boot); r != nil {
 		return r
 	}
-	r := &guestTalk{boot: boot, made: made(m)}
+	r := &guestState{boot: boot, made: bootKey(m)}
 	o := m.Observation()
 	if at := o.StartedAt; at != nil && boot.Sub(at.Time).Abs() <= time.Minute {
 		if r.interfaces = interfacesOf(o); len(o.IPAddresses) > 0 {
@@ -124,7 +124,7 @@ func (g *guestTalks) of(m Machine, boot time.Time) *guestTalk {
 
 // since is what is known of a guest that was started at boot, or nil if that is nothing:
 // it was started again, or is gone.
-func (g *guestTalks) since(m Machine, boot time.Time) *guestTalk {
+func (g *agentResults) since(m Machine, boot time.Time) *guestState {
 	r := g.all[m.GetUID()]
 	if r == nil || boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
 		return nil
@@ -162,30 +162,30 @@ func parseAddresses(all []string) []netip.Addr {
 	return out
 }
 
-// goesOn says whether a guest that was started at boot was not started again, and is not
+// stillRunning says whether a guest that was started at boot was not started again, and is not
 // gone.
-func (g *guestTalks) goesOn(m Machine, boot time.Time) bool {
+func (g *agentResults) stillRunning(m Machine, boot time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.since(m, boot) != nil
 }
 
-// told by a guest so far.
-func (g *guestTalks) told(m Machine, boot time.Time) []proxmox.Interface {
+// addresses by a guest so far.
+func (g *agentResults) addresses(m Machine, boot time.Time) []proxmox.Interface {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.of(m, boot).interfaces
 }
 
 // denial is why a guest cannot be asked; empty if it can.
-func (g *guestTalks) denial(m Machine, boot time.Time) string {
+func (g *agentResults) denial(m Machine, boot time.Time) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.of(m, boot).denied
 }
 
 // deny notes why a guest cannot be asked, or that it can, and says whether that is news.
-func (g *guestTalks) deny(m Machine, boot time.Time, why error) bool {
+func (g *agentResults) deny(m Machine, boot time.Time, why error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r, text := g.since(m, boot), ""
@@ -201,12 +201,12 @@ func (g *guestTalks) deny(m Machine, boot time.Time, why error) bool {
 }
 
 // due says whether a guest is to be asked now, and takes it to be asked.
-func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
+func (g *agentResults) due(m Machine, boot time.Time, at nodeKey) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r, now := g.of(m, boot), g.now()
-	unhurried := r.unhurried()
-	if r.asking || now.Before(g.ask(r)) || g.slots[at] >= asksAtOnce || unhurried && now.Before(g.paced[at.at]) {
+	unhurried := r.lowPriority()
+	if r.asking || now.Before(g.nextPoll(r)) || g.slots[at] >= maxParallelPolls || unhurried && now.Before(g.paced[at.at]) {
 		return false
 	}
 	if unhurried {
@@ -217,35 +217,35 @@ func (g *guestTalks) due(m Machine, boot time.Time, at slot) bool {
 	return true
 }
 
-// unhurried says whether the guest's answer would hardly be news.
-func (r *guestTalk) unhurried() bool {
+// lowPriority says whether the guest's answer would hardly be news.
+func (r *guestState) lowPriority() bool {
 	return len(addressesOf(r.interfaces)) > 0 && !r.partial || r.tries > soonTries
 }
 
-// ask is when a guest is to be asked next: first when others like it could answer.
-func (g *guestTalks) ask(r *guestTalk) time.Time {
+// nextPoll is when a guest is to be asked next: first when others like it could answer.
+func (g *agentResults) nextPoll(r *guestState) time.Time {
 	if r.next.IsZero() {
-		return r.boot.Add(g.boots.of(r.made))
+		return r.boot.Add(g.boots.estimate(r.made))
 	}
 	return r.next
 }
 
-// await has the Machine of a guest woken in time for the next question, if that is to
+// wakeForPoll has the Machine of a guest woken in time for the next question, if that is to
 // come soon. Looking at it again and again would be later on average, or cost more.
-func (g *guestTalks) await(m Machine, boot time.Time, wake func()) {
+func (g *agentResults) wakeForPoll(m Machine, boot time.Time, wake func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r, now := g.since(m, boot), g.now()
-	if r == nil || r.asking || r.unhurried() || r.awaited.After(now) {
+	if r == nil || r.asking || r.lowPriority() || r.awaited.After(now) {
 		return
 	}
-	wait := max(g.ask(r).Sub(now), soonest)
+	wait := max(g.nextPoll(r).Sub(now), minPollDelay)
 	r.awaited = now.Add(wait)
 	g.later(wait, wake)
 }
 
-// turn says whether nobody of a cluster was given a turn for a while, and takes it.
-func (g *guestTalks) turn(at Inventory, pace time.Duration) bool {
+// takeSlot says whether nobody of a cluster was given a turn for a while, and takes it.
+func (g *agentResults) takeSlot(at Inventory, pace time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.now().Before(g.paced[at]) {
@@ -256,13 +256,13 @@ func (g *guestTalks) turn(at Inventory, pace time.Duration) bool {
 }
 
 // pace the turns of a cluster. Views that are used no more are let go.
-func (g *guestTalks) pace(at Inventory, pace time.Duration) {
+func (g *agentResults) pace(at Inventory, pace time.Duration) {
 	maps.DeleteFunc(g.paced, func(_ Inventory, until time.Time) bool { return !g.now().Before(until) })
 	g.paced[at] = g.now().Add(pace)
 }
 
-// heard what a guest has told, nil if nothing, and says whether that is news.
-func (g *guestTalks) heard(m Machine, boot time.Time, at slot, told []proxmox.Interface) bool {
+// record what a guest has told, nil if nothing, and says whether that is news.
+func (g *agentResults) record(m Machine, boot time.Time, at nodeKey, told []proxmox.Interface) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.slots[at]--; g.slots[at] <= 0 {
@@ -284,27 +284,27 @@ func (g *guestTalks) heard(m Machine, boot time.Time, at slot, told []proxmox.In
 		r.tries, r.partial, r.next = 0, false, g.now().Add(askedAgain)
 		return news
 	}
-	r.next = g.now().Add(pause(r.tries))
+	r.next = g.now().Add(retryDelay(r.tries))
 	r.tries++
 	return news
 }
 
-// askMore has a guest asked again soon that has not told all yet that can be expected:
+// pollAgain has a guest asked again soon that has not told all yet that can be expected:
 // routers tell of IPv6 sooner than DHCP does of IPv4, and one network comes up after
 // the other. It may have no more, so that it is asked a few times only.
-func (g *guestTalks) askMore(m Machine, boot time.Time) {
+func (g *agentResults) pollAgain(m Machine, boot time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.since(m, boot)
 	if r == nil || r.more == moreTries || len(addressesOf(r.interfaces)) == 0 {
 		return
 	}
-	r.partial, r.next = true, g.now().Add(pause(r.more))
+	r.partial, r.next = true, g.now().Add(retryDelay(r.more))
 	r.more++
 }
 
-// lacks says whether a network of the VM has no IPv4 address that its guest tells of.
-func (v *vm) lacks(told []proxmox.Interface) bool {
+// missesIPv4 says whether a network of the VM has no IPv4 address that its guest tells of.
+func (v *vm) missesIPv4(told []proxmox.Interface) bool {
 	has := func(i proxmox.Interface) bool {
 		return slices.ContainsFunc(i.Addresses, func(a netip.Addr) bool { return a.Is4() && !a.IsLinkLocalUnicast() })
 	}
@@ -324,13 +324,13 @@ func (v *vm) macs() []string {
 	return all
 }
 
-// pause after so many questions in vain and one more.
-func pause(tries int) time.Duration {
-	d := firstAsk
+// retryDelay after so many questions in vain and one more.
+func retryDelay(tries int) time.Duration {
+	d := firstPoll
 	for range min(tries, 20) {
 		d += d / 2
 	}
-	return min(d, lastAsk)
+	return min(d, maxPollDelay)
 }
 
 // addressesOf the guest that others can reach.
@@ -342,38 +342,38 @@ func addressesOf(all []proxmox.Interface) []string {
 	return global(found)
 }
 
-func (g *guestTalks) forget(m Machine) {
+func (g *agentResults) forget(m Machine) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.all, m.GetUID())
 }
 
-// listen adds what the guest has told, and has it asked if it is time to.
-func (e *external) listen(m Machine) {
+// pollAgent adds what the guest has told, and has it asked if it is time to.
+func (e *external) pollAgent(m Machine) {
 	if !e.vm.on() || !e.vm.agentOn() || e.vm.beingCreated() {
 		return
 	}
 	boot := e.now().Add(-e.vm.Status.Uptime)
-	at := slot{at: e.inventory, node: e.vm.Node}
+	at := nodeKey{at: e.inventory, node: e.vm.Node}
 	switch {
-	case e.talks.due(m, boot, at):
-		e.ask(m, func(ctx context.Context, asker *external, later Machine) bool {
-			return asker.askAddresses(ctx, later, boot, at)
+	case e.agents.due(m, boot, at):
+		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool {
+			return asker.readAddresses(ctx, later, boot, at)
 		})
-	case e.talks.told(m, boot) != nil && e.hostKeysWanted(m, boot) && e.hostKeys.due(m, boot):
-		e.ask(m, func(ctx context.Context, asker *external, later Machine) bool { return asker.askHostKeys(ctx, later) })
+	case e.agents.addresses(m, boot) != nil && e.hostKeysWanted(m, boot) && e.hostKeys.due(m, boot):
+		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool { return asker.askHostKeys(ctx, later) })
 	default:
-		e.talks.await(m, boot, e.waker(m))
+		e.agents.wakeForPoll(m, boot, e.waker(m))
 	}
-	e.vm.Interfaces, e.vm.noAgent = e.talks.told(m, boot), e.talks.denial(m, boot)
+	e.vm.Interfaces, e.vm.agentUnavailable = e.agents.addresses(m, boot), e.agents.denial(m, boot)
 }
 
-// ask the guest in the background, and wake the Machine if it tells news.
-func (e *external) ask(m Machine, ask func(context.Context, *external, Machine) bool) {
+// askAgent the guest in the background, and wake the Machine if it tells news.
+func (e *external) askAgent(m Machine, ask func(context.Context, *external, Machine) bool) {
 	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with these.
 	asker, v := *e, *e.vm
 	asker.vm = &v
-	e.talks.background(func() {
+	e.agents.background(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), agentTimeout)
 		defer cancel()
 		if ask(ctx, &asker, later) {
@@ -382,8 +382,8 @@ func (e *external) ask(m Machine, ask func(context.Context, *external, Machine) 
 	})
 }
 
-// askAddresses asks the guest for its addresses, and for its host keys if it answers.
-func (e *external) askAddresses(ctx context.Context, m Machine, boot time.Time, at slot) bool {
+// readAddresses asks the guest for its addresses, and for its host keys if it answers.
+func (e *external) readAddresses(ctx context.Context, m Machine, boot time.Time, at nodeKey) bool {
 	told, err := e.client.Interfaces(ctx, e.vm.Ref)
 	if err != nil {
 		// An agent that is not up yet, or ever, is no error: the condition
@@ -391,15 +391,15 @@ func (e *external) askAddresses(ctx context.Context, m Machine, boot time.Time, 
 		e.log.Debug("Cannot ask guest agent", "vmid", e.vm.VMID, "error", err)
 		told = nil
 	}
-	news := e.talks.heard(m, boot, at, told)
-	if e.vm.lacks(told) {
-		e.talks.askMore(m, boot)
+	news := e.agents.record(m, boot, at, told)
+	if e.vm.missesIPv4(told) {
+		e.agents.pollAgain(m, boot)
 	}
-	news = e.talks.deny(m, boot, err) || news
+	news = e.agents.deny(m, boot, err) || news
 	if !news {
-		e.talks.await(m, boot, e.waker(m))
+		e.agents.wakeForPoll(m, boot, e.waker(m))
 	}
-	if told != nil && e.wantsHostKeys(m) && e.talks.goesOn(m, boot) && e.hostKeys.due(m, boot) {
+	if told != nil && e.wantsHostKeys(m) && e.agents.stillRunning(m, boot) && e.hostKeys.due(m, boot) {
 		news = e.askHostKeys(ctx, m) || news
 	}
 	return news

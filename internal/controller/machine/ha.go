@@ -47,10 +47,10 @@ const (
 //nolint:gochecknoglobals // A constant.
 var haDefaults = map[string]string{"state": haStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
 
-// haOn says whether the spec wants HA to manage the VM.
-func (d desired) haOn() bool { return haOn(d.MachineParameters) }
+// haEnabled says whether the spec wants HA to manage the VM.
+func (d desired) haEnabled() bool { return haEnabled(d.MachineParameters) }
 
-func haOn(p *v1alpha1.MachineParameters) bool {
+func haEnabled(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled == nil || *ha.Enabled)
 }
@@ -58,14 +58,14 @@ func haOn(p *v1alpha1.MachineParameters) bool {
 // haState is the state that HA is to keep the VM in; empty if that is left open.
 func (d desired) haState(v *vm) string {
 	switch {
-	case !d.haOn():
+	case !d.haEnabled():
 		return ""
 	case d.HighAvailability.State != nil:
 		return *d.HighAvailability.State
 	case ptr.Deref(d.RunStrategy, "") == runManual:
 		return haIgnored
 	}
-	switch d.target(v) {
+	switch d.desiredPower(v) {
 	case v1alpha1.PowerStateRunning:
 		return haStarted
 	case v1alpha1.PowerStateStopped:
@@ -75,16 +75,16 @@ func (d desired) haState(v *vm) string {
 	return ""
 }
 
-// leftToHA says whether HA sees to the VM's power.
-func (d desired) leftToHA(v *vm) bool {
+// managedByHA says whether HA sees to the VM's power.
+func (d desired) managedByHA(v *vm) bool {
 	s := d.haState(v)
 	return s != "" && s != haIgnored
 }
 
-// ha is what HA is to be told of the VM.
-func (d desired) ha(v *vm) proxmox.HASettings {
+// haSettings is what HA is to be told of the VM.
+func (d desired) haSettings(v *vm) proxmox.HASettings {
 	r := qemu.HASettings(d.HighAvailability)
-	if ours := d.ruling.group(v); ours != nil {
+	if ours := d.haRules.group(v); ours != nil {
 		r["group"] = *ours
 	}
 	delete(r, "state")
@@ -96,7 +96,7 @@ func (d desired) ha(v *vm) proxmox.HASettings {
 
 // haChange is what of it differs from what HA was told.
 func (d desired) haChange(v *vm) proxmox.HASettings {
-	change := d.ha(v)
+	change := d.haSettings(v)
 	maps.DeleteFunc(change, func(name, wanted string) bool {
 		has := cmp.Or(v.HA[name], haDefaults[name])
 		return cmp.Or(wanted, haDefaults[name]) == has || name == "state" && wanted == haStarted && has == "enabled"
@@ -104,16 +104,16 @@ func (d desired) haChange(v *vm) proxmox.HASettings {
 	return change
 }
 
-// haDemands are what HA is to be told that not every version of PVE knows.
-func (d desired) haDemands(v *vm) []qemu.Demand {
-	if !d.haOn() || v.template() || v.noHA != "" {
+// haVersionRequirements are what HA is to be told that not every version of PVE knows.
+func (d desired) haVersionRequirements(v *vm) []qemu.VersionRequirement {
+	if !d.haEnabled() || v.template() || v.haUnavailable != "" {
 		return nil
 	}
-	told := d.ha(v)
+	told := d.haSettings(v)
 	if v.inHA {
 		told = d.haChange(v)
 	}
-	return qemu.HADemands(told)
+	return qemu.HAVersionRequirements(told)
 }
 
 // readHA adds what HA was told of the VM, if the spec declares that. What may be out of
@@ -121,36 +121,36 @@ func (d desired) haDemands(v *vm) []qemu.Demand {
 // ignore says that HA does not manage it.
 func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
 	e.vm.inHA = e.vm.Status.HAManaged
-	if d.HighAvailability == nil || e.vm.template() || e.vm.inHA && !d.haOn() {
+	if d.HighAvailability == nil || e.vm.template() || e.vm.inHA && !d.haEnabled() {
 		return nil
 	}
 	if !e.vm.inHA {
-		if ignored, err := e.mayBeIgnored(ctx, d); err != nil || !ignored {
+		if ignored, err := e.mayIgnoreInHA(ctx, d); err != nil || !ignored {
 			return err
 		}
 	}
 	for _, list := range []func(context.Context) (map[int]proxmox.HASettings, error){e.inventory.HAResources, e.inventory.FreshHAResources} {
 		all, err := list(ctx)
 		if proxmox.IsAuthorization(err) {
-			return e.withoutHA(d, err)
+			return e.setHAUnavailable(d, err)
 		}
 		if err != nil {
 			return err
 		}
 		e.vm.HA, e.vm.inHA = all[e.vm.VMID], all[e.vm.VMID] != nil
-		if e.vm.inHA == d.haOn() && (!e.vm.inHA || len(d.haChange(e.vm)) == 0) {
+		if e.vm.inHA == d.haEnabled() && (!e.vm.inHA || len(d.haChange(e.vm)) == 0) {
 			return nil
 		}
 	}
 	if e.vm.Status.HAManaged && !e.vm.inHA {
-		e.sights.blur(m, blurStatus)
+		e.cache.invalidate(m, dirtyStatus)
 		return errors.Errorf("VM %d is said to be managed by high availability, which does not list it", e.vm.VMID)
 	}
 	return nil
 }
 
-// mayBeIgnored says whether HA may be to ignore the VM, by the spec or the cluster's list.
-func (e *external) mayBeIgnored(ctx context.Context, d desired) (bool, error) {
+// mayIgnoreInHA says whether HA may be to ignore the VM, by the spec or the cluster's list.
+func (e *external) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
 	if d.haState(e.vm) == haIgnored {
 		return true, nil
 	}
@@ -159,17 +159,17 @@ func (e *external) mayBeIgnored(ctx context.Context, d desired) (bool, error) {
 	return g.HAState == haIgnored, err
 }
 
-// withoutHA goes on seeing all else, if nobody may see HA.
-func (e *external) withoutHA(d desired, why error) error {
-	if d.haOn() {
-		e.vm.noHA = why.Error()
+// setHAUnavailable goes on seeing all else, if nobody may see HA.
+func (e *external) setHAUnavailable(d desired, why error) error {
+	if d.haEnabled() {
+		e.vm.haUnavailable = why.Error()
 	}
 	return nil
 }
 
-// toldHA has what HA was told read anew, whatever came of the call.
-func (e *external) toldHA(err error) error {
-	e.inventory.ChangedHA()
+// invalidateHA has what HA was told read anew, whatever came of the call.
+func (e *external) invalidateHA(err error) error {
+	e.inventory.InvalidateHA()
 	return err
 }
 
@@ -177,58 +177,58 @@ func (e *external) toldHA(err error) error {
 // HA takes no request for it.
 func (v *vm) haFailed() bool { return v.Status.HAManaged && v.Status.HAState == haError }
 
-// haRefusals are why HA cannot be told of the VM.
-func (v *vm) haRefusals() []string {
-	if v.noHA == "" {
+// haRejections are why HA cannot be told of the VM.
+func (v *vm) haRejections() []string {
+	if v.haUnavailable == "" {
 		return nil
 	}
-	return []string{v.noHA}
+	return []string{v.haUnavailable}
 }
 
-// haErrands change what HA is told of the VM.
-func (e *external) haErrands() []errand {
+// haSteps change what HA is told of the VM.
+func (e *external) haSteps() []step {
 	d, v := e.plan.desired, e.vm
 	switch {
-	case d.HighAvailability == nil || v.template() || v.noHA != "":
+	case d.HighAvailability == nil || v.template() || v.haUnavailable != "":
 		return nil
-	case !d.haOn() && v.inHA:
-		return []errand{{
-			shown: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
+	case !d.haEnabled() && v.inHA:
+		return []step{{
+			difference: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return "", e.takeFromHA(ctx)
+				return "", e.removeFromHA(ctx)
 			},
 		}}
-	case !d.haOn():
+	case !d.haEnabled():
 		return nil
 	case !v.inHA:
-		return []errand{e.addHA()}
+		return []step{e.addToHA()}
 	}
 	change := d.haChange(v)
 	if len(change) == 0 {
 		return nil
 	}
-	errands := make([]errand, 0, len(change))
+	errands := make([]step, 0, len(change))
 	for _, name := range slices.Sorted(maps.Keys(change)) {
-		errands = append(errands, errand{
-			shown: v1alpha1.MachinePendingChange{Option: "high availability " + name, Current: v.HA[name], Desired: change[name]},
+		errands = append(errands, step{
+			difference: v1alpha1.MachinePendingChange{Option: "high availability " + name, Current: v.HA[name], Desired: change[name]},
 		})
 	}
 	errands[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-		return "", e.toldHA(e.client.ChangeHAResource(ctx, v.VMID, change))
+		return "", e.invalidateHA(e.client.ChangeHAResource(ctx, v.VMID, change))
 	}
 	return errands
 }
 
-// takeFromHA lets HA forget the VM, which goes on as it is.
-func (e *external) takeFromHA(ctx context.Context) error {
-	e.unsure |= blurAll
-	return e.toldHA(resource.Ignore(proxmox.IsNotInHA, e.client.RemoveHAResource(ctx, e.vm.VMID)))
+// removeFromHA lets HA forget the VM, which goes on as it is.
+func (e *external) removeFromHA(ctx context.Context) error {
+	e.dirty |= dirtyAll
+	return e.invalidateHA(resource.Ignore(proxmox.IsNotInHA, e.client.RemoveHAResource(ctx, e.vm.VMID)))
 }
 
-// addHA lets HA manage the VM. HA starts what it is told nothing else of, so it
+// addToHA lets HA manage the VM. HA starts what it is told nothing else of, so it
 // is always told a state.
-func (e *external) addHA() errand {
-	r := e.plan.ha(e.vm)
+func (e *external) addToHA() step {
+	r := e.plan.haSettings(e.vm)
 	maps.DeleteFunc(r, func(_, wanted string) bool { return wanted == "" })
 	if r["state"] == "" {
 		r["state"] = haStopped
@@ -236,10 +236,10 @@ func (e *external) addHA() errand {
 			r["state"] = haStarted
 		}
 	}
-	return errand{
-		shown: v1alpha1.MachinePendingChange{Option: "high availability", Desired: r["state"]},
+	return step{
+		difference: v1alpha1.MachinePendingChange{Option: "high availability", Desired: r["state"]},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.toldHA(e.client.AddHAResource(ctx, e.vm.VMID, r))
+			return "", e.invalidateHA(e.client.AddHAResource(ctx, e.vm.VMID, r))
 		},
 	}
 }

@@ -39,52 +39,52 @@ var reSharedRule = regexp.MustCompile(`^` + rulePrefix + `(apart|together)-[0-9a
 // migratedGroup is how PVE 9 names the rule that it makes of a group of PVE 8.
 const migratedGroup = "ha-group-"
 
-// An aim is what HA's rules are to say of a VM. The zero value of nodes and bonds
+// An desiredRules is what HA's rules are to say of a VM. The zero value of nodes and bonds
 // wants none.
-type aim struct {
+type desiredRules struct {
 	// sid is the VM as HA names it, and name that of its own rule.
 	sid, name string
 
-	// founder ends the names of shared rules that this VM is the first of.
-	founder string
+	// ownerSuffix ends the names of shared rules that this VM is the first of.
+	ownerSuffix string
 
 	// nodes that the VM may run on, or nil; and whom the rule is kept for.
 	nodes []string
 	owner string
 
-	// bonds with other VMs.
-	bonds []ruleBond
+	// affinities with other VMs.
+	affinities []affinityRule
 
-	// seen are the VMs that HA is known to manage; ours are those of all Machines.
-	seen, ours map[string]bool
+	// managed are the VMs that HA is known to manage; ours are those of all Machines.
+	managed, machines map[string]bool
 }
 
-// A ruleBond is what one shared rule is to say.
-type ruleBond struct {
+// A affinityRule is what one shared rule is to say.
+type affinityRule struct {
 	prefix, affinity, comment string
 	members                   []string
 }
 
 // A ruleStep is one call that brings HA's rules nearer to the aim.
 type ruleStep struct {
-	act    ruleAct
+	action ruleAction
 	rule   proxmox.HARule
 	before string
 }
 
-type ruleAct int
+type ruleAction int
 
 const (
-	addRule ruleAct = iota
+	addRule ruleAction = iota
 	changeRule
 	removeRule
 )
 
-// nameOfRule is the name of the rule of one VM.
-func nameOfRule(uuid string) string { return rulePrefix + strings.ToLower(uuid) }
+// ruleName is the name of the rule of one VM.
+func ruleName(uuid string) string { return rulePrefix + strings.ToLower(uuid) }
 
-// newRuleBond for the members of a namespace that have the key.
-func newRuleBond(namespace, key string, apart bool, members []string) ruleBond {
+// newAffinityRule for the members of a namespace that have the key.
+func newAffinityRule(namespace, key string, apart bool, members []string) affinityRule {
 	kind, affinity := "together", proxmox.HAPositive
 	if apart {
 		kind, affinity = "apart", proxmox.HANegative
@@ -93,30 +93,30 @@ func newRuleBond(namespace, key string, apart bool, members []string) ruleBond {
 	if namespace != "" {
 		comment += " of namespace " + namespace
 	}
-	return ruleBond{prefix: rulePrefix + kind + "-" + short(namespace+"/"+key, 12) + "-", affinity: affinity, comment: comment, members: members}
+	return affinityRule{prefix: rulePrefix + kind + "-" + shortHash(namespace+"/"+key, 12) + "-", affinity: affinity, comment: comment, members: members}
 }
 
-// short is the beginning of a text's checksum.
-func short(s string, digits int) string {
+// shortHash is the beginning of a text's checksum.
+func shortHash(s string, digits int) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
 // steps from the rules that there are to the aim. What has to go goes first, for
 // PVE takes no rule that contradicts another.
-func (a aim) steps(has proxmox.HARules) []ruleStep {
+func (a desiredRules) steps(has proxmox.HARules) []ruleStep {
 	var keep []ruleStep
 	kept := map[string]bool{}
-	for _, want := range a.wanted(has) {
+	for _, want := range a.rules(has) {
 		kept[want.Name] = true
 		i := slices.IndexFunc(has.Rules, func(r proxmox.HARule) bool { return r.Name == want.Name })
 		if i < 0 {
-			keep = append(keep, ruleStep{act: addRule, rule: want})
+			keep = append(keep, ruleStep{action: addRule, rule: want})
 			continue
 		}
 		if now := has.Rules[i]; !sameRule(now, want) {
 			want.Digest = now.Digest
-			keep = append(keep, ruleStep{act: changeRule, rule: want, before: describeRule(now)})
+			keep = append(keep, ruleStep{action: changeRule, rule: want, before: describeRule(now)})
 		}
 	}
 	var drop []ruleStep
@@ -128,8 +128,8 @@ func (a aim) steps(has proxmox.HARules) []ruleStep {
 	return append(drop, keep...)
 }
 
-// wanted are the rules as they should be.
-func (a aim) wanted(has proxmox.HARules) []proxmox.HARule {
+// rules are the rules as they should be.
+func (a desiredRules) rules(has proxmox.HARules) []proxmox.HARule {
 	var all []proxmox.HARule
 	if a.nodes != nil {
 		r := proxmox.HARule{Name: a.name, Type: proxmox.HANodeAffinity, Resources: []string{a.sid}, Nodes: a.nodes, Strict: true, Comment: a.owner}
@@ -138,8 +138,8 @@ func (a aim) wanted(has proxmox.HARules) []proxmox.HARule {
 		}
 		all = append(all, r)
 	}
-	for _, b := range a.bonds {
-		r := proxmox.HARule{Name: b.prefix + a.founder, Type: proxmox.HAResourceAffinity, Affinity: b.affinity, Comment: b.comment}
+	for _, b := range a.affinities {
+		r := proxmox.HARule{Name: b.prefix + a.ownerSuffix, Type: proxmox.HAResourceAffinity, Affinity: b.affinity, Comment: b.comment}
 		var now []string
 		i := slices.IndexFunc(has.Rules, func(r proxmox.HARule) bool {
 			return strings.HasPrefix(r.Name, b.prefix) && slices.ContainsFunc(r.Resources, func(s string) bool { return slices.Contains(b.members, s) })
@@ -147,24 +147,24 @@ func (a aim) wanted(has proxmox.HARules) []proxmox.HARule {
 		if i >= 0 {
 			r.Name, now = has.Rules[i].Name, has.Rules[i].Resources
 		}
-		if r.Resources = a.membersOf(b, now); len(r.Resources) > 1 {
+		if r.Resources = a.affinityMembers(b, now); len(r.Resources) > 1 {
 			all = append(all, r)
 		}
 	}
 	return all
 }
 
-// membersOf a bond that its rule can have: those that HA manages, and whoever was
+// affinityMembers a bond that its rule can have: those that HA manages, and whoever was
 // added by others.
-func (a aim) membersOf(b ruleBond, now []string) []string {
+func (a desiredRules) affinityMembers(b affinityRule, now []string) []string {
 	var all []string
 	for _, s := range b.members {
-		if a.seen[s] || slices.Contains(now, s) {
+		if a.managed[s] || slices.Contains(now, s) {
 			all = append(all, s)
 		}
 	}
 	for _, s := range now {
-		if !a.ours[s] && !slices.Contains(all, s) {
+		if !a.machines[s] && !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
@@ -173,19 +173,19 @@ func (a aim) membersOf(b ruleBond, now []string) []string {
 }
 
 // leave a rule that the VM should not be in.
-func (a aim) leave(r proxmox.HARule) []ruleStep {
+func (a desiredRules) leave(r proxmox.HARule) []ruleStep {
 	before := describeRule(r)
 	if r.Name == a.name || r.Name == migratedGroup+a.name {
-		return []ruleStep{{act: removeRule, rule: r, before: before}}
+		return []ruleStep{{action: removeRule, rule: r, before: before}}
 	}
 	if !reSharedRule.MatchString(r.Name) || !slices.Contains(r.Resources, a.sid) {
 		return nil
 	}
 	r.Resources = slices.DeleteFunc(slices.Clone(r.Resources), func(s string) bool { return s == a.sid })
 	if len(r.Resources) < 2 {
-		return []ruleStep{{act: removeRule, rule: r, before: before}}
+		return []ruleStep{{action: removeRule, rule: r, before: before}}
 	}
-	return []ruleStep{{act: changeRule, rule: r, before: before}}
+	return []ruleStep{{action: changeRule, rule: r, before: before}}
 }
 
 // sameRule compares what a rule is kept to say.
@@ -209,10 +209,10 @@ func describeRule(r proxmox.HARule) string {
 	return strings.Join(r.Resources, ", ") + ": " + text
 }
 
-// shown is the difference that a step ends.
-func (s ruleStep) shown() v1alpha1.MachinePendingChange {
+// difference is the difference that a step ends.
+func (s ruleStep) difference() v1alpha1.MachinePendingChange {
 	c := v1alpha1.MachinePendingChange{Option: "high availability rule " + s.rule.Name, Current: s.before}
-	if s.act != removeRule {
+	if s.action != removeRule {
 		c.Desired = describeRule(s.rule)
 	}
 	return c

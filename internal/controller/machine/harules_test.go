@@ -64,7 +64,7 @@ func nodeRule(nodes ...string) proxmox.HARule {
 
 // sharedRule of a group that is spread, made by somebody.
 func sharedRule(key, founder string, resources ...string) proxmox.HARule {
-	b := newRuleBond("team", key, true, nil)
+	b := newAffinityRule("team", key, true, nil)
 	return proxmox.HARule{Name: b.prefix + founder, Type: proxmox.HAResourceAffinity, Affinity: b.affinity, Resources: resources, Digest: "d7"}
 }
 
@@ -80,11 +80,11 @@ func TestHARules(t *testing.T) {
 	shared := func(founder string, resources ...string) proxmox.HARule {
 		return sharedRule("group g", founder, resources...)
 	}
-	mine := shared(short("uid", 8)).Name
+	mine := shared(shortHash("uid", 8)).Name
 	attracted := func(nodes ...string) *v1alpha1.MachinePlacement {
 		return &v1alpha1.MachinePlacement{Nodes: nodes, Group: new("g"), Affinity: []v1alpha1.MachineAffinityTerm{{Group: new("g")}}}
 	}
-	together := newRuleBond("team", `together {"group":"g"}`, false, nil).prefix + short("uid", 8)
+	together := newAffinityRule("team", `together {"group":"g"}`, false, nil).prefix + shortHash("uid", 8)
 	off := spec(func(s *v1alpha1.MachineParameters) {
 		s.HighAvailability = &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesNone)}
 	})
@@ -230,7 +230,7 @@ func TestHARulesOfDeletedMachines(t *testing.T) {
 			if tc.vm != nil {
 				b.vms[10000] = tc.vm
 			}
-			var s step
+			var s reconcileResult
 			for range 3 {
 				if s = b.reconcile(t.Context()); s.err != nil || !s.exists || tc.vm != nil {
 					break

@@ -152,7 +152,7 @@ func (e *external) wantsHostKeys(m Machine) bool {
 // after another: after a restart of this provider all would be at once.
 func (e *external) hostKeysWanted(m Machine, boot time.Time) bool {
 	return e.wantsHostKeys(m) && e.hostKeys.wait(m, boot) &&
-		(e.vm.Status.Uptime < addressesWithin || e.talks.turn(e.inventory, hostKeysPace))
+		(e.vm.Status.Uptime < addressesWithin || e.agents.takeSlot(e.inventory, hostKeysPace))
 }
 
 // withHostKeys adds the guest's host keys to connection details that somebody

@@ -170,4 +170,4 @@ func TestAnswersTooLate(t *testing.T) {
 
 func gone(b *bench) { b.external().forget(b.m) }
 
-func startedAgain(b *bench) { b.talks.told(b.m, b.clock.now()) }
+func startedAgain(b *bench) { b.talks.addresses(b.m, b.clock.now()) }

@@ -26,14 +26,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// infer what a VM must be like after what we did: its options are these.
-func (s *sights) infer(m Machine, values []proxmox.PendingValue) {
+// predict what a VM must be like after what we did: its options are these.
+func (s *vmCache) predict(m Machine, values []proxmox.PendingValue) {
 	packed, err := json.Marshal(values)
 	if err != nil {
 		return
 	}
-	s.at(m, func(r *sight) {
-		r.values, r.inferred, r.acted = packed, true, s.now()
+	s.at(m, func(r *cacheEntry) {
+		r.values, r.predicted, r.lastWrite = packed, true, s.now()
 		r.due = earlier(r.due, s.now().Add(checkWithin))
 	})
 }
@@ -45,32 +45,32 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// resize notes the size that a disk will have when a task has ended.
-func (s *sights) resize(m Machine, device, size string) {
-	s.at(m, func(r *sight) { r.resized = map[string]string{device: size} })
+// predictResize notes the size that a disk will have when a task has ended.
+func (s *vmCache) predictResize(m Machine, device, size string) {
+	s.at(m, func(r *cacheEntry) { r.resized = map[string]string{device: size} })
 }
 
-// ended infers what a VM is like after a task of ours, or has it read again.
-func (s *sights) ended(m Machine, t proxmox.Task) {
+// onTaskDone infers what a VM is like after a task of ours, or has it read again.
+func (s *vmCache) onTaskDone(m Machine, t proxmox.Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.all[m.GetUID()]
 	if r == nil {
 		return
 	}
-	r.acted = s.now()
-	if r.values == nil || !t.OK() || !r.follows(t.Type) {
-		r.blurred |= blurAll
-		r.signs++
+	r.lastWrite = s.now()
+	if r.values == nil || !t.OK() || !r.predictTask(t.Type) {
+		r.dirty |= dirtyAll
+		r.changes++
 		return
 	}
-	r.seen, r.inferred, r.due = s.now(), true, earlier(r.due, s.now().Add(checkWithin))
+	r.seen, r.predicted, r.due = s.now(), true, earlier(r.due, s.now().Add(checkWithin))
 }
 
-// follows says whether it follows from what is known what a VM is like after a task,
+// predictTask says whether it follows from what is known what a VM is like after a task,
 // and makes it known.
-func (r *sight) follows(task string) bool {
-	v := r.recalled(r.seen)
+func (r *cacheEntry) predictTask(task string) bool {
+	v := r.cachedVM(r.seen)
 	if len(v.Pending) > 0 || v.lock() != "" || r.status.HAManaged {
 		return false // The next start changes more than that it runs.
 	}

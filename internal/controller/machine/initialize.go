@@ -51,10 +51,10 @@ func mayCreate(m Machine) bool {
 	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionCreate)
 }
 
-// mayExchange says whether the VMID of a Machine was chosen by us, and no VM was seen to
+// mayReplaceVMID says whether the VMID of a Machine was chosen by us, and no VM was seen to
 // be ours. That a creation was started says nothing: PVE finds
 // out in the task that another node has the VMID.
-func mayExchange(m Machine) bool {
+func mayReplaceVMID(m Machine) bool {
 	a := m.GetAnnotations()
 	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID == ""
 }
@@ -67,7 +67,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if !ok {
 		return errors.Errorf("cannot initialize a %T: it is not a Machine", mg)
 	}
-	if lost := recalled(m); lost != nil {
+	if lost := lostAnnotations(m); lost != nil {
 		return kind.Annotate(ctx, c.kube, m, lost)
 	}
 	if meta.WasDeleted(m) || m.GetAnnotations()[AnnotationUUID] != "" && meta.GetExternalName(m) != "" {
@@ -97,7 +97,7 @@ func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, 
 		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
 		return a, nil
 	}
-	if err := e.keepVMIDs(ctx); err != nil {
+	if err := e.renewVMIDs(ctx); err != nil {
 		return nil, err
 	}
 	id, err := e.inventory.ReserveVMID(ctx, string(m.GetUID()), int(e.vmids.Min), int(e.vmids.Max))
@@ -109,10 +109,10 @@ func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, 
 	return a, nil
 }
 
-// keepVMIDs of Machines that were given one and have no VM yet: they may wait for
+// renewVMIDs of Machines that were given one and have no VM yet: they may wait for
 // a place.
-func (e *external) keepVMIDs(ctx context.Context) error {
-	members, err := e.fleet.members(ctx, e.shares(ctx))
+func (e *external) renewVMIDs(ctx context.Context) error {
+	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return err
 	}
@@ -120,15 +120,15 @@ func (e *external) keepVMIDs(ctx context.Context) error {
 		name := meta.GetExternalName(m)
 		id, err := strconv.Atoi(name)
 		if err == nil && m.GetAnnotations()[AnnotationAllocated] == name && !meta.WasDeleted(m) {
-			e.inventory.KeepVMID(string(m.GetUID()), id)
+			e.inventory.RenewVMID(string(m.GetUID()), id)
 		}
 	}
 	return nil
 }
 
-// exchange chooses another VMID for a VM that was not created yet. The list of those
+// replaceVMID chooses another VMID for a VM that was not created yet. The list of those
 // that are taken has turned out to be old.
-func (e *external) exchange(ctx context.Context, m Machine, c *creation) error {
+func (e *external) replaceVMID(ctx context.Context, m Machine, c *creation) error {
 	if _, err := e.inventory.FreshGuests(ctx); err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")
 	}
@@ -163,8 +163,8 @@ func (e *external) adopt(ctx context.Context, m Machine) error {
 	if id.UUID = v.Config.UUID(); id.UUID == "" {
 		return errors.Errorf("cannot adopt VM %d: %s", id.VMID, qemu.NoUUID)
 	}
-	if err := e.free(ctx, m, id.VMID, id.UUID); err != nil {
-		showContest(m, err)
+	if err := e.checkAdoptable(ctx, m, id.VMID, id.UUID); err != nil {
+		setConflict(m, err)
 		return err
 	}
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: id.UUID, AnnotationNode: v.Node})

@@ -173,7 +173,7 @@ func TestMayExchange(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := mayExchange(newBench(t, tc.machine).m); got != tc.want {
+			if got := mayReplaceVMID(newBench(t, tc.machine).m); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -40,7 +40,7 @@ func listedWeb(uptime time.Duration) *proxmox.Guest {
 type lockedOut struct {
 	*pve
 
-	sights *sights
+	sights *vmCache
 	t      *testing.T
 }
 
@@ -92,12 +92,12 @@ func TestKeepsLittle(t *testing.T) {
 
 func TestPacesLetGo(t *testing.T) {
 	c := newClock()
-	g := newGuestTalks(c.now)
-	if !g.turn(newPVE(), time.Minute) {
+	g := newAgentResults(c.now)
+	if !g.takeSlot(newPVE(), time.Minute) {
 		t.Error("The first has a turn.")
 	}
 	c.wait(time.Minute)
-	if !g.turn(newPVE(), time.Minute) || len(g.paced) != 1 {
+	if !g.takeSlot(newPVE(), time.Minute) || len(g.paced) != 1 {
 		t.Errorf("Views that are used no more are kept: %d", len(g.paced))
 	}
 }
@@ -172,7 +172,7 @@ func TestProvenUntilNow(t *testing.T) {
 	reads := b.reads()
 	b.on["CatchUp"] = func() {
 		b.vms[10000] = theirVM()
-		b.watchers[string(b.m.GetUID())].Touched(inventory.TouchAll)
+		b.watchers[string(b.m.GetUID())].Changed(inventory.ChangeAll)
 	}
 	b.reconcile(t.Context())
 	if len(b.writes) != 1 || *reads == 0 {

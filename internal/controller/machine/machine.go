@@ -73,11 +73,11 @@ type Machine interface {
 
 // A Client does to PVE what a Machine needs done.
 type Client interface {
-	Library
+	StorageReader
 	Tasks
 	Power
-	Places
-	Births
+	Mover
+	VMCreator
 	Agent
 	Replicas
 
@@ -99,21 +99,21 @@ type Agent interface {
 	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
 }
 
-// Births is the part of a Client that makes VMs, and keeps turns for the tasks
+// VMCreator is the part of a Client that makes VMs, and keeps turns for the tasks
 // that do.
-type Births interface {
+type VMCreator interface {
 	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
-	KeepCreate(ref proxmox.Ref) error
-	KeepClone(source proxmox.Ref, newID int) error
+	ReserveCreate(ref proxmox.Ref) error
+	ReserveClone(source proxmox.Ref, newID int) error
 }
 
 // An Inventory answers what all Machines of a cluster ask.
 type Inventory interface {
-	Watching
-	Membership
-	Surroundings
+	ChangeWatcher
+	ClusterInfo
+	InfraReader
 
 	Guests(ctx context.Context) ([]proxmox.Guest, error)
 	RecentGuests(ctx context.Context) ([]proxmox.Guest, error)
@@ -124,22 +124,22 @@ type Inventory interface {
 	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
-	KeepVMID(owner string, id int)
-	BurnVMID(id int)
+	RenewVMID(owner string, id int)
+	BlockVMID(id int)
 }
 
-// Membership is the part of an Inventory that knows which cluster it is of, and what the
+// ClusterInfo is the part of an Inventory that knows which cluster it is of, and what the
 // user may do there.
-type Membership interface {
+type ClusterInfo interface {
 	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
 	ClusterName(ctx context.Context) (string, error)
 	FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 }
 
-// Surroundings is the part of an Inventory that knows what VMs are made from and
+// InfraReader is the part of an Inventory that knows what VMs are made from and
 // attached to, and what they are told by.
-type Surroundings interface {
+type InfraReader interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
@@ -151,7 +151,7 @@ type Surroundings interface {
 	FreshHARules(ctx context.Context) (proxmox.HARules, error)
 	HAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
 	FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
-	ChangedHA()
+	InvalidateHA()
 	Replications(ctx context.Context) ([]proxmox.Replication, error)
 	FreshReplications(ctx context.Context) ([]proxmox.Replication, error)
 }
@@ -161,26 +161,26 @@ const wakes = 64
 
 // Setup adds a controller of Machines of one scope to the manager. The fleet is
 // what it shares with that of the other scope.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Fleet) error {
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
-		object:  id.Object,
-		kube:    mgr.GetClient(),
-		connect: o.Connections.Connect,
-		sharing: o.Connections.Sharing,
-		tasks:   newTasks(o.Clock()),
-		keys:    newHostKeys(o.Clock()),
-		talks:   newGuestTalks(o.Clock()),
-		sights:  newSights(o.Clock(), cmp.Or(o.SafetyInterval, DefaultSafetyInterval)),
-		fleet:   fleet,
-		wake:    func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
-		options: o.Options,
-		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
-		now:     o.Clock(),
+		object:    id.Object,
+		kube:      mgr.GetClient(),
+		connect:   o.Connections.Connect,
+		sharing:   o.Connections.Sharing,
+		tasks:     newTasks(o.Clock()),
+		hostKeys:  newHostKeys(o.Clock()),
+		agents:    newAgentResults(o.Clock()),
+		cache:     newVMCache(o.Clock(), cmp.Or(o.FullResyncInterval, DefaultFullResyncInterval)),
+		scheduler: fleet,
+		wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+		options:   o.Options,
+		record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
+		now:       o.Clock(),
 	}
 	c.follow, c.leave = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
-	c.queue = newQueue(c.wake)
-	if err := mgr.Add(manager.RunnableFunc(c.queue.Start)); err != nil {
+	c.unschedulable = newUnschedulableQueue(c.wake)
+	if err := mgr.Add(manager.RunnableFunc(c.unschedulable.Start)); err != nil {
 		return errors.Wrap(err, "cannot look for places of Machines")
 	}
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), id.Object, ClaimIndex, Claims); err != nil {
@@ -212,7 +212,7 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 		}
 		if m, ok := gone.(Machine); ok {
 			c.leave(m)
-			(&external{tasks: c.tasks, hostKeys: c.keys, talks: c.talks, sights: c.sights}).forget(m)
+			(&external{tasks: c.tasks, hostKeys: c.hostKeys, agents: c.agents, cache: c.cache}).forget(m)
 		}
 	}})
 	return err
@@ -220,22 +220,22 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 
 // A connector makes the external of each reconcile.
 type connector struct {
-	object  client.Object
-	kube    client.Client
-	connect func(context.Context, resource.Managed) (*connect.Connection, error)
-	sharing func(context.Context, []string) func(resource.Managed) bool
-	tasks   *tasks
-	keys    *hostKeys
-	talks   *guestTalks
-	sights  *sights
-	fleet   *Fleet
-	queue   *queue
-	wake    func(Machine)
-	follow  func(Machine)
-	leave   func(Machine)
-	options xpcontroller.Options
-	record  event.Recorder
-	now     func() time.Time
+	object        client.Object
+	kube          client.Client
+	connect       func(context.Context, resource.Managed) (*connect.Connection, error)
+	sharing       func(context.Context, []string) func(resource.Managed) bool
+	tasks         *tasks
+	hostKeys      *hostKeys
+	agents        *agentResults
+	cache         *vmCache
+	scheduler     *Scheduler
+	unschedulable *unschedulableQueue
+	wake          func(Machine)
+	follow        func(Machine)
+	leave         func(Machine)
+	options       xpcontroller.Options
+	record        event.Recorder
+	now           func() time.Time
 }
 
 // Connect to the cluster of a Machine.
@@ -250,24 +250,24 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		return nil, err
 	}
 	return &external{
-		client:    to.Client,
-		inventory: to.Inventory,
-		object:    c.object,
-		kube:      c.kube,
-		tasks:     c.tasks,
-		hostKeys:  c.keys,
-		talks:     c.talks,
-		sights:    c.sights,
-		fleet:     c.fleet,
-		queue:     c.queue,
-		shares:    c.sharesWith(to),
-		wake:      c.wake,
-		record:    c.record,
-		log:       c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
-		now:       c.now,
-		endpoints: to.Config.Endpoints,
-		vmids:     vmidRange(to.Config),
-		superuser: to.Client.Superuser(),
+		client:        to.Client,
+		inventory:     to.Inventory,
+		object:        c.object,
+		kube:          c.kube,
+		tasks:         c.tasks,
+		hostKeys:      c.hostKeys,
+		agents:        c.agents,
+		cache:         c.cache,
+		scheduler:     c.scheduler,
+		unschedulable: c.unschedulable,
+		sharesCluster: c.sharesWith(to),
+		wake:          c.wake,
+		record:        c.record,
+		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
+		now:           c.now,
+		endpoints:     to.Config.Endpoints,
+		vmids:         vmidRange(to.Config),
+		superuser:     to.Client.Superuser(),
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),
@@ -315,7 +315,7 @@ func pollIntervals(now func() time.Time) managed.PollIntervalHook {
 
 func pollInterval(m Machine, configured time.Duration, now time.Time) time.Duration {
 	started := m.Observation().StartedAt
-	waitsForAddress := m.GetCondition(TypeNetworkConfigured).Reason == ReasonNetworkPending &&
+	waitsForAddress := m.GetCondition(TypeNetworkConfigured).Reason == ReasonWaitingForAddress &&
 		started != nil && now.Sub(started.Time) < addressesWithin
 	switch {
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:

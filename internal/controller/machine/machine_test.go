@@ -29,7 +29,7 @@ import (
 )
 
 func TestPollInterval(t *testing.T) {
-	waiting := condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkPending, "")
+	waiting := condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "")
 	cases := map[string]struct {
 		reason     string
 		conditions []xpv2.Condition

@@ -30,8 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A Library has what VMs are made from and plugged into.
-type Library interface {
+// A StorageReader has what VMs are made from and plugged into.
+type StorageReader interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
@@ -147,15 +147,15 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 	for _, m := range all {
 		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == m.storage() && s.Node == node })
 		if i < 0 {
-			no := refuse(creating, "%s '%s' not found: storage '%s' not found on node %s", m.what, m.volume, m.storage(), node)
-			return e.orUnseen(ctx, no, sightOf(m.storage())), nil
+			no := reject(creating, "%s '%s' not found: storage '%s' not found on node %s", m.what, m.volume, m.storage(), node)
+			return e.hintMissingPrivilege(ctx, no, storageReadPrivilege(m.storage())), nil
 		}
 		if c := storages[i].Content; !slices.Contains(c, m.content) {
-			return refuse(creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",
+			return reject(creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",
 				m.what, m.volume, m.storage(), strings.Join(c, ", "), m.content), nil
 		}
 		if c := storages[i].Content; m.archive() != "" && !slices.Contains(c, "images") {
-			return refuse(creating, "%s '%s' cannot be unpacked: the content of storage '%s' is %s, and has to have images too",
+			return reject(creating, "%s '%s' cannot be unpacked: the content of storage '%s' is %s, and has to have images too",
 				m.what, m.volume, m.storage(), strings.Join(c, ", ")), nil
 		}
 		there, err := e.volumesWith(ctx, m, node)
@@ -163,7 +163,7 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 			return nil, err
 		}
 		if err == nil && !m.among(there) {
-			return refuse(creating, "%s '%s' not found on node %s%s", m.what, m.volume, node, instead("volumes there", volumeIDs(there))), nil
+			return reject(creating, "%s '%s' not found on node %s%s", m.what, m.volume, node, instead("volumes there", volumeIDs(there))), nil
 		}
 	}
 	return nil, nil
@@ -183,16 +183,16 @@ func (m medium) among(there []proxmox.Volume) bool {
 	return slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == cmp.Or(m.archive(), m.volume) })
 }
 
-// unfilled says which image of a new disk or a drive is not on the node of a VM that
+// missingImage says which image of a new disk or a drive is not on the node of a VM that
 // exists.
-func (e *external) unfilled(ctx context.Context, change qemu.Difference) ([]string, error) {
+func (e *external) missingImage(ctx context.Context, change qemu.Difference) ([]string, error) {
 	var all []medium
 	for _, device := range slices.Sorted(maps.Keys(change.Set)) {
 		k, err := proxmox.ParseDisk(change.Set[device])
 		if image := k.Options.Get("import-from"); err == nil && image != "" {
 			all = append(all, medium{what: "image", content: "import", volume: image})
 		}
-		if _, name, _ := strings.Cut(k.Volume, ":"); err == nil && strings.HasPrefix(name, "iso/") && !qemu.IsSeed(k.Volume) {
+		if _, name, _ := strings.Cut(k.Volume, ":"); err == nil && strings.HasPrefix(name, "iso/") && !qemu.IsNoCloudImage(k.Volume) {
 			all = append(all, medium{what: "iso", content: contentISO, volume: k.Volume})
 		}
 	}

@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Places is the part of a Client that says where VMs belong.
-type Places interface {
+// Mover is the part of a Client that says where VMs belong.
+type Mover interface {
 	CheckMigration(ctx context.Context, ref proxmox.Ref) (proxmox.MigrationCheck, error)
 	Migrate(ctx context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error)
 	MoveDisk(ctx context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error)
@@ -50,28 +50,28 @@ type Places interface {
 	RemoveHARule(ctx context.Context, r proxmox.HARule) error
 }
 
-// A journey is the way of a VM to another node.
-type journey struct {
-	to string
+// A migration is the way of a VM to another node.
+type migration struct {
+	target string
 
 	// storages that disks are put on there, by the storage that they are on.
 	storages map[string]string
 }
 
-// journey that a changed node of the spec asks for. The node that was acted on
+// migration that a changed node of the spec asks for. The node that was acted on
 // last stands in an annotation: a VM that was moved in PVE is followed.
-func (d desired) journey(v *vm, acted string) (journey, bool) {
-	wanted := d.home(v, acted)
+func (d desired) migration(v *vm, acted string) (migration, bool) {
+	wanted := d.targetNode(v, acted)
 	if wanted == "" || wanted == v.Node || wanted == acted || acted == "" {
-		return journey{}, false
+		return migration{}, false
 	}
-	return journey{to: wanted}, true
+	return migration{target: wanted}, true
 }
 
-// held are the storages whose ISO images a VM that is to migrate has to leave behind,
+// ejectStorages are the storages whose ISO images a VM that is to migrate has to leave behind,
 // and finds again where it goes. One that runs keeps them.
-func (e *external) held(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
-	_, goes := d.journey(e.vm, m.GetAnnotations()[AnnotationNode])
+func (e *external) ejectStorages(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
+	_, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode])
 	if !goes || e.vm.Status.Running() || meta.WasDeleted(m) {
 		return nil, nil
 	}
@@ -83,34 +83,34 @@ func (e *external) held(ctx context.Context, m Machine, d desired) (map[string]b
 	return local, err
 }
 
-// nodeNote keeps the node that was asked for once the VM is there.
-func (d desired) nodeNote(v *vm, acted string) map[string]string {
+// nodeAnnotation keeps the node that was asked for once the VM is there.
+func (d desired) nodeAnnotation(v *vm, acted string) map[string]string {
 	notes := map[string]string{}
-	if wanted := d.home(v, acted); wanted != "" && wanted == v.Node && wanted != acted {
+	if wanted := d.targetNode(v, acted); wanted != "" && wanted == v.Node && wanted != acted {
 		notes[AnnotationNode] = wanted
 	}
-	if d.placed != "" && (v.Node == d.placed || d.home(v, acted) != d.placed) {
+	if d.placedNode != "" && (v.Node == d.placedNode || d.targetNode(v, acted) != d.placedNode) {
 		notes[AnnotationTarget] = ""
 	}
 	return notes
 }
 
-// home is the node that the VM is to be on: that of the spec, or that which
+// targetNode is the node that the VM is to be on: that of the spec, or that which
 // placement has chosen, if the VM was made elsewhere and nobody has moved it.
-func (d desired) home(v *vm, acted string) string {
-	if d.Node == nil && (v.Node == acted || v.Node == d.placed) {
-		return d.placed
+func (d desired) targetNode(v *vm, acted string) string {
+	if d.Node == nil && (v.Node == acted || v.Node == d.placedNode) {
+		return d.placedNode
 	}
 	return ptr.Deref(d.Node, "")
 }
 
-// migrateErrands move the VM to the node of the spec, or say why it cannot go.
-func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([]errand, []string, error) {
-	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.to}
+// migrateSteps move the VM to the node of the spec, or say why it cannot go.
+func (e *external) migrateSteps(ctx context.Context, m Machine, j *migration) ([]step, []string, error) {
+	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.target}
 	if e.vm.lock() != "" {
-		return []errand{{shown: shown}}, nil, nil // PVE does not even check then.
+		return []step{{difference: shown}}, nil, nil // PVE does not even check then.
 	}
-	no, err := e.unreachable(ctx, m, j.to)
+	no, err := e.targetProblem(ctx, m, j.target)
 	if err != nil || no != "" {
 		return nil, []string{no}, err
 	}
@@ -121,15 +121,15 @@ func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	if no := j.refusals(check, e.vm, e.plan.change.After(e.vm.Config)); len(no) > 0 {
+	if no := j.rejections(check, e.vm, e.plan.change.After(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
-	o := proxmox.MigrateOptions{Target: j.to, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
+	o := proxmox.MigrateOptions{Target: j.target, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
 	o.WithLocalDisks = slices.ContainsFunc(check.LocalDisks, func(d proxmox.LocalDisk) bool { return !d.CDROM })
-	return []errand{{
-		shown: shown,
+	return []step{{
+		difference: shown,
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			if e.vm.Status.HAManaged && e.tasks.asked(m, "node "+j.to, haDelay) {
+			if e.vm.Status.HAManaged && e.tasks.asked(m, "node "+j.target, haDelay) {
 				return "", nil
 			}
 			return e.client.Migrate(ctx, e.vm.Ref, o)
@@ -137,8 +137,8 @@ func (e *external) migrateErrands(ctx context.Context, m Machine, j *journey) ([
 	}}, nil, nil
 }
 
-// unreachable says why a VM cannot go to a node, or would miss something there.
-func (e *external) unreachable(ctx context.Context, m Machine, node string) (string, error) {
+// targetProblem says why a VM cannot go to a node, or would miss something there.
+func (e *external) targetProblem(ctx context.Context, m Machine, node string) (string, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
 		return "", err
@@ -150,7 +150,7 @@ func (e *external) unreachable(ctx context.Context, m Machine, node string) (str
 	case !nodes[i].Online():
 		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
 	}
-	isos := slices.DeleteFunc(media(m.Parameters()), func(v medium) bool { return !e.plan.Held[v.storage()] || v.content != contentISO })
+	isos := slices.DeleteFunc(media(m.Parameters()), func(v medium) bool { return !e.plan.EjectStorages[v.storage()] || v.content != contentISO })
 	missing, err := e.missingMedium(ctx, isos, node)
 	if missing != nil {
 		return missing.Error(), err
@@ -158,17 +158,17 @@ func (e *external) unreachable(ctx context.Context, m Machine, node string) (str
 	return "", err
 }
 
-// refusals are what keeps the VM from going, with the configuration that it has
+// rejections are what keeps the VM from going, with the configuration that it has
 // then.
-func (j *journey) refusals(c proxmox.MigrationCheck, v *vm, config qemu.Config) []string {
+func (j *migration) rejections(c proxmox.MigrationCheck, v *vm, config qemu.Config) []string {
 	var why []string
 	if len(c.LocalResources) > 0 {
 		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), v.Node))
 	}
 	for _, d := range c.LocalDisks {
 		switch {
-		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"), qemu.IsSeed(d.Volume):
-		case v.leaving(d.Volume):
+		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"), qemu.IsNoCloudImage(d.Volume):
+		case v.mediumBeingRemoved(d.Volume):
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and in its drive until the VM restarts", d.Volume))
 		case v.Config.Uses(d.Volume) == "":
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and a snapshot has it", d.Volume))
@@ -179,32 +179,32 @@ func (j *journey) refusals(c proxmox.MigrationCheck, v *vm, config qemu.Config) 
 			why = append(why, fmt.Sprintf("medium %s is on local storage: take it out, or put it on shared storage", d.Volume))
 		}
 	}
-	if missing := j.without(c.Missing[j.to]); len(missing) > 0 {
-		why = append(why, fmt.Sprintf("node %s has no %s", j.to, strings.Join(missing, ", ")))
+	if missing := j.excluding(c.Missing[j.target]); len(missing) > 0 {
+		why = append(why, fmt.Sprintf("node %s has no %s", j.target, strings.Join(missing, ", ")))
 	}
-	if by := c.Blocking[j.to]; len(by) > 0 {
+	if by := c.Blocking[j.target]; len(by) > 0 {
 		why = append(why, "high availability keeps it apart from "+strings.Join(by, ", "))
 	}
 	for i := range why {
-		why[i] = fmt.Sprintf("the VM cannot migrate to node %s: %s", j.to, why[i])
+		why[i] = fmt.Sprintf("the VM cannot migrate to node %s: %s", j.target, why[i])
 	}
 	return why
 }
 
-// leaving says whether a medium is in a drive whose removal is pending.
-func (v *vm) leaving(medium string) bool {
+// mediumBeingRemoved says whether a medium is in a drive whose removal is pending.
+func (v *vm) mediumBeingRemoved(medium string) bool {
 	return v.Config.Uses(medium) == "" && slices.ContainsFunc(v.Active.CDROMs(), func(device string) bool {
 		return v.Active.Volume(device) == medium
 	})
 }
 
-// without the storages whose disks go to another one.
-func (j *journey) without(missing []string) []string {
+// excluding the storages whose disks go to another one.
+func (j *migration) excluding(missing []string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return j.storages[s] != "" })
 }
 
 // targetStorage is the mapping of storages as PVE takes it.
-func (j *journey) targetStorage() string {
+func (j *migration) targetStorage() string {
 	var pairs []string
 	for _, from := range slices.Sorted(maps.Keys(j.storages)) {
 		pairs = append(pairs, from+":"+j.storages[from])

@@ -27,9 +27,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// moveErrands move disks, one after the other, or say why one cannot go. A disk
+// moveSteps move disks, one after the other, or say why one cannot go. A disk
 // whose storage is only where the VM is to migrate goes there with it.
-func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []string, error) {
+func (e *external) moveSteps(ctx context.Context, j *migration) ([]step, []string, error) {
 	moves := e.plan.Moves(e.vm.Config)
 	if len(moves) == 0 {
 		return nil, nil, nil
@@ -39,37 +39,37 @@ func (e *external) moveErrands(ctx context.Context, j *journey) ([]errand, []str
 		return nil, nil, err
 	}
 	var (
-		errands []errand
+		errands []step
 		no      []string
 	)
 	for _, m := range moves {
-		here, there := whyNot(m.Storage, storages, e.vm.Node), whyNot(m.Storage, storages, j.to)
+		here, there := storageProblem(m.Storage, storages, e.vm.Node), storageProblem(m.Storage, storages, j.target)
 		switch {
 		case !m.OwnedBy(e.vm.VMID):
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", m.Name, m.Device, m.Disk.Volume))
 		case here == "" && m.OnlyStopped() && e.vm.Status.Running():
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
-			errands = append(errands, e.onceInForce(m.Device, e.moveErrand(m)))
-		case j.to != "" && there == "":
-			j.take(m)
+			errands = append(errands, e.onceInForce(m.Device, e.moveStep(m)))
+		case j.target != "" && there == "":
+			j.addDisk(m)
 		default:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.unseen(ctx, sightOf(m.Storage)))
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.missingReadPrivilege(ctx, storageReadPrivilege(m.Storage)))
 		}
 	}
 	return errands, no, nil
 }
 
-// take a disk along to another storage.
-func (j *journey) take(m qemu.Move) {
+// addDisk a disk along to another storage.
+func (j *migration) addDisk(m qemu.Move) {
 	if j.storages == nil {
 		j.storages = map[string]string{}
 	}
 	j.storages[m.Disk.Storage()] = m.Storage
 }
 
-// whyNot says why a disk cannot be on a storage of a node; empty if it can.
-func whyNot(storage string, storages []proxmox.Storage, node string) string {
+// storageProblem says why a disk cannot be on a storage of a node; empty if it can.
+func storageProblem(storage string, storages []proxmox.Storage, node string) string {
 	i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && s.Node == node })
 	switch {
 	case i < 0:
@@ -80,13 +80,13 @@ func whyNot(storage string, storages []proxmox.Storage, node string) string {
 	return ""
 }
 
-// moveErrand moves one disk. What it leaves is deleted when all has been copied,
+// moveStep moves one disk. What it leaves is deleted when all has been copied,
 // whosever PVE holds it to be: it has to be the VM's own.
-func (e *external) moveErrand(m qemu.Move) errand {
+func (e *external) moveStep(m qemu.Move) step {
 	o := proxmox.MoveOptions{Disk: m.Device, Storage: m.Storage, Format: m.Format, Delete: true, Digest: e.vm.Digest}
-	return errand{
-		exact: true,
-		shown: v1alpha1.MachinePendingChange{Option: m.Device + " storage", Current: m.From(), Desired: m.To()},
+	return step{
+		needsDigest: true,
+		difference:  v1alpha1.MachinePendingChange{Option: m.Device + " storage", Current: m.From(), Desired: m.To()},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			return e.client.MoveDisk(ctx, e.vm.Ref, o)
 		},

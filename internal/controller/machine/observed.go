@@ -39,18 +39,18 @@ type vm struct {
 	// HA is what HA was told of the VM, if that was asked for.
 	HA proxmox.HASettings
 
-	// noAgent is why the guest agent cannot be asked.
-	noAgent string
+	// agentUnavailable is why the guest agent cannot be asked.
+	agentUnavailable string
 
 	// inHA is true if HA was told of the VM, even if it is to ignore it.
 	inHA bool
 
-	// noHA is why that cannot be read.
-	noHA string
+	// haUnavailable is why that cannot be read.
+	haUnavailable string
 
 	// Pool that the VM is a member of.
 	Pool string
-	pool poolSight
+	pool poolVisibility
 
 	// values that PVE has told, from which State is sorted out.
 	values []proxmox.PendingValue
@@ -58,8 +58,8 @@ type vm struct {
 	Status     proxmox.Status
 	Interfaces []proxmox.Interface
 
-	// unfinished is true for a clone that has not got its identity yet.
-	unfinished bool
+	// identityPending is true for a clone that has not got its identity yet.
+	identityPending bool
 }
 
 // lock of PVE on the VM's configuration.
@@ -104,7 +104,7 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	if err != nil {
 		return nil, err
 	}
-	off, err := e.silent(ctx, hint)
+	off, err := e.nodeUnreachable(ctx, hint)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	}
 	var denied error
 	if node != "" {
-		v, err := e.look(ctx, proxmox.Ref{Node: node, VMID: id})
+		v, err := e.getConfig(ctx, proxmox.Ref{Node: node, VMID: id})
 		if denied = err; v != nil || err != nil && !proxmox.IsAuthorization(err) {
 			return v, err
 		}
@@ -127,22 +127,22 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 	g, ok := guestOf(guests, id)
 	switch {
 	case ok:
-		return e.relook(ctx, g)
+		return e.getListed(ctx, g)
 	case off:
-		if err := e.whole(ctx, id, hint); err != nil {
+		if err := e.checkQuorum(ctx, id, hint); err != nil {
 			return nil, err
 		}
-		return nil, e.hidden(ctx, id, offlineError{errors.Errorf("VM %d may not be seen, and node %q, where it was, cannot be asked", id, hint)})
+		return nil, e.checkVisible(ctx, id, offlineError{errors.Errorf("VM %d may not be seen, and node %q, where it was, cannot be asked", id, hint)})
 	case denied != nil:
-		return nil, e.hidden(ctx, id, denied)
+		return nil, e.checkVisible(ctx, id, denied)
 	}
 	return nil, nil
 }
 
-// whole is an error if the list that lacks a VM may not be the cluster's: a node that
+// checkQuorum is an error if the list that lacks a VM may not be the cluster's: a node that
 // is cut off, or has not joined its cluster yet after a start, lists what it knew last.
 // Who may not ask for the quorum takes its word.
-func (e *external) whole(ctx context.Context, id int, node string) error {
+func (e *external) checkQuorum(ctx context.Context, id int, node string) error {
 	s, err := e.inventory.FreshClusterStatus(ctx)
 	if proxmox.IsAuthorization(err) {
 		return nil
@@ -153,21 +153,21 @@ func (e *external) whole(ctx context.Context, id int, node string) error {
 	return err
 }
 
-// hidden is why a VM may not be read, unless there is none: with privileges on a pool
+// checkVisible is why a VM may not be read, unless there is none: with privileges on a pool
 // only, PVE permits to look for none that is not in it, be it there or not.
-func (e *external) hidden(ctx context.Context, id int, denied error) error {
+func (e *external) checkVisible(ctx context.Context, id int, denied error) error {
 	if taken, err := e.client.VMIDTaken(ctx, id); taken || err != nil {
 		return cmp.Or(err, denied)
 	}
 	return nil
 }
 
-// relook reads a guest that the cluster lists although it was not found.
-func (e *external) relook(ctx context.Context, g proxmox.Guest) (*vm, error) {
+// getListed reads a guest that the cluster lists although it was not found.
+func (e *external) getListed(ctx context.Context, g proxmox.Guest) (*vm, error) {
 	if g.Type == "lxc" {
 		return &vm{Ref: g.Ref()}, nil // It shows no identity, so it is nobody's here.
 	}
-	v, err := e.look(ctx, g.Ref())
+	v, err := e.getConfig(ctx, g.Ref())
 	if v == nil && err == nil {
 		err = errors.Errorf("VM %d is listed on node %q but cannot be found there", g.VMID, g.Node)
 	}
@@ -182,9 +182,9 @@ func guestOf(guests []proxmox.Guest, id int) (proxmox.Guest, bool) {
 	return guests[i], true
 }
 
-// look reads a VM. It returns nil if there is none.
-func (e *external) look(ctx context.Context, ref proxmox.Ref) (*vm, error) {
-	if err := e.online(ctx, ref.Node); err != nil {
+// getConfig reads a VM. It returns nil if there is none.
+func (e *external) getConfig(ctx context.Context, ref proxmox.Ref) (*vm, error) {
+	if err := e.checkNodeOnline(ctx, ref.Node); err != nil {
 		return nil, err
 	}
 	values, err := e.client.Pending(ctx, ref)
@@ -199,10 +199,10 @@ func (e *external) look(ctx context.Context, ref proxmox.Ref) (*vm, error) {
 	return v, nil
 }
 
-// online is an error if the cluster says that a node is offline, or does not know it
+// checkNodeOnline is an error if the cluster says that a node is offline, or does not know it
 // any more, which saves waiting for the node's answer. The configurations of VMs stay
 // when their node is removed from the cluster.
-func (e *external) online(ctx context.Context, node string) error {
+func (e *external) checkNodeOnline(ctx context.Context, node string) error {
 	nodes, err := e.inventory.Nodes(ctx)
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
 	switch {
@@ -217,15 +217,15 @@ func (e *external) online(ctx context.Context, node string) error {
 	return nil
 }
 
-// offline says whether the cluster knows a node and says that it is offline.
-func (e *external) offline(ctx context.Context, node string) (bool, error) {
+// nodeOffline says whether the cluster knows a node and says that it is offline.
+func (e *external) nodeOffline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
 }
 
-// silent says whether a node cannot be asked, now or ever again: it is offline, or the
+// nodeUnreachable says whether a node cannot be asked, now or ever again: it is offline, or the
 // cluster does not know it any more.
-func (e *external) silent(ctx context.Context, node string) (bool, error) {
+func (e *external) nodeUnreachable(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
 	return node != "" && len(nodes) > 0 && (i < 0 || nodes[i].Offline()), err

@@ -36,7 +36,7 @@ const contentImages = "images"
 
 // occupants of the cluster: what PVE lists, and the Machines that it does not
 // list yet or not as they are going to be.
-func occupants(guests []proxmox.Guest, machines []Machine, bookings map[types.UID]booking, d defaults) []placement.Occupant {
+func occupants(guests []proxmox.Guest, machines []Machine, bookings map[types.UID]reservation, d defaults) []placement.Occupant {
 	byID := make(map[int]proxmox.Guest, len(guests))
 	for _, g := range guests {
 		byID[g.VMID] = g
@@ -66,15 +66,15 @@ func occupant(g proxmox.Guest) placement.Occupant {
 	return placement.Occupant{Node: g.Node, Runs: g.Status != "stopped", CPUs: g.MaxCPU, Memory: g.MaxMemory}
 }
 
-// settled says whether PVE shows a guest as it is going to be: not one that has
+// settledGuest says whether PVE shows a guest as it is going to be: not one that has
 // just been created or is still being copied, maybe on another node.
-func settled(g proxmox.Guest) bool {
+func settledGuest(g proxmox.Guest) bool {
 	return g.VMID != 0 && g.Status != "unknown" && g.MaxMemory > 0 && !slices.Contains([]string{"clone", "create", "migrate"}, g.Lock)
 }
 
 // occupantOf a Machine, if it has a VM or a node to have one on.
-func occupantOf(m Machine, g proxmox.Guest, bookings map[types.UID]booking, guests map[int]proxmox.Guest, d defaults) (placement.Occupant, bool) {
-	o, was := occupant(g), settled(g)
+func occupantOf(m Machine, g proxmox.Guest, bookings map[types.UID]reservation, guests map[int]proxmox.Guest, d defaults) (placement.Occupant, bool) {
+	o, was := occupant(g), settledGuest(g)
 	b, booked := bookings[m.GetUID()]
 	switch {
 	case was:

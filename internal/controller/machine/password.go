@@ -64,7 +64,7 @@ func (e *external) passwordOf(ctx context.Context, m Machine, c *v1alpha1.Machin
 		return nil, err
 	}
 	if text == "" {
-		return nil, refuse(creating, "%s has no password: its key %s is empty", from, from.key)
+		return nil, reject(creating, "%s has no password: its key %s is empty", from, from.key)
 	}
 	return &password{text: text, version: fmt.Sprintf("%s/%s", from.object.GetUID(), from.object.GetResourceVersion())}, nil
 }
@@ -82,7 +82,7 @@ func generatePassword() string {
 func (e *external) generatedPassword(ctx context.Context, m Machine) (*password, error) {
 	at := connectionSecret(m)
 	if at.Name == "" {
-		return nil, refuse(creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")
+		return nil, reject(creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")
 	}
 	s := &corev1.Secret{}
 	if err := e.kube.Get(ctx, at, s); err != nil && !kerrors.IsNotFound(err) {
@@ -133,22 +133,22 @@ func (e *external) withGenerated(d managed.ConnectionDetails) managed.Connection
 // already, or says why it cannot be read.
 func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
-	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.Settled && !ptr.Deref(c.GeneratePassword, false) {
+	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
 		return nil, nil
 	}
 	p, err := e.passwordOf(ctx, m, c)
-	if r := (refusal{}); errors.As(err, &r) {
+	if r := (validationError{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
-	if p == nil || err != nil || d.Settled || d.CustomData() {
+	if p == nil || err != nil || d.CloudInitFrozen || d.CustomData() {
 		return nil, err // Custom data have the hash of it, and PVE's drive is not there.
 	}
 	sent := m.GetAnnotations()[AnnotationPassword]
 	switch {
 	case sent == p.version:
-		e.tasks.remember(m, *p)
-	case e.tasks.remembers(m, *p): // As another version, or its note is not seen yet.
-		d.resealed = p.version
+		e.tasks.recordPassword(m, *p)
+	case e.tasks.passwordSent(m, *p): // As another version, or its note is not seen yet.
+		d.unchangedPassword = p.version
 	default:
 		d.password = p
 	}
@@ -169,7 +169,7 @@ func (e *external) keepPassword(ctx context.Context, m Machine) error {
 	if e.plan.password == nil || e.plan.change.Set["cipassword"] == "" {
 		return nil
 	}
-	e.tasks.remember(m, *e.plan.password)
+	e.tasks.recordPassword(m, *e.plan.password)
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPassword: e.plan.password.version})
 }
 
@@ -208,16 +208,16 @@ func (t *tasks) forgetPassword(m Machine) {
 	delete(t.passwords, m.GetUID())
 }
 
-// remember the password that was sent for a Machine.
-func (t *tasks) remember(m Machine, p password) {
+// recordPassword the password that was sent for a Machine.
+func (t *tasks) recordPassword(m Machine, p password) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.passwords[m.GetUID()] = t.seal(p)
 }
 
-// remembers says whether this very password was the last that was sent for a Machine,
+// passwordSent says whether this very password was the last that was sent for a Machine,
 // whatever its version.
-func (t *tasks) remembers(m Machine, p password) bool {
+func (t *tasks) passwordSent(m Machine, p password) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sum, ok := t.passwords[m.GetUID()]

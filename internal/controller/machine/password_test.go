@@ -147,9 +147,9 @@ func TestPasswordOfAnotherVM(t *testing.T) {
 	}
 	tasks := newTasks(b.clock.now)
 	p := password{text: "one", version: "s/1"}
-	tasks.remember(b.m, p)
+	tasks.recordPassword(b.m, p)
 	tasks.forgetPassword(b.m)
-	if tasks.remembers(b.m, p) {
+	if tasks.passwordSent(b.m, p) {
 		t.Error("The password of a VM that is gone is remembered")
 	}
 }

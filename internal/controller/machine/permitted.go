@@ -25,20 +25,20 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// prohibited are the changes that PVE would refuse for who we are or for what
+// forbiddenChanges are the changes that PVE would refuse for who we are or for what
 // version it is. Besides what is configured there may be more that depends on that.
-func (e *external) prohibited(ctx context.Context, d qemu.Difference, config qemu.Config, more ...qemu.Demand) ([]string, error) {
+func (e *external) forbiddenChanges(ctx context.Context, d qemu.Difference, config qemu.Config, more ...qemu.VersionRequirement) ([]string, error) {
 	var no []string
 	if !e.superuser {
 		no = d.Forbidden(config)
 	}
-	unknown, err := e.unknown(ctx, append(d.Demands(config), more...))
+	unknown, err := e.unmetRequirements(ctx, append(d.VersionRequirements(config), more...))
 	return append(no, unknown...), err
 }
 
-// unknown are the demands that the version of PVE does not meet. PVE is asked for
+// unmetRequirements are the demands that the version of PVE does not meet. PVE is asked for
 // it only if that matters.
-func (e *external) unknown(ctx context.Context, demands []qemu.Demand) ([]string, error) {
+func (e *external) unmetRequirements(ctx context.Context, demands []qemu.VersionRequirement) ([]string, error) {
 	if len(demands) == 0 {
 		return nil, nil
 	}
@@ -55,9 +55,9 @@ func (e *external) unknown(ctx context.Context, demands []qemu.Demand) ([]string
 	return no, nil
 }
 
-// permit says which privileges are missing for something whose first part is not to be
+// checkPrivileges says which privileges are missing for something whose first part is not to be
 // done if the rest of it would be refused.
-func (e *external) permit(ctx context.Context, op string, needs []qemu.Need) error {
+func (e *external) checkPrivileges(ctx context.Context, op string, needs []qemu.PrivilegeRequirement) error {
 	if e.superuser {
 		return nil
 	}
@@ -74,15 +74,15 @@ func (e *external) permit(ctx context.Context, op string, needs []qemu.Need) err
 	return proxmox.Denial(op, missing...)
 }
 
-// permitNew is permit for a VM that is not there yet. What all Machines may is known, and
+// checkPrivilegesOfNew is permit for a VM that is not there yet. What all Machines may is known, and
 // asked anew only if that is not enough.
-func (e *external) permitNew(ctx context.Context, op string, needs []qemu.Need) error {
+func (e *external) checkPrivilegesOfNew(ctx context.Context, op string, needs []qemu.PrivilegeRequirement) error {
 	if e.superuser {
 		return nil
 	}
-	var rest []qemu.Need
+	var rest []qemu.PrivilegeRequirement
 	for _, n := range needs {
-		known, err := e.known(ctx, n.Named())
+		known, err := e.privilegeKnown(ctx, n.Named())
 		if err != nil {
 			return err
 		}
@@ -90,12 +90,12 @@ func (e *external) permitNew(ctx context.Context, op string, needs []qemu.Need) 
 			rest = append(rest, n)
 		}
 	}
-	return e.permit(ctx, op, rest)
+	return e.checkPrivileges(ctx, op, rest)
 }
 
-// known says whether one of the privileges is known to be granted on the path, or on all
+// privilegeKnown says whether one of the privileges is known to be granted on the path, or on all
 // VMs: nobody grants or takes anything on one that is not there.
-func (e *external) known(ctx context.Context, p proxmox.Privilege) (bool, error) {
+func (e *external) privilegeKnown(ctx context.Context, p proxmox.Privilege) (bool, error) {
 	at, absent := p.Path, strings.HasPrefix(p.Path, "/vms/")
 	if absent {
 		at = "/vms"

@@ -59,7 +59,7 @@ func TestProhibited(t *testing.T) {
 			b.version = tc.version
 			e := b.external()
 			e.superuser = tc.superuser
-			got, err := e.prohibited(t.Context(), tc.change, tc.config)
+			got, err := e.forbiddenChanges(t.Context(), tc.change, tc.config)
 			if err != nil {
 				t.Fatalf("\n%s\nprohibited: %v", tc.reason, err)
 			}

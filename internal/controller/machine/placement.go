@@ -42,50 +42,50 @@ const reasonPlaced xpevent.Reason = "Placed"
 // place chooses the node of a VM to create, or finds whether the one that is
 // settled can take it.
 func (e *external) place(ctx context.Context, m Machine, c *creation) error {
-	d, err := e.choose(ctx, m, c, e.fleet.decide)
+	d, err := e.choose(ctx, m, c, e.scheduler.decide)
 	if err != nil {
-		return e.unplaced(m, c, err)
+		return e.unschedulableError(m, c, err)
 	}
 	if c.node != "" && c.node == m.GetAnnotations()[AnnotationNode] {
 		return nil // It goes on as it was begun.
 	}
-	c.chosen, c.node, c.placed = &d, d.Node, ""
-	if c.roams() && d.Node != c.source.Node {
-		c.node, c.placed = c.source.Node, d.Node
+	c.decision, c.node, c.placedNode = &d, d.Node, ""
+	if c.placedElsewhere() && d.Node != c.source.Node {
+		c.node, c.placedNode = c.source.Node, d.Node
 	}
 	return nil
 }
 
-// roams says whether a VM that has to be made on the node of its source goes to
+// placedElsewhere says whether a VM that has to be made on the node of its source goes to
 // the node that its user's rules lead to from there.
-func (c *creation) roams() bool {
+func (c *creation) placedElsewhere() bool {
 	return c.source != nil && !c.source.Shared && c.Placement != nil && c.Node == nil && fullClone(c.Clone, c.source)
 }
 
 // choose a node. What takes a call for each node to learn is asked of the node
 // that is chosen only; if that cannot take the VM after all, the next is chosen.
-func (e *external) choose(ctx context.Context, m Machine, c *creation, decide decider) (placement.Decision, error) {
-	s, err := e.survey(ctx, c)
+func (e *external) choose(ctx context.Context, m Machine, c *creation, decide decideFunc) (placement.Decision, error) {
+	s, err := e.clusterView(ctx, c)
 	if err != nil {
 		return placement.Decision{}, err
 	}
-	r := c.request(m, e.settledFor(m, c))
+	r := c.request(m, e.nodeChosenBy(m, c))
 	for {
-		d, final, err := decide(m, c.need(), func(bookings map[types.UID]booking) (placement.Decision, bool, error) {
+		d, final, err := decide(m, c.requirements(), func(bookings map[types.UID]reservation) (placement.Decision, bool, error) {
 			d, err := placement.Place(r, s.nodes, occupants(s.guests, s.machines, bookings, e.defaults))
 			return d, err == nil && (r.Node != "" || s.known[d.Node]), err
 		})
 		if final || err != nil {
 			return d, err
 		}
-		if err := e.inspect(ctx, m, s, d.Node, r.Bridges); err != nil {
+		if err := e.inspectNode(ctx, m, s, d.Node, r.Bridges); err != nil {
 			return d, err
 		}
 	}
 }
 
-// settledFor says who settled the node, if it is.
-func (e *external) settledFor(m Machine, c *creation) string {
+// nodeChosenBy says who settled the node, if it is.
+func (e *external) nodeChosenBy(m Machine, c *creation) string {
 	switch {
 	case c.node == "":
 		return ""
@@ -101,7 +101,7 @@ func (e *external) settledFor(m Machine, c *creation) string {
 
 // request of a VM to create, with who settled its node.
 func (c *creation) request(m Machine, why string) placement.Request {
-	need := c.need()
+	need := c.requirements()
 	r := placement.Request{
 		ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m),
 		Node: c.node, Why: why, Current: m.GetAnnotations()[AnnotationNode],
@@ -119,15 +119,15 @@ func (c *creation) request(m Machine, why string) placement.Request {
 	}
 	if c.source != nil {
 		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
-		if !c.source.Shared && !c.roams() {
+		if !c.source.Shared && !c.placedElsewhere() {
 			r.Source.Nodes = []string{c.source.Node}
 		}
 	}
 	return r
 }
 
-// need of a VM to create, wherever that is.
-func (c *creation) need() placement.Occupant {
+// requirements of a VM to create, wherever that is.
+func (c *creation) requirements() placement.Occupant {
 	config := c.sourceConfig()
 	return placement.Occupant{
 		Runs: runs(c.MachineParameters), CPUs: cpusOf(c.MachineParameters, config), Memory: memoryOf(c.MachineParameters, config),
@@ -184,15 +184,15 @@ func (c *creation) mappings() []string {
 	return names
 }
 
-// unplaced is why a VM has no place, shown where it belongs. It is not asked
+// unschedulableError is why a VM has no place, shown where it belongs. It is not asked
 // again before something has changed.
-func (e *external) unplaced(m Machine, c *creation, err error) error {
+func (e *external) unschedulableError(m Machine, c *creation, err error) error {
 	var no *placement.NoFitError
 	if !errors.As(err, &no) {
 		return err
 	}
 	e.logRejections(no.Rejections)
-	shown := refusal{error: err, condition: allocating}
+	shown := validationError{error: err, condition: allocating}
 	switch no.Kind() {
 	case placement.Resources:
 		shown.condition = overcommitting
@@ -200,11 +200,11 @@ func (e *external) unplaced(m Machine, c *creation, err error) error {
 		shown.condition = networking
 	case placement.Outdone, placement.Excluded, placement.Down, placement.Missing:
 	}
-	e.queue.add(m, shown, func(ctx context.Context) error {
+	e.unschedulable.add(m, shown, func(ctx context.Context) error {
 		if err := e.stillThere(ctx, m); err != nil {
 			return err
 		}
-		_, err := e.choose(ctx, m, c, e.fleet.look)
+		_, err := e.choose(ctx, m, c, e.scheduler.evaluate)
 		return err
 	})
 	return shown
@@ -237,23 +237,23 @@ func (e *external) logBridge(bridge, node string) {
 	e.log.Info("Bridge not found", "bridge", bridge, "node", node)
 }
 
-// mayMove says whether a node that was chosen before may be given up: a creation
+// mayReplaceNode says whether a node that was chosen before may be given up: a creation
 // was never started there, or is known to have failed. One whose outcome is not
 // known has to be looked for where it was started.
-func (e *external) mayMove(m Machine) bool {
+func (e *external) mayReplaceNode(m Machine) bool {
 	t, ok := e.tasks.last(m)
 	failed := ok && !t.OK() && slices.Contains([]string{"qmcreate", "qmclone"}, t.Type)
 	return failed || meta.GetExternalCreatePending(m).IsZero()
 }
 
-// mostOthers that an event names.
-const mostOthers = 10
+// maxOthers that an event names.
+const maxOthers = 10
 
-// announce why a node was chosen.
-func (e *external) announce(m Machine, d placement.Decision) {
+// emitPlacement why a node was chosen.
+func (e *external) emitPlacement(m Machine, d placement.Decision) {
 	parts := []string{fmt.Sprintf("Node %s was chosen: %s", d.Node, d.Reason)}
 	for i, o := range d.Others {
-		if i == mostOthers {
+		if i == maxOthers {
 			parts = append(parts, fmt.Sprintf("and %d more", len(d.Others)-i))
 			break
 		}

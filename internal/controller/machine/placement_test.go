@@ -49,13 +49,13 @@ func fresh(m *namespaced.Machine) {
 }
 
 // fleetOf Machines and ProxmoxNodes.
-func fleetOf(t *testing.T, objects ...runtime.Object) *Fleet {
+func fleetOf(t *testing.T, objects ...runtime.Object) *Scheduler {
 	t.Helper()
 	s := runtime.NewScheme()
 	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	f := NewFleet()
+	f := NewScheduler()
 	kube := fake.NewClientBuilder().WithScheme(s).WithRuntimeObjects(objects...).Build()
 	f.Add(kube, &namespaced.MachineList{})
 	f.Add(kube, &namespaced.ProxmoxNodeList{})
@@ -76,7 +76,7 @@ func TestPlaceMachine(t *testing.T) {
 		node      string
 		target    string
 		says      string // of the decision
-		condition conditionOf
+		condition conditionFor
 		err       string
 	}{
 		"Free": {
@@ -301,7 +301,7 @@ func TestPlaceMachine(t *testing.T) {
 			}
 			s := b.reconcile(t.Context())
 			if tc.err != "" {
-				var r refusal
+				var r validationError
 				if !errors.As(s.err, &r) || r.condition != tc.condition || !strings.Contains(s.err.Error(), tc.err) {
 					t.Errorf("\n%s\nwant %q for condition %d, got %v", tc.reason, tc.err, tc.condition, s.err)
 				}
@@ -388,11 +388,11 @@ func TestHome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}, placed: tc.target}
+			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}, placedNode: tc.target}
 			v := &vm{Ref: proxmox.Ref{Node: tc.on}}
-			j, _ := d.journey(v, tc.acted)
-			if diff := cmp.Diff(tc.notes, d.nodeNote(v, tc.acted)); diff != "" || j.to != tc.journey {
-				t.Errorf("\n%s\nwant a journey to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.journey, j.to, diff)
+			j, _ := d.migration(v, tc.acted)
+			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.target != tc.journey {
+				t.Errorf("\n%s\nwant a journey to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.journey, j.target, diff)
 			}
 		})
 	}
@@ -486,7 +486,7 @@ func TestWaitingEnds(t *testing.T) {
 			b.reconcile(t.Context())
 			tc.change(b)
 			b.queue.look(t.Context())
-			if held := b.queue.held(b.m) != nil; held != tc.held || (len(b.woken) > 0) != tc.woken {
+			if held := b.queue.reason(b.m) != nil; held != tc.held || (len(b.woken) > 0) != tc.woken {
 				t.Errorf("\n%s\nwant held %t and woken %t, got %t and %d", tc.reason, tc.held, tc.woken, held, len(b.woken))
 			}
 		})
@@ -550,7 +550,7 @@ func TestOccupants(t *testing.T) {
 		reason   string
 		guests   []proxmox.Guest
 		machines []Machine
-		bookings map[types.UID]booking
+		bookings map[types.UID]reservation
 		want     []placement.Occupant
 	}{
 		"Stranger": {reason: "Every guest counts.", guests: []proxmox.Guest{listed}, want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}}},
@@ -566,7 +566,7 @@ func TestOccupants(t *testing.T) {
 		"Deleted":   {reason: "One that is gone and deleted does not.", machines: []Machine{machine(func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })}, want: []placement.Occupant{}},
 		"Booked": {
 			reason: "What was chosen just now counts, whatever the annotation says.", machines: []Machine{machine(nil)},
-			bookings: map[types.UID]booking{"web": {Occupant: placement.Occupant{Node: "pve3", CPUs: 4, Memory: gib}}}, want: comes("pve3", 4, gib),
+			bookings: map[types.UID]reservation{"web": {Occupant: placement.Occupant{Node: "pve3", CPUs: 4, Memory: gib}}}, want: comes("pve3", 4, gib),
 		},
 		"BeingCloned": {
 			reason: "A clone that is being copied counts where it goes.", machines: []Machine{machine(nil)},

@@ -35,25 +35,25 @@ import (
 type plan struct {
 	desired
 
-	// notes are the annotations to write before anything is done.
-	notes map[string]string
+	// annotations are the annotations to write before anything is done.
+	annotations map[string]string
 
-	// weeds are NoCloud images that are no longer of use.
-	weeds []plot
+	// staleImages are NoCloud images that are no longer of use.
+	staleImages []imageRef
 
-	// waits is why what is left of a VM that is gone cannot be removed yet.
-	waits error
+	// waitReason is why what is left of a VM that is gone cannot be removed yet.
+	waitReason error
 
-	// strayRules are what is left of HA's rules of a VM that is gone.
-	strayRules []ruleStep
+	// orphanedRules are what is left of HA's rules of a VM that is gone.
+	orphanedRules []ruleStep
 
-	refusals []string
-	change   qemu.Difference
+	rejections []string
+	change     qemu.Difference
 
-	// later is the part of the change that waits for disks to move or to grow.
-	later   qemu.Difference
-	errands []errand
-	power   powerChange
+	// deferred is the part of the change that waits for disks to move or to grow.
+	deferred qemu.Difference
+	steps    []step
+	power    powerChange
 
 	// crashes are how often in a row the VM has stopped soon after its start, if its next one
 	// waits for that.
@@ -62,41 +62,41 @@ type plan struct {
 	action  *v1alpha1.MachinePowerAction
 }
 
-// An errand is a call to PVE that changes what is no option of the configuration.
-type errand struct {
-	// shown is what the errand changes.
-	shown v1alpha1.MachinePendingChange
+// An step is a call to PVE that changes what is no option of the configuration.
+type step struct {
+	// difference is what the errand changes.
+	difference v1alpha1.MachinePendingChange
 
 	// call may start a task, which the rest of the plan then waits for. Nil if there is
 	// nothing to call: the call of another errand makes the change too, or it waits.
 	call func(context.Context) (proxmox.UPID, error)
 
-	// later is true for what waits for the VM's next start.
-	later bool
+	// atNextStart is true for what waits for the VM's next start.
+	atNextStart bool
 
-	// exact errands carry the digest of the configuration that was looked at. They
+	// needsDigest errands carry the digest of the configuration that was looked at. They
 	// wait for the next look if it has been changed since.
-	exact bool
+	needsDigest bool
 }
 
-func (o errand) due() bool { return !o.later }
+func (o step) due() bool { return !o.atNextStart }
 
 // empty says whether there is nothing to do now. What waits for the VM's next start is
 // shown only.
 func (p plan) empty() bool {
-	return len(p.notes) == 0 && len(p.refusals) == 0 && p.change.Empty() && !slices.ContainsFunc(p.errands, errand.due) && len(p.weeds) == 0 &&
+	return len(p.annotations) == 0 && len(p.rejections) == 0 && p.change.Empty() && !slices.ContainsFunc(p.steps, step.due) && len(p.staleImages) == 0 &&
 		p.power == keepPower && !p.restart.due && p.action == nil
 }
 
-// mayPass says whether the lock of a VM lets the plan be carried out. One that is
+// allowedDuringLock says whether the lock of a VM lets the plan be carried out. One that is
 // suspended takes nothing but the call that resumes it.
-func (p plan) mayPass(v *vm) bool {
+func (p plan) allowedDuringLock(v *vm) bool {
 	return v.lock() == "" || v.suspended() && (p.power == powerOn || p.action != nil)
 }
 
 // makePlan finds what separates the VM from the spec.
 func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
-	d, err := e.desiredNow(ctx, m, id)
+	d, err := e.desiredForVM(ctx, m, id)
 	if err != nil {
 		return err
 	}
@@ -105,37 +105,37 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 		return errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
 	}
 	if m.GetAnnotations()[AnnotationDevices] == "" {
-		before = recalledDevices(m.Observation(), id)
+		before = recoveredDevices(m.Observation(), id)
 	}
-	e.vm.unfinished = !e.vm.hasUUID(id)
+	e.vm.identityPending = !e.vm.hasUUID(id)
 	e.plan = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: ReasonPendingChanges}}
-	e.holdStart(m)
+	e.delayStart(m)
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, m.GetGeneration()); err != nil {
-		e.plan.Devices, e.plan.refusals = before, []string{err.Error()}
+		e.plan.Devices, e.plan.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
 	if err := e.addChange(ctx, m, d); err != nil {
 		return err
 	}
-	if err := e.addErrands(ctx, m); err != nil {
+	if err := e.addSteps(ctx, m); err != nil {
 		return err
 	}
 	e.plan.restart = e.restart(m)
 	e.plan.action = actionDue(m)
-	e.plan.notes = e.notes(m, before)
-	e.plan.weeds, err = e.weeds(ctx, m)
+	e.plan.annotations = e.annotations(m, before)
+	e.plan.staleImages, err = e.staleImages(ctx, m)
 	return err
 }
 
 // addChange plans the change of options, and says what of the spec cannot be.
 func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
-	d.Settled = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.hasUUID(d.Identity)
-	held, err := e.held(ctx, m, d)
+	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.hasUUID(d.Identity)
+	held, err := e.ejectStorages(ctx, m, d)
 	if err != nil {
 		return err
 	}
-	d.Held = held
-	whyNoSeed, err := e.addSeed(ctx, m, &d)
+	d.EjectStorages = held
+	whyNoSeed, err := e.addImage(ctx, m, &d)
 	if err != nil {
 		return err
 	}
@@ -145,53 +145,53 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 	}
 	e.plan.desired = d
 	change := d.withPassword(d.Change(e.vm.State))
-	unfilled, err := e.unfilled(ctx, change)
+	unfilled, err := e.missingImage(ctx, change)
 	if err != nil {
 		return err
 	}
 	e.plan.change = change
 	if e.vm.Status.Running() {
-		e.plan.change, e.plan.later = change.Around(e.vm.State, d.Placing(e.vm.Config))
+		e.plan.change, e.plan.deferred = change.SplitAroundDiskOps(e.vm.State, d.PendingDiskOps(e.vm.Config))
 	}
 	config := d.Restored(e.vm.State)
-	prohibited, err := e.prohibited(ctx, change, config, d.haDemands(e.vm)...)
-	e.plan.refusals = slices.Concat(d.Refusals(config), unfilled, whyNoSeed, whyNoPassword, prohibited,
-		d.poolRefusals(e.vm), e.vm.haRefusals(), d.ruling.refusals, d.powerRefusals(e.vm), windowRefusals(d.MaintenanceWindow))
+	prohibited, err := e.forbiddenChanges(ctx, change, config, d.haVersionRequirements(e.vm)...)
+	e.plan.rejections = slices.Concat(d.Rejections(config), unfilled, whyNoSeed, whyNoPassword, prohibited,
+		d.poolRejections(e.vm), e.vm.haRejections(), d.haRules.rejections, d.powerRejections(e.vm), windowRefusals(d.MaintenanceWindow))
 	return err
 }
 
-// addErrands plans the calls that bring the VM nearer to the spec, in their order,
+// addSteps plans the calls that bring the VM nearer to the spec, in their order,
 // and what cannot be.
-func (e *external) addErrands(ctx context.Context, m Machine) error {
+func (e *external) addSteps(ctx context.Context, m Machine) error {
 	if meta.WasDeleted(m) {
 		return nil
 	}
-	j, goes := e.plan.journey(e.vm, m.GetAnnotations()[AnnotationNode])
-	moves, no, err := e.moveErrands(ctx, &j)
+	j, goes := e.plan.migration(e.vm, m.GetAnnotations()[AnnotationNode])
+	moves, no, err := e.moveSteps(ctx, &j)
 	if err != nil {
 		return err
 	}
-	groups, rules := e.ruleErrands()
-	e.plan.errands = slices.Concat(e.driveErrands(m), e.poolErrands(), groups, e.haErrands(), rules, e.destroyErrands(), moves, e.resizeErrands(m))
-	e.plan.refusals = append(e.plan.refusals, no...)
+	groups, rules := e.ruleSteps()
+	e.plan.steps = slices.Concat(e.driveSteps(m), e.poolSteps(), groups, e.haSteps(), rules, e.destroySteps(), moves, e.resizeSteps(m))
+	e.plan.rejections = append(e.plan.rejections, no...)
 	if !goes {
 		return nil
 	}
-	migration, no, err := e.migrateErrands(ctx, m, &j)
-	e.plan.errands = append(e.plan.errands, migration...)
-	e.plan.refusals = append(e.plan.refusals, no...)
+	migration, no, err := e.migrateSteps(ctx, m, &j)
+	e.plan.steps = append(e.plan.steps, migration...)
+	e.plan.rejections = append(e.plan.rejections, no...)
 	return err
 }
 
-// resizeErrands make disks larger.
-func (e *external) resizeErrands(m Machine) []errand {
-	var errands []errand
+// resizeSteps make disks larger.
+func (e *external) resizeSteps(m Machine) []step {
+	var errands []step
 	for _, r := range e.plan.Resizes(e.vm.Config) {
-		errands = append(errands, e.onceInForce(r.Device, errand{
-			shown: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
+		errands = append(errands, e.onceInForce(r.Device, step{
+			difference: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				e.sights.resize(m, r.Device, r.To.String())
-				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.present())
+				e.cache.predictResize(m, r.Device, r.To.String())
+				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.currentDigest())
 			},
 		}))
 	}
@@ -200,21 +200,21 @@ func (e *external) resizeErrands(m Machine) []errand {
 
 // onceInForce is an errand for a disk, which PVE does only with one that the VM has
 // already: another one that is pending waits for the restart.
-func (e *external) onceInForce(disk string, o errand) errand {
+func (e *external) onceInForce(disk string, o step) step {
 	if !e.vm.InForce(disk) {
-		o.call, o.later = nil, true
+		o.call, o.atNextStart = nil, true
 	}
 	return o
 }
 
-// destroyErrands delete disks that the list has asked to be destroyed.
-func (e *external) destroyErrands() []errand {
-	var errands []errand
+// destroySteps delete disks that the list has asked to be destroyed.
+func (e *external) destroySteps() []step {
+	var errands []step
 	for _, device := range e.plan.Devices.Destroyed(e.plan.MachineParameters, e.vm.Config) {
 		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: e.vm.Digest}
-		errands = append(errands, errand{
-			exact: true,
-			shown: v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
+		errands = append(errands, step{
+			needsDigest: true,
+			difference:  v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				return e.client.ConfigureAsync(ctx, e.vm.Ref, change)
 			},
@@ -223,34 +223,34 @@ func (e *external) destroyErrands() []errand {
 	return errands
 }
 
-// present is the digest of the VM's configuration, or empty if that was changed since
+// currentDigest is the digest of the VM's configuration, or empty if that was changed since
 // it was looked at.
-func (e *external) present() string {
+func (e *external) currentDigest() string {
 	if e.plan.change.Empty() {
 		return e.vm.Digest
 	}
 	return ""
 }
 
-// notes are the annotations that are not as they should be.
-func (e *external) notes(m Machine, before qemu.Devices) map[string]string {
+// annotations are the annotations that are not as they should be.
+func (e *external) annotations(m Machine, before qemu.Devices) map[string]string {
 	notes := map[string]string{}
 	if m.GetAnnotations()[AnnotationDevices] == "" || !before.Equal(e.plan.Devices) {
 		notes[AnnotationDevices] = e.plan.Devices.String()
 	}
-	if e.plan.resealed != "" {
-		notes[AnnotationPassword] = e.plan.resealed
+	if e.plan.unchangedPassword != "" {
+		notes[AnnotationPassword] = e.plan.unchangedPassword
 	}
-	maps.Copy(notes, e.plan.ranNote(e.vm, e.now()))
-	maps.Copy(notes, e.plan.nodeNote(e.vm, m.GetAnnotations()[AnnotationNode]))
-	maps.Copy(notes, e.restartNote(m))
-	maps.Copy(notes, e.ruleNote(m))
-	maps.Copy(notes, e.plotNote(m))
+	maps.Copy(notes, e.plan.runningAnnotation(e.vm, e.now()))
+	maps.Copy(notes, e.plan.nodeAnnotation(e.vm, m.GetAnnotations()[AnnotationNode]))
+	maps.Copy(notes, e.restartAnnotation(m))
+	maps.Copy(notes, e.ruleAnnotation(m))
+	maps.Copy(notes, e.imageAnnotation(m))
 	return notes
 }
 
-// desiredNow is the spec with what counts for a VM that exists.
-func (e *external) desiredNow(ctx context.Context, m Machine, id qemu.Identity) (desired, error) {
+// desiredForVM is the spec with what counts for a VM that exists.
+func (e *external) desiredForVM(ctx context.Context, m Machine, id qemu.Identity) (desired, error) {
 	d := e.desired(m, id)
 	if meta.WasDeleted(m) {
 		return d, nil
@@ -267,11 +267,11 @@ func (e *external) desiredNow(ctx context.Context, m Machine, id qemu.Identity) 
 	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure {
 		return d, nil
 	}
-	d.ran, _ = time.Parse(time.RFC3339, m.GetAnnotations()[AnnotationRan]) // Zero if never.
+	d.runningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[AnnotationRunningSince]) // Zero if never.
 	nodes, err := e.inventory.Nodes(ctx)
 	for _, n := range nodes {
 		if n.Name == e.vm.Node && n.Uptime > 0 {
-			d.nodeUp = e.now().Add(-n.Uptime)
+			d.nodeBooted = e.now().Add(-n.Uptime)
 		}
 	}
 	return d, err
@@ -287,7 +287,7 @@ func (e *external) desired(m Machine, id qemu.Identity) desired {
 			Defaults:          e.defaults.Defaults,
 			Created:           !meta.GetExternalCreatePending(m).IsZero(),
 		},
-		name:   m.GetName(),
-		placed: m.GetAnnotations()[AnnotationTarget],
+		name:       m.GetName(),
+		placedNode: m.GetAnnotations()[AnnotationTarget],
 	}
 }

@@ -39,7 +39,7 @@ func (e *external) readPool(ctx context.Context, d desired) error {
 		if d.Pool == nil || listed && g.Pool == *d.Pool {
 			return nil
 		}
-		if listed && g.Pool == "" && e.pooled(ctx, *d.Pool) {
+		if listed && g.Pool == "" && e.recentlyPooled(ctx, *d.Pool) {
 			e.vm.Pool = *d.Pool
 			return nil
 		}
@@ -65,30 +65,30 @@ func (e *external) readPool(ctx context.Context, d desired) error {
 	return nil
 }
 
-// pooled says whether the VM was in a pool not long ago that the list may not name. What
+// recentlyPooled says whether the VM was in a pool not long ago that the list may not name. What
 // is not known here is asked for.
-func (e *external) pooled(ctx context.Context, pool string) bool {
+func (e *external) recentlyPooled(ctx context.Context, pool string) bool {
 	vmids, _, err := e.inventory.PoolVMs(ctx, pool)
 	return err == nil && slices.Contains(vmids, e.vm.VMID)
 }
 
-// A poolSight is what can be seen of the pool that the VM is to be in.
-type poolSight int
+// A poolVisibility is what can be seen of the pool that the VM is to be in.
+type poolVisibility int
 
 const (
-	poolKnown poolSight = iota
+	poolKnown poolVisibility = iota
 	poolHidden
 	poolAbsent
 )
 
-// poolErrands move the VM to the pool of the spec.
-func (e *external) poolErrands() []errand {
+// poolSteps move the VM to the pool of the spec.
+func (e *external) poolSteps() []step {
 	want, has := e.plan.Pool, e.vm.Pool
 	if want == nil || *want == has || e.vm.pool != poolKnown {
 		return nil
 	}
-	return []errand{{
-		shown: v1alpha1.MachinePendingChange{Option: "pool", Current: has, Desired: *want},
+	return []step{{
+		difference: v1alpha1.MachinePendingChange{Option: "pool", Current: has, Desired: *want},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			if *want == "" {
 				return "", e.client.LeavePool(ctx, has, e.vm.VMID)
@@ -98,8 +98,8 @@ func (e *external) poolErrands() []errand {
 	}}
 }
 
-// poolRefusals are a pool that does not exist.
-func (d desired) poolRefusals(v *vm) []string {
+// poolRejections are a pool that does not exist.
+func (d desired) poolRejections(v *vm) []string {
 	if v.pool == poolAbsent {
 		return []string{fmt.Sprintf("pool '%s' not found", *d.Pool)}
 	}

@@ -30,9 +30,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// AnnotationRan is since when the VM was seen to run: what a VM that stopped by
+// AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
 // itself did before decides whether it is started again.
-const AnnotationRan = "proxmox.vitistack.io/ran-since"
+const AnnotationRunningSince = "proxmox.vitistack.io/ran-since"
 
 // Power is the part of a Client that starts and stops VMs.
 type Power interface {
@@ -75,19 +75,19 @@ const (
 	powerKill
 )
 
-// target is the power state that the VM is to be kept in; empty if it is to be
+// desiredPower is the power state that the VM is to be kept in; empty if it is to be
 // left as it is.
-func (d desired) target(v *vm) v1alpha1.PowerState {
+func (d desired) desiredPower(v *vm) v1alpha1.PowerState {
 	if v.template() {
 		return ""
 	}
-	return d.wish()
+	return d.specPower()
 }
 
-// wish is the power state that the spec asks for, whatever the VM is; empty if that is
+// specPower is the power state that the spec asks for, whatever the VM is; empty if that is
 // left open.
-func (d desired) wish() v1alpha1.PowerState {
-	if d.haOn() {
+func (d desired) specPower() v1alpha1.PowerState {
+	if d.haEnabled() {
 		switch ptr.Deref(d.HighAvailability.State, "") {
 		case haStarted:
 			return v1alpha1.PowerStateRunning
@@ -112,7 +112,7 @@ func (d desired) wish() v1alpha1.PowerState {
 // to see to is left to HA, which takes a VM that is paused for one that runs.
 func (d desired) powerChange(v *vm) powerChange {
 	change := d.powerChangeAlone(v)
-	if change != powerResume && (d.leftToHA(v) || v.haFailed()) {
+	if change != powerResume && (d.managedByHA(v) || v.haFailed()) {
 		return keepPower
 	}
 	return change
@@ -121,9 +121,9 @@ func (d desired) powerChange(v *vm) powerChange {
 // powerChangeAlone is the powerChange where nobody but us sees to the VM.
 func (d desired) powerChangeAlone(v *vm) powerChange {
 	running := v.on()
-	switch d.target(v) {
+	switch d.desiredPower(v) {
 	case v1alpha1.PowerStateRunning:
-		return d.run(v)
+		return d.startChange(v)
 	case v1alpha1.PowerStateStopped:
 		if running {
 			return powerOff
@@ -136,8 +136,8 @@ func (d desired) powerChangeAlone(v *vm) powerChange {
 	return keepPower
 }
 
-// run is what makes the VM run.
-func (d desired) run(v *vm) powerChange {
+// startChange is what makes the VM run.
+func (d desired) startChange(v *vm) powerChange {
 	dead := slices.Contains([]string{qmpPanicked, qmpInternalError}, v.Status.QMPStatus)
 	switch {
 	case !v.on() && (ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || v.suspended() || d.failed()):
@@ -152,8 +152,8 @@ func (d desired) run(v *vm) powerChange {
 	return keepPower
 }
 
-// holdStart of a VM that stops soon after each of its starts.
-func (e *external) holdStart(m Machine) {
+// delayStart of a VM that stops soon after each of its starts.
+func (e *external) delayStart(m Machine) {
 	if e.plan.power != powerOn || e.vm.suspended() {
 		return
 	}
@@ -164,7 +164,7 @@ func (e *external) holdStart(m Machine) {
 
 // failed says whether a VM that does not run has never run, or went down with
 // its node. Of other ends PVE does not tell why.
-func (d desired) failed() bool { return d.ran.IsZero() || d.ran.Before(d.nodeUp) }
+func (d desired) failed() bool { return d.runningSince.IsZero() || d.runningSince.Before(d.nodeBooted) }
 
 // suspended says whether the VM's memory is on disk.
 func (v *vm) suspended() bool { return v.lock() == "suspended" && !v.Status.Running() }
@@ -177,8 +177,8 @@ func (v *vm) waitsFor() string {
 	return fmt.Sprintf("changes wait until the VM is no longer locked (%s)", v.lock())
 }
 
-// powerRefusals are why a VM cannot be in the power state that the spec wants.
-func (d desired) powerRefusals(v *vm) []string {
+// powerRejections are why a VM cannot be in the power state that the spec wants.
+func (d desired) powerRejections(v *vm) []string {
 	if d.powerChange(v) != powerSuspend {
 		return nil
 	}
@@ -234,39 +234,39 @@ func shutdownTimeout(m Machine) time.Duration {
 	return time.Duration(ptr.Deref(m.Parameters().ShutdownTimeoutSeconds, 0)) * time.Second
 }
 
-// ranNote keeps since when the VM runs, for the strategy that asks for it.
-func (d desired) ranNote(v *vm, now time.Time) map[string]string {
+// runningAnnotation keeps since when the VM runs, for the strategy that asks for it.
+func (d desired) runningAnnotation(v *vm, now time.Time) map[string]string {
 	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || !v.on() || !d.failed() {
 		return nil
 	}
-	return map[string]string{AnnotationRan: now.UTC().Format(time.RFC3339)}
+	return map[string]string{AnnotationRunningSince: now.UTC().Format(time.RFC3339)}
 }
 
 // ready says whether the VM is in the power state that the spec wants, with
 // its identity in place.
 func (e *external) ready() xpv2.Condition {
 	switch lock := e.vm.lock(); {
-	case e.vm.unfinished:
+	case e.vm.identityPending:
 		return xpv2.Creating()
 	case e.plan.power != keepPower && lock != "" && lock != "suspended":
 		return notReady(ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
 	case e.plan.power != keepPower:
-		return notReady(ReasonStopped, powerMessages[e.plan.power])
+		return notReady(ReasonPowerMismatch, powerMessages[e.plan.power])
 	}
 	if n := e.plan.crashes; n > 0 {
-		return notReady(ReasonStopped, fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))
+		return notReady(ReasonPowerMismatch, fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))
 	}
-	if why := e.plan.inVain(e.vm); why != "" {
-		return notReady(ReasonStopped, why)
+	if why := e.plan.unreachablePower(e.vm); why != "" {
+		return notReady(ReasonPowerMismatch, why)
 	}
-	return e.plan.settledPower(e.vm)
+	return e.plan.unmanagedPower(e.vm)
 }
 
-// inVain says why the VM cannot be brought to the power state that the spec wants;
+// unreachablePower says why the VM cannot be brought to the power state that the spec wants;
 // empty if it can.
-func (d desired) inVain(v *vm) string {
+func (d desired) unreachablePower(v *vm) string {
 	change := d.powerChangeAlone(v)
-	switch wish := d.wish(); {
+	switch wish := d.specPower(); {
 	case v.template() && wish != "" && wish != v1alpha1.PowerStateStopped:
 		return "the VM is a template, which cannot run: make a VM of it again in Proxmox VE, or set powerState to Stopped"
 	case v.haFailed() && change != keepPower:
@@ -276,18 +276,18 @@ func (d desired) inVain(v *vm) string {
 	return ""
 }
 
-// settledPower is the condition Ready of a VM whose power is not for us to change.
-func (d desired) settledPower(v *vm) xpv2.Condition {
-	target := d.target(v)
+// unmanagedPower is the condition Ready of a VM whose power is not for us to change.
+func (d desired) unmanagedPower(v *vm) xpv2.Condition {
+	target := d.desiredPower(v)
 	switch ha := d.haState(v); {
 	case ha == haStarted && !v.on():
-		return notReady(ReasonStopped, "the VM is not running yet: high availability is to start it")
+		return notReady(ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
 	case (ha == haStopped || ha == haDisabled) && v.on():
-		return notReady(ReasonStopped, "the VM is still running: high availability is to stop it")
+		return notReady(ReasonPowerMismatch, "the VM is still running: high availability is to stop it")
 	case target == v1alpha1.PowerStateSuspended && !v.suspended():
-		return notReady(ReasonStopped, "the VM is stopped: only a VM that runs can be suspended")
+		return notReady(ReasonPowerMismatch, "the VM is stopped: only a VM that runs can be suspended")
 	case v.halted():
-		return notReady(ReasonHalted, fmt.Sprintf("the VM has a process, but its state is %s", v.Status.QMPStatus))
+		return notReady(ReasonGuestHalted, fmt.Sprintf("the VM has a process, but its state is %s", v.Status.QMPStatus))
 	case ptr.Deref(d.RunStrategy, "") == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !v.on():
 		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
 	}

@@ -30,25 +30,25 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A refusal is a spec that cannot be carried out, found before anything is
+// A validationError is a spec that cannot be carried out, found before anything is
 // created. It says which condition shows it.
-type refusal struct {
+type validationError struct {
 	error
 
-	condition conditionOf
+	condition conditionFor
 }
 
-type conditionOf int
+type conditionFor int
 
 const (
-	creating conditionOf = iota
+	creating conditionFor = iota
 	allocating
 	networking
 	overcommitting
 )
 
-func refuse(c conditionOf, format string, args ...any) error {
-	return refusal{error: errors.Errorf(format, args...), condition: c}
+func reject(c conditionFor, format string, args ...any) error {
+	return validationError{error: errors.Errorf(format, args...), condition: c}
 }
 
 // prepare decides how a VM is created, and checks that it can be.
@@ -67,17 +67,17 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 	}
 	// Nothing is there yet, so that what an earlier attempt assigned is void.
 	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
-		return nil, refusal{error: err, condition: allocating}
+		return nil, validationError{error: err, condition: allocating}
 	}
-	if err := e.permitSight(ctx, c); err != nil {
+	if err := e.checkStoragesVisible(ctx, c); err != nil {
 		return nil, err
 	}
-	prohibited, err := e.prohibited(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haDemands(&vm{})...)
+	prohibited, err := e.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vm{})...)
 	if err != nil {
 		return nil, err
 	}
-	if no := slices.Concat(c.Refusals(c.sourceConfig()), prohibited, c.unstartable()); len(no) > 0 {
-		return nil, refuse(allocating, "%s", strings.Join(no, "; "))
+	if no := slices.Concat(c.Rejections(c.sourceConfig()), prohibited, c.startError()); len(no) > 0 {
+		return nil, reject(allocating, "%s", strings.Join(no, "; "))
 	}
 	if err := e.place(ctx, m, c); err != nil {
 		return nil, err
@@ -85,22 +85,22 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 	if err := e.preparePassword(ctx, m, c); err != nil {
 		return nil, err
 	}
-	if err := e.checkSeed(ctx, m, c); err != nil {
+	if err := e.checkImage(ctx, m, c); err != nil {
 		return nil, err
 	}
 	if err := e.check(ctx, c); err != nil {
 		return nil, err
 	}
-	return c, e.permitCreation(ctx, m, c)
+	return c, e.checkCreatePrivileges(ctx, m, c)
 }
 
-// unstartable says why a VM that is to run would not start. What its source has no better is not for us to judge.
-func (c *creation) unstartable() []string {
+// startError says why a VM that is to run would not start. What its source has no better is not for us to judge.
+func (c *creation) startError() []string {
 	if !runs(c.MachineParameters) {
 		return nil
 	}
 	source := c.sourceConfig()
-	return qemu.State{Active: source, Config: c.Difference(source).After(source)}.Unstartable()
+	return qemu.State{Active: source, Config: c.Difference(source).After(source)}.StartError()
 }
 
 // chooseNode is the node that a VM has to be created on, or none if placement is
@@ -110,10 +110,10 @@ func (c *creation) unstartable() []string {
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[AnnotationNode]
-	off, err := e.silent(ctx, before)
+	off, err := e.nodeUnreachable(ctx, before)
 	local := s != nil && !s.Shared
 	moved := local && before != s.Node
-	if err != nil || before != "" && !off && !moved && (wanted == before || wanted == "" && !e.mayMove(m)) {
+	if err != nil || before != "" && !off && !moved && (wanted == before || wanted == "" && !e.mayReplaceNode(m)) {
 		return before, err
 	}
 	nodes, err := e.inventory.Nodes(ctx)
@@ -121,7 +121,7 @@ func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string
 		return "", err
 	}
 	if local && wanted != "" && wanted != s.Node {
-		return s.Node, mayTravel(m.Parameters(), s, nodes)
+		return s.Node, checkMigratable(m.Parameters(), s, nodes)
 	}
 	if wanted == "" && !local && m.Parameters().Placement == nil {
 		wanted = e.defaults.Node
@@ -129,25 +129,25 @@ func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string
 	if wanted == "" {
 		return "", nil
 	}
-	return wanted, mustTake(nodes, wanted)
+	return wanted, explainNoFit(nodes, wanted)
 }
 
-// mayTravel says why a clone cannot be made on the source's node and go to the
+// checkMigratable says why a clone cannot be made on the source's node and go to the
 // node that the spec names from there, which is what is done where its disks are
 // on local storage.
-func mayTravel(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.Node) error {
-	if err := mustTake(nodes, *p.Node); err != nil {
+func checkMigratable(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.Node) error {
+	if err := explainNoFit(nodes, *p.Node); err != nil {
 		return err
 	}
 	if !fullClone(p.Clone, s) {
-		return refuse(allocating, "%s (VMID %d) is on node %s with local storage, where a linked clone has to stay: "+
+		return reject(allocating, "%s (VMID %d) is on node %s with local storage, where a linked clone has to stay: "+
 			"set clone.full to true for one on node %s", s.Name, s.VMID, s.Node, *p.Node)
 	}
 	return nil
 }
 
-// mustTake says why a node that is settled cannot take a VM.
-func mustTake(nodes []proxmox.Node, name string) error {
+// explainNoFit says why a node that is settled cannot take a VM.
+func explainNoFit(nodes []proxmox.Node, name string) error {
 	names := make([]string, 0, len(nodes))
 	for _, n := range nodes {
 		switch {
@@ -159,7 +159,7 @@ func mustTake(nodes []proxmox.Node, name string) error {
 			return nil
 		}
 	}
-	return refuse(allocating, "node '%s' not found%s", name, instead("nodes", names))
+	return reject(allocating, "node '%s' not found%s", name, instead("nodes", names))
 }
 
 // check looks whether what the spec names exists where the VM is to be.
@@ -182,8 +182,8 @@ func (e *external) checkStorages(ctx context.Context, c *creation) error {
 			return err
 		}
 	}
-	for _, name := range c.travels() {
-		if err := checkStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placed)); err != nil {
+	for _, name := range c.targetStorages() {
+		if err := checkStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode)); err != nil {
 			return err
 		}
 	}
@@ -196,20 +196,20 @@ func checkStorage(storages []proxmox.Storage, name, node string) error {
 		switch {
 		case s.Node != node:
 		case s.Name == name && !slices.Contains(s.Content, "images"):
-			return refuse(allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
+			return reject(allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
 		case s.Name == name:
 			return nil
 		case slices.Contains(s.Content, "images"):
 			holding = append(holding, s.Name)
 		}
 	}
-	return refuse(allocating, "storage '%s' not found on node %s%s", name, node, instead("storages for disks there", holding))
+	return reject(allocating, "storage '%s' not found on node %s%s", name, node, instead("storages for disks there", holding))
 }
 
-// travels are the storages that the disks of a clone need on the node that it
+// targetStorages are the storages that the disks of a clone need on the node that it
 // goes to after it was made.
-func (c *creation) travels() []string {
-	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placed); c.source == nil || c.source.Shared || to == "" || to == c.node {
+func (c *creation) targetStorages() []string {
+	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placedNode); c.source == nil || c.source.Shared || to == "" || to == c.node {
 		return nil
 	}
 	names := c.Storages(c.sourceConfig())
@@ -237,7 +237,7 @@ func (e *external) checkBridges(ctx context.Context, c *creation) error {
 	for _, name := range names {
 		if !slices.Contains(bridgeNames(bridges), name) {
 			e.logBridge(name, c.node)
-			return refuse(networking, "bridge '%s' not found on node %s%s", name, c.node, instead("bridges there", bridgeNames(bridges)))
+			return reject(networking, "bridge '%s' not found on node %s%s", name, c.node, instead("bridges there", bridgeNames(bridges)))
 		}
 	}
 	return nil

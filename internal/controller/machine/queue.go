@@ -31,37 +31,37 @@ import (
 // that have none. All look at the same shared view, which is read once.
 const queuePoll = 10 * time.Second
 
-// A queue has the Machines for which there is no place. They cost no calls of
+// A unschedulableQueue has the Machines for which there is no place. They cost no calls of
 // their own until they may have one, or have none for another reason.
-type queue struct {
+type unschedulableQueue struct {
 	wake func(Machine)
 
 	mu  sync.Mutex
-	all map[types.UID]waiter
+	all map[types.UID]waitingMachine
 }
 
-// A waiter is a Machine as it was when no place was found, why there was none,
+// A waitingMachine is a Machine as it was when no place was found, why there was none,
 // and how to find out whether there is one now.
-type waiter struct {
+type waitingMachine struct {
 	m   Machine
 	err error
 	try func(context.Context) error
 }
 
-func newQueue(wake func(Machine)) *queue {
-	return &queue{wake: wake, all: map[types.UID]waiter{}}
+func newUnschedulableQueue(wake func(Machine)) *unschedulableQueue {
+	return &unschedulableQueue{wake: wake, all: map[types.UID]waitingMachine{}}
 }
 
-func (q *queue) add(m Machine, err error, try func(context.Context) error) {
+func (q *unschedulableQueue) add(m Machine, err error, try func(context.Context) error) {
 	m, _ = m.DeepCopyObject().(Machine)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.all[m.GetUID()] = waiter{m: m, err: err, try: try}
+	q.all[m.GetUID()] = waitingMachine{m: m, err: err, try: try}
 }
 
-// held is why there is no place for a Machine that waits. One that has changed
+// reason is why there is no place for a Machine that waits. One that has changed
 // since waits no longer.
-func (q *queue) held(m Machine) error {
+func (q *unschedulableQueue) reason(m Machine) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	was, ok := q.all[m.GetUID()]
@@ -77,7 +77,7 @@ func (q *queue) held(m Machine) error {
 }
 
 // Start looks again and again until the context ends.
-func (q *queue) Start(ctx context.Context) error {
+func (q *unschedulableQueue) Start(ctx context.Context) error {
 	ticker := time.NewTicker(queuePoll)
 	defer ticker.Stop()
 	for {
@@ -91,7 +91,7 @@ func (q *queue) Start(ctx context.Context) error {
 }
 
 // look for whom there is a place now.
-func (q *queue) look(ctx context.Context) {
+func (q *unschedulableQueue) look(ctx context.Context) {
 	q.mu.Lock()
 	all := slices.Collect(maps.Values(q.all))
 	q.mu.Unlock()

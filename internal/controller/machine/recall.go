@@ -29,10 +29,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// reliedOn says whether the provider relies on an annotation: its own do, but for the one
+// isPersisted says whether the provider relies on an annotation: its own do, but for the one
 // that the status has in another form and the one that users set, and those of the managed
 // reconciler that say which VM it is, and whether it was made.
-func reliedOn(annotation string) bool {
+func isPersisted(annotation string) bool {
 	switch annotation {
 	case AnnotationPlacement, AnnotationCluster:
 		return false
@@ -42,17 +42,17 @@ func reliedOn(annotation string) bool {
 	return strings.HasPrefix(annotation, annotationPrefix)
 }
 
-// remembered are the annotations of a Machine that the provider relies on.
-func remembered(m Machine) map[string]string {
+// persistedAnnotations are the annotations of a Machine that the provider relies on.
+func persistedAnnotations(m Machine) map[string]string {
 	kept := maps.Clone(m.GetAnnotations())
-	maps.DeleteFunc(kept, func(annotation, text string) bool { return text == "" || !reliedOn(annotation) })
+	maps.DeleteFunc(kept, func(annotation, text string) bool { return text == "" || !isPersisted(annotation) })
 	return kept
 }
 
-// recalled are the annotations that a Machine has lost, as it does when somebody replaces
+// lostAnnotations are the annotations that a Machine has lost, as it does when somebody replaces
 // it by its manifest: nobody but this provider writes its status, which a user cannot even
 // create. It is nil if nothing is lost, or nothing known, or if another VM is named.
-func recalled(m Machine) map[string]string {
+func lostAnnotations(m Machine) map[string]string {
 	kept, a := m.Observation().Annotations, m.GetAnnotations()
 	lost := maps.Clone(kept)
 	for annotation := range a {
@@ -60,7 +60,7 @@ func recalled(m Machine) map[string]string {
 	}
 	for _, names := range []string{meta.AnnotationKeyExternalName, AnnotationUUID} {
 		if has := a[names]; has != "" && has != kept[names] || kept[names] == "" {
-			return recalledIdentity(m)
+			return recoveredIdentity(m)
 		}
 	}
 	if len(lost) == 0 {
@@ -69,8 +69,8 @@ func recalled(m Machine) map[string]string {
 	return lost
 }
 
-// recalledIdentity is the identity of a Machine whose status has no annotations.
-func recalledIdentity(m Machine) map[string]string {
+// recoveredIdentity is the identity of a Machine whose status has no annotations.
+func recoveredIdentity(m Machine) map[string]string {
 	o, a := m.Observation(), m.GetAnnotations()
 	name, uuid, vmid := meta.GetExternalName(m), a[AnnotationUUID], ""
 	if o.VMID != nil {
@@ -88,8 +88,8 @@ func recalledIdentity(m Machine) map[string]string {
 	return nil
 }
 
-// recalledDevices are the devices that the entries of the spec were seen to have.
-func recalledDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devices {
+// recoveredDevices are the devices that the entries of the spec were seen to have.
+func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devices {
 	d := qemu.Devices{Disks: map[string]string{}, CDROMs: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}, MACs: map[string]string{}}
 	if !strings.EqualFold(o.UUID, id.UUID) {
 		return d
@@ -112,25 +112,25 @@ func recalledDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devi
 	return d
 }
 
-// plotNote names images in the VM's drives that are its own and that the Machine does not
+// imageAnnotation names images in the VM's drives that are its own and that the Machine does not
 // know of any more, or not yet: another Machine has had the VM. They go with the VM.
-func (e *external) plotNote(m Machine) map[string]string {
-	known := m.GetAnnotations()[AnnotationSeeds]
+func (e *external) imageAnnotation(m Machine) map[string]string {
+	known := m.GetAnnotations()[AnnotationImages]
 	all, id := known, qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
 	for _, device := range e.vm.Config.CDROMs() {
-		if volume := e.vm.Config.Volume(device); id.OwnsSeed(volume) && !strings.Contains(all, "="+volume) {
+		if volume := e.vm.Config.Volume(device); id.OwnsNoCloudImage(volume) && !strings.Contains(all, "="+volume) {
 			all = strings.TrimSpace(all + " " + e.vm.Node + "=" + volume)
 		}
 	}
 	if all == known {
 		return nil
 	}
-	return map[string]string{AnnotationSeeds: all}
+	return map[string]string{AnnotationImages: all}
 }
 
-// misnamed is an error if the VM of a Machine is not the one that its external name or its
+// checkIdentityUnchanged is an error if the VM of a Machine is not the one that its external name or its
 // UUID, which somebody has changed, leads to.
-func (e *external) misnamed(m Machine, id qemu.Identity) error {
+func (e *external) checkIdentityUnchanged(m Machine, id qemu.Identity) error {
 	o := m.Observation()
 	found := e.vm != nil && id.Prove(e.vm.Config) == qemu.Ours
 	if found || o.VMID == nil || id.UUID == "" || o.UUID == "" {
@@ -148,6 +148,6 @@ func (e *external) misnamed(m Machine, id qemu.Identity) error {
 		return nil
 	}
 	o.Phase = v1alpha1.MachineError
-	show(m, notReady(ReasonNotOurs, err.Error()))
+	setConditions(m, notReady(ReasonOwnershipConflict, err.Error()))
 	return err
 }

@@ -32,7 +32,7 @@ import (
 func TestRecalled(t *testing.T) {
 	const uuid, other = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
 	seen := v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: uuid}
-	all := v1alpha1.MachineObservation{Annotations: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationNode: "pve1", AnnotationSeeds: "x"}}
+	all := v1alpha1.MachineObservation{Annotations: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationNode: "pve1", AnnotationImages: "x"}}
 	cases := map[string]struct {
 		reason string
 		has    map[string]string
@@ -48,7 +48,7 @@ func TestRecalled(t *testing.T) {
 		"Halfborn":  {reason: "A clone has not got its own UUID yet.", has: map[string]string{AnnotationUUID: other}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
 		"Adoption":  {reason: "Another VM is named, whose proof is yet to be found.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: seen},
 		"Exchanged": {reason: "Another name was given to the same proof: that is for a look to decide.", has: map[string]string{meta.AnnotationKeyExternalName: "200", AnnotationUUID: uuid}, seen: seen},
-		"All":       {reason: "What the status has of them is put back, and nothing else is changed.", has: map[string]string{"a": "b", AnnotationNode: "pve2"}, seen: all, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationSeeds: "x"}},
+		"All":       {reason: "What the status has of them is put back, and nothing else is changed.", has: map[string]string{"a": "b", AnnotationNode: "pve2"}, seen: all, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationImages: "x"}},
 		"AllThere":  {reason: "Nothing is put back that is there.", has: all.Annotations, seen: all},
 		"Renamed":   {reason: "What belongs to another VM is not.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: all},
 		"Rekeyed":   {reason: "Whatever says so.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: other}, seen: all},
@@ -59,7 +59,7 @@ func TestRecalled(t *testing.T) {
 			m := &namespaced.Machine{}
 			m.SetAnnotations(tc.has)
 			m.Status.AtProvider = tc.seen
-			if diff := cmp.Diff(tc.want, recalled(m)); diff != "" {
+			if diff := cmp.Diff(tc.want, lostAnnotations(m)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -77,7 +77,7 @@ func TestAnnotationsAreRemembered(t *testing.T) {
 		"it is there":      ourVM("running").config,
 	} {
 		b := newBench(t, func(m *namespaced.Machine) {
-			m.Annotations["example.org/theirs"], m.Annotations[AnnotationPlacement], m.Annotations[AnnotationRestart] = "x", "{}", ""
+			m.Annotations["example.org/theirs"], m.Annotations[AnnotationPlacement], m.Annotations[AnnotationLastRestart] = "x", "{}", ""
 		})
 		b.vms[10000] = &guest{node: "pve1", status: "running", config: config}
 		b.reconcile(t.Context())
@@ -90,7 +90,7 @@ func TestAnnotationsAreRemembered(t *testing.T) {
 // An image that was made for the VM goes with it, whatever has become of the annotation.
 func TestImagesAreRecalled(t *testing.T) {
 	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
-	image, shared, theirs := "files:iso/"+id.SeedName(strings.Repeat("a", 16)), "iso:iso/"+id.SeedName(strings.Repeat("b", 16)), "files:iso/debian.iso"
+	image, shared, theirs := "files:iso/"+id.NoCloudImageName(strings.Repeat("a", 16)), "iso:iso/"+id.NoCloudImageName(strings.Repeat("b", 16)), "files:iso/debian.iso"
 	cases := map[string]struct {
 		reason, has, drive, want string
 	}{
@@ -105,7 +105,7 @@ func TestImagesAreRecalled(t *testing.T) {
 				b := newBench(t, func(m *namespaced.Machine) {
 					m.Spec.ForProvider.RunStrategy = new("Manual")
 					if tc.has != "" {
-						m.Annotations[AnnotationSeeds] = tc.has
+						m.Annotations[AnnotationImages] = tc.has
 					}
 					if state == "stopped" {
 						deleted(m)
@@ -117,7 +117,7 @@ func TestImagesAreRecalled(t *testing.T) {
 				if s := b.reconcile(t.Context()); s.err != nil {
 					t.Fatal(s.err)
 				}
-				if got := b.m.Annotations[AnnotationSeeds]; got != tc.want {
+				if got := b.m.Annotations[AnnotationImages]; got != tc.want {
 					t.Errorf("\n%s\nwant images %q kept, got %q", tc.reason, tc.want, got)
 				}
 			})
@@ -132,12 +132,12 @@ func TestRecalledDevices(t *testing.T) {
 		CDROMs:   []v1alpha1.MachineCDROMObservation{{Device: "ide0", Name: "drivers"}, {Device: "ide2"}},
 		Networks: []v1alpha1.MachineNetworkObservation{{Device: "net1", Name: "lan", MACAddress: "BC:24:11:00:00:01"}, {Device: "net0"}},
 	}
-	got := recalledDevices(&seen, qemu.Identity{UUID: strings.ToLower(seen.UUID)})
+	got := recoveredDevices(&seen, qemu.Identity{UUID: strings.ToLower(seen.UUID)})
 	want := `{"disks":{"root":"scsi1"},"cdroms":{"drivers":"ide0"},"networks":{"lan":"net1"},"seen":{"root":true},"macs":{"lan":"BC:24:11:00:00:01"}}`
 	if got.String() != want {
 		t.Errorf("What was seen of the VM is known, want %s, got %s", want, got)
 	}
-	if got := recalledDevices(&seen, qemu.Identity{UUID: "other"}); got.String() != "{}" {
+	if got := recoveredDevices(&seen, qemu.Identity{UUID: "other"}); got.String() != "{}" {
 		t.Errorf("What was seen of another VM is not meant, got %s", got)
 	}
 }

@@ -385,7 +385,7 @@ func TestReconcileIdentity(t *testing.T) {
 		"ForeignNamed": {
 			reason: "Somebody else's VM at the VMID that the user named is not touched.", machine: named(10000),
 			pve:  func(b *bench) { b.vms[10000] = theirVM() },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonNotOurs, Created: ReasonCreationFailed}, err: "VM 10000 already exists on node pve2",
+			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict, Created: ReasonCreationFailed}, err: "VM 10000 already exists on node pve2",
 		},
 		"ForeignAllocated": {
 			reason: "A VMID of our choice is exchanged for another.", pve: func(b *bench) { b.vms[10000] = theirVM() },
@@ -395,7 +395,7 @@ func TestReconcileIdentity(t *testing.T) {
 			reason:  "Once a VM was seen to be ours its VMID stays: who took its place is left alone.",
 			machine: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = ourUUID },
 			pve:     func(b *bench) { b.vms[10000] = theirVM() },
-			want:    outcome{Phase: v1alpha1.MachineError, Ready: ReasonNotOurs, Created: ReasonCreationFailed}, err: "is not this resource's",
+			want:    outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict, Created: ReasonCreationFailed}, err: "is not this resource's",
 		},
 		"ForeignDeleted": {
 			reason: "A resource whose VMID somebody else has is released without a call.", machine: all(named(10000), deleted),
@@ -409,12 +409,12 @@ func TestReconcileIdentity(t *testing.T) {
 		"OtherUUID": {
 			reason: "A Machine whose UUID somebody has changed makes no other VM.", machine: rekeyed,
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonNotOurs}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
+			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
 		},
 		"OtherUUIDDeleted": {
 			reason: "Nor does it leave its VM behind when it is deleted.", machine: all(rekeyed, deleted),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonNotOurs}, err: "set the annotation back",
+			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict}, err: "set the annotation back",
 		},
 		"Moving": {
 			reason: "A VM that is listed where it cannot be found is not taken for absent.",
@@ -457,7 +457,7 @@ func TestReconcileChange(t *testing.T) {
 			reason:  "Changes that take no task go before the start, with the digest of what was read.",
 			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Memory = quantity("2Gi") },
 			pve:     func(b *bench) { b.vms[10000] = ourVM("stopped") },
-			want:    stoppedVM(outcome{Ready: ReasonStopped, Writes: []string{"Configure 10000 set memory delete  digest d1", "Start 10000"}}),
+			want:    stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Configure 10000 set memory delete  digest d1", "Start 10000"}}),
 		},
 		"ChangeFailed": {
 			reason:  "What follows a change waits for it.",
@@ -466,7 +466,7 @@ func TestReconcileChange(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.errs["Configure"] = refused(500, "checksum mismatch (file change by other user?)")
 			},
-			want: stoppedVM(outcome{Ready: ReasonStopped, Writes: []string{"Configure 10000 set memory delete  digest d1"}}), err: "checksum mismatch",
+			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Configure 10000 set memory delete  digest d1"}}), err: "checksum mismatch",
 		},
 		"HotplugRefused": {
 			reason:  "What a running VM does not take is pending, and no error.",
@@ -483,7 +483,7 @@ func TestReconcileChange(t *testing.T) {
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}
 			}),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: runningVM(outcome{Ready: ReasonStopped, Writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}}),
+			want: runningVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}}),
 		},
 		"Grow": {
 			reason: "One disk grows at a time, after other changes and before the start.",
@@ -496,7 +496,7 @@ func TestReconcileChange(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"] = "s:a,size=1G", "s:b,size=1G"
 			},
-			want: stoppedVM(outcome{Ready: ReasonStopped, Writes: []string{"Configure 10000 set onboot delete  digest d1", "Resize 10000 scsi0 2G"}}),
+			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Configure 10000 set onboot delete  digest d1", "Resize 10000 scsi0 2G"}}),
 		},
 		"Refused": {
 			reason: "A spec that asks for what cannot be is carried out in no part.",
@@ -509,7 +509,7 @@ func TestReconcileChange(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.vms[10000].config["scsi0"] = "s:a,size=2G"
 			},
-			want: stoppedVM(outcome{Ready: ReasonStopped}), err: "cannot shrink from 2G to 1G",
+			want: stoppedVM(outcome{Ready: ReasonPowerMismatch}), err: "cannot shrink from 2G to 1G",
 		},
 		"NodeChanged": {
 			reason: "A VM whose node is changed in the spec migrates.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
@@ -521,7 +521,7 @@ func TestReconcileChange(t *testing.T) {
 				m.Spec.ForProvider.Memory = quantity("2Gi")
 			}),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("stopped") },
-			want: stoppedVM(outcome{Ready: ReasonStopped}),
+			want: stoppedVM(outcome{Ready: ReasonPowerMismatch}),
 		},
 		"ObservedAbsent": {
 			reason: "Nor does it create.", machine: observed,
@@ -538,7 +538,7 @@ func TestReconcilePower(t *testing.T) {
 	cases := map[string]reconcile{
 		"Start": {
 			reason: "A VM that was stopped is started.", pve: func(b *bench) { b.vms[10000] = ourVM("stopped") },
-			want: stoppedVM(outcome{Ready: ReasonStopped, Writes: []string{"Start 10000"}}),
+			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Start 10000"}}),
 		},
 		"Stop": {
 			reason: "A VM that is to be stopped is asked to shut down first.",
@@ -546,7 +546,7 @@ func TestReconcilePower(t *testing.T) {
 				m.Spec.ForProvider.ShutdownTimeoutSeconds = new(int32(30))
 			}),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: runningVM(outcome{Ready: ReasonStopped, Writes: []string{"Shutdown 10000 30s force true"}}),
+			want: runningVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Shutdown 10000 30s force true"}}),
 		},
 		"Stopped": {
 			reason: "A VM that is to be stopped is available when it is.", machine: stopped,
@@ -567,7 +567,7 @@ func TestReconcilePower(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmigrate", ID: "10000", Running: true}}
 			},
-			want: stoppedVM(outcome{UpToDate: true, Ready: ReasonStopped}),
+			want: stoppedVM(outcome{UpToDate: true, Ready: ReasonPowerMismatch}),
 		},
 		"BusyElsewhere": {
 			reason: "Tasks of other VMs, and those that ended, are of no concern.",
@@ -575,7 +575,7 @@ func TestReconcilePower(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmigrate", ID: "10001", Running: true}, {UPID: "v", Type: "qmstop", ID: "10000", ExitStatus: "OK"}}
 			},
-			want: stoppedVM(outcome{Ready: ReasonStopped, Writes: []string{"Start 10000"}}),
+			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Start 10000"}}),
 		},
 	}
 	for name, tc := range cases {

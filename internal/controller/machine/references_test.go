@@ -89,7 +89,7 @@ func TestGoneIsForgotten(t *testing.T) {
 			return to.Watch(ctx, list, opts...)
 		},
 	})
-	c := &connector{object: &namespaced.Machine{}, tasks: b.tasks, keys: b.hostKeys, talks: b.talks, sights: b.sights}
+	c := &connector{object: &namespaced.Machine{}, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.talks, cache: b.sights}
 	c.follow, c.leave = c.followWith(connect.New(kube, connect.WithWatcher(kube)), schema.GroupKind{Kind: "Machine"})
 	informers := &informertest.FakeInformers{Scheme: b.kube.Scheme()}
 	if err := c.forgetGone(informers, c.object); err != nil {

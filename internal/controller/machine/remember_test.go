@@ -36,20 +36,20 @@ func TestEnrich(t *testing.T) {
 		r := b.tasks.of(b.m)
 		r.last, r.begun = proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, b.clock.now()
 	}
-	seen := func(b *bench, e *external) { b.sights.keep(b.m, e.vm, glance{}) }
+	seen := func(b *bench, e *external) { b.sights.keep(b.m, e.vm, readToken{}) }
 	ofHA := func(b *bench, _ *external) {
 		b.m.Spec.ForProvider.HighAvailability = &v1alpha1.MachineHighAvailability{}
 	}
-	happened := func(_ *bench, e *external) { e.before.listed = []proxmox.Task{{UPID: other, ID: "10000"}} }
+	happened := func(_ *bench, e *external) { e.tasksBefore.listed = []proxmox.Task{{UPID: other, ID: "10000"}} }
 	cases := map[string]struct {
 		reason string
 		setup  []func(*bench, *external)
 		listed func(*proxmox.Guest)
-		glance glance
+		glance readToken
 		want   proxmox.Status
 		calls  int
 	}{
-		"Known":      {reason: "What is known is not asked for.", glance: glance{status: &stopped}, want: stopped},
+		"Known":      {reason: "What is known is not asked for.", glance: readToken{status: &stopped}, want: stopped},
 		"Newborn":    {reason: "A VM that was just made does not run.", setup: []func(*bench, *external){newborn}, want: stopped},
 		"NewbornHA":  {reason: "Nor does one that is yet to be told to HA.", setup: []func(*bench, *external){newborn, ofHA}, want: stopped},
 		"Again":      {reason: "Nor at a second look.", setup: []func(*bench, *external){newborn, seen}, want: stopped},
@@ -74,18 +74,18 @@ func TestEnrich(t *testing.T) {
 			}
 			e := b.external()
 			e.inventory = &listing{pve: b.pve, guests: []proxmox.Guest{g}}
-			v, err := e.look(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
+			v, err := e.getConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.vm = v
-			b.sights.glance(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, b.pve, false)
+			b.sights.beginRead(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, b.pve, false)
 			for _, setup := range tc.setup {
 				setup(b, e)
 			}
 			calls := 0
 			b.on["Status"] = func() { calls++ }
-			if err := e.enrich(t.Context(), b.m, tc.glance); err != nil {
+			if err := e.readStatus(t.Context(), b.m, tc.glance); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, e.vm.Status); diff != "" || calls != tc.calls {

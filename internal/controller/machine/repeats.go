@@ -112,9 +112,9 @@ func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
 	return false
 }
 
-// unask forgets what PVE was to be asked for last, and that the VM was to be left
+// withdrawAsked forgets what PVE was to be asked for last, and that the VM was to be left
 // alone for it: nothing was sent.
-func (t *tasks) unask(m Machine) {
+func (t *tasks) withdrawAsked(m Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)

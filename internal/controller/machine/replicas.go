@@ -69,7 +69,7 @@ func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.R
 		return nil, nil, err
 	}
 	since := e.tasks.waited(m, removingReplicas)
-	obstacle, patience := e.obstacle(ctx, jobs, since), obstacleTime
+	obstacle, patience := e.replicationObstacle(ctx, jobs, since), obstacleTime
 	waits = errors.Errorf("VM %d waits, %s at most, until Proxmox VE has removed what it has replicated to %s: %s", e.vm.VMID, patience, targets(jobs), obstacle)
 	switch {
 	case refused != nil:
@@ -104,10 +104,10 @@ func (e *external) removeReplications(ctx context.Context, m Machine, jobs []pro
 	return refused, nil
 }
 
-// obstacle is why PVE cannot remove copies, or empty if nothing is known of one.
-func (e *external) obstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
+// replicationObstacle is why PVE cannot remove copies, or empty if nothing is known of one.
+func (e *external) replicationObstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
 	for _, j := range jobs {
-		if off, err := e.offline(ctx, j.Target); err == nil && off {
+		if off, err := e.nodeOffline(ctx, j.Target); err == nil && off {
 			return fmt.Sprintf("node %s is offline", j.Target)
 		}
 	}
@@ -174,12 +174,12 @@ func targets(jobs []proxmox.Replication) string {
 	return strings.Join(all, ", ")
 }
 
-// tellLeft tells which copies are left of a VM that is gone.
-func (e *external) tellLeft(m Machine, left []proxmox.Replication) {
+// emitOrphanedReplicas tells which copies are left of a VM that is gone.
+func (e *external) emitOrphanedReplicas(m Machine, left []proxmox.Replication) {
 	if len(left) == 0 {
 		return
 	}
-	e.record.Event(m, xpevent.Warning(reasonReplicasLeft, errors.Errorf(
+	e.record.Event(m, xpevent.Warning(reasonOrphanedReplicas, errors.Errorf(
 		"VM %d is removed although Proxmox VE has not removed what it has replicated to %s: remove volumes vm-%d-… there that nobody needs",
 		e.vm.VMID, targets(left), e.vm.VMID)))
 }

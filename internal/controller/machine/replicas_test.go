@@ -57,7 +57,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 	pool := []proxmox.Storage{{Name: "tank", Node: "pve1", Type: "zfspool"}}
 	none := refused(403, "Permission check failed (/vms/10000, VM.Replicate)")
 	off, failing := []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "offline"}}, map[string]string{"10000-0": "no ssh"}
-	asked, left := string(reasonUnreplicating), string(reasonReplicasLeft)
+	asked, left := string(reasonUnreplicating), string(reasonOrphanedReplicas)
 	cases := map[string]struct {
 		reason   string
 		status   string
@@ -130,7 +130,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 	}
 }
 
-func (b *bench) reconcileHeard(ctx context.Context, h *heard) step {
+func (b *bench) reconcileHeard(ctx context.Context, h *heard) reconcileResult {
 	e := b.external()
 	e.record = h
 	return b.reconcileWith(ctx, e)

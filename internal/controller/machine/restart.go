@@ -33,19 +33,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// AnnotationRestart names the pending changes that the VM was restarted for. It
+// AnnotationLastRestart names the pending changes that the VM was restarted for. It
 // is written before the call: no set of changes restarts a VM twice.
-const AnnotationRestart = "proxmox.vitistack.io/restarted-for"
+const AnnotationLastRestart = "proxmox.vitistack.io/restarted-for"
 
 const restartWhenRequired = "WhenRequired"
 
 // Reasons of the condition RestartRequired beside PendingChanges.
 const (
-	ReasonRestarting      xpv2.ConditionReason = "Restarting"
-	ReasonWaitingForGuest xpv2.ConditionReason = "WaitingForGuest"
-	ReasonOutsideWindow   xpv2.ConditionReason = "OutsideMaintenanceWindow"
-	ReasonRestartInVain   xpv2.ConditionReason = "RestartDidNotApply"
-	ReasonWouldNotStart   xpv2.ConditionReason = "WouldNotStart"
+	ReasonRestarting         xpv2.ConditionReason = "Restarting"
+	ReasonWaitingForGuest    xpv2.ConditionReason = "WaitingForGuest"
+	ReasonOutsideWindow      xpv2.ConditionReason = "OutsideMaintenanceWindow"
+	ReasonRestartIneffective xpv2.ConditionReason = "RestartDidNotApply"
+	ReasonStartBlocked       xpv2.ConditionReason = "WouldNotStart"
 )
 
 // A restart is what is decided about one that pending changes require.
@@ -60,8 +60,8 @@ func (e *external) restart(m Machine) restart {
 	if !e.plan.change.Empty() { // It may take back what is pending.
 		return restart{reason: ReasonPendingChanges}
 	}
-	r := e.plan.desired.restart(e.vm, m.GetAnnotations()[AnnotationRestart], e.now())
-	if busy, err := e.before.busy(e.vm.VMID); r.reason == ReasonRestartInVain && err == nil && (busy || e.tasks.resting(m)) {
+	r := e.plan.desired.restart(e.vm, m.GetAnnotations()[AnnotationLastRestart], e.now())
+	if busy, err := e.tasksBefore.busy(e.vm.VMID); r.reason == ReasonRestartIneffective && err == nil && (busy || e.tasks.resting(m)) {
 		return restart{reason: ReasonRestarting, why: restartingNow}
 	}
 	return r
@@ -76,10 +76,10 @@ func (d desired) restart(v *vm, done string, now time.Time) restart {
 		return restart{reason: ReasonPendingChanges}
 	}
 	if done == fingerprint(ours) {
-		return restart{reason: ReasonRestartInVain, why: "a restart was made for them and did not apply them, and is not repeated"}
+		return restart{reason: ReasonRestartIneffective, why: "a restart was made for them and did not apply them, and is not repeated"}
 	}
-	if no := v.Unstartable(); len(no) > 0 {
-		return restart{reason: ReasonWouldNotStart, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
+	if no := v.StartError(); len(no) > 0 {
+		return restart{reason: ReasonStartBlocked, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
 	}
 	if open, next := d.window(now); !open {
 		return restart{reason: ReasonOutsideWindow, why: "the next maintenance window opens at " + next.Format(time.RFC3339)}
@@ -111,14 +111,14 @@ func fingerprint(pending []proxmox.PendingValue) string {
 // reboot restarts the VM for its pending changes.
 func (e *external) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	done := fingerprint(e.plan.Pending(e.vm.State))
-	return e.once(ctx, m, AnnotationRestart, done, func() (proxmox.UPID, error) {
+	return e.callOnce(ctx, m, AnnotationLastRestart, done, func() (proxmox.UPID, error) {
 		return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
 	})
 }
 
-// once makes a call that is noted before, so that it is never made twice. The note is taken
+// callOnce makes a call that is noted before, so that it is never made twice. The note is taken
 // back if the call is known to have begun nothing, and may be made later.
-func (e *external) once(ctx context.Context, m Machine, annotation, note string, call func() (proxmox.UPID, error)) (proxmox.UPID, error) {
+func (e *external) callOnce(ctx context.Context, m Machine, annotation, note string, call func() (proxmox.UPID, error)) (proxmox.UPID, error) {
 	before := m.GetAnnotations()[annotation]
 	if err := kind.Annotate(ctx, e.kube, m, map[string]string{annotation: note}); err != nil {
 		return "", err
@@ -130,12 +130,12 @@ func (e *external) once(ctx context.Context, m Machine, annotation, note string,
 	return "", cmp.Or(kind.Annotate(ctx, e.kube, m, map[string]string{annotation: before}), err)
 }
 
-// restartNote forgets what the VM was restarted for once nothing is pending.
-func (e *external) restartNote(m Machine) map[string]string {
-	if m.GetAnnotations()[AnnotationRestart] == "" || len(e.vm.Pending) > 0 {
+// restartAnnotation forgets what the VM was restarted for once nothing is pending.
+func (e *external) restartAnnotation(m Machine) map[string]string {
+	if m.GetAnnotations()[AnnotationLastRestart] == "" || len(e.vm.Pending) > 0 {
 		return nil
 	}
-	return map[string]string{AnnotationRestart: ""}
+	return map[string]string{AnnotationLastRestart: ""}
 }
 
 // restartCondition lists what a restart applies.

@@ -68,7 +68,7 @@ func TestRestart(t *testing.T) {
 		"WindowOpen":   {reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot, shown: ReasonRestarting},
 		"WindowClosed": {reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")), shown: ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z"},
 		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: ReasonOutsideWindow, err: "above maximum (23)"},
-		"WouldFail":    {reason: "A VM that would not start again is left running.", machine: spec(restarting), vm: func(g *guest) { g.config["hotplug"], g.pending["hotplug"] = "disk", "memory" }, shown: ReasonWouldNotStart, message: "hotplug memory needs cpu.numa"},
+		"WouldFail":    {reason: "A VM that would not start again is left running.", machine: spec(restarting), vm: func(g *guest) { g.config["hotplug"], g.pending["hotplug"] = "disk", "memory" }, shown: ReasonStartBlocked, message: "hotplug memory needs cpu.numa"},
 		"Locked":       {reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" }, shown: ReasonPendingChanges},
 	}
 	for name, tc := range cases {
@@ -97,7 +97,7 @@ func TestRestartOnce(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
 	b.on["Reboot"] = func() {
-		if b.kept(t, AnnotationRestart) == "" {
+		if b.kept(t, AnnotationLastRestart) == "" {
 			t.Error("What the VM is restarted for must be kept before the call")
 		}
 	}
@@ -108,7 +108,7 @@ func TestRestartOnce(t *testing.T) {
 		b.clock.wait(time.Hour)
 		b.reconcile(t.Context())
 	}
-	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartInVain {
+	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective {
 		t.Errorf("want said that the restart was in vain, got %s: %s", c.Reason, c.Message)
 	}
 	if len(b.writes) != 1 {
@@ -117,7 +117,7 @@ func TestRestartOnce(t *testing.T) {
 	b.vms[10000].config["cores"], b.vms[10000].pending = "2", nil // A person restarts it.
 	b.touch()
 	b.reconcile(t.Context())
-	if got := b.kept(t, AnnotationRestart); got != "" {
+	if got := b.kept(t, AnnotationLastRestart); got != "" {
 		t.Errorf("want forgotten what no longer is pending, got %q", got)
 	}
 	b.vms[10000].config["cores"], b.vms[10000].pending = "1", map[string]string{"cores": "2"}
@@ -149,7 +149,7 @@ func TestRestartUnderWay(t *testing.T) {
 	b.pve.tasks = nil
 	done(proxmox.Task{UPID: u, Type: "qmreboot", ID: "10000", ExitStatus: "VM quit/powerdown failed - got timeout"})
 	<-b.woken
-	shown("The guest has not shut down", ReasonRestartInVain)
+	shown("The guest has not shut down", ReasonRestartIneffective)
 }
 
 // An image that waits for its drive is a change like others.
@@ -169,7 +169,7 @@ func TestRestartOnceForImage(t *testing.T) {
 	for range 3 {
 		b.touch()
 		b.reconcile(t.Context())
-		if b.kept(t, AnnotationRestart) != "" {
+		if b.kept(t, AnnotationLastRestart) != "" {
 			b.tasks = newTasks(b.clock.now) // The provider starts again.
 		}
 		b.clock.wait(time.Hour)
@@ -189,18 +189,18 @@ func TestRestartRefused(t *testing.T) {
 		b := newBench(t, spec(restarting))
 		b.vms[10000] = pendingVM()
 		b.errs["Reboot"] = refusal
-		if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationRestart) != "" {
-			t.Errorf("%s: want the error and no restart noted, got %v and %q", reason, s.err, b.kept(t, AnnotationRestart))
+		if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationLastRestart) != "" {
+			t.Errorf("%s: want the error and no restart noted, got %v and %q", reason, s.err, b.kept(t, AnnotationLastRestart))
 		}
 		delete(b.errs, "Reboot")
-		if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 || b.kept(t, AnnotationRestart) == "" {
+		if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 || b.kept(t, AnnotationLastRestart) == "" {
 			t.Errorf("%s: want it made now, got %v and %q", reason, s.err, b.writes)
 		}
 	}
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
 	b.errs["Reboot"] = lostAnswer(t)
-	if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationRestart) == "" {
+	if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationLastRestart) == "" {
 		t.Errorf("want noted what may have been made, got %v", s.err)
 	}
 }

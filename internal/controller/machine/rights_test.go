@@ -85,5 +85,5 @@ func TestPermit(t *testing.T) {
 
 // seeded has an image of ours.
 func seeded(m *namespaced.Machine) {
-	m.Annotations[AnnotationSeeds] = "pve1=files:iso/" + qemu.Identity{VMID: 10000, UUID: ourUUID}.SeedName(strings.Repeat("a", 16))
+	m.Annotations[AnnotationImages] = "pve1=files:iso/" + qemu.Identity{VMID: 10000, UUID: ourUUID}.NoCloudImageName(strings.Repeat("a", 16))
 }

@@ -68,16 +68,16 @@ func claimOfUUID(uuid string) string { return "uuid/" + strings.ToLower(uuid) }
 func claimOfVMID(vmid string) string { return "vmid/" + vmid }
 
 // addMachines adds a kind of Machines whose claims are indexed.
-func (f *Fleet) addMachines(reader client.Reader, list resource.ManagedList) {
+func (f *Scheduler) addMachines(reader client.Reader, list resource.ManagedList) {
 	f.mu.Lock()
-	f.claims = append(f.claims, fleetSource{reader: reader, list: list})
+	f.claims = append(f.claims, schedulerSource{reader: reader, list: list})
 	f.mu.Unlock()
 	f.Add(reader, list)
 }
 
-// rivals are the other Machines, of all scopes, that make a claim. They are the
+// otherClaimants are the other Machines, of all scopes, that make a claim. They are the
 // cache's own: they must not be changed.
-func (f *Fleet) rivals(ctx context.Context, m Machine, claim string) ([]Machine, error) {
+func (f *Scheduler) otherClaimants(ctx context.Context, m Machine, claim string) ([]Machine, error) {
 	f.mu.Lock()
 	sources := f.claims
 	f.mu.Unlock()
@@ -99,98 +99,98 @@ func (f *Fleet) rivals(ctx context.Context, m Machine, claim string) ([]Machine,
 	return all, nil
 }
 
-// A contest is a VM that two Machines claim. The one that was made first has it.
-type contest struct{ error }
+// A ownershipError is a VM that two Machines claim. The one that was made first has it.
+type ownershipError struct{ error }
 
-func contested(vmid int, by Machine) error {
-	return contest{errors.Errorf("VM %d is that of Machine %q, which was there first: this one leaves it alone", vmid, client.ObjectKeyFromObject(by))}
+func newOwnershipError(vmid int, by Machine) error {
+	return ownershipError{errors.Errorf("VM %d is that of Machine %q, which was there first: this one leaves it alone", vmid, client.ObjectKeyFromObject(by))}
 }
 
-// contest looks whether an older Machine has the UUID of this one, as after its
+// checkOwnership looks whether an older Machine has the UUID of this one, as after its
 // annotations were copied.
-func (e *external) contest(ctx context.Context, m Machine, id qemu.Identity) error {
+func (e *external) checkOwnership(ctx context.Context, m Machine, id qemu.Identity) error {
 	if id.UUID == "" || !claims(m) {
 		return nil
 	}
-	rivals, err := e.fleet.rivals(ctx, m, claimOfUUID(id.UUID))
+	rivals, err := e.scheduler.otherClaimants(ctx, m, claimOfUUID(id.UUID))
 	if err != nil {
 		return err
 	}
 	for _, other := range rivals {
 		if kind.Older(other, m) {
-			return contested(id.VMID, other)
+			return newOwnershipError(id.VMID, other)
 		}
 	}
 	return nil
 }
 
-// free says why a VM cannot be adopted: another Machine has it, or an older one is
+// checkAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
 // about to adopt it.
-func (e *external) free(ctx context.Context, m Machine, vmid int, uuid string) error {
+func (e *external) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid string) error {
 	if !claims(m) {
 		return nil
 	}
-	owners, err := e.fleet.rivals(ctx, m, claimOfUUID(uuid))
+	owners, err := e.scheduler.otherClaimants(ctx, m, claimOfUUID(uuid))
 	if err != nil {
 		return err
 	}
 	for _, other := range owners {
-		return contested(vmid, other)
+		return newOwnershipError(vmid, other)
 	}
-	return e.first(ctx, m, vmid)
+	return e.checkOlderClaim(ctx, m, vmid)
 }
 
-// first looks whether an older Machine of the same cluster claims the VMID, and
+// checkOlderClaim looks whether an older Machine of the same cluster claims the VMID, and
 // its claim is undecided: it has no UUID yet.
-func (e *external) first(ctx context.Context, m Machine, vmid int) error {
-	rivals, err := e.fleet.rivals(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+func (e *external) checkOlderClaim(ctx context.Context, m Machine, vmid int) error {
+	rivals, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(rivals) == 0 {
 		return err
 	}
-	shares := e.shares(ctx)
+	shares := e.sharesCluster(ctx)
 	for _, other := range rivals {
 		if other.GetAnnotations()[AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
-			return contested(vmid, other)
+			return newOwnershipError(vmid, other)
 		}
 	}
 	return nil
 }
 
-// unmade looks whether an older Machine of the same cluster is to have the VMID that
+// checkVMIDClaim looks whether an older Machine of the same cluster is to have the VMID that
 // the spec names, though neither has a VM yet.
-func (e *external) unmade(ctx context.Context, m Machine, id qemu.Identity) error {
-	if mayExchange(m) {
+func (e *external) checkVMIDClaim(ctx context.Context, m Machine, id qemu.Identity) error {
+	if mayReplaceVMID(m) {
 		return nil // Whoever is faster has it.
 	}
-	rivals, err := e.fleet.rivals(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+	rivals, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(rivals) == 0 {
 		return err
 	}
-	shares := e.shares(ctx)
+	shares := e.sharesCluster(ctx)
 	for _, other := range rivals {
 		if kind.Older(other, m) && shares(other) {
-			return contested(id.VMID, other)
+			return newOwnershipError(id.VMID, other)
 		}
 	}
 	return nil
 }
 
-// yield is the observation of a VM that is another Machine's: as if there were
+// observeConflict is the observation of a VM that is another Machine's: as if there were
 // none, which is not to be created either.
-func (e *external) yield(m Machine, err error) (managed.ExternalObservation, error) {
-	if errors.As(err, &contest{}) && meta.WasDeleted(m) {
+func (e *external) observeConflict(m Machine, err error) (managed.ExternalObservation, error) {
+	if errors.As(err, &ownershipError{}) && meta.WasDeleted(m) {
 		e.forget(m)
 		return managed.ExternalObservation{}, nil
 	}
-	showContest(m, err)
+	setConflict(m, err)
 	return managed.ExternalObservation{}, err
 }
 
-// showContest shows that the VM is another Machine's.
-func showContest(m Machine, err error) {
-	if !errors.As(err, &contest{}) {
+// setConflict shows that the VM is another Machine's.
+func setConflict(m Machine, err error) {
+	if !errors.As(err, &ownershipError{}) {
 		return
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	show(m, notReady(ReasonNotOurs, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
+	setConditions(m, notReady(ReasonOwnershipConflict, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
 }

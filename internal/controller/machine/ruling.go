@@ -36,9 +36,9 @@ import (
 // is where others learn that they may put the VM into rules with theirs.
 const AnnotationHARules = "proxmox.vitistack.io/ha-rules"
 
-// A ruling is what becomes of HA's rules of a VM.
-type ruling struct {
-	aim
+// A haRules is what becomes of HA's rules of a VM.
+type haRules struct {
+	desiredRules
 
 	// due says that rules are kept or removed; wanted, that they are kept.
 	due, wanted bool
@@ -46,19 +46,19 @@ type ruling struct {
 	// grouped is true for PVE 8, whose HA has groups.
 	grouped bool
 
-	steps    []ruleStep
-	refusals []string
+	steps      []ruleStep
+	rejections []string
 }
 
-// rulesWanted says whether the spec wants rules kept.
-func rulesWanted(p *v1alpha1.MachineParameters) bool {
+// wantsRules says whether the spec wants rules kept.
+func wantsRules(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled == nil || *ha.Enabled) && ptr.Deref(ha.Rules, "") == v1alpha1.HARulesPlacement
 }
 
-// rulesUnwanted says whether the spec wants rules gone. Without the field they are
+// removesRules says whether the spec wants rules gone. Without the field they are
 // left alone.
-func rulesUnwanted(p *v1alpha1.MachineParameters) bool {
+func removesRules(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled != nil && !*ha.Enabled || ptr.Deref(ha.Rules, "") == v1alpha1.HARulesNone)
 }
@@ -66,46 +66,48 @@ func rulesUnwanted(p *v1alpha1.MachineParameters) bool {
 // readRules finds what HA's rules are to say of the VM and what they say. Rules
 // that may be out of date are read again before they are found to differ.
 func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
-	r := ruling{wanted: rulesWanted(m.Parameters()) && !e.vm.template()}
-	r.due = r.wanted || rulesUnwanted(m.Parameters()) && m.GetAnnotations()[AnnotationHARules] != ""
+	r := haRules{wanted: wantsRules(m.Parameters()) && !e.vm.template()}
+	r.due = r.wanted || removesRules(m.Parameters()) && m.GetAnnotations()[AnnotationHARules] != ""
 	if !r.due {
 		return nil
 	}
-	r.aim = aimless(m, d.Identity.UUID, e.vm.VMID)
+	r.desiredRules = noRules(m, d.Identity.UUID, e.vm.VMID)
 	if r.wanted {
-		if err := e.takeAim(ctx, m, &r); err != nil {
+		if err := e.desiredRulesFor(ctx, m, &r); err != nil {
 			return err
 		}
 	}
 	for _, list := range []func(context.Context) (proxmox.HARules, error){e.inventory.HARules, e.inventory.FreshHARules} {
 		has, err := list(ctx)
 		if proxmox.IsAuthorization(err) {
-			e.vm.noHA = err.Error() // All else goes on being seen.
+			e.vm.haUnavailable = err.Error() // All else goes on being seen.
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r.grouped, r.steps = has.Grouped, r.aim.steps(has)
+		r.grouped, r.steps = has.Grouped, r.desiredRules.steps(has)
 		if len(r.steps) == 0 {
 			break
 		}
 	}
-	r.refuseBonds(m.Parameters())
-	d.ruling = r
+	r.rejectAffinities(m.Parameters())
+	d.haRules = r
 	return nil
 }
 
-// aimless wants no rules of a VM.
-func aimless(m Machine, uuid string, vmid int) aim {
-	return aim{sid: sidOf(vmid), name: nameOfRule(uuid), founder: short(string(m.GetUID()), 8), owner: "provider-proxmox keeps this for Machine " + nameOf(m)}
+// noRules wants no rules of a VM.
+func noRules(m Machine, uuid string, vmid int) desiredRules {
+	return desiredRules{sid: sidOf(vmid), name: ruleName(uuid), ownerSuffix: shortHash(string(m.GetUID()), 8), owner: "provider-proxmox keeps this for Machine " + qualifiedName(m)}
 }
 
-func nameOf(m Machine) string { return strings.TrimPrefix(m.GetNamespace()+"/"+m.GetName(), "/") }
+func qualifiedName(m Machine) string {
+	return strings.TrimPrefix(m.GetNamespace()+"/"+m.GetName(), "/")
+}
 
-// takeAim finds the nodes and bonds that the Machine's placement asks for.
-func (e *external) takeAim(ctx context.Context, m Machine, r *ruling) error {
-	members, err := e.fleet.members(ctx, e.shares(ctx))
+// desiredRulesFor finds the nodes and bonds that the Machine's placement asks for.
+func (e *external) desiredRulesFor(ctx context.Context, m Machine, r *haRules) error {
+	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return err
 	}
@@ -118,28 +120,28 @@ func (e *external) takeAim(ctx context.Context, m Machine, r *ruling) error {
 		return err
 	}
 	self := placement.Occupant{ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m), Node: e.vm.Node}
-	c := circle{known: nodesOf(nodes, nil, members.nodes), sids: map[string]string{self.ID: r.sid}}
-	r.seen, r.ours = map[string]bool{r.sid: true}, map[string]bool{}
+	c := ruleMembers{known: nodesOf(nodes, nil, members.nodes), sids: map[string]string{self.ID: r.sid}}
+	r.managed, r.machines = map[string]bool{r.sid: true}, map[string]bool{}
 	for _, g := range guests {
 		if g.HAState != "" {
-			r.seen[sidOf(g.VMID)] = true
+			r.managed[sidOf(g.VMID)] = true
 		}
 	}
-	c.join(members.machines, guests, self.ID, r.ours)
-	c.bind(r, self)
+	c.add(members.machines, guests, self.ID, r.machines)
+	c.setTargets(r, self)
 	return nil
 }
 
-// refuseBonds that PVE 8 cannot keep.
-func (r *ruling) refuseBonds(p *v1alpha1.MachineParameters) {
+// rejectAffinities that PVE 8 cannot keep.
+func (r *haRules) rejectAffinities(p *v1alpha1.MachineParameters) {
 	if r.wanted && r.grouped && p.Placement != nil && placement.Bound(*p.Placement) {
-		r.refusals = append(r.refusals, "high availability of Proxmox VE 8 cannot keep VMs together or apart: "+
+		r.rejections = append(r.rejections, "high availability of Proxmox VE 8 cannot keep VMs together or apart: "+
 			"rules Placement needs Proxmox VE 9 for required affinity, antiAffinity and spread")
 	}
 }
 
 // group that the HA resource is to name in PVE 8, if that is for us to say.
-func (r *ruling) group(v *vm) *string {
+func (r *haRules) group(v *vm) *string {
 	switch {
 	case !r.due || !r.grouped:
 		return nil
@@ -151,23 +153,23 @@ func (r *ruling) group(v *vm) *string {
 	return nil
 }
 
-// ruleNote says that the VM may be put into rules.
-func (e *external) ruleNote(m Machine) map[string]string {
+// ruleAnnotation says that the VM may be put into rules.
+func (e *external) ruleAnnotation(m Machine) map[string]string {
 	vmid := strconv.Itoa(e.vm.VMID)
-	if !e.plan.ruling.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
+	if !e.plan.haRules.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
 		return nil
 	}
 	return map[string]string{AnnotationHARules: vmid}
 }
 
-// ruleErrands are the calls before and after the HA resource is what it should be.
+// ruleSteps are the calls before and after the HA resource is what it should be.
 // A rule is about resources that HA manages; a group is there before a resource
 // names it, and as long as one does.
-func (e *external) ruleErrands() (before, after []errand) {
-	r := e.plan.ruling
+func (e *external) ruleSteps() (before, after []step) {
+	r := e.plan.haRules
 	for _, s := range r.steps {
-		n := errand{shown: s.shown()}
-		if r.grouped && s.act != removeRule {
+		n := step{difference: s.difference()}
+		if r.grouped && s.action != removeRule {
 			before = append(before, n)
 		} else {
 			after = append(after, n)
@@ -175,24 +177,24 @@ func (e *external) ruleErrands() (before, after []errand) {
 	}
 	if len(before) > 0 {
 		before[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.keepRules(ctx, r.aim, func(s ruleStep) bool { return s.act != removeRule })
+			return "", e.applyRules(ctx, r.desiredRules, func(s ruleStep) bool { return s.action != removeRule })
 		}
 	}
 	if len(after) > 0 {
 		after[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.keepRules(ctx, r.aim, func(ruleStep) bool { return true })
+			return "", e.applyRules(ctx, r.desiredRules, func(ruleStep) bool { return true })
 		}
 	}
 	return before, after
 }
 
-// mostRuleSteps is more than any one VM takes: what is left waits for the next look.
-const mostRuleSteps = 50
+// maxRuleSteps is more than any one VM takes: what is left waits for the next look.
+const maxRuleSteps = 50
 
-// keepRules as they are aimed at. Each call is decided by what the one before has
+// applyRules as they are aimed at. Each call is decided by what the one before has
 // left, since a change is refused if anything was changed in between.
-func (e *external) keepRules(ctx context.Context, a aim, due func(ruleStep) bool) error {
-	for range mostRuleSteps {
+func (e *external) applyRules(ctx context.Context, a desiredRules, due func(ruleStep) bool) error {
+	for range maxRuleSteps {
 		has, err := e.inventory.FreshHARules(ctx)
 		if err != nil {
 			return err
@@ -202,15 +204,15 @@ func (e *external) keepRules(ctx context.Context, a aim, due func(ruleStep) bool
 		if i < 0 {
 			return nil
 		}
-		if err := e.takeStep(ctx, steps[i]); err != nil {
+		if err := e.applyRuleStep(ctx, steps[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *external) takeStep(ctx context.Context, s ruleStep) error {
-	switch s.act {
+func (e *external) applyRuleStep(ctx context.Context, s ruleStep) error {
+	switch s.action {
 	case addRule:
 		return e.client.AddHARule(ctx, s.rule)
 	case changeRule:
@@ -234,13 +236,13 @@ func (e *external) leaveRules(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
-	err = e.keepRules(ctx, aimless(m, id.UUID, id.VMID), func(ruleStep) bool { return true })
+	err = e.applyRules(ctx, noRules(m, id.UUID, id.VMID), func(ruleStep) bool { return true })
 	return errors.Wrap(err, "cannot take the VM out of the rules of high availability")
 }
 
-// strayRules are what is left of HA's rules of a VM that is gone. Its VMID may be
+// orphanedRules are what is left of HA's rules of a VM that is gone. Its VMID may be
 // another Machine's by now, whose rules stay.
-func (e *external) strayRules(ctx context.Context, m Machine) ([]ruleStep, error) {
+func (e *external) orphanedRules(ctx context.Context, m Machine) ([]ruleStep, error) {
 	if m.GetAnnotations()[AnnotationHARules] == "" {
 		return nil, nil
 	}
@@ -248,7 +250,7 @@ func (e *external) strayRules(ctx context.Context, m Machine) ([]ruleStep, error
 	if err != nil {
 		return nil, err
 	}
-	members, err := e.fleet.members(ctx, e.shares(ctx))
+	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +258,7 @@ func (e *external) strayRules(ctx context.Context, m Machine) ([]ruleStep, error
 	if err != nil {
 		return nil, err
 	}
-	a := aimless(m, id.UUID, id.VMID)
+	a := noRules(m, id.UUID, id.VMID)
 	if slices.ContainsFunc(members.machines, func(o Machine) bool {
 		return o.GetUID() != m.GetUID() && meta.GetExternalName(o) == meta.GetExternalName(m)
 	}) {

@@ -60,11 +60,11 @@ func (n entry) String() string {
 // read the value of an entry. What is missing is a refusal.
 func (e *external) read(ctx context.Context, n entry) (string, error) {
 	if n.object.GetNamespace() == "" {
-		return "", refuse(creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name", n.what, n.object.GetName())
+		return "", reject(creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name", n.what, n.object.GetName())
 	}
 	err := e.kube.Get(ctx, client.ObjectKeyFromObject(n.object), n.object)
 	if kerrors.IsNotFound(err) {
-		return "", refuse(creating, "%s not found", n)
+		return "", reject(creating, "%s not found", n)
 	}
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot read %s", n)
@@ -72,7 +72,7 @@ func (e *external) read(ctx context.Context, n entry) (string, error) {
 	if v, ok := n.value(); ok {
 		return v, nil
 	}
-	return "", refuse(creating, "%s has no key %s", n, n.key)
+	return "", reject(creating, "%s has no key %s", n, n.key)
 }
 
 func (n entry) value() (string, bool) {

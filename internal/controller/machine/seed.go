@@ -32,9 +32,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A seed is a NoCloud image of our own, which PVE's cloud-init drive gives way
+// A noCloudImage is a NoCloud image of our own, which PVE's cloud-init drive gives way
 // to: with two of them in a VM it would be left to chance which one is read.
-type seed struct {
+type noCloudImage struct {
 	node, storage, name string
 
 	// device that the image is put into.
@@ -42,26 +42,26 @@ type seed struct {
 
 	image []byte
 
-	// later is true if the image cannot be made yet, since PVE has yet to give a
+	// deferred is true if the image cannot be made yet, since PVE has yet to give a
 	// network its MAC address.
-	later bool
+	deferred bool
 
-	// eject is true if the drive has to be emptied first.
-	eject bool
+	// ejectFirst is true if the drive has to be emptied first.
+	ejectFirst bool
 }
 
 // volume that the image is.
-func (s *seed) volume() string { return s.storage + ":iso/" + s.name }
+func (s *noCloudImage) volume() string { return s.storage + ":iso/" + s.name }
 
 // drive that the image is to be in; nil if it is left as it is.
-func (s *seed) drive() *qemu.Seed {
+func (s *noCloudImage) drive() *qemu.NoCloudImage {
 	switch {
-	case s == nil || s.later:
+	case s == nil || s.deferred:
 		return nil
-	case s.eject:
-		return &qemu.Seed{Device: s.device}
+	case s.ejectFirst:
+		return &qemu.NoCloudImage{Device: s.device}
 	}
-	return &qemu.Seed{Device: s.device, Volume: s.volume()}
+	return &qemu.NoCloudImage{Device: s.device, Volume: s.volume()}
 }
 
 // The policies for data of cloud-init that change.
@@ -70,29 +70,29 @@ const (
 	changeRerun  = "RerunOnReboot"
 )
 
-// addSeed adds the image to what is desired, or says why it cannot be made. A VM
+// addImage adds the image to what is desired, or says why it cannot be made. A VM
 // that is to go to another node gets it there, and leaves one behind that is on
 // local storage.
-func (e *external) addSeed(ctx context.Context, m Machine, d *desired) ([]string, error) {
+func (e *external) addImage(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	if meta.WasDeleted(m) || e.vm.beingCreated() || !d.CustomData() {
 		return nil, nil
 	}
 	var err error
-	if _, goes := d.journey(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
-		d.seed, err = e.uprooted(ctx, *d)
+	if _, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
+		d.image, err = e.ejectForMigration(ctx, *d)
 	} else {
-		d.seed, err = e.makeSeed(ctx, m, *d)
+		d.image, err = e.buildImage(ctx, m, *d)
 	}
-	d.Seed = d.seed.drive()
-	if r := (refusal{}); errors.As(err, &r) {
+	d.NoCloudImage = d.image.drive()
+	if r := (validationError{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
 	return nil, err
 }
 
-// uprooted takes an image on local storage, with which PVE migrates no VM, out of
+// ejectForMigration takes an image on local storage, with which PVE migrates no VM, out of
 // its drive.
-func (e *external) uprooted(ctx context.Context, d desired) (*seed, error) {
+func (e *external) ejectForMigration(ctx context.Context, d desired) (*noCloudImage, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return nil, err
@@ -102,84 +102,84 @@ func (e *external) uprooted(ctx context.Context, d desired) (*seed, error) {
 		storage, _, _ := strings.Cut(has, ":")
 		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage })
 		switch {
-		case !d.Identity.OwnsSeed(has):
+		case !d.Identity.OwnsNoCloudImage(has):
 		case i < 0:
-			return nil, e.orUnseen(ctx, refuse(allocating, "storage '%s' not found, which has cloudInit's data", storage), sightOf(storage))
+			return nil, e.hintMissingPrivilege(ctx, reject(allocating, "storage '%s' not found, which has cloudInit's data", storage), storageReadPrivilege(storage))
 		case !storages[i].Shared:
-			return &seed{device: device, storage: storage, eject: true}, nil
+			return &noCloudImage{device: device, storage: storage, ejectFirst: true}, nil
 		}
 	}
-	return &seed{later: true}, nil
+	return &noCloudImage{deferred: true}, nil
 }
 
-// makeSeed makes the image that the spec asks for, or returns nil if it asks for
+// buildImage makes the image that the spec asks for, or returns nil if it asks for
 // none, or if the VM keeps the one that it has.
-func (e *external) makeSeed(ctx context.Context, m Machine, d desired) (*seed, error) {
+func (e *external) buildImage(ctx context.Context, m Machine, d desired) (*noCloudImage, error) {
 	c := d.CloudInit
 	if !d.CustomData() {
 		return nil, nil
 	}
-	s := &seed{node: e.vm.Node, device: d.SeedDrive(e.vm.Config)}
+	s := &noCloudImage{node: e.vm.Node, device: d.NoCloudDrive(e.vm.Config)}
 	has := e.vm.Config.Volume(s.device)
-	if ptr.Deref(c.ChangePolicy, "") == changeIgnore && d.Identity.OwnsSeed(has) {
+	if ptr.Deref(c.ChangePolicy, "") == changeIgnore && d.Identity.OwnsNoCloudImage(has) {
 		return nil, nil
 	}
 	if s.device == "" {
-		return nil, refuse(allocating, "cloudInit needs a CD-ROM drive, and no ide or sata device is free for one")
+		return nil, reject(allocating, "cloudInit needs a CD-ROM drive, and no ide or sata device is free for one")
 	}
 	var err error
-	if s.storage, err = e.seedStorage(ctx, d, s.node, has); err != nil {
+	if s.storage, err = e.imageStorage(ctx, d, s.node, has); err != nil {
 		return nil, err
 	}
-	data, err := e.seedData(ctx, m, d)
+	data, err := e.guestData(ctx, m, d)
 	if err != nil {
 		return nil, err
 	}
 	if data == nil {
-		return &seed{later: true}, nil
+		return &noCloudImage{deferred: true}, nil
 	}
 	if s.image, err = data.Image(); err != nil {
-		return nil, refusal{error: err, condition: creating}
+		return nil, validationError{error: err, condition: creating}
 	}
-	s.name = d.Identity.SeedName(cloudinit.Sum(s.image))
+	s.name = d.Identity.NoCloudImageName(cloudinit.Sum(s.image))
 	// PVE removes its own drive when a VM is stopped, or when the drive is emptied.
-	s.eject = e.vm.Status.Running() && s.device == e.vm.Config.CloudInitDrive()
+	s.ejectFirst = e.vm.Status.Running() && s.device == e.vm.Config.CloudInitDrive()
 	return s, nil
 }
 
-// seedStorage is where images go: the storage of the spec, the one that has the
+// imageStorage is where images go: the storage of the spec, the one that has the
 // present image, or one that holds ISO images, rather one that answers, and of these
 // a shared one.
-func (e *external) seedStorage(ctx context.Context, d desired, node, present string) (string, error) {
+func (e *external) imageStorage(ctx context.Context, d desired, node, present string) (string, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return "", err
 	}
 	var names []string
-	for _, s := range slices.SortedFunc(slices.Values(storages), compareForSeed) { // Others read the list too.
+	for _, s := range slices.SortedFunc(slices.Values(storages), compareForImage) { // Others read the list too.
 		if s.Node == node && slices.Contains(s.Content, "iso") {
 			names = append(names, s.Name)
 		}
 	}
-	if has, _, _ := strings.Cut(present, ":"); d.Identity.OwnsSeed(present) && slices.Contains(names, has) && d.CloudInit.Storage == nil {
+	if has, _, _ := strings.Cut(present, ":"); d.Identity.OwnsNoCloudImage(present) && slices.Contains(names, has) && d.CloudInit.Storage == nil {
 		return has, nil
 	}
 	wanted := ptr.Deref(d.CloudInit.Storage, "")
 	switch {
 	case wanted != "" && !slices.Contains(names, wanted):
-		no := refuse(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
+		no := reject(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
 			wanted, node, instead("storages that do", names))
-		return "", e.orUnseen(ctx, no, sightOf(wanted))
+		return "", e.hintMissingPrivilege(ctx, no, storageReadPrivilege(wanted))
 	case wanted == "" && len(names) == 0:
-		no := refuse(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
-		return "", e.orUnseen(ctx, no, qemu.On("/storage", "Datastore.Audit"))
+		no := reject(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
+		return "", e.hintMissingPrivilege(ctx, no, qemu.On("/storage", "Datastore.Audit"))
 	case wanted == "":
 		wanted = names[0]
 	}
 	return wanted, nil
 }
 
-func compareForSeed(a, b proxmox.Storage) int {
+func compareForImage(a, b proxmox.Storage) int {
 	return cmp.Or(compareBools(a.Status == "unknown", b.Status == "unknown"), -compareBools(a.Shared, b.Shared), strings.Compare(a.Name, b.Name))
 }
 
@@ -193,9 +193,9 @@ func compareBools(a, b bool) int {
 	return -1
 }
 
-// seedData are all data for the guest, or nil if a network has no MAC address
+// guestData are all data for the guest, or nil if a network has no MAC address
 // yet.
-func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudinit.Data, error) {
+func (e *external) guestData(ctx context.Context, m Machine, d desired) (*cloudinit.Data, error) {
 	c := d.CloudInit
 	data, known := d.GuestData(e.vm.Config)
 	data.InstanceID = strings.ToLower(d.Identity.UUID)
@@ -222,23 +222,23 @@ func (e *external) seedData(ctx context.Context, m Machine, d desired) (*cloudin
 	return &data, err
 }
 
-// checkSeed looks, before anything is created, whether the image can be made.
-func (e *external) checkSeed(ctx context.Context, m Machine, c *creation) error {
+// checkImage looks, before anything is created, whether the image can be made.
+func (e *external) checkImage(ctx context.Context, m Machine, c *creation) error {
 	if !c.CustomData() {
 		return nil
 	}
 	node := cmp.Or(ptr.Deref(c.Node, ""), c.node)
-	if _, err := e.seedStorage(ctx, c.desired, node, ""); err != nil {
+	if _, err := e.imageStorage(ctx, c.desired, node, ""); err != nil {
 		return err
 	}
 	e.vm = &vm{Ref: proxmox.Ref{Node: node, VMID: c.Identity.VMID}, State: qemu.State{Config: c.sourceConfig()}}
 	defer func() { e.vm = nil }()
-	data, err := e.seedData(ctx, m, c.desired)
+	data, err := e.guestData(ctx, m, c.desired)
 	if data == nil || err != nil {
 		return err
 	}
 	if _, err := data.Image(); err != nil {
-		return refusal{error: err, condition: creating}
+		return validationError{error: err, condition: creating}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func TestSeedStorage(t *testing.T) {
 			spec := &v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Storage: tc.wanted}}
 			d := desired{Desired: qemu.Desired{MachineParameters: spec, Identity: qemu.Identity{UUID: ourUUID, VMID: 10000}}}
 			before := slices.Clone(b.storages)
-			got, err := b.external().seedStorage(t.Context(), d, tc.node, tc.present)
+			got, err := b.external().imageStorage(t.Context(), d, tc.node, tc.present)
 			if diff := cmp.Diff(before, b.storages); diff != "" {
 				t.Errorf("%s The list that others read was changed: -before, +after:\n%s", tc.reason, diff)
 			}
@@ -132,17 +132,17 @@ func TestSow(t *testing.T) {
 		b.volumes, b.images = map[string][]string{"pve1": {ourImage}}, map[string][]byte{ourImage: image}
 	}
 	name := strings.TrimPrefix(ourImage, "files:iso/")
-	s := seed{node: "pve1", storage: "files", name: name, device: "ide2", image: image}
+	s := noCloudImage{node: "pve1", storage: "files", name: name, device: "ide2", image: image}
 	later, eject := s, s
-	later.later, eject.eject = true, true
+	later.deferred, eject.ejectFirst = true, true
 	doubted := func(d time.Duration) string {
-		return plot{node: "pve1", volume: ourImage, doubt: newBench(t, nil).clock.now().Add(d)}.String()
+		return imageRef{node: "pve1", volume: ourImage, uncertainUntil: newBench(t, nil).clock.now().Add(d)}.String()
 	}
 	answer := lostAnswer(t)
 	lost := func(b *bench) { b.errs["UploadISO"] = answer }
 	cases := map[string]struct {
 		reason string
-		seed   *seed
+		seed   *noCloudImage
 		medium string
 		pve    func(*bench)
 		asked  bool // It was uploaded a moment ago.
@@ -161,37 +161,37 @@ func TestSow(t *testing.T) {
 		"Asked":    {reason: "It is not uploaded again at once.", seed: &s, asked: true, noted: "pve1=" + ourImage, plots: "pve1=" + ourImage, err: "was uploaded, but storage 'files' of node pve1 does not list it"},
 		"Unlisted": {reason: "What is there has to be known.", seed: &s, pve: func(b *bench) { b.errs["Volumes"] = refused(http.StatusForbidden, "Permission check failed") }, err: "Permission check failed"},
 		"Refused":  {reason: "A refusal is shown.", seed: &s, pve: func(b *bench) { b.errs["UploadISO"] = refused(http.StatusInternalServerError, "no space left") }, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage, err: "no space left"},
-		"Lost":     {reason: "One of which nothing was heard may still arrive.", seed: &s, pve: lost, writes: []string{"UploadISO pve1/files"}, plots: doubted(longestUpload), err: "connection closed before the answer"},
+		"Lost":     {reason: "One of which nothing was heard may still arrive.", seed: &s, pve: lost, writes: []string{"UploadISO pve1/files"}, plots: doubted(maxUploadTime), err: "connection closed before the answer"},
 		"Followed": {reason: "So may one before it, if the next one is heard of.", seed: &s, noted: doubted(time.Minute), writes: []string{"UploadISO pve1/files"}, plots: doubted(time.Minute)},
 		"Begun": {reason: "One that began is not noted again.", seed: &s, pve: func(b *bench) {
 			b.on["UploadISO"] = func() {
-				if got := b.m.GetAnnotations()[AnnotationSeeds]; got != doubted(longestUpload) {
-					t.Errorf("Want %q noted while it is uploaded, got %q", doubted(longestUpload), got)
+				if got := b.m.GetAnnotations()[AnnotationImages]; got != doubted(maxUploadTime) {
+					t.Errorf("Want %q noted while it is uploaded, got %q", doubted(maxUploadTime), got)
 				}
 			}
 		}, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = tc.noted })
+			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = tc.noted })
 			b.vms[10000] = ourVM("stopped")
 			if tc.pve != nil {
 				tc.pve(b)
 			}
 			e := b.external()
 			e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
-			e.plan.seed = tc.seed
+			e.plan.image = tc.seed
 			if tc.asked {
 				e.tasks.asked(b.m, "upload "+s.volume(), uploadAgain)
 			}
-			_, err := e.sow(t.Context(), b.m)
+			_, err := e.ensureUploaded(t.Context(), b.m)
 			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%s Want error %q, got %v", tc.reason, tc.err, err)
 			}
 			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
 				t.Errorf("%s Calls: -want, +got:\n%s", tc.reason, diff)
 			}
-			if got := b.m.GetAnnotations()[AnnotationSeeds]; got != tc.plots {
+			if got := b.m.GetAnnotations()[AnnotationImages]; got != tc.plots {
 				t.Errorf("%s Want %q noted, got %q", tc.reason, tc.plots, got)
 			}
 		})
@@ -199,7 +199,7 @@ func TestSow(t *testing.T) {
 }
 
 func TestWeeds(t *testing.T) {
-	at := func(node string) plot { return plot{node: node, volume: ourImage} }
+	at := func(node string) imageRef { return imageRef{node: node, volume: ourImage} }
 	cases := map[string]struct {
 		reason string
 		noted  string
@@ -207,27 +207,27 @@ func TestWeeds(t *testing.T) {
 		pve    func(*bench)
 		gone   bool   // The VM is.
 		was    string // What a snapshot has in the drive.
-		want   []plot
+		want   []imageRef
 	}{
 		"None":   {reason: "Who never had an image leaves none."},
 		"Used":   {reason: "The image in the drive stays.", noted: "pve1=" + ourImage, medium: ourImage},
-		"Left":   {reason: "That of the node that the VM has left does not.", noted: "pve1=" + ourImage + " pve2=" + ourImage, medium: ourImage, want: []plot{at("pve2")}},
+		"Left":   {reason: "That of the node that the VM has left does not.", noted: "pve1=" + ourImage + " pve2=" + ourImage, medium: ourImage, want: []imageRef{at("pve2")}},
 		"Shared": {reason: "On shared storage it is the same one.", noted: "pve2=" + ourImage, medium: ourImage, pve: func(b *bench) { b.storages = append(b.storages, proxmox.Storage{Name: "files", Shared: true}) }},
 		"SharedOffline": {reason: "On shared storage it is reached by another node.", noted: "pve2=" + ourImage, gone: true, pve: func(b *bench) {
 			b.nodes[1].Status = "offline"
 			b.storages = append(b.storages, proxmox.Storage{Name: "files", Node: "pve2", Shared: true}, proxmox.Storage{Name: "files", Node: "pve1", Shared: true})
-		}, want: []plot{at("pve2")}},
+		}, want: []imageRef{at("pve2")}},
 		"Offline":  {reason: "That of a node that is offline waits.", noted: "pve2=" + ourImage, pve: func(b *bench) { b.nodes[1].Status = "offline" }},
-		"Gone":     {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []plot{at("pve1")}},
+		"Gone":     {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []imageRef{at("pve1")}},
 		"Snapshot": {reason: "The image of a snapshot stays, without which PVE could not go back to it.", noted: "pve1=" + ourImage, medium: "none", was: ourImage},
-		"Since":    {reason: "One that was made and replaced after it does not.", noted: "pve1=" + ourImage, medium: "none", was: "none", want: []plot{at("pve1")}},
+		"Since":    {reason: "One that was made and replaced after it does not.", noted: "pve1=" + ourImage, medium: "none", was: "none", want: []imageRef{at("pve1")}},
 		"Foreign":  {reason: "What was not made for the VM is not its own, whatever the annotation says.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
 		"Doubted":  {reason: "While more may arrive none is removed.", noted: "pve1=" + ourImage + "@9999999999", gone: true},
-		"Certain":  {reason: "Later it is.", noted: "pve1=" + ourImage + "@1", gone: true, want: []plot{{node: "pve1", volume: ourImage, doubt: time.Unix(1, 0)}}},
+		"Certain":  {reason: "Later it is.", noted: "pve1=" + ourImage + "@1", gone: true, want: []imageRef{{node: "pve1", volume: ourImage, uncertainUntil: time.Unix(1, 0)}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = tc.noted })
+			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = tc.noted })
 			if tc.pve != nil {
 				tc.pve(b)
 			}
@@ -236,15 +236,15 @@ func TestWeeds(t *testing.T) {
 				e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
 			}
 			if tc.was != "" {
-				e.vm.Config["parent"], e.proven = "before", true
+				e.vm.Config["parent"], e.ownershipProven = "before", true
 				b.vms[10000] = ourVM("running")
 				b.vms[10000].snapshots = map[string]map[string]string{"before": {"ide2": tc.was + ",media=cdrom"}}
 			}
-			got, err := e.weeds(t.Context(), b.m)
+			got, err := e.staleImages(t.Context(), b.m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plot{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(imageRef{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -269,8 +269,8 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 		"Doubted": {reason: "An image that may still arrive is waited for.", doubt: time.Hour, err: "may still arrive on node pve2", exists: true},
 		"Arrived": {reason: "Then it is removed.", doubt: time.Hour, later: time.Hour, writes: []string{"DeleteVolume pve2"}, exists: true},
 		"Offline": {reason: "A node that is off is waited for.", pve: offline, err: "node pve2, which is offline", exists: true},
-		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(reasonImagesLeft)}},
-		"Lost":    {reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] }, events: []string{string(reasonImagesLeft)}},
+		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(reasonOrphanedImages)}},
+		"Lost":    {reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] }, events: []string{string(reasonOrphanedImages)}},
 		"Shared": {reason: "Another node removes it from shared storage.", pve: func(b *bench) {
 			offline(b)
 			b.storages = []proxmox.Storage{{Name: "files", Node: "pve2", Shared: true}, {Name: "files", Node: "pve1", Shared: true}}
@@ -279,9 +279,9 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationSeeds] = "pve2=" + ourImage }))
+			b := newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = "pve2=" + ourImage }))
 			if tc.doubt > 0 {
-				b.m.Annotations[AnnotationSeeds] = plot{node: "pve2", volume: ourImage, doubt: b.clock.now().Add(tc.doubt)}.String()
+				b.m.Annotations[AnnotationImages] = imageRef{node: "pve2", volume: ourImage, uncertainUntil: b.clock.now().Add(tc.doubt)}.String()
 			}
 			b.volumes = map[string][]string{"pve2": {ourImage}}
 			if tc.pve != nil {
@@ -312,7 +312,7 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 // TestWeedsLast has a token that may upload images, and not remove them.
 func TestWeedsLast(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
-		m.Annotations[AnnotationSeeds] = "pve1=" + ourImage
+		m.Annotations[AnnotationImages] = "pve1=" + ourImage
 		m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateRunning)
 	})
 	b.vms[10000] = ourVM("stopped")

@@ -31,7 +31,7 @@ import (
 const (
 	// DefaultSafetyInterval is how often a VM is read although there is no sign
 	// that it has changed.
-	DefaultSafetyInterval = 30 * time.Minute
+	DefaultFullResyncInterval = 30 * time.Minute
 
 	// spreadAfter is how long a VM that was read for the first time is not read again
 	// for safety's sake.
@@ -50,19 +50,19 @@ const (
 	freshFor = time.Second
 )
 
-// sights remembers VMs as they were seen last. It is a memory only, and what it
+// vmCache remembers VMs as they were seen last. It is a memory only, and what it
 // forgets in a restart is read again. It is good while the VM is watched and there
 // is no sign that it has changed.
-type sights struct {
-	now    func() time.Time
-	safety time.Duration
+type vmCache struct {
+	now        func() time.Time
+	fullResync time.Duration
 
 	mu  sync.Mutex
-	all map[types.UID]*sight
+	all map[types.UID]*cacheEntry
 }
 
-// A sight is a VM as it was seen.
-type sight struct {
+// A cacheEntry is a VM as it was seen.
+type cacheEntry struct {
 	id qemu.Identity
 	at Inventory // where it is watched
 
@@ -73,39 +73,39 @@ type sight struct {
 
 	read time.Time // when the options were read
 	due  time.Time // when they are read come what may
-	// acted is when something was last done by us, or read.
-	acted time.Time
+	// lastWrite is when something was last done by us, or read.
+	lastWrite time.Time
 
-	// blurred says what has to be read again, and signs counts why.
-	blurred blur
-	signs   int
+	// dirty says what has to be read again, and signs counts why.
+	dirty   dirty
+	changes int
 
-	// disputes are how often in a row the cluster's list has said something else than
+	// mismatches are how often in a row the cluster's list has said something else than
 	// what was read, and pool the one that it has.
-	disputes int
-	pool     *string
+	mismatches int
+	pool       *string
 
-	// inferred is true if something of it was not read since we did something.
-	inferred bool
+	// predicted is true if something of it was not read since we did something.
+	predicted bool
 	// resized are the sizes that disks will have.
 	resized map[string]string
 }
 
-// A blur is what is no longer known of a VM.
-type blur uint8
+// A dirty is what is no longer known of a VM.
+type dirty uint8
 
 const (
-	blurConfig blur = 1 << iota
-	blurStatus
-	blurAll = blurConfig | blurStatus
+	dirtyConfig dirty = 1 << iota
+	dirtyStatus
+	dirtyAll = dirtyConfig | dirtyStatus
 )
 
-func newSights(now func() time.Time, safety time.Duration) *sights {
-	return &sights{now: now, safety: safety, all: map[types.UID]*sight{}}
+func newVMCache(now func() time.Time, safety time.Duration) *vmCache {
+	return &vmCache{now: now, fullResync: safety, all: map[types.UID]*cacheEntry{}}
 }
 
 // at is the sight of a Machine, for the time of a function.
-func (s *sights) at(m Machine, do func(*sight)) {
+func (s *vmCache) at(m Machine, do func(*cacheEntry)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.all[m.GetUID()]; r != nil {
@@ -113,30 +113,30 @@ func (s *sights) at(m Machine, do func(*sight)) {
 	}
 }
 
-// A glance is taken before a VM is read: what happens meanwhile may be missed by
+// A readToken is taken before a VM is read: what happens meanwhile may be missed by
 // what is read.
-type glance struct {
-	signs   int
+type readToken struct {
+	changes int
 	at      time.Time
-	blurred blur
+	dirty   dirty
 	status  *proxmox.Status // as it is known, nil if it has to be read
 }
 
-// glance begins to look at the VM of a Machine, which is watched from now on.
-func (s *sights) glance(m Machine, id qemu.Identity, at Inventory, unbroken bool) glance {
+// beginRead begins to look at the VM of a Machine, which is watched from now on.
+func (s *vmCache) beginRead(m Machine, id qemu.Identity, at Inventory, unbroken bool) readToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.all[m.GetUID()]
 	if r == nil || r.id != id || r.at != at && !unbroken {
-		r = &sight{id: id, at: at, blurred: blurAll}
+		r = &cacheEntry{id: id, at: at, dirty: dirtyAll}
 		s.all[m.GetUID()] = r
 	}
 	r.at = at
 	if !unbroken {
-		r.blurred = blurAll
+		r.dirty = dirtyAll
 	}
-	g := glance{signs: r.signs, at: s.now(), blurred: r.blurred}
-	if r.values != nil && r.blurred&blurStatus == 0 {
+	g := readToken{changes: r.changes, at: s.now(), dirty: r.dirty}
+	if r.values != nil && r.dirty&dirtyStatus == 0 {
 		status := r.statusNow(s.now())
 		g.status = &status
 	}
@@ -144,19 +144,19 @@ func (s *sights) glance(m Machine, id qemu.Identity, at Inventory, unbroken bool
 }
 
 // keep what was read after a glance.
-func (s *sights) keep(m Machine, v *vm, g glance) {
+func (s *vmCache) keep(m Machine, v *vm, g readToken) {
 	values, err := json.Marshal(v.values)
 	if err != nil {
 		return // Strings can always be written.
 	}
-	s.at(m, func(r *sight) {
+	s.at(m, func(r *cacheEntry) {
 		first := r.values == nil
-		r.ref, r.values, r.read, r.acted = v.Ref, values, g.at, s.now()
+		r.ref, r.values, r.read, r.lastWrite = v.Ref, values, g.at, s.now()
 		if g.status == nil {
 			r.status, r.seen = v.Status, s.now()
 		}
-		if r.signs == g.signs {
-			r.blurred, r.inferred, r.resized = 0, false, nil
+		if r.changes == g.changes {
+			r.dirty, r.predicted, r.resized = 0, false, nil
 		}
 		r.due = s.next(first)
 	})
@@ -164,51 +164,51 @@ func (s *sights) keep(m Machine, v *vm, g glance) {
 
 // next is when a VM is read again come what may. After a restart all are read about
 // at once: the next time they are spread evenly, as many a minute as ever after.
-func (s *sights) next(first bool) time.Time {
-	jitter := s.safety / 5
+func (s *vmCache) next(first bool) time.Time {
+	jitter := s.fullResync / 5
 	if first {
-		return s.now().Add(min(s.safety/10, spreadAfter) + rand.N(s.safety+jitter+1)) //nolint:gosec // Jitter needs no secrecy.
+		return s.now().Add(min(s.fullResync/10, spreadAfter) + rand.N(s.fullResync+jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 	}
-	return s.now().Add(s.safety + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
+	return s.now().Add(s.fullResync + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 }
 
 // inherit a VM that was seen where it was watched before: through another connection
 // to the cluster. The list of this one must say the same of it, for it may lead to
 // another cluster, or not be let see the VM.
-func (s *sights) inherit(m Machine, at Inventory, g proxmox.Guest) {
-	s.at(m, func(r *sight) {
-		if r.values != nil && r.recalled(s.now()).doubts(g) == 0 {
+func (s *vmCache) inherit(m Machine, at Inventory, g proxmox.Guest) {
+	s.at(m, func(r *cacheEntry) {
+		if r.values != nil && r.cachedVM(s.now()).drift(g) == 0 {
 			r.at = at
 		}
 	})
 }
 
 // seenAt says where a VM was seen that is known.
-func (s *sights) seenAt(m Machine) (at Inventory) {
-	s.at(m, func(r *sight) { at = r.at })
+func (s *vmCache) seenAt(m Machine) (at Inventory) {
+	s.at(m, func(r *cacheEntry) { at = r.at })
 	return at
 }
 
-// recall the VM of a Machine, or nil if it has to be looked at. While a task of ours
+// cached the VM of a Machine, or nil if it has to be looked at. While a task of ours
 // runs, what was before is good enough.
-func (s *sights) recall(m Machine, id qemu.Identity, at Inventory, busy bool) *vm {
+func (s *vmCache) cached(m Machine, id qemu.Identity, at Inventory, busy bool) *vm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.all[m.GetUID()]
 	if r == nil || r.values == nil || r.id != id || r.at != at {
 		return nil
 	}
-	if !busy && (r.blurred != 0 || !s.now().Before(r.due)) {
+	if !busy && (r.dirty != 0 || !s.now().Before(r.due)) {
 		return nil
 	}
-	if v := r.recalled(s.now()); !v.beingCreated() {
+	if v := r.cachedVM(s.now()); !v.beingCreated() {
 		return v
 	}
 	return nil // The task of a clone names its source: its end is no sign for the VM.
 }
 
-// recalled is the VM as it is known.
-func (r *sight) recalled(now time.Time) *vm {
+// cachedVM is the VM as it is known.
+func (r *cacheEntry) cachedVM(now time.Time) *vm {
 	v := &vm{Ref: r.ref, Status: r.statusNow(now)}
 	var values []proxmox.PendingValue
 	_ = json.Unmarshal(r.values, &values) // We have written it.
@@ -217,7 +217,7 @@ func (r *sight) recalled(now time.Time) *vm {
 }
 
 // statusNow is the status with the uptime that it has by now.
-func (r *sight) statusNow(now time.Time) proxmox.Status {
+func (r *cacheEntry) statusNow(now time.Time) proxmox.Status {
 	st := r.status
 	if st.Running() {
 		st.Uptime += now.Sub(r.seen)
@@ -227,46 +227,46 @@ func (r *sight) statusNow(now time.Time) proxmox.Status {
 
 // proven says whether the VM was proven ours lately, and only we have done something
 // to it since.
-func (s *sights) proven(m Machine) (yes bool) {
-	s.at(m, func(r *sight) { yes = r.inferred && r.blurred == 0 && s.now().Sub(r.read) < proofHolds })
+func (s *vmCache) proven(m Machine) (yes bool) {
+	s.at(m, func(r *cacheEntry) { yes = r.predicted && r.dirty == 0 && s.now().Sub(r.read) < proofHolds })
 	return yes
 }
 
 // fresh says whether the VM was read just now.
-func (s *sights) fresh(m Machine) (yes bool) {
-	s.at(m, func(r *sight) { yes = !r.inferred && r.blurred == 0 && s.now().Sub(r.read) < freshFor })
+func (s *vmCache) fresh(m Machine) (yes bool) {
+	s.at(m, func(r *cacheEntry) { yes = !r.predicted && r.dirty == 0 && s.now().Sub(r.read) < freshFor })
 	return yes
 }
 
-// guessed says whether something of the VM is only what it must be after what we did.
-func (s *sights) guessed(m Machine) (yes bool) {
-	s.at(m, func(r *sight) { yes = r.inferred })
+// predicted says whether something of the VM is only what it must be after what we did.
+func (s *vmCache) predicted(m Machine) (yes bool) {
+	s.at(m, func(r *cacheEntry) { yes = r.predicted })
 	return yes
 }
 
 // first says whether the VM has not been seen before.
-func (s *sights) first(m Machine) (yes bool) {
-	s.at(m, func(r *sight) { yes = r.values == nil })
+func (s *vmCache) first(m Machine) (yes bool) {
+	s.at(m, func(r *cacheEntry) { yes = r.values == nil })
 	return yes
 }
 
-// blur what is known of a VM: something was done to it.
-func (s *sights) blur(m Machine, what blur) { s.blurOf(m.GetUID(), what) }
+// invalidate what is known of a VM: something was done to it.
+func (s *vmCache) invalidate(m Machine, what dirty) { s.dirtyOf(m.GetUID(), what) }
 
-func (s *sights) blurOf(uid types.UID, what blur) {
+func (s *vmCache) dirtyOf(uid types.UID, what dirty) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.all[uid]; r != nil {
-		r.blurred |= what
-		r.signs++
+		r.dirty |= what
+		r.changes++
 	}
 }
 
-// act notes that we have done something to a VM.
-func (s *sights) act(m Machine) { s.at(m, func(r *sight) { r.acted = s.now() }) }
+// recordWrite notes that we have done something to a VM.
+func (s *vmCache) recordWrite(m Machine) { s.at(m, func(r *cacheEntry) { r.lastWrite = s.now() }) }
 
 // leave where the VM of a Machine was watched before, if that was elsewhere.
-func (s *sights) leave(m Machine, at Inventory) {
+func (s *vmCache) leave(m Machine, at Inventory) {
 	before := s.seenAt(m)
 	if before != nil && before != at {
 		before.Unwatch(string(m.GetUID()))
@@ -274,7 +274,7 @@ func (s *sights) leave(m Machine, at Inventory) {
 }
 
 // forget the VM of a Machine.
-func (s *sights) forget(m Machine) {
+func (s *vmCache) forget(m Machine) {
 	s.mu.Lock()
 	r := s.all[m.GetUID()]
 	delete(s.all, m.GetUID())

@@ -36,7 +36,7 @@ import (
 )
 
 func optionsOf(config map[string]string) []proxmox.PendingValue {
-	values, _ := qemu.Difference{Set: config}.Applied(nil)
+	values, _ := qemu.Difference{Set: config}.Predict(nil)
 	return values
 }
 
@@ -50,27 +50,27 @@ func TestDoubts(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*proxmox.Guest)
-		want   blur
+		want   dirty
 	}{
 		"Same":      {reason: "What is known is listed.", change: func(*proxmox.Guest) {}},
-		"Moved":     {reason: "A VM that moved is read.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: blurAll},
-		"Stopped":   {reason: "So is one that stopped.", change: func(g *proxmox.Guest) { g.Status = "stopped" }, want: blurAll},
-		"Paused":    {reason: "So is one that was paused.", change: func(g *proxmox.Guest) { g.Status = "paused" }, want: blurAll},
-		"Restarted": {reason: "And one that was started again.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: blurAll},
-		"HA":        {reason: "And one that HA manages now.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: blurAll},
+		"Moved":     {reason: "A VM that moved is read.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: dirtyAll},
+		"Stopped":   {reason: "So is one that stopped.", change: func(g *proxmox.Guest) { g.Status = "stopped" }, want: dirtyAll},
+		"Paused":    {reason: "So is one that was paused.", change: func(g *proxmox.Guest) { g.Status = "paused" }, want: dirtyAll},
+		"Restarted": {reason: "And one that was started again.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: dirtyAll},
+		"HA":        {reason: "And one that HA manages now.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: dirtyAll},
 		"HAIgnored": {reason: "One that HA is to ignore says nothing of it itself.", change: func(g *proxmox.Guest) { g.HAState = "ignored" }},
-		"Tagged":    {reason: "Tags are options.", change: func(g *proxmox.Guest) { g.Tags = nil }, want: blurConfig},
-		"Locked":    {reason: "A lock is one.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: blurConfig},
-		"Renamed":   {reason: "So is the name.", change: func(g *proxmox.Guest) { g.Name = "db" }, want: blurConfig},
-		"Grown":     {reason: "So are cores.", change: func(g *proxmox.Guest) { g.MaxCPU = 4 }, want: blurConfig},
-		"Disk":      {reason: "A disk that is not known is.", change: func(g *proxmox.Guest) { g.MaxDisk = 1 << 30 }, want: blurConfig},
+		"Tagged":    {reason: "Tags are options.", change: func(g *proxmox.Guest) { g.Tags = nil }, want: dirtyConfig},
+		"Locked":    {reason: "A lock is one.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: dirtyConfig},
+		"Renamed":   {reason: "So is the name.", change: func(g *proxmox.Guest) { g.Name = "db" }, want: dirtyConfig},
+		"Grown":     {reason: "So are cores.", change: func(g *proxmox.Guest) { g.MaxCPU = 4 }, want: dirtyConfig},
+		"Disk":      {reason: "A disk that is not known is.", change: func(g *proxmox.Guest) { g.MaxDisk = 1 << 30 }, want: dirtyConfig},
 		"Unknown":   {reason: "A node that does not tell puts nothing in doubt.", change: func(g *proxmox.Guest) { *g = proxmox.Guest{Node: "pve1", Status: "unknown", Tags: g.Tags} }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			g := listed
 			tc.change(&g)
-			if got := known().doubts(g); got != tc.want {
+			if got := known().drift(g); got != tc.want {
 				t.Errorf("%s\ndoubts(): want %b, got %b", tc.reason, tc.want, got)
 			}
 		})
@@ -103,16 +103,16 @@ func TestRemembered(t *testing.T) {
 	b.touch()
 	want("After a sign", 2)
 	want("Once for each", 2)
-	b.clock.wait(2 * DefaultSafetyInterval)
+	b.clock.wait(2 * DefaultFullResyncInterval)
 	want("In any case, some time", 3)
 	for _, w := range b.watchers {
-		w.Listed(&proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: 2*DefaultSafetyInterval + time.Minute})
+		w.Listed(&proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: 2*DefaultFullResyncInterval + time.Minute})
 	}
 	want("What is listed as it is known", 3)
 	b.watchers[string(b.m.GetUID())].Listed(nil)
 	<-b.woken
 	want("What is not listed", 4)
-	b.on["Pending"] = func() { *reads++; b.watchers[string(b.m.GetUID())].Touched(inventory.TouchConfig); <-b.woken }
+	b.on["Pending"] = func() { *reads++; b.watchers[string(b.m.GetUID())].Changed(inventory.ChangeConfig); <-b.woken }
 	b.touch()
 	want("A sign while it is read", 5)
 	b.on["Pending"] = func() { *reads++ }
@@ -184,7 +184,7 @@ func TestDoubted(t *testing.T) {
 		t.Error("What was just read is fresh.")
 	}
 	for _, w := range b.watchers {
-		w.Doubted()
+		w.Missed()
 	}
 	if b.sights.fresh(b.m) || b.sights.proven(b.m) {
 		t.Error("Nothing is proven any more.")
@@ -192,11 +192,11 @@ func TestDoubted(t *testing.T) {
 	if b.reconcile(t.Context()); *reads != 0 {
 		t.Errorf("want no read at once, got %d", *reads)
 	}
-	b.clock.wait(DefaultSafetyInterval / 3)
+	b.clock.wait(DefaultFullResyncInterval / 3)
 	if b.reconcile(t.Context()); *reads != 1 {
 		t.Errorf("want one read within a third of the usual time, got %d", *reads)
 	}
-	spotter{sights: b.sights, uid: "nobody"}.Doubted() // Of whom nothing is known.
+	cacheWatcher{cache: b.sights, uid: "nobody"}.Missed() // Of whom nothing is known.
 }
 
 // TestDisputes has the list go on to say something else than what was read: it is
@@ -205,7 +205,7 @@ func TestDisputes(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
-	p := spotter{sights: b.sights, uid: b.m.GetUID(), wake: func() {}}
+	p := cacheWatcher{cache: b.sights, uid: b.m.GetUID(), wake: func() {}}
 	useless := func() time.Duration {
 		changed, until := p.Since()
 		return until.Sub(changed)
@@ -228,10 +228,10 @@ func TestDisputes(t *testing.T) {
 	}
 	p.Listed(nil)
 	b.reconcile(t.Context())
-	if p.Listed(nil); useless() != firstDispute {
+	if p.Listed(nil); useless() != firstMismatch {
 		t.Errorf("want a VM that is not listed disputed anew, got %s", useless())
 	}
-	if changed, until := (spotter{sights: b.sights, uid: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
+	if changed, until := (cacheWatcher{cache: b.sights, uid: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
 		t.Error("Of whom nothing is known, every list tells.")
 	}
 }
@@ -303,26 +303,26 @@ func TestFollows(t *testing.T) {
 			b.vms[10000] = g
 			b.reconcile(t.Context())
 			if tc.resize != "" {
-				b.sights.resize(b.m, "scsi0", tc.resize)
+				b.sights.predictResize(b.m, "scsi0", tc.resize)
 			}
-			b.sights.ended(b.m, tc.task)
-			v := b.sights.recall(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false)
+			b.sights.onTaskDone(b.m, tc.task)
+			v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false)
 			if (v == nil) != tc.read {
 				t.Fatalf("%s\nwant it read %t, got %+v", tc.reason, tc.read, v)
 			}
 			if v == nil {
 				return
 			}
-			if v.Status.Status != tc.status || tc.config != nil && v.Config["scsi0"] != tc.config["scsi0"] || !b.sights.guessed(b.m) {
+			if v.Status.Status != tc.status || tc.config != nil && v.Config["scsi0"] != tc.config["scsi0"] || !b.sights.predicted(b.m) {
 				t.Errorf("%s\nwant it %s with %v, inferred, got %+v with %v", tc.reason, tc.status, tc.config, v.Status, v.Config)
 			}
 			b.clock.wait(checkWithin)
-			if v := b.sights.recall(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false); v != nil {
+			if v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false); v != nil {
 				t.Errorf("%s\nwhat is inferred is read some time soon", tc.reason)
 			}
 		})
 	}
-	newSights(time.Now, time.Hour).ended(resourceOf("nobody", 1), proxmox.Task{Type: "qmstart", ExitStatus: "OK"})
+	newVMCache(time.Now, time.Hour).onTaskDone(resourceOf("nobody", 1), proxmox.Task{Type: "qmstart", ExitStatus: "OK"})
 }
 
 // The task of a clone names its source, so nothing tells of its end: a VM that is
@@ -359,8 +359,8 @@ func TestReadBeforeWrite(t *testing.T) {
 
 func TestGuestTalks(t *testing.T) {
 	c := newClock()
-	g := newGuestTalks(c.now)
-	boot, at := c.now(), slot{node: "pve1"}
+	g := newAgentResults(c.now)
+	boot, at := c.now(), nodeKey{node: "pve1"}
 	m := &namespaced.Machine{}
 	due := func(why string, want bool) {
 		t.Helper()
@@ -369,31 +369,31 @@ func TestGuestTalks(t *testing.T) {
 		}
 	}
 	due("A guest that was just started", false)
-	c.wait(firstBoot)
+	c.wait(initialBootTime)
 	due("A guest that has told nothing", true)
 	due("One that is being asked", false)
-	if g.heard(m, boot, at, nil) {
+	if g.record(m, boot, at, nil) {
 		t.Error("No answer is no news")
 	}
 	due("One that did not answer", false)
-	c.wait(firstAsk)
+	c.wait(firstPoll)
 	due("Some time later", true)
 	told := []proxmox.Interface{{Name: "eth0", Addresses: addrs("192.0.2.1")}}
-	if !g.heard(m, boot, at, told) || len(g.told(m, boot)) != 1 {
+	if !g.record(m, boot, at, told) || len(g.addresses(m, boot)) != 1 {
 		t.Error("Addresses are news, and kept")
 	}
-	c.wait(lastAsk)
+	c.wait(maxPollDelay)
 	due("One whose addresses are known", false)
 	c.wait(askedAgain)
 	due("Half an hour later", true)
-	if g.heard(m, boot, at, told) {
+	if g.record(m, boot, at, told) {
 		t.Error("The same addresses are no news")
 	}
 	boot = c.now()
-	if g.told(m, boot) != nil {
+	if g.addresses(m, boot) != nil {
 		t.Error("What was told before a start may hold no more")
 	}
-	c.wait(firstBoot + firstAsk) // As long as it took before.
+	c.wait(initialBootTime + firstPoll) // As long as it took before.
 	due("After another start", true)
 	other := &namespaced.Machine{}
 	other.UID = "other"
@@ -407,8 +407,8 @@ func TestGuestTalks(t *testing.T) {
 // TestAskMore has a guest tell of IPv6 before DHCP has given it an IPv4 address.
 func TestAskMore(t *testing.T) {
 	c := newClock()
-	g := newGuestTalks(c.now)
-	m, boot, at := &namespaced.Machine{}, c.now(), slot{node: "pve1"}
+	g := newAgentResults(c.now)
+	m, boot, at := &namespaced.Machine{}, c.now(), nodeKey{node: "pve1"}
 	v := &vm{State: qemu.State{Active: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1": "virtio=BC:24:11:00:00:02,bridge=vmbr0,link_down=1"}}}
 	const mac = "bc:24:11:00:00:01"
 	docker := proxmox.Interface{Name: "docker0", MAC: "02:42:00:00:00:01", Addresses: addrs("172.17.0.1")}
@@ -416,22 +416,22 @@ func TestAskMore(t *testing.T) {
 	all := []proxmox.Interface{docker, {Name: "eth0", MAC: mac, Addresses: addrs("2001:db8::1", "192.0.2.1")}}
 	// asked a guest for some time, how often.
 	asked := func(told []proxmox.Interface, long time.Duration) (n int) {
-		for until := c.now().Add(long); c.now().Before(until); c.wait(soonest) {
+		for until := c.now().Add(long); c.now().Before(until); c.wait(minPollDelay) {
 			if !g.due(m, boot, at) {
 				continue
 			}
 			n++
-			g.heard(m, boot, at, told)
-			if v.lacks(told) {
-				g.askMore(m, boot)
+			g.record(m, boot, at, told)
+			if v.missesIPv4(told) {
+				g.pollAgain(m, boot)
 			}
 		}
 		return n
 	}
-	if n := asked(some, firstBoot+soonest); n != 1 {
+	if n := asked(some, initialBootTime+minPollDelay); n != 1 {
 		t.Fatalf("Want one question at first, got %d", n)
 	}
-	if n := asked(all, firstAsk+soonest); n != 1 {
+	if n := asked(all, firstPoll+minPollDelay); n != 1 {
 		t.Errorf("A guest that may get more addresses is asked again soon, not %d times", n)
 	}
 	if n := asked(all, askedAgain/2); n != 0 {
@@ -461,8 +461,8 @@ func TestQuestions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newClock()
-			g := newGuestTalks(c.now)
-			at, told := slot{node: "pve1"}, []proxmox.Interface{{Name: "eth0", Addresses: addrs("192.0.2.1")}}
+			g := newAgentResults(c.now)
+			at, told := nodeKey{node: "pve1"}, []proxmox.Interface{{Name: "eth0", Addresses: addrs("192.0.2.1")}}
 			const guests, learning = 105, 5
 			asked, latest := 0, time.Duration(0)
 			for i := range guests {
@@ -474,19 +474,19 @@ func TestQuestions(t *testing.T) {
 				for up := boot.Add(tc.needs(i)); ; {
 					c.wait(woken.Sub(c.now()))
 					if !g.due(m, boot, at) {
-						g.await(m, boot, nil)
+						g.wakeForPoll(m, boot, nil)
 						continue
 					}
 					n++
 					if !c.now().Before(up) {
-						g.heard(m, boot, at, told)
+						g.record(m, boot, at, told)
 						if i >= learning {
 							latest = max(latest, c.now().Sub(up))
 						}
 						break
 					}
-					g.heard(m, boot, at, nil)
-					g.await(m, boot, nil)
+					g.record(m, boot, at, nil)
+					g.wakeForPoll(m, boot, nil)
 				}
 				if i == 0 && n > tc.first {
 					t.Errorf("%s\nwant at most %d questions to the first guest, got %d", tc.reason, tc.first, n)
@@ -516,36 +516,36 @@ func TestBoots(t *testing.T) {
 		"New":      {reason: "What a guest needed is learned.", took: 20 * time.Second, vain: 3, want: 20 * time.Second},
 		"Slower":   {reason: "A guest that needed longer than others counts half.", knows: 16 * time.Second, took: 20 * time.Second, vain: 1, want: 18 * time.Second},
 		"At once":  {reason: "One that answers the first question may have been up earlier.", knows: 16 * time.Second, took: 16 * time.Second, want: 15 * time.Second},
-		"Shortest": {reason: "No guest is asked at once.", knows: 2 * time.Second, took: 2 * time.Second, want: shortestBoot},
+		"Shortest": {reason: "No guest is asked at once.", knows: 2 * time.Second, took: 2 * time.Second, want: minBootTime},
 		"Late":     {reason: "Who was asked late tells nothing.", knows: 16 * time.Second, took: time.Minute, want: 16 * time.Second},
 		"Longest":  {reason: "Nor does who needed too long.", knows: 16 * time.Second, took: time.Hour, vain: 9, want: 16 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBoots()
+			b := newBootTimes()
 			if tc.knows != 0 {
 				b.by["template x"] = tc.knows
 			}
 			b.learn("template x", tc.took, tc.vain)
-			if got := b.of("template x"); got != tc.want || b.of("else") != firstBoot {
-				t.Errorf("%s\nwant %s, got %s, and %s of others", tc.reason, tc.want, got, b.of("else"))
+			if got := b.estimate("template x"); got != tc.want || b.estimate("else") != initialBootTime {
+				t.Errorf("%s\nwant %s, got %s, and %s of others", tc.reason, tc.want, got, b.estimate("else"))
 			}
 		})
 	}
-	b := newBoots()
-	for i := range 3 * mostBoots {
+	b := newBootTimes()
+	for i := range 3 * maxBootTimes {
 		b.learn(strconv.Itoa(i), 10*time.Second, 1)
 	}
-	if len(b.by) > mostBoots {
-		t.Errorf("want at most %d remembered, got %d", mostBoots, len(b.by))
+	if len(b.by) > maxBootTimes {
+		t.Errorf("want at most %d remembered, got %d", maxBootTimes, len(b.by))
 	}
 }
 
 // Agents that never answer cost a cluster no more than a few calls a minute.
 func TestSilentGuests(t *testing.T) {
 	c := newClock()
-	g := newGuestTalks(c.now)
-	boot, at, asked := c.now(), slot{node: "pve1"}, 0
+	g := newAgentResults(c.now)
+	boot, at, asked := c.now(), nodeKey{node: "pve1"}, 0
 	for minute := range 3 * 60 {
 		for i := range 100 {
 			m := &namespaced.Machine{}
@@ -553,7 +553,7 @@ func TestSilentGuests(t *testing.T) {
 			if !g.due(m, boot, at) {
 				continue
 			}
-			g.heard(m, boot, at, nil)
+			g.record(m, boot, at, nil)
 			if minute >= 120 {
 				asked++
 			}

@@ -80,7 +80,7 @@ func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters
 	}
 	g, err := matchTemplate(guests, p.Template.String(), ptr.Deref(p.Node, ""))
 	if err != nil {
-		return nil, e.orUnseen(ctx, err, qemu.On(templatePath(p.Template), "VM.Audit"))
+		return nil, e.hintMissingPrivilege(ctx, err, qemu.On(templatePath(p.Template), "VM.Audit"))
 	}
 	config, err := e.inventory.KnownConfig(ctx, g.Ref())
 	return &source{Guest: g, Config: maps.Clone(config.Values)}, err
@@ -99,7 +99,7 @@ func templatePath(template *intstr.IntOrString) string {
 // VM, its VMID alone does not prove that it is the one that is meant.
 func (e *external) machineSource(ctx context.Context, m Machine, name string) (*source, error) {
 	if name == m.GetName() {
-		return nil, refuse(creating, "machine '%s' cannot be a clone of itself: clone names it", name)
+		return nil, reject(creating, "machine '%s' cannot be a clone of itself: clone names it", name)
 	}
 	other, ok := e.object.DeepCopyObject().(Machine)
 	if !ok {
@@ -107,21 +107,21 @@ func (e *external) machineSource(ctx context.Context, m Machine, name string) (*
 	}
 	err := e.kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, other)
 	if kerrors.IsNotFound(err) {
-		return nil, refuse(creating, "machine '%s' to clone not found", name)
+		return nil, reject(creating, "machine '%s' to clone not found", name)
 	}
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot read machine %q to clone", name)
 	}
 	id, err := identityOf(other)
 	if err != nil || id.UUID == "" {
-		return nil, refuse(creating, "machine '%s' to clone has no VM yet", name)
+		return nil, reject(creating, "machine '%s' to clone has no VM yet", name)
 	}
 	v, err := e.find(ctx, id.VMID, other.GetAnnotations()[AnnotationNode])
 	switch {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
 	case v == nil || id.Prove(v.Config) != qemu.Ours || v.beingCreated():
-		return nil, refuse(creating, "machine '%s' to clone has no VM yet", name)
+		return nil, reject(creating, "machine '%s' to clone has no VM yet", name)
 	}
 	return &source{
 		Guest:  proxmox.Guest{VMID: v.VMID, Node: v.Node, Name: v.Config["name"], Type: "qemu", Template: v.template()},
@@ -151,7 +151,7 @@ func (e *external) noSnapshot(ctx context.Context, s *source, snapshot string) e
 	if err != nil {
 		return err
 	}
-	return refuse(creating, "snapshot '%s' of VM %d (%s) not found%s", snapshot, s.VMID, s.Name, instead("snapshots of it", there))
+	return reject(creating, "snapshot '%s' of VM %d (%s) not found%s", snapshot, s.VMID, s.Name, instead("snapshots of it", there))
 }
 
 // matchTemplate finds a template by its VMID or name. Of templates that have the
@@ -170,11 +170,11 @@ func matchTemplate(guests []proxmox.Guest, template, node string) (proxmox.Guest
 	}
 	switch {
 	case len(found) == 0:
-		return proxmox.Guest{}, refuse(creating, "template '%s' not found%s", template, instead("templates", templateNames(guests)))
+		return proxmox.Guest{}, reject(creating, "template '%s' not found%s", template, instead("templates", templateNames(guests)))
 	case len(found) > 1:
-		return proxmox.Guest{}, refuse(creating, "template '%s' is the name of %d templates (VMID %s): name it by its VMID", template, len(found), vmids(found))
+		return proxmox.Guest{}, reject(creating, "template '%s' is the name of %d templates (VMID %s): name it by its VMID", template, len(found), vmids(found))
 	case !found[0].Template:
-		return proxmox.Guest{}, refuse(creating, "template '%s' is a VM, not a template", template)
+		return proxmox.Guest{}, reject(creating, "template '%s' is a VM, not a template", template)
 	}
 	return found[0], nil
 }
@@ -189,8 +189,8 @@ func templateNames(guests []proxmox.Guest) []string {
 	return names
 }
 
-// mostNames that a message lists.
-const mostNames = 10
+// maxNames that a message lists.
+const maxNames = 10
 
 // instead says at the end of a message what there is in place of what is
 // missing.
@@ -200,8 +200,8 @@ func instead(what string, names []string) string {
 	switch {
 	case len(names) == 0:
 		return fmt.Sprintf("; there are no %s", what)
-	case len(names) > mostNames:
-		return fmt.Sprintf("; the %s are %s and %d more", what, strings.Join(names[:mostNames], ", "), len(names)-mostNames)
+	case len(names) > maxNames:
+		return fmt.Sprintf("; the %s are %s and %d more", what, strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 	}
 	return fmt.Sprintf("; the %s are %s", what, strings.Join(names, ", "))
 }

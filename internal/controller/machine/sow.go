@@ -31,77 +31,77 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A plot is where a NoCloud image of ours is, or may be.
-type plot struct {
+// A imageRef is where a NoCloud image of ours is, or may be.
+type imageRef struct {
 	node, volume string
 
-	// doubt lasts until then: an upload may still arrive whose answer was lost.
-	doubt time.Time
+	// uncertainUntil lasts until then: an upload may still arrive whose answer was lost.
+	uncertainUntil time.Time
 }
 
-// longestUpload is how long after it was asked for an upload may arrive of which nothing
+// maxUploadTime is how long after it was asked for an upload may arrive of which nothing
 // was heard: PVE's proxy works off what it has received, however late.
-const longestUpload = 15 * time.Minute
+const maxUploadTime = 15 * time.Minute
 
-// parsePlot reads node=volume, or node=volume@second up to which it is in doubt.
-func parsePlot(s string) (plot, bool) {
+// parseImageRef reads node=volume, or node=volume@second up to which it is in doubt.
+func parseImageRef(s string) (imageRef, bool) {
 	node, rest, ok := strings.Cut(s, "=")
 	volume, doubt, doubted := strings.Cut(rest, "@")
-	p := plot{node: node, volume: volume}
+	p := imageRef{node: node, volume: volume}
 	if second, err := strconv.ParseInt(doubt, 10, 64); doubted && err == nil {
-		p.doubt = time.Unix(second, 0)
+		p.uncertainUntil = time.Unix(second, 0)
 	}
 	return p, ok
 }
 
-func (p plot) String() string {
-	if p.doubt.IsZero() {
+func (p imageRef) String() string {
+	if p.uncertainUntil.IsZero() {
 		return p.node + "=" + p.volume
 	}
-	return p.node + "=" + p.volume + "@" + strconv.FormatInt(p.doubt.Unix(), 10)
+	return p.node + "=" + p.volume + "@" + strconv.FormatInt(p.uncertainUntil.Unix(), 10)
 }
 
-func (p plot) doubted(now time.Time) bool { return now.Before(p.doubt) }
+func (p imageRef) uncertain(now time.Time) bool { return now.Before(p.uncertainUntil) }
 
-func (p plot) is(o plot) bool { return p.node == o.node && p.volume == o.volume }
+func (p imageRef) is(o imageRef) bool { return p.node == o.node && p.volume == o.volume }
 
-func (p plot) storage() string {
+func (p imageRef) storage() string {
 	s, _, _ := strings.Cut(p.volume, ":")
 	return s
 }
 
-// plots that are kept with a Machine. Whatever else an annotation names was not made
+// imageRefs that are kept with a Machine. Whatever else an annotation names was not made
 // for its VM, and is not to be removed with it.
-func plots(m Machine) []plot {
-	var all []plot
+func imageRefs(m Machine) []imageRef {
+	var all []imageRef
 	id := qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
-	for s := range strings.FieldsSeq(m.GetAnnotations()[AnnotationSeeds]) {
-		if p, ok := parsePlot(s); ok && id.OwnsSeed(p.volume) {
+	for s := range strings.FieldsSeq(m.GetAnnotations()[AnnotationImages]) {
+		if p, ok := parseImageRef(s); ok && id.OwnsNoCloudImage(p.volume) {
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-func (e *external) keepPlots(ctx context.Context, m Machine, all []plot) error {
+func (e *external) saveImageRefs(ctx context.Context, m Machine, all []imageRef) error {
 	words := make([]string, 0, len(all))
 	for _, p := range all {
 		words = append(words, p.String())
 	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationSeeds: strings.Join(words, " ")})
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationImages: strings.Join(words, " ")})
 }
 
 // uploadAgain is when an image is uploaded again that is still not there.
 const uploadAgain = time.Minute
 
-// sow starts to put the image onto its storage, if it is to be put into its drive
+// ensureUploaded starts to put the image onto its storage, if it is to be put into its drive
 // and is not there yet. That it may be there is written down before.
-func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	s := e.plan.seed
-	if s != nil && s.eject {
-		return "", e.permitUpload(ctx, s)
+func (e *external) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID, error) {
+	s := e.plan.image
+	if s != nil && s.ejectFirst {
+		return "", e.checkUploadPrivileges(ctx, s)
 	}
-	if s == nil || s.later || e.vm.Config.Volume(s.device) == s.volume() {
+	if s == nil || s.deferred || e.vm.Config.Volume(s.device) == s.volume() {
 		return "", nil
 	}
 	there, err := e.client.Volumes(ctx, s.node, s.storage, "iso")
@@ -111,7 +111,7 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == s.volume() && v.Size == int64(len(s.image)) }) {
 		return "", nil
 	}
-	if err := e.permitUpload(ctx, s); err != nil {
+	if err := e.checkUploadPrivileges(ctx, s); err != nil {
 		return "", err
 	}
 	if e.tasks.asked(m, "upload "+s.volume(), uploadAgain) {
@@ -121,17 +121,17 @@ func (e *external) sow(ctx context.Context, m Machine) (proxmox.UPID, error) {
 }
 
 // upload the image. Until its outcome is known, its plot is in doubt.
-func (e *external) upload(ctx context.Context, m Machine, s *seed) (proxmox.UPID, error) {
-	p := plot{node: s.node, volume: s.volume()}
-	all := plots(m)
+func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (proxmox.UPID, error) {
+	p := imageRef{node: s.node, volume: s.volume()}
+	all := imageRefs(m)
 	rest := slices.DeleteFunc(slices.Clone(all), p.is)
 	if len(rest) < len(all) {
 		p = all[slices.IndexFunc(all, p.is)]
 	}
 	doubted := p
-	doubted.doubt = e.now().Add(longestUpload)
-	if err := e.keepPlots(ctx, m, append(slices.Clip(rest), doubted)); err != nil {
-		e.tasks.unask(m)
+	doubted.uncertainUntil = e.now().Add(maxUploadTime)
+	if err := e.saveImageRefs(ctx, m, append(slices.Clip(rest), doubted)); err != nil {
+		e.tasks.withdrawAsked(m)
 		return "", err
 	}
 	u, err := e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
@@ -139,22 +139,22 @@ func (e *external) upload(ctx context.Context, m Machine, s *seed) (proxmox.UPID
 		return "", err
 	}
 	if err != nil {
-		e.tasks.unask(m)
+		e.tasks.withdrawAsked(m)
 	}
 	// An upload before it may be in doubt still.
-	if kept := e.keepPlots(ctx, m, append(slices.Clip(rest), p)); kept != nil {
+	if kept := e.saveImageRefs(ctx, m, append(slices.Clip(rest), p)); kept != nil {
 		e.log.Debug("An image that is removed within minutes is waited for longer than need be", "volume", p.volume, "error", kept)
 	}
 	return u, err
 }
 
-// unsown says whether the VM has to wait for its image before it starts.
-func (p plan) unsown() bool { return p.seed != nil && (p.seed.later || p.seed.eject) }
+// imagePending says whether the VM has to wait for its image before it starts.
+func (p plan) imagePending() bool { return p.image != nil && (p.image.deferred || p.image.ejectFirst) }
 
-// weeds are the images that the VM no longer has, apart from those on nodes that
+// staleImages are the images that the VM no longer has, apart from those on nodes that
 // cannot be asked, and those of which more may arrive.
-func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
-	all := plots(m)
+func (e *external) staleImages(ctx context.Context, m Machine) ([]imageRef, error) {
+	all := imageRefs(m)
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -162,28 +162,28 @@ func (e *external) weeds(ctx context.Context, m Machine) ([]plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	var weeds []plot
+	var weeds []imageRef
 	for _, p := range all {
-		node, err := e.through(ctx, p)
+		node, err := e.reachableNode(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		shared := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == p.storage() && s.Shared })
-		if node != "" && !p.doubted(e.now()) && !e.grows(p, shared) {
+		if node != "" && !p.uncertain(e.now()) && !e.inUse(p, shared) {
 			weeds = append(weeds, p)
 		}
 	}
-	return e.forgotten(ctx, weeds)
+	return e.withoutSnapshotImages(ctx, weeds)
 }
 
-// forgotten leaves out images that a snapshot of the VM has in a drive: without them
+// withoutSnapshotImages leaves out images that a snapshot of the VM has in a drive: without them
 // PVE cannot go back to one with the VM's memory. They wait until it is removed, which
 // is a sign to look at the VM anew.
-func (e *external) forgotten(ctx context.Context, weeds []plot) ([]plot, error) {
+func (e *external) withoutSnapshotImages(ctx context.Context, weeds []imageRef) ([]imageRef, error) {
 	if len(weeds) == 0 || e.vm == nil || e.vm.Config["parent"] == "" {
 		return weeds, nil
 	}
-	if !e.proven {
+	if !e.ownershipProven {
 		return nil, nil
 	}
 	names, err := e.client.Snapshots(ctx, e.vm.Ref)
@@ -196,15 +196,15 @@ func (e *external) forgotten(ctx context.Context, weeds []plot) ([]plot, error) 
 			return nil, err
 		}
 		config := qemu.Config(snapshot.Values)
-		weeds = slices.DeleteFunc(weeds, func(p plot) bool { return hasMedium(config, p.volume) })
+		weeds = slices.DeleteFunc(weeds, func(p imageRef) bool { return hasMedium(config, p.volume) })
 	}
 	return weeds, nil
 }
 
-// through is the node by which an image can be reached, empty while there is none. On
+// reachableNode is the node by which an image can be reached, empty while there is none. On
 // shared storage that may be another one than it came by.
-func (e *external) through(ctx context.Context, p plot) (string, error) {
-	silent, err := e.silent(ctx, p.node)
+func (e *external) reachableNode(ctx context.Context, p imageRef) (string, error) {
+	silent, err := e.nodeUnreachable(ctx, p.node)
 	if !silent || err != nil {
 		return p.node, err
 	}
@@ -216,19 +216,19 @@ func (e *external) through(ctx context.Context, p plot) (string, error) {
 		if s.Name != p.storage() || !s.Shared || s.Status == "unknown" {
 			continue
 		}
-		if silent, err := e.silent(ctx, s.Node); !silent || err != nil {
+		if silent, err := e.nodeUnreachable(ctx, s.Node); !silent || err != nil {
 			return s.Node, err
 		}
 	}
 	return "", nil
 }
 
-// grows says whether the VM has an image, or is to have it.
-func (e *external) grows(p plot, shared bool) bool {
+// inUse says whether the VM has an image, or is to have it.
+func (e *external) inUse(p imageRef, shared bool) bool {
 	if e.vm == nil || p.node != e.vm.Node && !shared {
 		return false
 	}
-	if s := e.plan.seed; s != nil && (s.later || s.eject || s.volume() == p.volume) {
+	if s := e.plan.image; s != nil && (s.deferred || s.ejectFirst || s.volume() == p.volume) {
 		return true
 	}
 	return hasMedium(e.vm.Config, p.volume) || hasMedium(e.vm.Active, p.volume)
@@ -238,10 +238,10 @@ func hasMedium(config qemu.Config, volume string) bool {
 	return slices.ContainsFunc(config.CDROMs(), func(device string) bool { return config.Volume(device) == volume })
 }
 
-// weed removes the first of the images, or forgets it when it is gone.
-func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.UPID, error) {
+// removeStaleImage removes the first of the images, or forgets it when it is gone.
+func (e *external) removeStaleImage(ctx context.Context, m Machine, weeds []imageRef) (proxmox.UPID, error) {
 	for _, p := range weeds {
-		node, err := e.through(ctx, p)
+		node, err := e.reachableNode(ctx, p)
 		if node == "" || err != nil {
 			return "", err
 		}
@@ -252,8 +252,8 @@ func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.U
 		if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == p.volume }) {
 			return e.client.DeleteVolume(ctx, node, p.volume)
 		}
-		rest := slices.DeleteFunc(plots(m), p.is)
-		if err := e.keepPlots(ctx, m, rest); err != nil {
+		rest := slices.DeleteFunc(imageRefs(m), p.is)
+		if err := e.saveImageRefs(ctx, m, rest); err != nil {
 			return "", err
 		}
 	}
@@ -263,16 +263,16 @@ func (e *external) weed(ctx context.Context, m Machine, weeds []plot) (proxmox.U
 // removingImages is what tasks remember that begin.
 const removingImages = "remove images"
 
-// leavePlots says why a Machine whose VM is gone has to wait for images of it: they may
+// waitForImages says why a Machine whose VM is gone has to wait for images of it: they may
 // still arrive, or are on nodes that are off. Those that nobody can wait for are left.
-func (e *external) leavePlots(ctx context.Context, m Machine) (waits, err error) {
-	all := plots(m)
+func (e *external) waitForImages(ctx context.Context, m Machine) (waits, err error) {
+	all := imageRefs(m)
 	for _, p := range all {
-		if p.doubted(e.now()) {
+		if p.uncertain(e.now()) {
 			return errors.Errorf("image %s may still arrive on node %s, since the answer to its upload was lost: it is waited for until %s",
-				p.volume, p.node, p.doubt.UTC().Format(time.RFC3339)), nil
+				p.volume, p.node, p.uncertainUntil.UTC().Format(time.RFC3339)), nil
 		}
-		off, err := e.offline(ctx, p.node)
+		off, err := e.nodeOffline(ctx, p.node)
 		if err != nil {
 			return nil, err
 		}
@@ -281,7 +281,7 @@ func (e *external) leavePlots(ctx context.Context, m Machine) (waits, err error)
 		}
 	}
 	for _, p := range all {
-		e.record.Event(m, xpevent.Warning(reasonImagesLeft, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.volume, p.node)))
+		e.record.Event(m, xpevent.Warning(reasonOrphanedImages, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.volume, p.node)))
 	}
 	return nil, nil
 }

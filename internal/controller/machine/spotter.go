@@ -29,64 +29,64 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A spotter has signs of change blur what is known of a VM, and wakes its Machine.
-type spotter struct {
-	sights *sights
-	uid    types.UID
-	wake   func()
+// A cacheWatcher has signs of change blur what is known of a VM, and wakes its Machine.
+type cacheWatcher struct {
+	cache *vmCache
+	uid   types.UID
+	wake  func()
 }
 
-// Touched says that others have done something to the VM.
-func (p spotter) Touched(what inventory.Touch) {
-	blurred := blurAll
-	if what == inventory.TouchConfig {
-		blurred = blurConfig
+// Changed says that others have done something to the VM.
+func (p cacheWatcher) Changed(what inventory.Change) {
+	blurred := dirtyAll
+	if what == inventory.ChangeConfig {
+		blurred = dirtyConfig
 	}
-	p.sights.blurOf(p.uid, blurred)
+	p.cache.dirtyOf(p.uid, blurred)
 	p.wake()
 }
 
 // Listed compares what the cluster's list tells of the VM with what is known. If that
 // is the same, it need not be read.
-func (p spotter) Listed(g *proxmox.Guest) {
-	doubts, moved := p.sights.compare(p.uid, g)
+func (p cacheWatcher) Listed(g *proxmox.Guest) {
+	doubts, moved := p.cache.compare(p.uid, g)
 	if doubts != 0 {
-		p.sights.blurOf(p.uid, doubts)
+		p.cache.dirtyOf(p.uid, doubts)
 	}
 	if doubts != 0 || moved {
 		p.wake()
 	}
 }
 
-// Doubted has the VM read some time soon. That it is ours has to be proven anew.
-func (p spotter) Doubted() {
-	p.sights.mu.Lock()
-	defer p.sights.mu.Unlock()
-	if r := p.sights.all[p.uid]; r != nil {
+// Missed has the VM read some time soon. That it is ours has to be proven anew.
+func (p cacheWatcher) Missed() {
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
+	if r := p.cache.all[p.uid]; r != nil {
 		r.read = time.Time{}
-		r.due = earlier(r.due, p.sights.now().Add(rand.N(p.sights.safety/3+1))) //nolint:gosec // Jitter needs no secrecy.
+		r.due = earlier(r.due, p.cache.now().Add(rand.N(p.cache.fullResync/3+1))) //nolint:gosec // Jitter needs no secrecy.
 	}
 }
 
-// firstDispute is how long lists are of no use that go on to say something else than
+// firstMismatch is how long lists are of no use that go on to say something else than
 // what was read because of them: 10, 30, 70 seconds … 40 minutes.
-const firstDispute = 10 * time.Second
+const firstMismatch = 10 * time.Second
 
 // Since is when the VM was read or changed last, and until when lists are of no use that
 // say what they said.
-func (p spotter) Since() (changed, until time.Time) {
-	p.sights.mu.Lock()
-	defer p.sights.mu.Unlock()
-	r := p.sights.all[p.uid]
+func (p cacheWatcher) Since() (changed, until time.Time) {
+	p.cache.mu.Lock()
+	defer p.cache.mu.Unlock()
+	r := p.cache.all[p.uid]
 	if r == nil {
 		return time.Time{}, time.Time{}
 	}
-	return r.acted, r.acted.Add(firstDispute * time.Duration(1<<max(min(r.disputes-1, 8), 0)-1))
+	return r.lastWrite, r.lastWrite.Add(firstMismatch * time.Duration(1<<max(min(r.mismatches-1, 8), 0)-1))
 }
 
 // compare says what the list puts in doubt of a VM as it is known, and whether it has
 // moved to another pool.
-func (s *sights) compare(uid types.UID, g *proxmox.Guest) (doubts blur, moved bool) {
+func (s *vmCache) compare(uid types.UID, g *proxmox.Guest) (doubts dirty, moved bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.all[uid]
@@ -94,33 +94,33 @@ func (s *sights) compare(uid types.UID, g *proxmox.Guest) (doubts blur, moved bo
 		return 0, false // It is yet to be looked at.
 	}
 	if g == nil {
-		r.disputes++
-		return blurAll, false
+		r.mismatches++
+		return dirtyAll, false
 	}
-	if doubts = r.recalled(s.now()).doubts(*g); doubts != 0 {
-		r.disputes++
+	if doubts = r.cachedVM(s.now()).drift(*g); doubts != 0 {
+		r.mismatches++
 		return doubts, false
 	}
 	moved = r.pool != nil && *r.pool != g.Pool
-	r.disputes, r.pool = 0, new(g.Pool) // Not a part of the list, which would be kept whole.
+	r.mismatches, r.pool = 0, new(g.Pool) // Not a part of the list, which would be kept whole.
 	return 0, moved
 }
 
 // startsApart is how far apart two may see the start of a VM that is the same.
 const startsApart = 30 * time.Second
 
-// doubts are what a list says other than what is known. Where the node does not tell,
+// drift are what a list says other than what is known. Where the node does not tell,
 // nothing is in doubt but what all nodes know.
-func (v *vm) doubts(g proxmox.Guest) blur {
+func (v *vm) drift(g proxmox.Guest) dirty {
 	told := g.Status != "unknown"
 	restarted := told && v.Status.Running() && v.Status.Uptime-g.Uptime > startsApart
 	status := told && g.Status != v.powerState() && v.lock() != "suspended"
 	if g.Node != v.Node || stateInHA(g) != v.Status.HAState || restarted || status {
-		return blurAll
+		return dirtyAll
 	}
 	known := g.Lock == v.lock() && v.Config.Tagged(g.Tags)
-	if !known || told && (g.Template != v.template() || g.Name != v.listedName() || !v.sized(g)) {
-		return blurConfig
+	if !known || told && (g.Template != v.template() || g.Name != v.listedName() || !v.sizesMatch(g)) {
+		return dirtyConfig
 	}
 	return 0
 }
@@ -137,8 +137,8 @@ func stateInHA(g proxmox.Guest) string {
 // listedName is the name that a list has. PVE makes one up where there is none.
 func (v *vm) listedName() string { return cmp.Or(v.Config["name"], fmt.Sprintf("VM %d", v.VMID)) }
 
-// sized says whether the VM has the sizes that a list has.
-func (v *vm) sized(g proxmox.Guest) bool {
+// sizesMatch says whether the VM has the sizes that a list has.
+func (v *vm) sizesMatch(g proxmox.Guest) bool {
 	cpus, memory, disk := false, false, g.MaxDisk == 0
 	for _, config := range []qemu.Config{v.Active, v.Config} {
 		n := config.Integer("cores", 1) * config.Integer("sockets", 1)

@@ -53,7 +53,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		Disks:          v.disks(d),
 		CDROMs:         v.cdroms(d),
 		Networks:       v.networks(d),
-		Config:         v.shown(),
+		Config:         v.visibleConfig(),
 		PendingChanges: v.pendingChanges(),
 		Annotations:    before.Annotations,
 		Placement:      before.Placement,
@@ -106,7 +106,7 @@ func withoutUptime(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
 
 func (v *vm) phase() v1alpha1.MachinePhase {
 	switch {
-	case v.lock() == "create", v.lock() == "clone", v.unfinished:
+	case v.lock() == "create", v.lock() == "clone", v.identityPending:
 		return v1alpha1.MachineCreating
 	case v.on():
 		return v1alpha1.MachineRunning
@@ -149,9 +149,9 @@ func (v *vm) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 	return out
 }
 
-// shown is the configuration that is in force, without what is long or may be
+// visibleConfig is the configuration that is in force, without what is long or may be
 // secret.
-func (v *vm) shown() map[string]string {
+func (v *vm) visibleConfig() map[string]string {
 	config := maps.Clone(v.Active)
 	for _, option := range slices.Concat(secretOptions, []string{"description", "sshkeys"}) {
 		delete(config, option)
@@ -208,9 +208,9 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 	return out
 }
 
-// report writes what is planned into the observation.
-func (p plan) report(o *v1alpha1.MachineObservation, config qemu.Config) {
-	d := p.change.With(p.later)
+// recordPlan writes what is planned into the observation.
+func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
+	d := p.change.With(p.deferred)
 	o.Difference = nil
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
 		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{
@@ -220,8 +220,8 @@ func (p plan) report(o *v1alpha1.MachineObservation, config qemu.Config) {
 	for _, option := range d.Delete {
 		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{Option: option, Current: masked(option, config[option])})
 	}
-	for _, s := range p.errands {
-		o.Difference = append(o.Difference, s.shown)
+	for _, s := range p.steps {
+		o.Difference = append(o.Difference, s.difference)
 	}
 }
 

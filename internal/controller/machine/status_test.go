@@ -238,14 +238,14 @@ func TestObserveVM(t *testing.T) {
 func TestReport(t *testing.T) {
 	var o v1alpha1.MachineObservation
 	d := qemu.Difference{Set: proxmox.Params{"args": "-device x", "cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
-	plan{change: d}.report(&o, map[string]string{"args": "-object secret,data=geheim", "cores": "1", "tags": "a"})
+	plan{change: d}.recordPlan(&o, map[string]string{"args": "-object secret,data=geheim", "cores": "1", "tags": "a"})
 	want := []v1alpha1.MachinePendingChange{
 		{Option: "args", Current: "**********", Desired: "**********"}, {Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
 	}
 	if diff := cmp.Diff(want, o.Difference); diff != "" {
 		t.Errorf("The difference is shown in order and without secrets: -want, +got:\n%s", diff)
 	}
-	plan{}.report(&o, nil)
+	plan{}.recordPlan(&o, nil)
 	if o.Difference != nil {
 		t.Errorf("No difference is none: %v", o.Difference)
 	}
@@ -257,7 +257,7 @@ func TestConditions(t *testing.T) {
 		Reason xpv2.ConditionReason
 	}
 	created, allocated := short{corev1.ConditionTrue, ReasonCreationSucceeded}, short{corev1.ConditionTrue, ReasonAllocationSucceeded}
-	connected, waiting := short{corev1.ConditionTrue, ReasonNetworkReady}, short{corev1.ConditionFalse, ReasonNetworkPending}
+	connected, waiting := short{corev1.ConditionTrue, ReasonNetworkReady}, short{corev1.ConditionFalse, ReasonWaitingForAddress}
 	settled, pending := short{corev1.ConditionFalse, ReasonUpToDate}, short{corev1.ConditionTrue, ReasonPendingChanges}
 	ips := []string{"192.0.2.1"}
 	cases := map[string]struct {

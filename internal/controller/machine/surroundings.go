@@ -35,41 +35,41 @@ const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
 // offlineError says that the node of a VM is offline.
 type offlineError struct{ error }
 
-// unseen is the error for a VM that could not be looked at. The Machine is not
+// unreadable is the error for a VM that could not be looked at. The Machine is not
 // ready if its node is offline: HA may bring the VM back on another one, nothing
 // else does.
-func unseen(m Machine, err error) error {
+func unreadable(m Machine, err error) error {
 	if errors.As(err, &offlineError{}) {
-		show(m, notReady(ReasonNodeOffline, err.Error()))
+		setConditions(m, notReady(ReasonNodeOffline, err.Error()))
 	}
 	return err
 }
 
-// troubled are conditions of a VM, with those replaced that its surroundings put
+// withHealth are conditions of a VM, with those replaced that its surroundings put
 // in doubt: a bridge or a storage that has gone, or is full. What cannot be read
 // now is in no doubt.
-func (e *external) troubled(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
+func (e *external) withHealth(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
 	for i, c := range conditions {
 		if c.Type == TypeNetworkConfigured {
-			conditions[i] = doubted(c, ReasonNetworkError, e.lostBridges(ctx))
+			conditions[i] = unhealthy(c, ReasonNetworkError, e.missingBridges(ctx))
 		}
 		if c.Type == TypeResourcesAllocated {
-			conditions[i] = doubted(c, ReasonInsufficientResources, e.lostStorages(ctx))
+			conditions[i] = unhealthy(c, ReasonInsufficientResources, e.unavailableStorages(ctx))
 		}
 	}
 	return conditions
 }
 
-// doubted is a condition that is false if there is a message why.
-func doubted(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
+// unhealthy is a condition that is false if there is a message why.
+func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
 	if message == "" {
 		return c
 	}
 	return condition(c.Type, corev1.ConditionFalse, r, message)
 }
 
-// lostBridges says which bridges of the VM its node does not have.
-func (e *external) lostBridges(ctx context.Context) string {
+// missingBridges says which bridges of the VM its node does not have.
+func (e *external) missingBridges(ctx context.Context) string {
 	wanted := map[string]bool{}
 	for _, device := range e.vm.Active.NICs() {
 		if n, err := proxmox.ParseNIC(e.vm.Active[device]); err == nil && n.Bridge() != "" {
@@ -97,8 +97,8 @@ func (e *external) lostBridges(ctx context.Context) string {
 // fullAt is the part of a storage from which on it is called full.
 const fullAt = 0.99
 
-// lostStorages says which storages of the VM's disks are full or not available.
-func (e *external) lostStorages(ctx context.Context) string {
+// unavailableStorages says which storages of the VM's disks are full or not available.
+func (e *external) unavailableStorages(ctx context.Context) string {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return ""

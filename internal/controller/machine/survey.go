@@ -30,8 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A survey is what is known of a cluster when a node is chosen.
-type survey struct {
+// A clusterView is what is known of a cluster when a node is chosen.
+type clusterView struct {
 	guests   []proxmox.Guest
 	machines []Machine
 	nodes    []placement.Node
@@ -40,9 +40,9 @@ type survey struct {
 	known map[string]bool
 }
 
-// survey the cluster by what all Machines share.
-func (e *external) survey(ctx context.Context, c *creation) (*survey, error) {
-	members, err := e.fleet.members(ctx, e.shares(ctx))
+// clusterView the cluster by what all Machines share.
+func (e *external) clusterView(ctx context.Context, c *creation) (*clusterView, error) {
+	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (e *external) survey(ctx context.Context, c *creation) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{guests: guests, machines: members.machines, nodes: nodesOf(nodes, storages, members.nodes), known: map[string]bool{}}
+	s := &clusterView{guests: guests, machines: members.machines, nodes: nodesOf(nodes, storages, members.nodes), known: map[string]bool{}}
 	if len(c.mappings()) == 0 {
 		return s, nil
 	}
@@ -113,7 +113,7 @@ func declare(n *placement.Node, p *v1alpha1.ProxmoxNodeParameters, labels map[st
 }
 
 // assign the devices of resource mappings to the nodes that have them.
-func (s *survey) assign(mappings []proxmox.PCIMapping) {
+func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
 	for i := range s.nodes {
 		s.nodes[i].Mappings = []string{}
 		for _, m := range mappings {
@@ -124,9 +124,9 @@ func (s *survey) assign(mappings []proxmox.PCIMapping) {
 	}
 }
 
-// inspect a node for what takes calls to learn. Where the user may not look,
+// inspectNode a node for what takes calls to learn. Where the user may not look,
 // nothing is held against the node.
-func (e *external) inspect(ctx context.Context, m Machine, s *survey, node string, wanted []string) error {
+func (e *external) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
 	s.known[node] = true
 	n := &s.nodes[slices.IndexFunc(s.nodes, func(n placement.Node) bool { return n.Name == node })]
 	bridges, err := e.bridgesWith(ctx, wanted, node)

@@ -60,7 +60,7 @@ type taskRecord struct {
 	failures   int
 	until      time.Time
 	err        error
-	told       bool // Whether err has been shown.
+	shown      bool // Whether err has been shown.
 
 	// change of options that was made last, until it was seen to hold; how often in
 	// a row; until when it is not made again; and whether it is taken to hold unseen.
@@ -80,11 +80,11 @@ type taskRecord struct {
 	starts  int
 	started time.Time
 
-	// lost is when a call was made last whose outcome is not known.
-	lost time.Time
+	// outcomeUnknown is when a call was made last whose outcome is not known.
+	outcomeUnknown time.Time
 
-	// stale is true while PVE's cloud-init drive may have old data.
-	stale bool
+	// driveStale is true while PVE's cloud-init drive may have old data.
+	driveStale bool
 }
 
 func newTasks(now func() time.Time) *tasks {
@@ -107,7 +107,7 @@ func (t *tasks) of(m Machine) *taskRecord {
 func (t *tasks) attempt(m Machine) *taskRecord {
 	r := t.of(m)
 	if r.generation != m.GetGeneration() {
-		*r = taskRecord{generation: m.GetGeneration(), lost: r.lost, stale: r.stale}
+		*r = taskRecord{generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale}
 	}
 	return r
 }
@@ -158,28 +158,28 @@ func (t *tasks) failed(r *taskRecord, err error) {
 	r.failures++
 	delay := min(firstRetry<<min(r.failures-1, 10), lastRetry)
 	r.until = t.now().Add(delay + mathrand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
-	r.err, r.told = err, false
+	r.err, r.shown = err, false
 }
 
-// outdate remembers that PVE's cloud-init drive has old data from now on.
-func (t *tasks) outdate(m Machine) {
+// markDriveStale remembers that PVE's cloud-init drive has old data from now on.
+func (t *tasks) markDriveStale(m Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of(m).stale = true
+	t.of(m).driveStale = true
 }
 
-// renewed forgets that.
-func (t *tasks) renewed(m Machine) {
+// markDriveFresh forgets that.
+func (t *tasks) markDriveFresh(m Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of(m).stale = false
+	t.of(m).driveStale = false
 }
 
-func (t *tasks) outdated(m Machine) bool {
+func (t *tasks) driveStale(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.all[m.GetUID()]
-	return r != nil && r.stale
+	return r != nil && r.driveStale
 }
 
 // visibleWithin is how long PVE's list may lack a task that was started.
@@ -189,18 +189,18 @@ const visibleWithin = time.Minute
 // less than until the first attempt after a failure.
 const arrival = 800 * time.Millisecond
 
-// lost remembers that nobody knows whether a call has started a task.
-func (t *tasks) lost(m Machine) {
+// recordUnknownOutcome remembers that nobody knows whether a call has started a task.
+func (t *tasks) recordUnknownOutcome(m Machine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.attempt(m).lost = t.now()
+	t.attempt(m).outcomeUnknown = t.now()
 }
 
-// sinceLost is how long ago that was, longer than anything if it never was.
-func (t *tasks) sinceLost(m Machine) time.Duration {
+// sinceUnknownOutcome is how long ago that was, longer than anything if it never was.
+func (t *tasks) sinceUnknownOutcome(m Machine) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.now().Sub(t.of(m).lost)
+	return t.now().Sub(t.of(m).outcomeUnknown)
 }
 
 // running says whether a task runs for a Machine. One of some time ago has to be
@@ -233,31 +233,31 @@ func (t *tasks) destroyed(m Machine) bool {
 func (t *tasks) creates(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return births(t.of(m).upid.Type())
+	return createsVM(t.of(m).upid.Type())
 }
 
-// held is why the next attempt has to wait: the last one failed, for the same spec,
+// backoffReason is why the next attempt has to wait: the last one failed, for the same spec,
 // and not long ago or without anybody having been told.
-func (t *tasks) held(m Machine) error {
+func (t *tasks) backoffReason(m Machine) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.of(m)
 	if !t.holds(r, m) {
 		return nil
 	}
-	r.told = true
+	r.shown = true
 	return r.err
 }
 
-// waits says whether held is an error, and tells nobody.
-func (t *tasks) waits(m Machine) bool {
+// backoffError says whether held is an error, and tells nobody.
+func (t *tasks) backoffError(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.holds(t.of(m), m)
 }
 
 func (t *tasks) holds(r *taskRecord, m Machine) bool {
-	return r.err != nil && r.generation == m.GetGeneration() && (!r.told || t.now().Before(r.until))
+	return r.err != nil && r.generation == m.GetGeneration() && (!r.shown || t.now().Before(r.until))
 }
 
 // last is the task of a Machine that was last seen to end.

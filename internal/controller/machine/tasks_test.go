@@ -50,21 +50,21 @@ func TestTasksHold(t *testing.T) {
 	tasks := newTasks(c.now)
 	m, boom := resourceOf("a", 1), errors.New("boom")
 
-	if tasks.held(m) != nil {
+	if tasks.backoffReason(m) != nil {
 		t.Fatal("A Machine without a task is held back")
 	}
 	for failures, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, 64 * time.Second, 128 * time.Second, 256 * time.Second, 5 * time.Minute, 5 * time.Minute} {
 		tasks.started(m, "u")
-		if tasks.held(m) != nil {
+		if tasks.backoffReason(m) != nil {
 			t.Fatal("A task that runs holds back itself")
 		}
 		tasks.ended(m, taskOf("u"), boom)
 		c.wait(want - time.Millisecond)
-		if err := tasks.held(m); !errors.Is(err, boom) {
+		if err := tasks.backoffReason(m); !errors.Is(err, boom) {
 			t.Errorf("After %d failures the next attempt is not held back for %v: %v", failures+1, want, err)
 		}
 		c.wait(want/4 + 2*time.Millisecond)
-		if err := tasks.held(m); err != nil {
+		if err := tasks.backoffReason(m); err != nil {
 			t.Errorf("After %d failures the next attempt is held back for longer than %v and a quarter", failures+1, want)
 		}
 	}
@@ -73,10 +73,10 @@ func TestTasksHold(t *testing.T) {
 		tasks.ended(m, taskOf("u"), boom)
 	}
 	c.wait(5*time.Minute + 5*time.Minute/4 + time.Millisecond)
-	if err := tasks.held(m); !errors.Is(err, boom) {
+	if err := tasks.backoffReason(m); !errors.Is(err, boom) {
 		t.Errorf("A failure that nobody was told of is not told: %v", err)
 	}
-	if tasks.held(m) != nil {
+	if tasks.backoffReason(m) != nil {
 		t.Error("After very many failures the next attempt is held back for longer than the longest delay")
 	}
 
@@ -84,11 +84,11 @@ func TestTasksHold(t *testing.T) {
 	tasks.ended(m, proxmox.Task{UPID: "u", ExitStatus: "OK"}, nil)
 	tasks.started(m, "v")
 	tasks.ended(m, taskOf("v"), boom)
-	if tasks.held(m) == nil {
+	if tasks.backoffReason(m) == nil {
 		t.Error("A failure after a success holds nothing back")
 	}
 	c.wait(2*time.Second + 500*time.Millisecond + time.Millisecond)
-	if tasks.held(m) != nil {
+	if tasks.backoffReason(m) != nil {
 		t.Error("A success does not make the delay short again")
 	}
 }
@@ -114,7 +114,7 @@ func TestTasksTell(t *testing.T) {
 				for range 2 {
 					t.started(m, "u")
 					t.ended(m, taskOf("u"), boom)
-					_ = t.held(m)
+					_ = t.backoffReason(m)
 				}
 				t.started(m, "u")
 				t.ended(m, taskOf("u"), boom)
@@ -142,10 +142,10 @@ func TestTasksTell(t *testing.T) {
 			tasks, m := newTasks(c.now), resourceOf("a", 1)
 			tc.happen(tasks, m)
 			c.wait(time.Hour)
-			if err := tasks.held(m); errors.Is(err, boom) != tc.told {
+			if err := tasks.backoffReason(m); errors.Is(err, boom) != tc.told {
 				t.Errorf("%s: got %v", tc.reason, err)
 			}
-			if err := tasks.held(m); err != nil {
+			if err := tasks.backoffReason(m); err != nil {
 				t.Errorf("What was told long ago holds back: %v", err)
 			}
 		})
@@ -163,12 +163,12 @@ func TestTasksFailedInTheList(t *testing.T) {
 	if tasks.running(m, []proxmox.Task{failed}) {
 		t.Error("A task that has failed does not run")
 	}
-	if err := tasks.held(m); err == nil || !strings.Contains(err.Error(), "storage is full") {
+	if err := tasks.backoffReason(m); err == nil || !strings.Contains(err.Error(), "storage is full") {
 		t.Errorf("A failure that is listed holds nothing back: %v", err)
 	}
 	tasks.ended(m, failed, failed.Err("a line of its log"))
 	c.wait(firstRetry + firstRetry/4 + time.Millisecond)
-	if err := tasks.held(m); err != nil {
+	if err := tasks.backoffReason(m); err != nil {
 		t.Errorf("A failure that was told of twice counts twice: %v", err)
 	}
 }
@@ -178,17 +178,17 @@ func TestTasksHoldForSpec(t *testing.T) {
 	boom := errors.New("boom")
 	tasks.started(resourceOf("a", 1), "u")
 	tasks.ended(resourceOf("a", 1), taskOf("u"), boom)
-	if tasks.held(resourceOf("a", 2)) != nil {
+	if tasks.backoffReason(resourceOf("a", 2)) != nil {
 		t.Error("A changed spec is held back for the failure of the one before")
 	}
-	if tasks.held(resourceOf("b", 1)) != nil {
+	if tasks.backoffReason(resourceOf("b", 1)) != nil {
 		t.Error("A Machine is held back for the failure of another")
 	}
-	if err := tasks.held(resourceOf("a", 1)); err == nil || strings.Count(err.Error(), "failed") > 1 {
+	if err := tasks.backoffReason(resourceOf("a", 1)); err == nil || strings.Count(err.Error(), "failed") > 1 {
 		t.Errorf("Want the reason once, got %v", err)
 	}
 	tasks.forget(resourceOf("a", 1))
-	if tasks.held(resourceOf("a", 1)) != nil {
+	if tasks.backoffReason(resourceOf("a", 1)) != nil {
 		t.Error("What was forgotten holds back")
 	}
 }
@@ -203,7 +203,7 @@ func TestTasksEnd(t *testing.T) {
 	}
 	tasks.started(m, "v")
 	tasks.ended(m, taskOf("u"), errors.New("late"))
-	if !tasks.running(m, nil) || tasks.held(m) != nil {
+	if !tasks.running(m, nil) || tasks.backoffReason(m) != nil {
 		t.Error("The end of an earlier task ends the one that runs")
 	}
 	tasks.ended(m, proxmox.Task{UPID: "v", Type: "qmstart", ExitStatus: "OK"}, nil)

@@ -29,16 +29,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A tinkerer makes up what people want of a VM that runs. Disks only grow.
-type tinkerer struct {
+// A specFuzzer makes up what people want of a VM that runs. Disks only grow.
+type specFuzzer struct {
 	*rand.Rand
 
 	sizes map[string]int
 }
 
-func (g tinkerer) one(values ...string) string { return values[g.IntN(len(values))] }
+func (g specFuzzer) one(values ...string) string { return values[g.IntN(len(values))] }
 
-func (g tinkerer) some(values ...string) string {
+func (g specFuzzer) some(values ...string) string {
 	var out []string
 	for _, v := range values {
 		if g.IntN(2) == 0 {
@@ -48,18 +48,18 @@ func (g tinkerer) some(values ...string) string {
 	return strings.Join(out, ", ")
 }
 
-func (g tinkerer) disk(name, bus string) string {
+func (g specFuzzer) disk(name, bus string) string {
 	g.sizes[name] += g.IntN(2)
 	return fmt.Sprintf("{name: %s, type: %s, size: %dG, storage: %s, cache: %s, discard: %s, limits: {readMBps: %s}, removalPolicy: %s}", name, bus, 1+g.sizes[name],
 		g.one("local-lvm", "ceph"), g.one("none", "writeback"), g.one("true", "false"), g.one("0", "10"), g.one("Detach", "Destroy"))
 }
 
-func (g tinkerer) network(name string) string {
+func (g specFuzzer) network(name string) string {
 	return fmt.Sprintf("{name: %s, bridge: %s, model: %s, vlan: %s, linkDown: %s, queues: %s}", name,
 		g.one("vmbr0", "vmbr1"), g.one("virtio", "e1000"), g.one("0", "7"), g.one("true", "false"), g.one("0", "2"))
 }
 
-func (g tinkerer) spec() string {
+func (g specFuzzer) spec() string {
 	lines := []string{
 		"hotplug: [" + g.some("disk", "network", "usb", "cpu") + "]",
 		"cpu: {cores: " + g.one("2", "4") + ", numa: " + g.one("true", "false") + ", limit: " + g.one("0", "1") + "}",
@@ -80,7 +80,7 @@ func (g tinkerer) spec() string {
 }
 
 // edit is what somebody does by hand, of a VM with a configuration.
-func (g tinkerer) edit(config map[string]string) proxmox.Params {
+func (g specFuzzer) edit(config map[string]string) proxmox.Params {
 	all := proxmox.Params{"numa": "1", "cores": "3", "agent": "enabled=0", "balloon": "512", "machine": "q35,viommu=virtio", "serial0": "socket"}
 	if nic := config["net0"]; nic != "" {
 		all["net0"] = strings.Replace(nic, "virtio=", "e1000=", 1)
@@ -139,7 +139,7 @@ func TestTinkering(t *testing.T) {
 	c := newCluster(t, "9.2")
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			g := tinkerer{Rand: rand.New(rand.NewPCG(seed, 0)), sizes: map[string]int{}}
+			g := specFuzzer{Rand: rand.New(rand.NewPCG(seed, 0)), sizes: map[string]int{}}
 			r := c.rig(t)
 			spec := g.spec()
 			r.settle(parameters(t, spec, running))

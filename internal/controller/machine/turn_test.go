@@ -40,15 +40,15 @@ func outOfTurn(t *testing.T) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
+	if err := c.ReserveCreate(proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
 		t.Fatal(err)
 	}
-	return c.KeepCreate(proxmox.Ref{Node: "pve1", VMID: 101})
+	return c.ReserveCreate(proxmox.Ref{Node: "pve1", VMID: 101})
 }
 
-func waitsForTurn(t *testing.T, s step) {
+func waitsForTurn(t *testing.T, s reconcileResult) {
 	t.Helper()
-	if _, ok := proxmox.Turn(s.err); !ok {
+	if _, ok := proxmox.Waiting(s.err); !ok {
 		t.Fatalf("want that it waits for its turn, got %v", s.err)
 	}
 }

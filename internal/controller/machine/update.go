@@ -33,41 +33,41 @@ import (
 // Update does the next thing that brings the VM nearer to the spec. What takes a
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
-	if err := e.keepNotes(ctx, m); err != nil {
+	if err := e.saveAnnotations(ctx, m); err != nil {
 		return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
 	}
 	err := e.update(ctx, m)
-	e.note(m, err)
-	e.settleSight(m, err)
+	e.recordCallError(m, err)
+	e.invalidateAfterWrite(m, err)
 	return managed.ExternalUpdate{}, err
 }
 
-// keepNotes of what was decided, unless nothing comes of it. The Machine may have changed
+// saveAnnotations of what was decided, unless nothing comes of it. The Machine may have changed
 // since it was read.
-func (e *external) keepNotes(ctx context.Context, m Machine) error {
-	if e.vm == nil || len(e.plan.refusals) > 0 {
+func (e *external) saveAnnotations(ctx context.Context, m Machine) error {
+	if e.vm == nil || len(e.plan.rejections) > 0 {
 		return nil
 	}
-	return kind.Annotate(ctx, e.kube, m, e.plan.notes)
+	return kind.Annotate(ctx, e.kube, m, e.plan.annotations)
 }
 
-// note an error of a call: that its outcome is not known, or that it waits for its
+// recordCallError an error of a call: that its outcome is not known, or that it waits for its
 // turn. Then what was noted of it is taken back, and shown that it waits.
-func (e *external) note(m Machine, err error) {
+func (e *external) recordCallError(m Machine, err error) {
 	if proxmox.IsOutcomeUnknown(err) {
-		e.tasks.lost(m)
+		e.tasks.recordUnknownOutcome(m)
 	}
-	if _, ok := proxmox.Turn(err); !ok {
+	if _, ok := proxmox.Waiting(err); !ok {
 		return
 	}
-	e.tasks.unask(m)
-	remark(m, "the next task of the VM is yet to start: "+whatFor(err))
+	e.tasks.withdrawAsked(m)
+	appendReady(m, "the next task of the VM is yet to start: "+waitReason(err))
 }
 
-// remark on something in the message of the condition Ready.
-func remark(m Machine, text string) {
+// appendReady on something in the message of the condition Ready.
+func appendReady(m Machine, text string) {
 	ready := m.GetCondition(xpv2.TypeReady)
-	show(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; "+text, "; ")))
+	setConditions(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; "+text, "; ")))
 }
 
 func (e *external) update(ctx context.Context, m Machine) error {
@@ -75,20 +75,20 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if e.vm == nil {
 		return errors.New("cannot update a VM that was not looked at")
 	}
-	if len(p.refusals) > 0 {
-		return errors.New(strings.Join(p.refusals, "; "))
+	if len(p.rejections) > 0 {
+		return errors.New(strings.Join(p.rejections, "; "))
 	}
 	if e.vm.suspended() {
 		return e.afterChanges(ctx, m)
 	}
-	if err := e.provenFree(ctx, p.attached(e.vm.Config)); err != nil {
+	if err := e.checkVolumesUnused(ctx, p.attachedVolumes(e.vm.Config)); err != nil {
 		e.tasks.refused(m, err)
 		return err
 	}
-	if u, err := e.sow(ctx, m); u != "" || err != nil {
+	if u, err := e.ensureUploaded(ctx, m); u != "" || err != nil {
 		return e.start(m)(u, err)
 	}
-	if p.change.Allocates && e.vm.Status.Running() && p.change.OutdatesDrive(e.vm.State) {
+	if p.change.Allocates && e.vm.Status.Running() && p.change.NeedsCloudInitRegen(e.vm.State) {
 		e.plan.change = p.change.OnDrive() // The rest takes a task, at whose end nobody would renew the drive.
 		return e.configure(ctx, m)
 	}
@@ -98,18 +98,18 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if err := e.configure(ctx, m); err != nil {
 		return err
 	}
-	if m.Parameters().BootOrder != nil && p.change.JoinsBoot(e.vm.State) {
+	if m.Parameters().BootOrder != nil && p.change.AddsBootDevice(e.vm.State) {
 		return nil // The VM is not started before its boot order is seen to be right.
 	}
-	return e.runErrands(ctx, m)
+	return e.runSteps(ctx, m)
 }
 
-// runErrands makes the calls that follow the change of options, up to the first that
+// runSteps makes the calls that follow the change of options, up to the first that
 // starts a task.
-func (e *external) runErrands(ctx context.Context, m Machine) error {
+func (e *external) runSteps(ctx context.Context, m Machine) error {
 	p := e.plan
-	for _, s := range p.errands {
-		if s.exact && !p.change.Empty() {
+	for _, s := range p.steps {
+		if s.needsDigest && !p.change.Empty() {
 			return nil
 		}
 		if s.call == nil {
@@ -117,16 +117,16 @@ func (e *external) runErrands(ctx context.Context, m Machine) error {
 		}
 		u, err := s.call(ctx)
 		if u == "" {
-			e.unsure = blurAll
+			e.dirty = dirtyAll
 		}
 		if err != nil || u != "" {
 			return e.start(m)(u, err)
 		}
 	}
-	if !p.unsown() && (p.power != keepPower || p.restart.due || p.action != nil) {
+	if !p.imagePending() && (p.power != keepPower || p.restart.due || p.action != nil) {
 		return e.afterChanges(ctx, m) // What PVE does not let be removed holds up nothing else.
 	}
-	return e.start(m)(e.weed(ctx, m, p.weeds))
+	return e.start(m)(e.removeStaleImage(ctx, m, p.staleImages))
 }
 
 // restTime is how long a VM that reboots is left alone after the call, and again after
@@ -143,9 +143,9 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	case p.restart.due:
 		return e.rebooting(m)(e.reboot(ctx, m))
 	case p.action != nil && p.action.Action == actionReboot:
-		return e.rebooting(m)(e.act(ctx, m, p.action))
+		return e.rebooting(m)(e.startAction(ctx, m, p.action))
 	case p.action != nil:
-		return e.start(m)(e.act(ctx, m, p.action))
+		return e.start(m)(e.startAction(ctx, m, p.action))
 	}
 	return nil
 }
@@ -174,8 +174,8 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.tasks.sent(m, e.plan.change) {
 		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.plan.change.Options(), ", "))
 	}
-	if e.vm.Status.Running() && e.plan.change.OutdatesDrive(e.vm.State) {
-		e.tasks.outdate(m)
+	if e.vm.Status.Running() && e.plan.change.NeedsCloudInitRegen(e.vm.State) {
+		e.tasks.markDriveStale(m)
 	}
 	err := e.client.Configure(ctx, e.vm.Ref, e.change())
 	if err != nil && !proxmox.IsHotplugRefused(err) {
@@ -188,19 +188,19 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 		return err
 	}
 	if e.tasks.send(m, e.plan.change) > 1 {
-		e.unsure |= blurConfig // It did not hold, or not for long.
+		e.dirty |= dirtyConfig // It did not hold, or not for long.
 	} else {
-		e.inferChange(m)
+		e.predictChange(m)
 	}
 	e.waker(m)()
-	return e.renewDrive(ctx, m)
+	return e.regenerateDrive(ctx, m)
 }
 
-// renewDrive has a running guest find what was changed for it when it boots next, by
+// regenerateDrive has a running guest find what was changed for it when it boots next, by
 // itself too. That is lost if the provider ends before: then PVE does it when it
 // starts the VM.
-func (e *external) renewDrive(ctx context.Context, m Machine) error {
-	if !e.tasks.outdated(m) {
+func (e *external) regenerateDrive(ctx context.Context, m Machine) error {
+	if !e.tasks.driveStale(m) {
 		return nil
 	}
 	err := e.client.RenewCloudInit(ctx, e.vm.Ref)
@@ -209,22 +209,22 @@ func (e *external) renewDrive(ctx context.Context, m Machine) error {
 		err = nil
 	}
 	if err == nil {
-		e.tasks.renewed(m)
+		e.tasks.markDriveFresh(m)
 	}
 	return errors.Wrap(err, "cannot renew the cloud-init drive, which has old data until the VM is started next")
 }
 
-// driveErrands renew PVE's cloud-init drive where that has failed after a change.
-func (e *external) driveErrands(m Machine) []errand {
-	if !e.tasks.outdated(m) {
+// driveSteps renew PVE's cloud-init drive where that has failed after a change.
+func (e *external) driveSteps(m Machine) []step {
+	if !e.tasks.driveStale(m) {
 		return nil
 	}
 	if !e.vm.Status.Running() {
-		e.tasks.renewed(m)
+		e.tasks.markDriveFresh(m)
 		return nil
 	}
-	return []errand{{
-		shown: v1alpha1.MachinePendingChange{Option: "cloudinit", Current: "old data on the drive", Desired: "new data"},
-		call:  func(ctx context.Context) (proxmox.UPID, error) { return "", e.renewDrive(ctx, m) },
+	return []step{{
+		difference: v1alpha1.MachinePendingChange{Option: "cloudinit", Current: "old data on the drive", Desired: "new data"},
+		call:       func(ctx context.Context) (proxmox.UPID, error) { return "", e.regenerateDrive(ctx, m) },
 	}}
 }

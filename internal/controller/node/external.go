@@ -38,7 +38,7 @@ import (
 type external struct {
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
-	peers     kind.Peers
+	peers     kind.Conflicts
 	record    event.Recorder
 	now       func() time.Time
 
@@ -52,16 +52,16 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 	if meta.WasDeleted(n) {
 		return managed.ExternalObservation{}, nil
 	}
-	s, err := e.look(ctx, meta.GetExternalName(n))
+	s, err := e.readNode(ctx, meta.GetExternalName(n))
 	if err != nil {
-		e.tell(n, unready(err))
+		e.setReady(n, unready(err))
 		return managed.ExternalObservation{}, err
 	}
 	if err := s.stays(n.Observation().ClusterName); err != nil {
-		e.tell(n, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
+		e.setReady(n, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
 		return managed.ExternalObservation{}, err
 	}
-	rival, err := e.rival(ctx, n, s)
+	rival, err := e.conflict(ctx, n, s)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -76,18 +76,18 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 		err = e.makePlan(ctx, n, s.node.Name, proxmox.Version{Version: s.status.Version})
 	}
 	settle(n.Observation(), s.observation(*n.Observation(), e.plan.differences), e.now())
-	e.tell(n, kind.Ready(problems...))
+	e.setReady(n, kind.Ready(problems...))
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: e.plan.empty() || rival != nil}, err
 }
 
-// rival is the problem that an older ProxmoxNode stands for the same node: one of
+// conflict is the problem that an older ProxmoxNode stands for the same node: one of
 // the same namespace, or one that manages settings as this one does. Others may
 // have rules of their own for their VMs.
-func (e *external) rival(ctx context.Context, n Node, s *sight) (*kind.Problem, error) {
+func (e *external) conflict(ctx context.Context, n Node, s *view) (*kind.Problem, error) {
 	if s.fingerprint == "" || !kind.Manages(n) {
 		return nil, nil
 	}
-	name, err := e.peers.Rival(ctx, n, func(other resource.Managed) bool {
+	name, err := e.peers.Older(ctx, n, func(other resource.Managed) bool {
 		o, ok := other.(Node)
 		return ok && o.Observation().NodeName == s.node.Name && o.Observation().Fingerprint == s.fingerprint &&
 			(o.GetNamespace() == n.GetNamespace() || hasSettings(o.Parameters()) && hasSettings(n.Parameters()))
@@ -135,8 +135,8 @@ func unready(err error) xpv2.Condition {
 	return xpv2.Unavailable().WithMessage(err.Error())
 }
 
-// tell whether the node is ready, with an event if that is new.
-func (e *external) tell(n Node, ready xpv2.Condition) {
+// setReady whether the node is ready, with an event if that is new.
+func (e *external) setReady(n Node, ready xpv2.Condition) {
 	before := n.GetCondition(xpv2.TypeReady)
 	n.Observation().Ready = ready.Status == corev1.ConditionTrue
 	n.SetConditions(ready.WithObservedGeneration(n.GetGeneration()))

@@ -75,7 +75,7 @@ type Inventory interface {
 	KnownPCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error)
-	ChangedNode(node string)
+	InvalidateNode(node string)
 }
 
 // Kinds are what a controller of ProxmoxNodes has to know.
@@ -96,7 +96,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		kube:    mgr.GetClient(),
 		connect: o.Connections.Connect,
 		cluster: k.Cluster,
-		peers:   kind.Peers{Reader: mgr.GetClient(), Lists: k.Lists},
+		peers:   kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
 		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
 		now:     time.Now,
 	}
@@ -112,7 +112,7 @@ type connector struct {
 	kube    client.Client
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	cluster kind.Identity
-	peers   kind.Peers
+	peers   kind.Conflicts
 	record  event.Recorder
 	now     func() time.Time
 }
@@ -126,7 +126,7 @@ func (c *connector) Connect(ctx context.Context, n Node) (managed.TypedExternalC
 	}
 	to, err := c.reach(ctx, n)
 	if err != nil {
-		e.tell(n, xpv2.Unavailable().WithMessage(err.Error()))
+		e.setReady(n, xpv2.Unavailable().WithMessage(err.Error()))
 		return nil, err
 	}
 	e.client, e.inventory = to.Client, to.Inventory

@@ -37,8 +37,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-func seen() *sight {
-	return &sight{
+func seen() *view {
+	return &view{
 		node: proxmox.Node{Name: "pve1", Status: "online"}, cluster: "lab", fingerprint: "AA", vms: 3,
 		storages: []proxmox.Storage{{MaxDisk: 100, Disk: 10}, {MaxDisk: 50, Disk: 5}},
 		status:   proxmox.NodeStatus{Version: "9.2.11", Kernel: "6.14", CPU: 0.26, CPUs: 16, Memory: 4, MaxMemory: 64, Uptime: time.Minute},
@@ -79,7 +79,7 @@ func TestSettle(t *testing.T) {
 	moved.vms++
 	for name, tc := range map[string]struct {
 		reason string
-		seen   *sight
+		seen   *view
 		after  time.Duration
 		want   bool
 	}{
@@ -159,8 +159,8 @@ func TestRival(t *testing.T) {
 			n := &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "new", UID: types.UID("2"), CreationTimestamp: newer}}
 			n.Spec.ForProvider = tc.spec
 			kube := fake.NewClientBuilder().WithScheme(s).WithObjects(tc.other, n).Build()
-			e := &external{peers: kind.Peers{Reader: kube, Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}}}}
-			got, err := e.rival(t.Context(), n, seen())
+			e := &external{peers: kind.Conflicts{Reader: kube, Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}}}}
+			got, err := e.conflict(t.Context(), n, seen())
 			if err != nil || (got != nil) != tc.want {
 				t.Errorf("%s\ngot %v and error %v, want a rival: %t", tc.reason, got, err, tc.want)
 			}

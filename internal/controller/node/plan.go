@@ -162,7 +162,7 @@ func (p *plan) add(option, current, desired string) {
 
 // carryOut the plan. What was done before an error is found done the next time.
 func (e *external) carryOut(ctx context.Context, name string) error {
-	defer e.inventory.ChangedNode(name)
+	defer e.inventory.InvalidateNode(name)
 	if err := e.client.SetNodeConfig(ctx, name, e.plan.config); err != nil {
 		return err
 	}

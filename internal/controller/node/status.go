@@ -34,8 +34,8 @@ import (
 // statusInterval is how old amounts and times in a status may be.
 const statusInterval = time.Minute
 
-// A sight is all that is seen of a node.
-type sight struct {
+// A view is all that is seen of a node.
+type view struct {
 	node        proxmox.Node
 	cluster     string
 	clusterSeen bool // The user may see which cluster it is.
@@ -49,9 +49,9 @@ type sight struct {
 	mappings []proxmox.PCIMapping
 }
 
-// look at the node. The cluster is asked first, since a node that is offline
+// readNode at the node. The cluster is asked first, since a node that is offline
 // answers late or never.
-func (e *external) look(ctx context.Context, name string) (*sight, error) {
+func (e *external) readNode(ctx context.Context, name string) (*view, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -60,19 +60,19 @@ func (e *external) look(ctx context.Context, name string) (*sight, error) {
 	if i < 0 {
 		return nil, absentError{errors.Errorf("node %q does not exist: the cluster has %s", name, names(nodes))}
 	}
-	s := &sight{node: nodes[i]}
-	if err := e.lookAtCluster(ctx, s); err != nil {
+	s := &view{node: nodes[i]}
+	if err := e.readCluster(ctx, s); err != nil {
 		return nil, err
 	}
 	if !s.node.Online() {
 		return s, nil
 	}
-	return s, e.lookInside(ctx, s)
+	return s, e.readStatus(ctx, s)
 }
 
 // stays says whether the node is of the cluster that it was seen in before. Nodes
 // of other clusters have the same names.
-func (s *sight) stays(before string) error {
+func (s *view) stays(before string) error {
 	if before == "" || !s.clusterSeen || s.cluster == before {
 		return nil
 	}
@@ -89,9 +89,9 @@ func names(nodes []proxmox.Node) string {
 	return strings.Join(all, ", ")
 }
 
-// lookAtCluster for what it knows of the node. Its name needs a privilege that
+// readCluster for what it knows of the node. Its name needs a privilege that
 // nothing else here needs.
-func (e *external) lookAtCluster(ctx context.Context, s *sight) error {
+func (e *external) readCluster(ctx context.Context, s *view) error {
 	status, err := e.inventory.ClusterStatus(ctx)
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
@@ -118,8 +118,8 @@ func (e *external) lookAtCluster(ctx context.Context, s *sight) error {
 	return err
 }
 
-// lookInside is what the node says of itself.
-func (e *external) lookInside(ctx context.Context, s *sight) error {
+// readStatus is what the node says of itself.
+func (e *external) readStatus(ctx context.Context, s *view) error {
 	var err error
 	if s.status, err = e.inventory.NodeStatus(ctx, s.node.Name); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (e *external) lookInside(ctx context.Context, s *sight) error {
 
 // observation is what the status shows. Of a node that is offline, it shows what
 // was seen before.
-func (s *sight) observation(before v1alpha1.ProxmoxNodeObservation, d []v1alpha1.OptionDifference) v1alpha1.ProxmoxNodeObservation {
+func (s *view) observation(before v1alpha1.ProxmoxNodeObservation, d []v1alpha1.OptionDifference) v1alpha1.ProxmoxNodeObservation {
 	o := *before.DeepCopy()
 	o.NodeName, o.ClusterName, o.Status, o.Fingerprint = s.node.Name, s.cluster, s.node.Status, s.fingerprint
 	o.VMCount, o.Difference = &s.vms, d
@@ -149,7 +149,7 @@ func (s *sight) observation(before v1alpha1.ProxmoxNodeObservation, d []v1alpha1
 
 // use of the node as the cluster lists it, which is newer than what the node said of
 // itself. A list has none before the node has told the cluster.
-func (s *sight) use() proxmox.NodeStatus {
+func (s *view) use() proxmox.NodeStatus {
 	n := s.node
 	if n.MaxMemory == 0 || n.MaxCPU == 0 {
 		return s.status
@@ -157,7 +157,7 @@ func (s *sight) use() proxmox.NodeStatus {
 	return proxmox.NodeStatus{CPU: n.CPU, CPUs: n.MaxCPU, Memory: n.Memory, MaxMemory: n.MaxMemory, Uptime: n.Uptime}
 }
 
-func (s *sight) resources() *v1alpha1.ProxmoxNodeResources {
+func (s *view) resources() *v1alpha1.ProxmoxNodeResources {
 	use := s.use()
 	r := &v1alpha1.ProxmoxNodeResources{
 		CPU:    v1alpha1.ResourceUse{Total: int64(use.CPUs), Used: int64(math.Ceil(use.CPU * float64(use.CPUs)))},
@@ -170,7 +170,7 @@ func (s *sight) resources() *v1alpha1.ProxmoxNodeResources {
 	return r
 }
 
-func (s *sight) networks() []v1alpha1.ProxmoxNodeNetwork {
+func (s *view) networks() []v1alpha1.ProxmoxNodeNetwork {
 	out := make([]v1alpha1.ProxmoxNodeNetwork, 0, len(s.bridges))
 	for _, b := range s.bridges {
 		out = append(out, v1alpha1.ProxmoxNodeNetwork{
@@ -182,7 +182,7 @@ func (s *sight) networks() []v1alpha1.ProxmoxNodeNetwork {
 	return out
 }
 
-func (s *sight) devices() []v1alpha1.ProxmoxNodePCIMapping {
+func (s *view) devices() []v1alpha1.ProxmoxNodePCIMapping {
 	var out []v1alpha1.ProxmoxNodePCIMapping
 	for _, m := range s.mappings {
 		if devices := m.Devices[s.node.Name]; len(devices) > 0 {

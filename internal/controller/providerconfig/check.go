@@ -117,7 +117,7 @@ func (c *checker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 }
 
 // check the configuration itself and then the cluster.
-func (c *checker) check(ctx context.Context, key connect.Key, pc Config) (*connect.Connection, proxmox.Health, []verdict) {
+func (c *checker) check(ctx context.Context, key connect.Key, pc Config) (*connect.Connection, proxmox.Health, []checkResult) {
 	conn, err := c.connections.ConnectTo(ctx, key, pc.Settings())
 	if err != nil {
 		return nil, proxmox.Health{}, notChecked(err, subject{}, nil)
@@ -131,7 +131,7 @@ func (c *checker) key(name client.ObjectKey) connect.Key {
 }
 
 // show what was found in the status.
-func show(pc Config, h proxmox.Health, found []verdict) {
+func show(pc Config, h proxmox.Health, found []checkResult) {
 	conditions := append(conclude(found...), verification(pc.Settings()).condition())
 	for _, c := range conditions {
 		pc.SetConditions(c.WithObservedGeneration(pc.GetGeneration()))
@@ -209,7 +209,7 @@ func (c *checker) wake(key connect.Key, conn *connect.Connection, before, pc Con
 	better := isTrue(pc, v1alpha1.TypePermitted) && !isTrue(before, v1alpha1.TypePermitted) ||
 		isTrue(pc, v1alpha1.TypeQuorate) && !isTrue(before, v1alpha1.TypeQuorate)
 	if now != nil && (was != now || other || better) {
-		c.connections.Repaired(key)
+		c.connections.Recovered(key)
 	}
 }
 

@@ -68,7 +68,7 @@ func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(k.Object, builder.WithPredicates(o.Share.ConfigurationPredicate())).
+		For(k.Object, builder.WithPredicates(o.Shard.ConfigurationPredicate())).
 		Watches(k.UsageObject, &resource.EnqueueRequestForProviderConfig{Kind: gvk.Kind}).
 		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(r), o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)
@@ -79,7 +79,7 @@ func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 type counting struct{ ctrl.Manager }
 
 // GetClient returns the manager's client, whose lists are those of the cache.
-func (c counting) GetClient() client.Client { return kind.Share{}.Client(c.Manager.GetClient()) }
+func (c counting) GetClient() client.Client { return kind.Shard{}.Client(c.Manager.GetClient()) }
 
 // checksAtOnce is how many configurations are checked at once: one that cannot be
 // reached takes its time.
@@ -108,7 +108,7 @@ func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(options).
-		For(k.Object, builder.WithPredicates(predicate.GenerationChangedPredicate{}, o.Share.ConfigurationPredicate())).
+		For(k.Object, builder.WithPredicates(predicate.GenerationChangedPredicate{}, o.Shard.ConfigurationPredicate())).
 		WatchesRawSource(changes).
 		Complete(ratelimiter.NewReconciler(name, c, o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)

@@ -82,24 +82,24 @@ const (
 	ReasonPassed xpv2.ConditionReason = "Passed"
 )
 
-// A verdict is what one check found.
-type verdict struct {
+// A checkResult is what one check found.
+type checkResult struct {
 	kind    xpv2.ConditionType
 	status  corev1.ConditionStatus
 	reason  xpv2.ConditionReason
 	message string
 }
 
-func (v verdict) condition() xpv2.Condition {
+func (v checkResult) condition() xpv2.Condition {
 	return xpv2.Condition{Type: v.kind, Status: v.status, Reason: v.reason, Message: v.message, LastTransitionTime: metav1.Now()}
 }
 
-func passed(kind xpv2.ConditionType, message string) verdict {
-	return verdict{kind: kind, status: corev1.ConditionTrue, reason: ReasonPassed, message: message}
+func passed(kind xpv2.ConditionType, message string) checkResult {
+	return checkResult{kind: kind, status: corev1.ConditionTrue, reason: ReasonPassed, message: message}
 }
 
-func failed(kind xpv2.ConditionType, reason xpv2.ConditionReason, message string) verdict {
-	return verdict{kind: kind, status: corev1.ConditionFalse, reason: reason, message: message}
+func failed(kind xpv2.ConditionType, reason xpv2.ConditionReason, message string) checkResult {
+	return checkResult{kind: kind, status: corev1.ConditionFalse, reason: reason, message: message}
 }
 
 // checks are the types of conditions that Ready sums up, in the order in which
@@ -112,31 +112,31 @@ func checks() []xpv2.ConditionType {
 
 // conclude makes conditions of verdicts: those of checks that were not reached
 // are unknown, and Ready says what is wrong first.
-func conclude(found ...verdict) []xpv2.Condition {
-	ready := verdict{kind: xpv2.TypeReady, status: corev1.ConditionTrue, reason: xpv2.ReasonAvailable}
+func conclude(found ...checkResult) []xpv2.Condition {
+	ready := checkResult{kind: xpv2.TypeReady, status: corev1.ConditionTrue, reason: xpv2.ReasonAvailable}
 	out := make([]xpv2.Condition, 0, len(found)+2)
 	for _, kind := range checks() {
-		i := slices.IndexFunc(found, func(v verdict) bool { return v.kind == kind })
+		i := slices.IndexFunc(found, func(v checkResult) bool { return v.kind == kind })
 		if i < 0 {
-			out = append(out, verdict{kind: kind, status: corev1.ConditionUnknown, reason: ReasonUnknown}.condition())
+			out = append(out, checkResult{kind: kind, status: corev1.ConditionUnknown, reason: ReasonUnknown}.condition())
 			continue
 		}
 		out = append(out, found[i].condition())
 		if ready.status == corev1.ConditionTrue && found[i].status == corev1.ConditionFalse {
-			ready = verdict{kind: xpv2.TypeReady, status: corev1.ConditionFalse, reason: found[i].reason, message: found[i].message}
+			ready = checkResult{kind: xpv2.TypeReady, status: corev1.ConditionFalse, reason: found[i].reason, message: found[i].message}
 		}
 	}
 	return append(out, ready.condition())
 }
 
 // verification says whether the server's certificate is verified.
-func verification(spec *v1alpha1.ProviderConfigSpec) verdict {
+func verification(spec *v1alpha1.ProviderConfigSpec) checkResult {
 	if spec.TLS != nil && spec.TLS.InsecureSkipTLSVerify != nil && *spec.TLS.InsecureSkipTLSVerify {
 		return failed(v1alpha1.TypeCertificateVerified, ReasonNotVerified,
 			"any server certificate is accepted, so whoever sits between can read the credentials: "+
 				"give the cluster's CA, of /etc/pve/pve-root-ca.pem, in spec.tls and remove insecureSkipTLSVerify")
 	}
-	return verdict{kind: v1alpha1.TypeCertificateVerified, status: corev1.ConditionTrue, reason: ReasonVerified}
+	return checkResult{kind: v1alpha1.TypeCertificateVerified, status: corev1.ConditionTrue, reason: ReasonVerified}
 }
 
 // A subject is who logs in where, for sentences.
@@ -163,20 +163,20 @@ func subjectOf(c proxmox.Identity) subject {
 
 // notChecked is the verdict on an error that kept the cluster from being checked.
 // Realms are those that the cluster has, if it could be asked.
-func notChecked(err error, s subject, realms []string) []verdict {
+func notChecked(err error, s subject, realms []string) []checkResult {
 	switch {
 	case proxmox.IsAuthentication(err):
-		return []verdict{passed(v1alpha1.TypeConnected, ""), refused(err, s, realms)}
+		return []checkResult{passed(v1alpha1.TypeConnected, ""), refused(err, s, realms)}
 	case proxmox.ProblemOf(err) != "":
 		p := proxmox.ProblemOf(err)
-		return []verdict{failed(v1alpha1.TypeConnected, xpv2.ConditionReason(p), sentence(err)+": "+cures()[p])}
+		return []checkResult{failed(v1alpha1.TypeConnected, xpv2.ConditionReason(p), sentence(err)+": "+cures()[p])}
 	case proxmox.IsUnavailable(err):
-		return []verdict{failed(v1alpha1.TypeConnected, ReasonConnectionFailed, sentence(err)+": "+
+		return []checkResult{failed(v1alpha1.TypeConnected, ReasonConnectionFailed, sentence(err)+": "+
 			"see whether the node is up and pveproxy and pvedaemon run on it (systemctl status pveproxy pvedaemon)")}
 	case connect.IsConfiguration(err):
-		return []verdict{failed(v1alpha1.TypeConnected, ReasonInvalidConfiguration, err.Error()+"; correct it there, or in the spec")}
+		return []checkResult{failed(v1alpha1.TypeConnected, ReasonInvalidConfiguration, err.Error()+"; correct it there, or in the spec")}
 	}
-	return []verdict{failed(v1alpha1.TypeConnected, ReasonServerError, sentence(err)+": "+
+	return []checkResult{failed(v1alpha1.TypeConnected, ReasonServerError, sentence(err)+": "+
 		"see the log of pveproxy and pvedaemon on the node (journalctl -u pveproxy -u pvedaemon)")}
 }
 
@@ -191,7 +191,7 @@ func sentence(err error) string {
 
 // refused says why credentials are not accepted, as far as Proxmox VE lets one
 // know: it says the same of all that may be wrong with them.
-func refused(err error, s subject, realms []string) verdict {
+func refused(err error, s subject, realms []string) checkResult {
 	switch {
 	case len(realms) > 0 && !slices.Contains(realms, s.realm):
 		return failed(v1alpha1.TypeAuthenticated, ReasonUnknownRealm, fmt.Sprintf(
@@ -210,14 +210,14 @@ func refused(err error, s subject, realms []string) verdict {
 			"see pveum user list, set the password with pveum passwd %s and put it into the Secret", s.who, s.id))
 }
 
-// verdicts on a cluster that answers.
-func verdicts(h proxmox.Health, s subject, features []proxmox.Feature) []verdict {
-	return []verdict{
+// checkResults on a cluster that answers.
+func checkResults(h proxmox.Health, s subject, features []proxmox.Feature) []checkResult {
+	return []checkResult{
 		connected(h), passed(v1alpha1.TypeAuthenticated, s.who), supported(h), permitted(h, s, features), quorate(h),
 	}
 }
 
-func connected(h proxmox.Health) verdict {
+func connected(h proxmox.Health) checkResult {
 	if len(h.Down) == 0 {
 		return passed(v1alpha1.TypeConnected, h.Endpoint)
 	}
@@ -229,7 +229,7 @@ func connected(h proxmox.Health) verdict {
 	return passed(v1alpha1.TypeConnected, h.Endpoint+"; not available: "+strings.Join(down, ", "))
 }
 
-func supported(h proxmox.Health) verdict {
+func supported(h proxmox.Health) checkResult {
 	if h.Version.Supported() {
 		return passed(v1alpha1.TypeVersionSupported, h.Version.Version)
 	}
@@ -237,7 +237,7 @@ func supported(h proxmox.Health) verdict {
 		fmt.Sprintf("Proxmox VE is %s: upgrade it to 8.0 or later", h.Version.Version))
 }
 
-func permitted(h proxmox.Health, s subject, features []proxmox.Feature) verdict {
+func permitted(h proxmox.Health, s subject, features []proxmox.Feature) checkResult {
 	lacks := h.Missing(features...)
 	if len(lacks) == 0 {
 		return passed(v1alpha1.TypePermitted, "")
@@ -285,10 +285,10 @@ func grants(lacks []proxmox.Lack, grantee string) string {
 	return strings.Join(commands, "; ")
 }
 
-func quorate(h proxmox.Health) verdict {
+func quorate(h proxmox.Health) checkResult {
 	switch {
 	case !h.StatusKnown:
-		return verdict{
+		return checkResult{
 			kind: v1alpha1.TypeQuorate, status: corev1.ConditionUnknown, reason: ReasonMissingPrivilege,
 			message: "Proxmox VE tells only who has Sys.Audit on / (role PVEAuditor)",
 		}
@@ -325,14 +325,14 @@ func cures() map[proxmox.Problem]string {
 }
 
 // check the cluster of a configuration.
-func check(ctx context.Context, c *connect.Connection) (proxmox.Health, []verdict) {
+func check(ctx context.Context, c *connect.Connection) (proxmox.Health, []checkResult) {
 	s := subjectOf(c.Client.Identity())
 	h, err := c.Client.Check(ctx)
 	if err == nil {
 		if !h.StatusKnown {
 			h.Status.Nodes = members(c.Inventory.Nodes(ctx))
 		}
-		return h, verdicts(h, s, features(c.Config))
+		return h, checkResults(h, s, features(c.Config))
 	}
 	var realms []string
 	if proxmox.IsAuthentication(err) {
