@@ -13,6 +13,9 @@ LDFLAGS = -s -w -X github.com/vitistack/provider-proxmox/internal/version.versio
 # The race detector needs a C compiler; Go says 0 here if it finds none.
 RACE ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-race)
 
+# The folders of all Go modules of this repository.
+MODULES := $(sort $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod))))
+
 # The launcher runs a Kubernetes control plane, a simulated Proxmox VE and the provider on this machine.
 LAUNCHER := $(CURDIR)/.cache/bin/local
 
@@ -41,12 +44,19 @@ GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo run up test test-scopes test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help fetch modules demo run up test test-scopes test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
 	@echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all modules and build all tools. After this, no other target needs the network.
+	@cd cluster && $(LAUNCHER) assets --crossplane >/dev/null
+	@hack/chromium >/dev/null
+
+modules: ## Download the modules of each go.mod in the repository. With GOPROXY=off: check that they have been downloaded.
+	@for module in $(MODULES); do (cd $$module && $(GO) mod download) || exit 1; done
 
 demo: build launcher ## Show Machines becoming VMs, on loopback, until Ctrl-C. ONCE=1: check the result and end.
 	@cd cluster && exec $(LAUNCHER) demo $(if $(ONCE),--once)
@@ -90,9 +100,10 @@ ifneq ($(wildcard cluster/e2e),)
 	set -x && cd cluster && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m $(ARGS) ./e2e/...
 endif
 
-# Crossplane 1 and 2 each have a network of their own, and wait more than they compute.
+# The tests run in network namespaces that reach no module proxy, so the launcher builds all of Crossplane before them.
+# Those of Crossplane 1 and 2 run at the same time, because they wait more than they compute.
 e2e-crossplane: build launcher e2e-packages $(HELM) ## Install, use, upgrade and uninstall the package with the real Crossplane 1 and 2. Needs Linux and root.
-	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets --crossplane | head -1)" && export KUBEBUILDER_ASSETS && \
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets --crossplane)" && export KUBEBUILDER_ASSETS && \
 	export HELM=$(HELM) CGO_ENABLED=0 && cd cluster/crossplane && status=0 && set -x && \
 	{ $(GO) test -trimpath -count=1 -timeout=20m -v -skip '^TestCrossplane$$' $(ARGS) . >$(CURDIR)/_output/e2e/crossplane1.log 2>&1 & } && \
 	{ $(GO) test -trimpath -count=1 -timeout=20m -p=1 -v -skip '^TestCrossplane1$$' $(ARGS) . ./composition || status=1; } && \
@@ -130,7 +141,7 @@ test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings, 
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 	@status=0; for module in . cluster cluster/crossplane cluster/xpkg; do \
 		echo "linting the module in $$module" >&2; \
-		(cd $$module && GOFLAGS=-trimpath CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
+		(cd $$module && GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
 	done; exit $$status
 

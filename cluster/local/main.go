@@ -30,7 +30,6 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/vitistack/provider-proxmox/cluster/local/assets"
 	"github.com/vitistack/provider-proxmox/cluster/local/demo"
 	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
@@ -47,7 +46,7 @@ type cli struct {
 
 type (
 	assetsCommand struct {
-		Crossplane bool `help:"Build the programs of Crossplane too, and print their folders as well."`
+		Crossplane bool `help:"Build also the programs of Crossplane 1 and 2 and everything else that tests with them need."`
 	}
 	upCommand   struct{}
 	demoCommand struct {
@@ -76,23 +75,15 @@ func main() {
 func (c assetsCommand) Run(repo repository.Repository) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	build := []func() (string, error){func() (string, error) { return session.Assets(repo).Dir(ctx) }}
-	if c.Crossplane {
-		build = append(build,
-			func() (string, error) { return session.CrossplaneAssets(repo).Build(ctx, assets.CrossplaneCore()) },
-			func() (string, error) { return session.Crossplane1Assets(repo).Build(ctx, assets.Crossplane1Core()) },
-			func() (string, error) { return session.FunctionAssets(repo).Build(ctx, assets.PatchAndTransform()) })
+	dir, err := session.Assets(repo).Dir(ctx)
+	if err == nil && c.Crossplane {
+		err = session.PrepareCrossplane(ctx, repo)
 	}
-	for _, dir := range build {
-		path, err := dir()
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(os.Stdout, path); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = fmt.Fprintln(os.Stdout, dir)
+	return err
 }
 
 func (upCommand) Run(repo repository.Repository) error {

@@ -117,24 +117,37 @@ func (p Provider) compile(ctx context.Context, dir string, pins pins, w program,
 }
 
 func (p Provider) goBuild(ctx context.Context, tmp string, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build"}, args...)...)
-	cmd.Dir = p.Module
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTMPDIR="+tmp, "GOWORK=off", "GOFLAGS=")
+	cmd := p.goCommand(ctx, append([]string{"build"}, args...)...)
+	cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOTMPDIR="+tmp)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
 
-// Source returns the folder that holds the source of a module that ours requires. It is read-only and may not exist
-// before something of that module has been built.
+// Download fetches the source of a module that ours requires into Go's module cache, unless it is there. A program in
+// the cache of programs does not mean that its source is there too.
+func (p Provider) Download(ctx context.Context, module string) error {
+	if output, err := run(p.goCommand(ctx, "mod", "download", module)); err != nil {
+		return fmt.Errorf("cannot download the source of %s: %w\n%s", module, err, output)
+	}
+	return nil
+}
+
+// Source returns the folder that holds the source of a module that ours requires. It is read-only and exists only
+// after Download or a build of something in that module.
 func (p Provider) Source(ctx context.Context, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
-	cmd.Dir, cmd.Env = p.Module, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
-	output, err := run(cmd)
+	output, err := run(p.goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", module))
 	if err != nil || output == "" {
 		return "", fmt.Errorf("cannot find the source of %s: %w\n%s", module, err, output)
 	}
 	return output, nil
+}
+
+// goCommand returns a go command that runs in the module and changes neither its go.mod nor its go.sum.
+func (p Provider) goCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = p.Module, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+	return cmd
 }
 
 func run(cmd *exec.Cmd) (string, error) {

@@ -96,6 +96,32 @@ func FunctionAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.FunctionModule(), Cache: repo.FunctionCache(), Report: Assets(repo).Report}
 }
 
+// PrepareCrossplane downloads and builds what tests with Crossplane use, because they run in a network namespace from
+// which no module proxy can be reached.
+func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
+	// A folder in KUBEBUILDER_ASSETS usually lacks kube-controller-manager.
+	if _, err := Assets(repo).Paths(ctx); err != nil {
+		return err
+	}
+	for _, each := range []struct {
+		provider assets.Provider
+		set      assets.Set
+		module   string
+	}{
+		{CrossplaneAssets(repo), assets.CrossplaneCore(), assets.CrossplaneModule},
+		{Crossplane1Assets(repo), assets.Crossplane1Core(), assets.Crossplane1Module},
+		{FunctionAssets(repo), assets.PatchAndTransform(), assets.FunctionModule},
+	} {
+		if _, err := each.provider.Build(ctx, each.set); err != nil {
+			return err
+		}
+		if err := each.provider.Download(ctx, each.module); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // StartControlPlane builds the control plane if need be, starts it and connects the session to it.
 func (s *Session) StartControlPlane(ctx context.Context, options ...controlplane.Option) error {
 	s.Console.Stepf("control plane: starting etcd, kube-apiserver and kube-controller-manager on 127.0.0.1")
