@@ -42,7 +42,15 @@ type Volume struct {
 
 	// VMID of the guest that owns the volume, or 0.
 	VMID int
+
+	// Changed is when the volume's file was made or replaced, in seconds of the node's
+	// clock; 0 if the storage does not tell.
+	Changed int64
 }
+
+// File returns the name of the volume on its storage, without the folder of its content
+// type: debian.iso of local:iso/debian.iso.
+func (v Volume) File() string { return v.ID[strings.LastIndexAny(v.ID, ":/")+1:] }
 
 // storageRequest is a request about a storage as a node sees it.
 func storageRequest(op, method, node, storage, path string, args ...string) (request, string) {
@@ -72,13 +80,17 @@ func (c *Client) Volumes(ctx context.Context, node, storage, content string) ([]
 		Format  text    `json:"format"`
 		Size    integer `json:"size"`
 		VMID    integer `json:"vmid"`
+		Changed integer `json:"ctime"`
 	}]
 	if err := c.do(ctx, r, &data); err != nil {
 		return nil, err
 	}
 	volumes := make([]Volume, 0, len(data))
 	for _, d := range data {
-		volumes = append(volumes, Volume{ID: string(d.ID), Content: string(d.Content), Format: string(d.Format), Size: int64(d.Size), VMID: int(d.VMID)})
+		volumes = append(volumes, Volume{
+			ID: string(d.ID), Content: string(d.Content), Format: string(d.Format), Size: int64(d.Size), VMID: int(d.VMID),
+			Changed: int64(d.Changed),
+		})
 	}
 	return volumes, nil
 }

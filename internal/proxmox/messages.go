@@ -59,6 +59,53 @@ var (
 	reTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*`)
 )
 
+// The texts of downloads: those of PVE, and of wget, which does the work.
+var (
+	reDownloadPercent = regexp.MustCompile(`\s(\d{1,3})%\s`)
+	reDownloadCheck   = regexp.MustCompile(`^calculating checksum`)
+
+	reDownloadMismatch = regexp.MustCompile(`^checksum mismatch: got '([^']*)' != expect '([^']*)'`)
+	reDownloadAborting = regexp.MustCompile(`^checksum mismatch: got '([^']*)' != expect '([^']*)', aborting`)
+	reDownloadExists   = regexp.MustCompile(`^refusing to override existing file`)
+	reDownloadFormat   = regexp.MustCompile(`^failed to verify file: (.*)`)
+	reDownloadAnswer   = regexp.MustCompile(`ERROR (\d{3}: .*?)\.?$`)
+	reDownloadFull     = regexp.MustCompile(`No space left on device`)
+	reDownloadResolve  = regexp.MustCompile(`unable to resolve host address .([^‘’'\s]+?).$`)
+	reDownloadConnect  = regexp.MustCompile(`^Connecting to (\S+?)\.\.\. failed: (.*?)\.?$`)
+	reDownloadCert     = regexp.MustCompile(`^ERROR: cannot verify (\S+)'s certificate|^ERROR: (?:The )?certificate of .(\S+?). `)
+	reDownloadStopped  = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:`)
+	reDownloadNetwork  = regexp.MustCompile(`^download failed: .*exit code 4$`)
+)
+
+// A downloadFailure is what a text means.
+type downloadFailure struct {
+	pattern  *regexp.Regexp
+	problem  DownloadProblem
+	sentence func(m []string) string
+}
+
+// downloadFailures are what the texts mean, the most telling first.
+func downloadFailures() []downloadFailure {
+	says := func(s string) func([]string) string { return func([]string) string { return s } }
+	return []downloadFailure{
+		{reDownloadAborting, DownloadExists, says("another file has the name, with another checksum")},
+		{reDownloadMismatch, DownloadMismatch, func(m []string) string {
+			return "the file has the checksum " + m[1] + ", not " + m[2]
+		}},
+		{reDownloadExists, DownloadExists, says("another file has the name")},
+		{reDownloadFormat, DownloadFormat, func(m []string) string { return "the file is not what its extension says: " + m[1] }},
+		{reDownloadFull, DownloadFull, says("no space is left on the storage")},
+		{reDownloadCert, DownloadCertificate, func(m []string) string {
+			return "the certificate of " + m[1] + m[2] + " is not trusted by the node"
+		}},
+		{reDownloadAnswer, DownloadAnswer, func(m []string) string { return "the server answered " + m[1] }},
+		{reDownloadResolve, DownloadNetwork, func(m []string) string { return "the node cannot resolve the name " + m[1] }},
+		{reDownloadConnect, DownloadNetwork, func(m []string) string { return "the node cannot connect to " + m[1] + ": " + m[2] }},
+		{reDownloadNetwork, DownloadNetwork, says("the node cannot reach the server")},
+		{reDownloadStopped, DownloadStopped, says("the download was stopped")},
+	}
+}
+
 // agentError begins what PVE says of an error that the guest agent has answered.
 const agentError = "Agent error: "
 
