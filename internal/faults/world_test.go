@@ -61,6 +61,9 @@ type env struct {
 	fatal   int
 	deaths  int
 	last    error
+
+	// paced waits for the background reads after each step, so that a run sends the same calls each time.
+	paced   bool
 	told    []string // What the Machine has said of failures.
 	journal *journal
 
@@ -195,7 +198,9 @@ func (w *env) alive(t *testing.T) *process {
 // reconcile the Machine once, by a provider that is alive.
 func (w *env) reconcile(t *testing.T) (reconcile.Result, error) {
 	t.Helper()
-	result, err := w.alive(t).reconcile(w.clock, 0, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.m)})
+	p := w.alive(t)
+	p.paced = w.paced
+	result, err := p.reconcile(w.clock, 0, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.m)})
 	if errors.Is(err, errDied) {
 		w.deaths++
 		w.fatal = 0
@@ -235,6 +240,9 @@ func (w *env) until(t *testing.T, what string, holds func() bool) {
 			failures = 0
 		}
 		w.clock.advance(w.pause(result, failures))
+		if w.paced {
+			w.awaitReads()
+		}
 		if w.outage != nil {
 			w.outage.pass(t)
 		}
