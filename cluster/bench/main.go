@@ -32,8 +32,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/console"
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 // options of a run.
@@ -58,7 +58,7 @@ func main() {
 	command := kong.Parse(&o, kong.Name("bench"), kong.Description("Measures the provider against the simulator."))
 	repo, err := repository.Find(".")
 	command.FatalIfErrorf(err)
-	os.Exit(guard.Run(repo.Runs(), "bench", func(ctx context.Context, dir string) error {
+	os.Exit(supervisor.Run(repo.Runs(), "bench", func(ctx context.Context, dir string) error {
 		b := &bench{options: o, repo: repo, dir: dir, console: console.New(os.Stdout)}
 		return b.run(ctx)
 	}))

@@ -30,8 +30,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/vitistack/provider-proxmox/cluster/crossplane/stack"
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 // What TestMain hands to the tests: a context that ends when the run is interrupted, the folder that the run
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
-	os.Exit(guard.RunIsolated(checkout.Runs(), "crossplane", func(ctx context.Context, dir string) error {
+	os.Exit(supervisor.RunIsolated(checkout.Runs(), "crossplane", func(ctx context.Context, dir string) error {
 		runContext, runDir = ctx, dir //nolint:fatcontext // It is set once.
 		if m.Run() != 0 {
 			return errors.New("a test with Crossplane failed")

@@ -25,8 +25,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 // What TestMain hands to the tests: a context that ends when the run is interrupted, the folder that the run
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
-	os.Exit(guard.Run(checkout.Runs(), "e2e", func(ctx context.Context, dir string) error {
+	os.Exit(supervisor.Run(checkout.Runs(), "e2e", func(ctx context.Context, dir string) error {
 		runContext, runDir = ctx, dir //nolint:fatcontext // It is set once.
 		if m.Run() != 0 {
 			return errors.New("an end-to-end test failed")

@@ -31,10 +31,10 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/demo"
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 	"github.com/vitistack/provider-proxmox/cluster/local/session"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 type cli struct {
@@ -87,7 +87,7 @@ func (c assetsCommand) Run(repo repository.Repository) error {
 }
 
 func (upCommand) Run(repo repository.Repository) error {
-	os.Exit(guard.Run(repo.Runs(), "up", session.Up(repo)))
+	os.Exit(supervisor.Run(repo.Runs(), "up", session.Up(repo)))
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (c demoCommand) Run(repo repository.Repository) error {
 	if c.Once {
 		mode = demo.Once
 	}
-	os.Exit(guard.Run(repo.Runs(), "demo", demo.Run(repo, mode)))
+	os.Exit(supervisor.Run(repo.Runs(), "demo", demo.Run(repo, mode)))
 	return nil
 }
 
@@ -110,6 +110,6 @@ func (c runCommand) Run(repo repository.Repository) error {
 	if c.Kubeconfig != "" {
 		target.Kubeconfig = repo.Resolve(c.Kubeconfig)
 	}
-	os.Exit(guard.Run(repo.Runs(), "run", session.Run(repo, connection, target)))
+	os.Exit(supervisor.Run(repo.Runs(), "run", session.Run(repo, connection, target)))
 	return nil
 }

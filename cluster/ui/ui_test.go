@@ -30,9 +30,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 // patience is how long the page may take to show what has happened; it asks once a second.
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
-	os.Exit(guard.Run(checkout.Runs(), "ui", func(ctx context.Context, _ string) error {
+	os.Exit(supervisor.Run(checkout.Runs(), "ui", func(ctx context.Context, _ string) error {
 		runContext = ctx //nolint:fatcontext // It is set once.
 		if m.Run() != 0 {
 			return errors.New("a test of the page failed")

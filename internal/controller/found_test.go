@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/importer"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/qemu/found"
+	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -38,7 +38,7 @@ import (
 // behind: with an empty spec, then with the one that describes them.
 func TestAdoptFound(t *testing.T) {
 	t.Parallel()
-	configs, err := found.Configs()
+	configs, err := qemutest.Configs()
 	if err != nil {
 		t.Fatal(err)
 	}

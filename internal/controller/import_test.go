@@ -43,7 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/importer"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu/found"
+	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
@@ -211,7 +211,7 @@ func (c *imported) update(change func(machine.Machine)) {
 // findVMs puts some that were found elsewhere in the place of others.
 func findVMs(t *testing.T, guests map[int]*simulator.Guest) {
 	t.Helper()
-	configs, err := found.Configs()
+	configs, err := qemutest.Configs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/qemu/found"
+	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 )
 
 func TestFilter(t *testing.T) {
@@ -411,7 +411,7 @@ func TestProgress(t *testing.T) {
 
 // What people have and no field says is left out, and nothing else.
 func TestDescribeFound(t *testing.T) {
-	configs, err := found.Configs()
+	configs, err := qemutest.Configs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,13 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu/found"
+	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 )
 
 // foundConfigs are VMs as one finds them, by name.
 func foundConfigs(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	all, err := found.Configs()
+	all, err := qemutest.Configs()
 	if err != nil {
 		t.Fatal(err)
 	}

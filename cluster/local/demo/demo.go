@@ -27,12 +27,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 	"github.com/vitistack/provider-proxmox/cluster/local/session"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 const (
@@ -59,7 +59,7 @@ type demo struct {
 }
 
 // Run returns the task of a demonstration.
-func Run(repo repository.Repository, mode Mode) guard.Task {
+func Run(repo repository.Repository, mode Mode) supervisor.Task {
 	return func(ctx context.Context, dir string) (err error) {
 		s, ctx := session.New(ctx, repo, dir, os.Stdout)
 		defer func() { err = errors.Join(err, s.Close()) }()
@@ -171,7 +171,7 @@ func (d *demo) stay(ctx context.Context) error {
 	d.Console.Text(d.hints())
 	d.board.calm()
 	err := d.board.until(ctx, 0, func() bool { return false })
-	if errors.Is(err, guard.ErrInterrupted) {
+	if errors.Is(err, supervisor.ErrInterrupted) {
 		return nil
 	}
 	return err
@@ -179,7 +179,7 @@ func (d *demo) stay(ctx context.Context) error {
 
 // diagnose shows what helps to find out why a Machine is not ready. It works after ctx has ended.
 func (d *demo) diagnose(ctx context.Context) {
-	if errors.Is(context.Cause(ctx), guard.ErrInterrupted) {
+	if errors.Is(context.Cause(ctx), supervisor.ErrInterrupted) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)

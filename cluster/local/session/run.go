@@ -26,10 +26,10 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 // Target says which API server the provider of Run works for. The zero Target is a control plane of
@@ -44,7 +44,7 @@ type Target struct {
 func (t Target) own() bool { return !t.Current && t.Kubeconfig == "" }
 
 // Run returns the task that runs the provider for a real Proxmox VE cluster until it is interrupted.
-func Run(repo repository.Repository, c provider.Connection, t Target) guard.Task {
+func Run(repo repository.Repository, c provider.Connection, t Target) supervisor.Task {
 	return func(ctx context.Context, dir string) (err error) {
 		s, ctx := New(ctx, repo, dir, os.Stdout)
 		defer func() { err = errors.Join(err, s.Close()) }()

@@ -22,13 +22,13 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/vitistack/provider-proxmox/cluster/local/guard"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
+	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
 // Up returns the task that runs a control plane with the provider's kinds, and nothing else, until it is
 // interrupted.
-func Up(repo repository.Repository) guard.Task {
+func Up(repo repository.Repository) supervisor.Task {
 	return func(ctx context.Context, dir string) (err error) {
 		s, ctx := New(ctx, repo, dir, os.Stdout)
 		defer func() { err = errors.Join(err, s.Close()) }()
@@ -56,7 +56,7 @@ func (s *Session) Usage() string {
 // Wait returns nil when the session is interrupted, and the reason when it ends otherwise.
 func (s *Session) Wait(ctx context.Context) error {
 	<-ctx.Done()
-	if err := context.Cause(ctx); !errors.Is(err, guard.ErrInterrupted) {
+	if err := context.Cause(ctx); !errors.Is(err, supervisor.ErrInterrupted) {
 		return err
 	}
 	return nil

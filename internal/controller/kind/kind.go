@@ -14,11 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package kind has what all controllers of managed resources have in common: Setup puts
-// the managed reconciler together, and each wrapper around it or around its clients has a
-// file. share.go says which resources are ours, pace.go and crowd.go when they are looked
-// at again, measure.go counts, quiet.go writes no status in vain, and departure.go keeps
-// what is deleted with its kind only.
+// Package kind contains what all controllers of managed resources share: Setup builds the
+// managed reconciler, and each wrapper around it or around its clients has a file. shard.go
+// decides which resources belong to this provider, backoff.go and poll_scaler.go when they
+// are reconciled again, metrics.go counts, status_writer.go skips needless status updates,
+// and crd_guard.go keeps what is deleted only because its CRD is.
 package kind
 
 import (

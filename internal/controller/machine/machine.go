@@ -14,26 +14,28 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package machine drives virtual machines of Proxmox VE. To learn how, read:
+// Package machine manages virtual machines of Proxmox VE. To learn how, read:
 //
-//   - external.go: Observe, which finds the VM, proves that it is the Machine's, and
-//     plans; initialize.go comes before it, and rivals.go and elsewhere.go say whose
-//     the VM is.
-//   - plan.go: what is to be done to a VM, and update.go, which does the first of it.
-//     Package qemu knows the options; each errand beside them has its file: move.go,
-//     migrate.go, pool.go, ha.go with ruling.go, power.go, restart.go, action.go, and
-//     seed.go with sow.go for images of cloud-init's data.
-//   - absent.go and prepare.go: what is decided where there is no VM, by source.go,
-//     placement.go and media.go; create.go carries it out.
-//   - delete.go, with replicas.go and disks.go for what a deletion waits for.
-//   - status.go and conditions.go: what is shown.
+//   - external.go: Observe, which finds the VM, proves that it belongs to the Machine,
+//     and plans; initialize.go runs before it, and ownership.go and cluster_mismatch.go
+//     decide whose VM it is.
+//   - plan.go: what has to be done to a VM, and update.go, which runs the first of it.
+//     Package qemu knows the options; each kind of step beside them has a file:
+//     disk_move.go, node_migrate.go, pool.go, ha.go with harules_sync.go, power.go,
+//     restart.go, power_action.go, and cloudinit_image.go with cloudinit_upload.go.
+//   - observe_missing.go and create_validate.go: what is decided while there is no VM,
+//     with source.go, placement.go and source_volumes.go; create.go carries it out.
+//   - delete.go, with delete_replication.go and delete_wait_storage.go for what a
+//     deletion waits for.
+//   - status.go and conditions.go: what users see.
 //
-// No call waits for a task of PVE: follow.go has the Machine woken at its end, and
-// tasks.go and repeats.go remember how it went. A VM is not read at each look either:
-// remember.go decides from what sights.go knows of it, spotter.go and infer.go keep that
-// true, and guests.go asks the guests. All of that is a memory only. What must outlive
-// the provider is in annotations (annotations.go), written before the call that they are
-// about; recall.go puts back those that were taken away.
+// No call waits for a task of PVE: task_watch.go wakes the Machine when its task has
+// ended, and tasks.go and retry.go remember the outcome. A reconcile does not always read
+// the VM either: vmcache_read.go decides from what vmcache.go holds, vmcache_events.go and
+// vmcache_predict.go keep that current, and guest_agent.go asks the guests. All of that is
+// a cache only. What must survive a restart of the provider is in annotations
+// (annotations.go), written before the call that they are about; annotation_recovery.go
+// restores those that were removed.
 package machine
 
 import (

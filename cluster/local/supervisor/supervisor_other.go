@@ -16,7 +16,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package guard
+package supervisor
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ import (
 // adopt does nothing: only Linux lets a process adopt the descendants of its children.
 func adopt() {}
 
-// workerAttributes give the worker a process group of its own, since the guard hands on the terminal's
+// workerAttributes give the worker a process group of its own, since the supervisor hands on the terminal's
 // signals.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package guard
+package supervisor
 
 import (
 	"bytes"
@@ -36,8 +36,8 @@ func adopt() {
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGUSR1), 0, 0, 0)
 }
 
-// workerAttributes give the worker a process group of its own, since the guard hands on the terminal's
-// signals, and have it stop when the guard dies.
+// workerAttributes give the worker a process group of its own, since the supervisor hands on the terminal's
+// signals, and have it stop when the supervisor dies.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

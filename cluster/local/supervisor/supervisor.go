@@ -14,14 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package guard makes sure that a launch leaves nothing behind, however it ends.
+// Package supervisor makes sure that a launch leaves nothing behind, however it ends.
 //
 // The program starts itself a second time. The second process, the worker, does the work; the first, the
-// guard, does nothing but wait for it, so that a crash of the worker, or a kill -9, cannot take it along.
-// When the worker is gone, the guard ends the programs that the worker left running and removes the run
+// supervisor, does nothing but wait for it, so that a crash of the worker, or a kill -9, cannot take it along.
+// When the worker is gone, the supervisor ends the programs that the worker left running and removes the run
 // folder. On Linux it also notices when the process that started it, such as go run, has died, and the
-// worker notices when the guard has.
-package guard
+// worker notices when the supervisor has.
+package supervisor
 
 import (
 	"context"
@@ -46,11 +46,11 @@ var ErrInterrupted = errors.New("interrupted")
 // Task is the work of a launch. It may write into the folder dir, which is removed when the launch ends.
 type Task func(ctx context.Context, dir string) error
 
-// Run runs a task under a guard and returns the exit code of the program: 0 when the task returned nil,
+// Run runs a task under a supervisor and returns the exit code of the program: 0 when the task returned nil,
 // 130 when it was interrupted, 1 when it failed. The run folder is created inside runs and its name
 // starts with name; when the task fails or panics, its *.log files stay until the next launch.
 func Run(runs, name string, task Task) int {
-	return guarded(runs, name, task, workerAttributes())
+	return supervised(runs, name, task, workerAttributes())
 }
 
 // RunIsolated is Run for a task that shall see no network interface but a loopback of its own, which nobody else
@@ -61,7 +61,7 @@ func RunIsolated(runs, name string, task Task) int {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
 	}
-	return guarded(runs, name, func(ctx context.Context, dir string) error {
+	return supervised(runs, name, func(ctx context.Context, dir string) error {
 		if err := startLoopback(); err != nil {
 			return fmt.Errorf("cannot start the loopback interface: %w", err)
 		}
@@ -69,7 +69,7 @@ func RunIsolated(runs, name string, task Task) int {
 	}, attributes)
 }
 
-func guarded(runs, name string, task Task, attributes *syscall.SysProcAttr) int {
+func supervised(runs, name string, task Task, attributes *syscall.SysProcAttr) int {
 	if dir := os.Getenv(dirVariable); dir != "" {
 		_ = os.Unsetenv(dirVariable)
 		return work(dir, task)
@@ -88,9 +88,9 @@ func work(dir string, task Task) int {
 	defer cancel(nil)
 	go watchSignals(cancel)
 
-	guard := os.Getppid()
+	supervisor := os.Getppid()
 	err := task(ctx, dir)
-	if os.Getppid() != guard {
+	if os.Getppid() != supervisor {
 		_ = os.RemoveAll(dir)
 	}
 	switch {
@@ -105,8 +105,8 @@ func work(dir string, task Task) int {
 }
 
 // watchSignals interrupts the task when the first signal comes. Whoever types Ctrl-C once more does not
-// want to wait: the process ends, and the guard cleans up. No other signal counts as a second one, since
-// Linux may report the death of a guard with several threads several times.
+// want to wait: the process ends, and the supervisor cleans up. No other signal counts as a second one, since
+// Linux may report the death of a supervisor with several threads several times.
 func watchSignals(interrupt context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -176,7 +176,7 @@ func startWorker(dir string, attributes *syscall.SysProcAttr) (*exec.Cmd, error)
 }
 
 // forward passes a signal on. SIGUSR1 is how Linux reports the death of the process that started the
-// guard; it comes for a single thread's end as well, hence the look at who the parent is.
+// supervisor; it comes for a single thread's end as well, hence the look at who the parent is.
 func forward(worker *os.Process, s os.Signal, parent int) {
 	if s != syscall.SIGUSR1 {
 		_ = worker.Signal(s)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package guard
+package supervisor
 
 import (
 	"os"
@@ -55,8 +55,8 @@ func TestNothingSurvivesAKill(t *testing.T) {
 		reason string
 		victim func(l launch, worker int) int
 	}{
-		"Worker": {reason: "the guard ends what a killed worker leaves", victim: func(_ launch, worker int) int { return worker }},
-		"Guard":  {reason: "the worker stops when the guard is killed", victim: func(l launch, _ int) int { return l.cmd.Process.Pid }},
+		"Worker": {reason: "the supervisor ends what a killed worker leaves", victim: func(_ launch, worker int) int { return worker }},
+		"Guard":  {reason: "the worker stops when the supervisor is killed", victim: func(l launch, _ int) int { return l.cmd.Process.Pid }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

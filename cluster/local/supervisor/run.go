@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package guard
+package supervisor
 
 import (
 	"os"
@@ -23,17 +23,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run is the folder of one launch. Its guard holds a lock in it, so that another launch can tell it from
+// run is the folder of one launch. Its supervisor holds a lock in it, so that another launch can tell it from
 // one that was left behind.
 type run struct {
 	path string
 	lock *os.File
 }
 
-// lockName is the file that the guard of a run holds locked.
+// lockName is the file that the supervisor of a run holds locked.
 const lockName = "lock"
 
-// newRun creates a run folder and removes those whose guard is gone.
+// newRun creates a run folder and removes those whose supervisor is gone.
 func newRun(runs, name string) (*run, error) {
 	if err := os.MkdirAll(runs, 0o750); err != nil {
 		return nil, err

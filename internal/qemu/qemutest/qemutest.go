@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package found has configurations of VMs for tests, made up after what years, other
+// Package qemutest has configurations of VMs for tests, made up after what years, other
 // tools and people's own hands leave behind in real clusters.
-package found
+package qemutest
 
 import (
 	"embed"
