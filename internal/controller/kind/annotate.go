@@ -21,7 +21,6 @@ import (
 	"maps"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -30,6 +29,12 @@ import (
 // longer the one that was read: what is written next would undo the change of
 // somebody else. Nothing is sent if the object has these annotations already.
 func Annotate(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string) error {
+	return patchAnnotations(ctx, kube, o, func(all map[string]string) { maps.Copy(all, annotations) })
+}
+
+// patchAnnotations changes annotations in the Kubernetes API and in memory, where
+// everything else stays as it is. It is a conflict if the object has changed meanwhile.
+func patchAnnotations(ctx context.Context, kube client.Writer, o client.Object, change func(map[string]string)) error {
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.Errorf("cannot copy a %T", o)
@@ -38,15 +43,19 @@ func Annotate(ctx context.Context, kube client.Writer, o client.Object, annotati
 	if !ok {
 		return errors.Errorf("cannot copy a %T", o)
 	}
-	meta.AddAnnotations(after, annotations)
-	if maps.Equal(before.GetAnnotations(), after.GetAnnotations()) {
+	annotations := maps.Clone(o.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	change(annotations)
+	if maps.Equal(before.GetAnnotations(), annotations) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := kube.Patch(ctx, after, patch); err != nil {
+	after.SetAnnotations(annotations)
+	if err := kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return errors.Wrap(err, "cannot write annotations")
 	}
-	meta.AddAnnotations(o, annotations)
+	o.SetAnnotations(annotations)
 	o.SetResourceVersion(after.GetResourceVersion())
 	return nil
 }

@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// An object in Proxmox VE belongs to a resource in one of two ways. The resource has
+// its name as its external name: a user wrote it, which is adoption, or the provider
+// wrote it after it had created the object. Or the resource has an Intent, and the
+// object is exactly what the intent asks for: the provider noted the intent after it
+// had seen that there was no such object, and the answer to the creation was lost.
+// Anything else is somebody else's.
+
+// AnnotationIntent has what a resource is about to create in Proxmox VE, from before
+// the call until the object is known to be there.
+const AnnotationIntent = "proxmox.vitistack.io/create-intent"
+
+// Reasons why a resource is not ready that concern whose an object is.
+const (
+	// ReasonAlreadyExists means that the object was not created by this resource.
+	ReasonAlreadyExists xpv2.ConditionReason = "AlreadyExists"
+
+	// ReasonOwnershipConflict means that another resource manages the object.
+	ReasonOwnershipConflict xpv2.ConditionReason = "OwnershipConflict"
+
+	// ReasonClusterMismatch means that the connection leads to another cluster than
+	// the one in which the object is.
+	ReasonClusterMismatch xpv2.ConditionReason = "ClusterMismatch"
+)
+
+// An Intent is what a resource is about to create.
+type Intent struct {
+	// Name of the object in Proxmox VE.
+	Name string `json:"name"`
+
+	// Options that it is created with, without secrets.
+	Options map[string]string `json:"options,omitempty"`
+}
+
+// NoteIntent keeps the intent as an annotation, in the Kubernetes API and in memory.
+// The call that creates the object must not be made if it fails.
+func NoteIntent(ctx context.Context, kube client.Writer, mg resource.Managed, i Intent) error {
+	raw, err := json.Marshal(i)
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the intent to create")
+	}
+	return Annotate(ctx, kube, mg, map[string]string{AnnotationIntent: string(raw)})
+}
+
+// IntentOf returns the intent of a resource, and reports whether it has one.
+func IntentOf(mg resource.Managed) (Intent, bool) {
+	i := Intent{}
+	raw, ok := mg.GetAnnotations()[AnnotationIntent]
+	return i, ok && json.Unmarshal([]byte(raw), &i) == nil
+}
+
+// DropIntent removes the intent: the object is not there, by the word of Proxmox VE, or
+// is this resource's own by its external name.
+func DropIntent(ctx context.Context, kube client.Writer, mg resource.Managed) error {
+	if _, ok := mg.GetAnnotations()[AnnotationIntent]; !ok {
+		return nil
+	}
+	return patchAnnotations(ctx, kube, mg, func(a map[string]string) { delete(a, AnnotationIntent) })
+}
+
+// Own makes the object this resource's own: its name becomes the external name, and the
+// intent goes. Further annotations may say where the object is.
+func Own(ctx context.Context, kube client.Writer, mg resource.Managed, name string, further map[string]string) error {
+	return patchAnnotations(ctx, kube, mg, func(a map[string]string) {
+		a[meta.AnnotationKeyExternalName] = name
+		maps.Copy(a, further)
+		delete(a, AnnotationIntent)
+	})
+}
+
+// AlreadyExists returns the problem that an object exists that was not created by the
+// resource. The noun is that of the object, such as pool.
+func AlreadyExists(noun, name string) Problem {
+	return Problem{Reason: ReasonAlreadyExists, Message: fmt.Sprintf(
+		"%s %q exists in Proxmox VE and was not created by this resource: to adopt it, set the annotation %s to %q",
+		noun, name, meta.AnnotationKeyExternalName, name,
+	)}
+}
+
+// OwnershipConflict returns the problem that another resource manages the object.
+func OwnershipConflict(noun, name, owner string) Problem {
+	return Problem{Reason: ReasonOwnershipConflict, Message: fmt.Sprintf(
+		"%s %q is managed by %q, which is older: this resource changes nothing", noun, name, owner,
+	)}
+}
+
+// MayChange reports whether the management policies of a resource let it do anything
+// but look.
+func MayChange(mg resource.Managed) bool {
+	policies := mg.GetManagementPolicies()
+	if len(policies) == 0 {
+		return true
+	}
+	for _, p := range policies {
+		if p != xpv2.ManagementActionObserve && p != xpv2.ManagementActionLateInitialize {
+			return true
+		}
+	}
+	return false
+}
