@@ -14,7 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package controller is the table of all controllers: each kind in each scope.
 package controller
 
 import (
@@ -31,6 +30,7 @@ import (
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
@@ -45,8 +45,19 @@ type entry struct {
 	setup func(ctrl.Manager, kind.Options) error
 }
 
+// table returns the controllers of all kinds: first those of provider configurations,
+// then those of managed resources, each in both scopes.
 func table() []entry {
-	fleet := machine.NewScheduler()
+	all := configurations()
+	for _, r := range rows() {
+		for _, s := range scopes() {
+			all = append(all, managed(r, s))
+		}
+	}
+	return all
+}
+
+func configurations() []entry {
 	return []entry{
 		configuration(providerconfig.Kinds{
 			ProviderConfigKinds: resource.ProviderConfigKinds{
@@ -67,44 +78,31 @@ func table() []entry {
 			Object:              &namespaced.ClusterProviderConfig{},
 			UsageObject:         &namespaced.ProviderConfigUsage{},
 		}),
-		inCluster(machines(fleet), kind.Identity{
-			GroupVersionKind: cluster.MachineGroupVersionKind,
-			Object:           &cluster.Machine{},
-			List:             &cluster.MachineList{},
-		}),
-		inNamespaces(machines(fleet), kind.Identity{
-			GroupVersionKind: namespaced.MachineGroupVersionKind,
-			Object:           &namespaced.Machine{},
-			List:             &namespaced.MachineList{},
-		}),
-		inCluster(clusters(fleet), clustersOfCluster()),
-		inNamespaces(clusters(fleet), clustersOfNamespaces()),
-		inCluster(nodes(fleet, clustersOfCluster()), kind.Identity{
-			GroupVersionKind: cluster.ProxmoxNodeGroupVersionKind,
-			Object:           &cluster.ProxmoxNode{},
-			List:             &cluster.ProxmoxNodeList{},
-		}),
-		inNamespaces(nodes(fleet, clustersOfNamespaces()), kind.Identity{
-			GroupVersionKind: namespaced.ProxmoxNodeGroupVersionKind,
-			Object:           &namespaced.ProxmoxNode{},
-			List:             &namespaced.ProxmoxNodeList{},
-		}),
 	}
 }
 
-func clustersOfCluster() kind.Identity {
-	return kind.Identity{
-		GroupVersionKind: cluster.ProxmoxClusterGroupVersionKind,
-		Object:           &cluster.ProxmoxCluster{},
-		List:             &cluster.ProxmoxClusterList{},
-	}
+// A scope is one API group with the kinds of its provider configurations.
+type scope struct {
+	kind.Scope
+
+	configs []schema.GroupVersionKind
 }
 
-func clustersOfNamespaces() kind.Identity {
-	return kind.Identity{
-		GroupVersionKind: namespaced.ProxmoxClusterGroupVersionKind,
-		Object:           &namespaced.ProxmoxCluster{},
-		List:             &namespaced.ProxmoxClusterList{},
+func scopes() []scope {
+	all := []v1alpha1.Kinds{cluster.Kinds(), namespaced.Kinds()}
+	return []scope{
+		{
+			Scope:   kind.Scope{GroupVersion: cluster.SchemeGroupVersion, Kinds: all[0], All: all},
+			configs: []schema.GroupVersionKind{cluster.ProviderConfigGroupVersionKind, cluster.ProviderConfigUsageGroupVersionKind},
+		},
+		{
+			Scope: kind.Scope{GroupVersion: namespaced.SchemeGroupVersion, Kinds: all[1], All: all},
+			configs: []schema.GroupVersionKind{
+				namespaced.ProviderConfigGroupVersionKind,
+				namespaced.ClusterProviderConfigGroupVersionKind,
+				namespaced.ProviderConfigUsageGroupVersionKind,
+			},
+		},
 	}
 }
 
@@ -125,34 +123,22 @@ func configuration(k providerconfig.Kinds) entry {
 	}
 }
 
-type setupKind func(ctrl.Manager, kind.Options, kind.Identity) error
+// setupKind adds the controller of a kind in one scope to the manager.
+type setupKind func(ctrl.Manager, kind.Options, kind.Scope) error
 
-// inCluster is a kind of the cluster-scoped group.
-func inCluster(setup setupKind, id kind.Identity) entry {
-	return managed(setup, id,
-		cluster.ProviderConfigGroupVersionKind,
-		cluster.ProviderConfigUsageGroupVersionKind)
-}
-
-// inNamespaces is a kind of the namespaced group.
-func inNamespaces(setup setupKind, id kind.Identity) entry {
-	return managed(setup, id,
-		namespaced.ProviderConfigGroupVersionKind,
-		namespaced.ClusterProviderConfigGroupVersionKind,
-		namespaced.ProviderConfigUsageGroupVersionKind)
-}
-
-func managed(setup setupKind, id kind.Identity, configs ...schema.GroupVersionKind) entry {
+// managed returns the controller of a kind in one scope.
+func managed(r row, s scope) entry {
 	return entry{
-		needs: append([]schema.GroupVersionKind{id.GroupVersionKind}, configs...),
-		setup: func(mgr ctrl.Manager, o kind.Options) error { return setup(mgr, o, id) },
+		needs: append([]schema.GroupVersionKind{s.GroupVersion.WithKind(r.kind)}, s.configs...),
+		setup: func(mgr ctrl.Manager, o kind.Options) error { return r.setup(mgr, o, s.Scope) },
 	}
 }
 
-// machines sets up a kind of Machines, and counts them.
-func machines(fleet *machine.Scheduler) setupKind {
-	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
-		if err := machine.Setup(mgr, o, id, fleet); err != nil {
+// machines sets up Machines, and counts them.
+func machines(scheduler *machine.Scheduler) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		id := s.Identity("Machine")
+		if err := machine.Setup(mgr, o, id, scheduler); err != nil {
 			return err
 		}
 		if o.Metrics != nil {
@@ -162,24 +148,23 @@ func machines(fleet *machine.Scheduler) setupKind {
 	}
 }
 
-// clusters sets up a kind of ProxmoxClusters. Those of all scopes can stand for
-// the same PVE cluster.
-func clusters(fleet *machine.Scheduler) setupKind {
-	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
-		fleet.Add(mgr.GetClient(), id.List)
-		return pvecluster.Setup(mgr, o, id, []resource.ManagedList{&cluster.ProxmoxClusterList{}, &namespaced.ProxmoxClusterList{}})
+// clusters sets up ProxmoxClusters. Those of all scopes can stand for the same PVE
+// cluster.
+func clusters(scheduler *machine.Scheduler) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		id := s.Identity("ProxmoxCluster")
+		scheduler.Add(mgr.GetClient(), id.List)
+		return pvecluster.Setup(mgr, o, id, s.Lists("ProxmoxCluster"))
 	}
 }
 
-// nodes sets up a kind of ProxmoxNodes of ProxmoxClusters of a kind. Those of all
+// nodes sets up ProxmoxNodes of the ProxmoxClusters of the same scope. Those of all
 // scopes can stand for the same node.
-func nodes(fleet *machine.Scheduler, clusters kind.Identity) setupKind {
-	return func(mgr ctrl.Manager, o kind.Options, id kind.Identity) error {
-		fleet.Add(mgr.GetClient(), id.List)
-		return node.Setup(mgr, o, node.Kinds{
-			Identity: id, Cluster: clusters,
-			Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}},
-		})
+func nodes(scheduler *machine.Scheduler) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		id := s.Identity("ProxmoxNode")
+		scheduler.Add(mgr.GetClient(), id.List)
+		return node.Setup(mgr, o, node.Kinds{Identity: id, Cluster: s.Identity("ProxmoxCluster"), Lists: s.Lists("ProxmoxNode")})
 	}
 }
 
