@@ -26,9 +26,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
@@ -37,7 +37,7 @@ const interval = time.Minute
 
 // A env is a control plane with Machines, a simulated cluster, and the provider between them.
 type env struct {
-	*session.Session
+	*commands.Environment
 
 	simulator  *simulator.Simulator
 	connection provider.Connection
@@ -59,7 +59,7 @@ func (b *bench) open(ctx context.Context, c cluster) (*env, context.Context, err
 		return nil, ctx, err
 	}
 	w := &env{rate: c.rate}
-	w.Session, ctx = session.New(ctx, b.repo, dir, os.Stdout)
+	w.Environment, ctx = commands.New(ctx, b.repo, dir, os.Stdout)
 	w.Console = b.console
 	for _, step := range []func(context.Context) error{
 		func(ctx context.Context) error { return w.startSimulator(ctx, c) },

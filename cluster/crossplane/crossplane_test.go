@@ -42,8 +42,8 @@ var (
 	checkout   repository.Repository //nolint:gochecknoglobals // See above.
 )
 
-// TestMain runs the tests under a guard, in a network of their own: some programs listen on every address and on fixed
-// ports. Without the rights that it takes, the tests are skipped.
+// TestMain runs the tests under a supervisor, in a network namespace of their own, because some programs listen on every
+// address and on fixed ports. The tests are skipped unless they run as root.
 func TestMain(m *testing.M) {
 	// What the Kubernetes libraries log is of no use; errors are returned.
 	klog.SetLogger(logr.Discard())

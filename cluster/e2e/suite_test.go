@@ -29,11 +29,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/controlplane"
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
@@ -42,7 +42,7 @@ const patience = 90 * time.Second
 
 // A suite is the control plane, the simulated cluster and the provider that all steps share.
 type suite struct {
-	*session.Session
+	*commands.Environment
 
 	ctx        context.Context //nolint:containedctx // It ends when the run does, and every wait with it.
 	connection provider.Connection
@@ -64,7 +64,7 @@ func start(t *testing.T) *suite {
 		}
 	}
 	s := &suite{machines: map[machine.Key]machine.Machine{}}
-	s.Session, s.ctx = session.New(runContext, checkout, runDir, os.Stdout)
+	s.Environment, s.ctx = commands.New(runContext, checkout, runDir, os.Stdout)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -101,7 +101,7 @@ func (s *suite) startSimulator() error {
 	return err
 }
 
-// startFirstProvider starts the provider with the arguments and the rights that the chart gives it, and beside the session,
+// startFirstProvider starts the provider with the arguments and the rights that the chart gives it, and beside the environment,
 // which would end with it: the tests kill it.
 func (s *suite) startFirstProvider() error {
 	path, err := checkout.Binary("provider")

@@ -30,10 +30,10 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/demo"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
@@ -75,9 +75,9 @@ func main() {
 func (c assetsCommand) Run(repo repository.Repository) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	dir, err := session.Assets(repo).Dir(ctx)
+	dir, err := commands.Assets(repo).Dir(ctx)
 	if err == nil && c.Crossplane {
-		err = session.PrepareCrossplane(ctx, repo)
+		err = commands.PrepareCrossplane(ctx, repo)
 	}
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (c assetsCommand) Run(repo repository.Repository) error {
 }
 
 func (upCommand) Run(repo repository.Repository) error {
-	os.Exit(supervisor.Run(repo.Runs(), "up", session.Up(repo)))
+	os.Exit(supervisor.Run(repo.Runs(), "up", commands.Up(repo)))
 	return nil
 }
 
@@ -106,10 +106,10 @@ func (c runCommand) Run(repo repository.Repository) error {
 	if err != nil {
 		return err
 	}
-	target := session.Target{Current: c.Current}
+	target := commands.Target{Current: c.Current}
 	if c.Kubeconfig != "" {
 		target.Kubeconfig = repo.Resolve(c.Kubeconfig)
 	}
-	os.Exit(supervisor.Run(repo.Runs(), "run", session.Run(repo, connection, target)))
+	os.Exit(supervisor.Run(repo.Runs(), "run", commands.Run(repo, connection, target)))
 	return nil
 }

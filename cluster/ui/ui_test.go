@@ -44,7 +44,7 @@ var (
 	checkout   repository.Repository //nolint:gochecknoglobals // See above.
 )
 
-// TestMain runs the tests under a guard, so that no program outlives them, however they end.
+// TestMain runs the tests under a supervisor, so that no program outlives them, however they end.
 func TestMain(m *testing.M) {
 	var err error
 	if checkout, err = repository.Find("."); err != nil {

@@ -38,8 +38,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
 )
 
 // What all tests of this package share: starting it takes seconds.
@@ -97,7 +97,7 @@ func run(m *testing.M) (code int, err error) {
 
 // startFunction runs the function of the Compositions without certificates.
 func startFunction(ctx context.Context) (func(), error) {
-	dir, err := session.FunctionAssets(checkout).Build(ctx, assets.PatchAndTransform())
+	dir, err := commands.FunctionAssets(checkout).Build(ctx, assets.PatchAndTransform())
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
 )
 
 // The ports of Crossplane. All Pods share one network here, and a function cannot be told to listen elsewhere than where
@@ -53,14 +53,14 @@ type Core struct {
 // Crossplane2 is the newest Crossplane. Nothing is activated by default: tests say which kinds are wanted.
 func Crossplane2(repo repository.Repository) Core {
 	return Core{
-		assets: session.CrossplaneAssets(repo), programs: assets.CrossplaneCore(), module: assets.CrossplaneModule,
+		assets: commands.CrossplaneAssets(repo), programs: assets.CrossplaneCore(), module: assets.CrossplaneModule,
 		values: []string{"provider.defaultActivations=null"},
 	}
 }
 
 // Crossplane1 is the last of Crossplane 1.
 func Crossplane1(repo repository.Repository) Core {
-	return Core{assets: session.Crossplane1Assets(repo), programs: assets.Crossplane1Core(), module: assets.Crossplane1Module}
+	return Core{assets: commands.Crossplane1Assets(repo), programs: assets.Crossplane1Core(), module: assets.Crossplane1Module}
 }
 
 // installCore installs Crossplane by its chart.

@@ -29,7 +29,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/bundle"
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/image"
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/store"
@@ -75,11 +75,11 @@ func (s *Stack) pushCore(ctx context.Context) error {
 
 // pushFunction pushes the package of the function of Compositions.
 func (s *Stack) pushFunction(ctx context.Context) error {
-	img, err := programImage(ctx, session.FunctionAssets(s.Repo), assets.PatchAndTransform(), assets.Function)
+	img, err := programImage(ctx, commands.FunctionAssets(s.Repo), assets.PatchAndTransform(), assets.Function)
 	if err != nil {
 		return err
 	}
-	source, err := session.FunctionAssets(s.Repo).Source(ctx, assets.FunctionModule)
+	source, err := commands.FunctionAssets(s.Repo).Source(ctx, assets.FunctionModule)
 	if err != nil {
 		return err
 	}

@@ -25,10 +25,10 @@ import (
 	"path/filepath"
 
 	"github.com/vitistack/provider-proxmox/cluster/crossplane/pods"
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/controlplane"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
@@ -37,7 +37,7 @@ const Namespace = provider.SystemNamespace
 
 // Stack is everything that runs. What it starts ends in Close.
 type Stack struct {
-	*session.Session
+	*commands.Environment
 
 	// Registry is the address of the registry, HOST:PORT. What has been pushed to it is what Crossplane finds under the
 	// real names of the registries that this machine cannot reach.
@@ -72,7 +72,7 @@ type Options struct {
 // stack is to be closed also when Start fails.
 func Start(ctx context.Context, o Options) (*Stack, context.Context, error) {
 	s := &Stack{core: o.Core, helm: o.Helm, names: o.Names}
-	s.Session, ctx = session.New(ctx, o.Checkout, o.Dir, os.Stdout)
+	s.Environment, ctx = commands.New(ctx, o.Checkout, o.Dir, os.Stdout)
 	steps := []func(context.Context) error{
 		func(ctx context.Context) error { return s.StartControlPlane(ctx, controlplane.Audited()) },
 		s.startRegistry,

@@ -30,7 +30,7 @@ func TestMove(t *testing.T) {
 	}{
 		"Default":  {reason: "the Go tool keeps the folder that it would have used", xdg: "/home/a/.cache", want: "/home/a/.cache/go-build"},
 		"Explicit": {reason: "a folder that was chosen for the Go tool stays", xdg: "/home/a/.cache", gocache: "/builds", want: "/builds"},
-		"Again":    {reason: "the worker, to which the guard's choice was handed on, changes nothing", xdg: "/repo/.cache", want: ""},
+		"Again":    {reason: "the worker inherits the choice of the supervisor and changes nothing", xdg: "/repo/.cache", want: ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,10 +28,10 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// errTime is why until stops waiting.
-var errTime = errors.New("it takes too long")
+// errTimeout is the error of until when the limit is over.
+var errTimeout = errors.New("it takes too long")
 
-// board shows Machines as they change: as a table on a terminal, as a line for each change elsewhere.
+// board prints Machines as they change: as a table on a terminal, otherwise as one line for each change.
 type board struct {
 	console  *console.Console
 	changes  <-chan machine.Change
@@ -39,15 +39,15 @@ type board struct {
 	table    bool
 }
 
-// newBoard returns a board of the Machines that are expected, fed with changes.
+// newBoard returns a board of the expected Machines that receives their changes.
 func newBoard(c *console.Console, expected map[machine.Key]machine.Machine, changes <-chan machine.Change) *board {
 	return &board{console: c, changes: changes, machines: maps.Clone(expected), table: c.Terminal()}
 }
 
-// calm has the board write a line for each change from now on, so that what stands above stays.
-func (b *board) calm() { b.table = false }
+// printLines makes the board print one line for each change from now on, so that earlier output stays visible.
+func (b *board) printLines() { b.table = false }
 
-// complete says whether every Machine is.
+// complete reports whether every Machine is complete.
 func (b *board) complete() bool {
 	for _, m := range b.machines {
 		if !m.Complete() {
@@ -57,14 +57,14 @@ func (b *board) complete() bool {
 	return true
 }
 
-// empty says whether every Machine is gone.
+// empty reports whether every Machine is gone.
 func (b *board) empty() bool { return len(b.machines) == 0 }
 
-// until shows changes until done holds, and returns nil then. It returns an error when ctx ends, or when
-// the limit, unless that is 0, is over.
+// until prints changes until done returns true, and then returns nil. It returns an error when ctx ends, or when the limit
+// is over; a limit of 0 is none.
 func (b *board) until(ctx context.Context, limit time.Duration, done func() bool) error {
 	if limit > 0 {
-		timed, cancel := context.WithTimeoutCause(ctx, limit, errTime)
+		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 		defer cancel()
 		ctx = timed
 	}
@@ -72,7 +72,7 @@ func (b *board) until(ctx context.Context, limit time.Duration, done func() bool
 	for !done() {
 		select {
 		case c := <-b.changes:
-			b.take(c)
+			b.update(c)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -80,7 +80,7 @@ func (b *board) until(ctx context.Context, limit time.Duration, done func() bool
 	return nil
 }
 
-func (b *board) take(c machine.Change) {
+func (b *board) update(c machine.Change) {
 	old, known := b.machines[c.Machine.Key]
 	if c.Gone {
 		delete(b.machines, c.Machine.Key)

@@ -79,7 +79,7 @@ func TestUntil(t *testing.T) {
 		},
 		"Every": {
 			reason: "all of them must be ready, in both scopes", start: []machine.Machine{pending, other},
-			changes: []machine.Change{{Machine: ready}}, done: func(b *board) func() bool { return b.complete }, limit: 20 * time.Millisecond, err: errTime, lines: 1,
+			changes: []machine.Change{{Machine: ready}}, done: func(b *board) func() bool { return b.complete }, limit: 20 * time.Millisecond, err: errTimeout, lines: 1,
 		},
 		"Gone": {
 			reason: "a board is empty when all are gone", start: []machine.Machine{ready},

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package demo shows the provider at work: a control plane, a simulated Proxmox VE, the provider, and the
-// quick-start examples, whose Machines become ready before one's eyes.
+// Package demo runs a control plane, a simulated Proxmox VE and the provider, applies the quick-start examples, and shows
+// how their Machines become ready.
 package demo
 
 import (
@@ -27,10 +27,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
-	"github.com/vitistack/provider-proxmox/cluster/local/session"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
@@ -40,7 +40,7 @@ const (
 	deleteTimeout = 2 * time.Minute
 )
 
-// Mode says when a demonstration ends.
+// Mode selects when a demonstration ends.
 type Mode int
 
 // The modes of a demonstration.
@@ -52,7 +52,7 @@ const (
 )
 
 type demo struct {
-	*session.Session
+	*commands.Environment
 	simulator *simulator.Simulator
 	provider  *process.Process
 	board     *board
@@ -61,9 +61,9 @@ type demo struct {
 // Run returns the task of a demonstration.
 func Run(repo repository.Repository, mode Mode) supervisor.Task {
 	return func(ctx context.Context, dir string) (err error) {
-		s, ctx := session.New(ctx, repo, dir, os.Stdout)
+		s, ctx := commands.New(ctx, repo, dir, os.Stdout)
 		defer func() { err = errors.Join(err, s.Close()) }()
-		d := &demo{Session: s}
+		d := &demo{Environment: s}
 		if err := d.start(ctx); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func Run(repo repository.Repository, mode Mode) supervisor.Task {
 	}
 }
 
-// start starts the programs and tells the provider about the simulator.
+// start starts the programs and creates the configurations that lead the provider to the simulator.
 func (d *demo) start(ctx context.Context) error {
 	if err := d.checkInputs(); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (d *demo) start(ctx context.Context) error {
 	return d.Connect(ctx, connection)
 }
 
-// checkInputs tells what is missing before a control plane is built and started for nothing.
+// checkInputs fails if a program or a folder is missing. It runs first because a control plane takes long to build and start.
 func (d *demo) checkInputs() error {
 	for _, name := range []string{"pve-simulator", "provider"} {
 		if _, err := d.Repo.Binary(name); err != nil {
@@ -137,7 +137,7 @@ func (d *demo) startSimulator(ctx context.Context) error {
 	return nil
 }
 
-// show applies the examples and shows their Machines until all are ready.
+// show applies the examples and prints their Machines until all are ready.
 func (d *demo) show(ctx context.Context) error {
 	examples, err := filepath.Rel(d.Repo.Root(), d.Repo.QuickStart())
 	if err != nil {
@@ -166,10 +166,10 @@ func (d *demo) show(ctx context.Context) error {
 	return nil
 }
 
-// stay tells how to go on by hand and reports changes until it is interrupted.
+// stay prints how to go on by hand and reports changes until it is interrupted.
 func (d *demo) stay(ctx context.Context) error {
 	d.Console.Text(d.hints())
-	d.board.calm()
+	d.board.printLines()
 	err := d.board.until(ctx, 0, func() bool { return false })
 	if errors.Is(err, supervisor.ErrInterrupted) {
 		return nil
@@ -177,7 +177,7 @@ func (d *demo) stay(ctx context.Context) error {
 	return err
 }
 
-// diagnose shows what helps to find out why a Machine is not ready. It works after ctx has ended.
+// diagnose prints the descriptions of Machines that are not ready and the end of the provider's log. It works after ctx has ended.
 func (d *demo) diagnose(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), supervisor.ErrInterrupted) {
 		return
@@ -192,7 +192,7 @@ func (d *demo) diagnose(ctx context.Context) {
 		d.Console.Text("--- " + m.String() + "\n" + output)
 	}
 	if d.provider.Err() != nil {
-		// The error says how it ended, and what it wrote last.
+		// The error contains the end of the log.
 		return
 	}
 	d.Console.Text("--- the last lines of " + d.provider.Log() + "\n" + process.LogTail(d.provider.Log(), 40))
@@ -212,7 +212,7 @@ func (d *demo) incomplete(ctx context.Context) []machine.Machine {
 	return out
 }
 
-// kubectl shows and runs a command and what it writes.
+// kubectl prints a command, runs it and prints its output.
 func (d *demo) kubectl(ctx context.Context, args ...string) error {
 	d.Console.Stepf("$ kubectl %s", strings.Join(args, " "))
 	output, err := d.RunKubectl(ctx, args...)

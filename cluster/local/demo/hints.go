@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-// hints tells how to go on with kubectl.
+// hints returns the text that explains how to go on with kubectl.
 func (d *demo) hints() string {
 	keys := sortedKeys(d.board.machines)
 	first := strings.Join(keys[0].Arguments(), " ")

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// verify checks what the examples became, deletes the Machines, and checks that nothing of them is left.
+// verify checks the VMs and Secrets of the examples, deletes the Machines, and checks that none of their VMs remains.
 func (d *demo) verify(ctx context.Context) error {
 	machines := maps.Clone(d.board.machines)
 	secrets, err := d.check(ctx, machines)
@@ -86,7 +86,7 @@ func (d *demo) checkSecret(ctx context.Context, m machine.Machine) error {
 	return nil
 }
 
-// deleteAll deletes the Machines and shows them go.
+// deleteAll deletes the Machines and waits until they are gone.
 func (d *demo) deleteAll(ctx context.Context) error {
 	for _, resource := range machine.Resources() {
 		args := []string{"delete", resource.GroupResource().String(), "--all", "--wait=false"}

@@ -23,8 +23,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run is the folder of one launch. Its supervisor holds a lock in it, so that another launch can tell it from
-// one that was left behind.
+// run is the folder of one launch. The supervisor holds a lock in it, by which another launch can tell it from a folder
+// that was left behind.
 type run struct {
 	path string
 	lock *os.File
@@ -33,18 +33,18 @@ type run struct {
 // lockName is the file that the supervisor of a run holds locked.
 const lockName = "lock"
 
-// newRun creates a run folder and removes those whose supervisor is gone.
+// newRun creates a run folder and removes those whose supervisor has ended.
 func newRun(runs, name string) (*run, error) {
 	if err := os.MkdirAll(runs, 0o750); err != nil {
 		return nil, err
 	}
-	// Launches that start together must not take each other's new folder for a stale one.
-	turn, err := os.OpenFile(filepath.Join(runs, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	// A launch that starts at the same time must not remove the new folder before it is locked.
+	mutex, err := os.OpenFile(filepath.Join(runs, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer turn.Close() //nolint:errcheck // Closing gives the turn to the next.
-	if err := unix.Flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
+	defer mutex.Close() //nolint:errcheck // Closing releases the lock.
+	if err := unix.Flock(int(mutex.Fd()), unix.LOCK_EX); err != nil {
 		return nil, err
 	}
 
@@ -91,8 +91,8 @@ func (r *run) remove() {
 	_ = r.lock.Close()
 }
 
-// keepLogs removes everything but the logs, which explain the failure, and the lock, which makes the
-// next launch remove the rest.
+// keepLogs removes everything but the logs, which explain the failure, and the lock, by which the next launch
+// recognizes the folder and removes it.
 func (r *run) keepLogs() {
 	entries, _ := os.ReadDir(r.path)
 	for _, e := range entries {

@@ -14,13 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package supervisor makes sure that a launch leaves nothing behind, however it ends.
+// Package supervisor ensures that a launch leaves no processes and no files behind, however it ends.
 //
-// The program starts itself a second time. The second process, the worker, does the work; the first, the
-// supervisor, does nothing but wait for it, so that a crash of the worker, or a kill -9, cannot take it along.
-// When the worker is gone, the supervisor ends the programs that the worker left running and removes the run
-// folder. On Linux it also notices when the process that started it, such as go run, has died, and the
-// worker notices when the supervisor has.
+// The program starts itself a second time. The second process, the worker, runs the task. The first process, the
+// supervisor, only waits for the worker, so that it survives a crash or a kill -9 of the worker. When the worker has
+// ended, the supervisor ends the programs that the worker left running and removes the run folder. On Linux, the
+// supervisor also stops when the process that started it, such as go run, ends, and the worker stops when the
+// supervisor ends.
 package supervisor
 
 import (
@@ -34,13 +34,13 @@ import (
 	"syscall"
 )
 
-// dirVariable tells the worker its run folder, and tells a process that it is the worker.
+// dirVariable is set in the environment of the worker only. Its value is the run folder.
 const dirVariable = "PROVIDER_PROXMOX_RUN_DIR"
 
-// Exit codes beside 0 and 1.
+// codeInterrupted is the exit code of a launch that was interrupted.
 const codeInterrupted = 130
 
-// ErrInterrupted is the cause of the cancelled context when somebody asked the launcher to stop.
+// ErrInterrupted is the cause of the canceled context when a signal asked the launcher to stop.
 var ErrInterrupted = errors.New("interrupted")
 
 // Task is the work of a launch. It may write into the folder dir, which is removed when the launch ends.
@@ -50,18 +50,18 @@ type Task func(ctx context.Context, dir string) error
 // 130 when it was interrupted, 1 when it failed. The run folder is created inside runs and its name
 // starts with name; when the task fails or panics, its *.log files stay until the next launch.
 func Run(runs, name string, task Task) int {
-	return supervised(runs, name, task, workerAttributes())
+	return runSupervised(runs, name, task, workerAttributes())
 }
 
-// RunIsolated is Run for a task that shall see no network interface but a loopback of its own, which nobody else
-// sees. It needs Linux and the rights of root.
+// RunIsolated runs a task as Run does, in a new network namespace whose only interface is loopback. It requires Linux
+// and root.
 func RunIsolated(runs, name string, task Task) int {
 	attributes := workerAttributes()
 	if err := isolate(attributes); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
 	}
-	return supervised(runs, name, func(ctx context.Context, dir string) error {
+	return runSupervised(runs, name, func(ctx context.Context, dir string) error {
 		if err := startLoopback(); err != nil {
 			return fmt.Errorf("cannot start the loopback interface: %w", err)
 		}
@@ -69,12 +69,12 @@ func RunIsolated(runs, name string, task Task) int {
 	}, attributes)
 }
 
-func supervised(runs, name string, task Task, attributes *syscall.SysProcAttr) int {
+func runSupervised(runs, name string, task Task, attributes *syscall.SysProcAttr) int {
 	if dir := os.Getenv(dirVariable); dir != "" {
 		_ = os.Unsetenv(dirVariable)
-		return work(dir, task)
+		return runWorker(dir, task)
 	}
-	code, err := stand(runs, name, attributes)
+	code, err := supervise(runs, name, attributes)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
@@ -82,8 +82,8 @@ func supervised(runs, name string, task Task, attributes *syscall.SysProcAttr) i
 	return code
 }
 
-// work runs the task in this process, the worker.
-func work(dir string, task Task) int {
+// runWorker runs the task in this process, the worker.
+func runWorker(dir string, task Task) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go watchSignals(cancel)
@@ -104,9 +104,9 @@ func work(dir string, task Task) int {
 	}
 }
 
-// watchSignals interrupts the task when the first signal comes. Whoever types Ctrl-C once more does not
-// want to wait: the process ends, and the supervisor cleans up. No other signal counts as a second one, since
-// Linux may report the death of a supervisor with several threads several times.
+// watchSignals interrupts the task on the first signal. On a second Ctrl-C, the process ends at once and the supervisor
+// cleans up. Other signals do not count as a second one, because Linux may report the end of a supervisor once for each
+// of its threads.
 func watchSignals(interrupt context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -119,9 +119,9 @@ func watchSignals(interrupt context.CancelCauseFunc) {
 	}
 }
 
-// stand starts the worker, waits for it and cleans up.
-func stand(runs, name string, attributes *syscall.SysProcAttr) (int, error) {
-	// The worker is told when the thread that started it dies: it must be one that lives on.
+// supervise starts the worker, waits for it and cleans up.
+func supervise(runs, name string, attributes *syscall.SysProcAttr) (int, error) {
+	// The kernel signals the worker when the thread that started it ends, so this thread must not end before.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -131,10 +131,10 @@ func stand(runs, name string, attributes *syscall.SysProcAttr) (int, error) {
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
-	adopt()
+	becomeSubreaper()
 
-	code, err := supervise(dir.path, attributes, signals)
-	sweep()
+	code, err := awaitWorker(dir.path, attributes, signals)
+	endDescendants()
 	if code != 0 && code != codeInterrupted {
 		dir.keepLogs()
 		fmt.Fprintln(os.Stderr, "logs:", dir.path)
@@ -144,20 +144,20 @@ func stand(runs, name string, attributes *syscall.SysProcAttr) (int, error) {
 	return code, err
 }
 
-// supervise runs the worker and hands the signals of this process on to it.
-func supervise(dir string, attributes *syscall.SysProcAttr, signals <-chan os.Signal) (int, error) {
+// awaitWorker runs the worker and forwards the signals of this process to it.
+func awaitWorker(dir string, attributes *syscall.SysProcAttr, signals <-chan os.Signal) (int, error) {
 	worker, err := startWorker(dir, attributes)
 	if err != nil {
 		return 1, fmt.Errorf("cannot start the launcher: %w", err)
 	}
 	parent := os.Getppid()
-	gone := make(chan error, 1)
-	go func() { gone <- worker.Wait() }()
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Wait() }()
 	for {
 		select {
 		case s := <-signals:
 			forward(worker.Process, s, parent)
-		case err := <-gone:
+		case err := <-ended:
 			return exitCode(worker.ProcessState, err)
 		}
 	}
@@ -175,8 +175,8 @@ func startWorker(dir string, attributes *syscall.SysProcAttr) (*exec.Cmd, error)
 	return cmd, cmd.Start()
 }
 
-// forward passes a signal on. SIGUSR1 is how Linux reports the death of the process that started the
-// supervisor; it comes for a single thread's end as well, hence the look at who the parent is.
+// forward sends a signal to the worker. Linux reports by SIGUSR1 that the process that started the supervisor has
+// ended. It sends the same signal when only a thread of that process ends, so forward compares the parent.
 func forward(worker *os.Process, s os.Signal, parent int) {
 	if s != syscall.SIGUSR1 {
 		_ = worker.Signal(s)

@@ -26,23 +26,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a program that was left behind may take to end before it is killed.
-const patience = 5 * time.Second
+// endTimeout is how long a program that was left behind may take to end before it is killed.
+const endTimeout = 5 * time.Second
 
-// adopt makes this process the parent of whatever the worker leaves behind, and has it told by SIGUSR1
-// when its own parent dies.
-func adopt() {
+// becomeSubreaper makes this process the parent of programs that the worker leaves behind, and requests SIGUSR1 for the
+// end of its own parent.
+func becomeSubreaper() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGUSR1), 0, 0, 0)
 }
 
-// workerAttributes give the worker a process group of its own, since the supervisor hands on the terminal's
-// signals, and have it stop when the supervisor dies.
+// workerAttributes puts the worker into a process group of its own, because the supervisor forwards the terminal's
+// signals, and makes the kernel end it when the supervisor ends.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// isolate has the worker start in a network namespace of its own.
+// isolate makes the worker start in a new network namespace.
 func isolate(attributes *syscall.SysProcAttr) error {
 	attributes.Cloneflags |= syscall.CLONE_NEWNET
 	return nil
@@ -54,7 +54,7 @@ func startLoopback() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(socket) //nolint:errcheck // Only asked.
+	defer unix.Close(socket) //nolint:errcheck // Nothing was written.
 	lo, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err
@@ -66,9 +66,9 @@ func startLoopback() error {
 	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, lo)
 }
 
-// sweep ends every descendant that is left and returns when there is none.
-func sweep() {
-	deadline := time.Now().Add(patience)
+// endDescendants ends every descendant that is left and returns when there is none.
+func endDescendants() {
+	deadline := time.Now().Add(endTimeout)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -30,9 +30,9 @@ func TestParentOf(t *testing.T) {
 		want   int
 	}{
 		"Plain":       {reason: "the fourth field is the parent", stat: "42 (etcd) S 7 42 42 0 -1", want: 7},
-		"Parentheses": {reason: "a name may look like the fields that follow it", stat: "42 (a) S 9 (b) S 7 42", want: 7},
-		"Short":       {reason: "a line without a parent has none", stat: "42 (etcd) S", want: -1},
-		"Nothing":     {reason: "an empty line has none", stat: "", want: -1},
+		"Parentheses": {reason: "a program's name may contain parentheses", stat: "42 (a) S 9 (b) S 7 42", want: 7},
+		"Short":       {reason: "a line that ends early has no parent", stat: "42 (etcd) S", want: -1},
+		"Nothing":     {reason: "an empty line has no parent", stat: "", want: -1},
 		"Letters":     {reason: "a parent is a number", stat: "42 (etcd) S x", want: -1},
 	}
 	for name, tc := range cases {
@@ -50,13 +50,13 @@ func TestChildrenFindsThisProcess(t *testing.T) {
 	}
 }
 
-func TestNothingSurvivesAKill(t *testing.T) {
+func TestKillEndsAllProcesses(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		victim func(l launch, worker int) int
 	}{
-		"Worker": {reason: "the supervisor ends what a killed worker leaves", victim: func(_ launch, worker int) int { return worker }},
-		"Guard":  {reason: "the worker stops when the supervisor is killed", victim: func(l launch, _ int) int { return l.cmd.Process.Pid }},
+		"Worker":     {reason: "the supervisor ends the programs of a killed worker", victim: func(_ launch, worker int) int { return worker }},
+		"Supervisor": {reason: "the worker stops when the supervisor is killed", victim: func(l launch, _ int) int { return l.cmd.Process.Pid }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,10 +23,10 @@ import (
 	"syscall"
 )
 
-// adopt does nothing: only Linux lets a process adopt the descendants of its children.
-func adopt() {}
+// becomeSubreaper does nothing: only Linux makes a process the parent of its children's descendants.
+func becomeSubreaper() {}
 
-// workerAttributes give the worker a process group of its own, since the supervisor hands on the terminal's
+// workerAttributes puts the worker into a process group of its own, because the supervisor forwards the terminal's
 // signals.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
@@ -38,5 +38,5 @@ func isolate(*syscall.SysProcAttr) error { return errors.New("cannot isolate a t
 // startLoopback does nothing: no task is isolated here.
 func startLoopback() error { return nil }
 
-// sweep does nothing: here the worker alone stops what it started.
-func sweep() {}
+// endDescendants does nothing: on this system only the worker stops the programs that it started.
+func endDescendants() {}

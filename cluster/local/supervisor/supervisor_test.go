@@ -29,22 +29,22 @@ import (
 	"time"
 )
 
-// These variables tell this test program to play a guarded launcher.
+// These variables make this test program behave as a supervised launcher.
 const (
-	playRuns = "GUARD_TEST_RUNS"
-	playTask = "GUARD_TEST_TASK"
+	runsVariable = "SUPERVISOR_TEST_RUNS"
+	taskVariable = "SUPERVISOR_TEST_TASK"
 )
 
 func TestMain(m *testing.M) {
-	if runs := os.Getenv(playRuns); runs != "" {
-		os.Exit(Run(runs, "test", play(os.Getenv(playTask))))
+	if runs := os.Getenv(runsVariable); runs != "" {
+		os.Exit(Run(runs, "test", taskThat(os.Getenv(taskVariable))))
 	}
 	os.Exit(m.Run())
 }
 
-// play returns a task that starts a program, writes a file that holds the program's process id and the
-// worker's, and then ends as it is told.
-func play(how string) Task {
+// taskThat returns a task that starts a program, writes a file that holds the process ids of the program and of the
+// worker, and then ends in the given way.
+func taskThat(how string) Task {
 	return func(ctx context.Context, dir string) error {
 		program := exec.Command("sleep", "600")
 		program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -52,17 +52,17 @@ func play(how string) Task {
 			return err
 		}
 		pids := strconv.Itoa(program.Process.Pid) + " " + strconv.Itoa(os.Getpid())
-		if err := os.WriteFile(filepath.Join(dir, "play.log"), []byte(pids), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "pids.log"), []byte(pids), 0o600); err != nil {
 			return err
 		}
-		if err := os.Rename(filepath.Join(dir, "play.log"), filepath.Join(dir, "ready.log")); err != nil {
+		if err := os.Rename(filepath.Join(dir, "pids.log"), filepath.Join(dir, "ready.log")); err != nil {
 			return err
 		}
 		switch how {
 		case "fail":
 			return errors.New("it failed")
 		case "panic":
-			panic("it has a mistake")
+			panic("it panics")
 		case "succeed":
 			return nil
 		}
@@ -80,7 +80,7 @@ func start(t *testing.T, task string) launch {
 	t.Helper()
 	l := launch{runs: filepath.Join(t.TempDir(), "run")}
 	l.cmd = exec.Command(os.Args[0])
-	l.cmd.Env = append(os.Environ(), playRuns+"="+l.runs, playTask+"="+task)
+	l.cmd.Env = append(os.Environ(), runsVariable+"="+l.runs, taskVariable+"="+task)
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -151,12 +151,12 @@ func TestRun(t *testing.T) {
 		code   int
 		files  []string
 	}{
-		"Success":   {reason: "a task that succeeds leaves nothing", task: "succeed", code: 0},
-		"Failure":   {reason: "of a task that fails the logs stay", task: "fail", code: 1, files: []string{"lock", "ready.log"}},
-		"Panic":     {reason: "so do those of one that panics", task: "panic", code: 2, files: []string{"lock", "ready.log"}},
-		"Interrupt": {reason: "an interrupted task leaves nothing", task: "wait", signal: syscall.SIGINT, code: 130},
-		"Terminate": {reason: "so does one that is asked to terminate", task: "wait", signal: syscall.SIGTERM, code: 130},
-		"Hangup":    {reason: "so does one whose terminal is closed", task: "wait", signal: syscall.SIGHUP, code: 130},
+		"Success":   {reason: "a task that succeeds leaves no files", task: "succeed", code: 0},
+		"Failure":   {reason: "the logs of a task that fails stay", task: "fail", code: 1, files: []string{"lock", "ready.log"}},
+		"Panic":     {reason: "the logs of a task that panics stay", task: "panic", code: 2, files: []string{"lock", "ready.log"}},
+		"Interrupt": {reason: "an interrupted task leaves no files", task: "wait", signal: syscall.SIGINT, code: 130},
+		"Terminate": {reason: "a terminated task leaves no files", task: "wait", signal: syscall.SIGTERM, code: 130},
+		"Hangup":    {reason: "a task whose terminal is closed leaves no files", task: "wait", signal: syscall.SIGHUP, code: 130},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestNewRunRemovesWhatIsStale(t *testing.T) {
+func TestNewRunRemovesStaleFolders(t *testing.T) {
 	runs := t.TempDir()
 	alive, err := newRun(runs, "alive")
 	if err != nil {

@@ -14,15 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package session
+package commands
 
 import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// writeCurrent writes the current context of a kubeconfig, with the content of the files that it refers
-// to, to a file that only its owner reads.
+// writeCurrent writes the current context of a kubeconfig, with the content of the files that it refers to, to a file that
+// only its owner can read.
 func writeCurrent(raw clientcmdapi.Config, path string) error {
 	if err := clientcmdapi.MinifyConfig(&raw); err != nil {
 		return err

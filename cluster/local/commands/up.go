@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package session
+package commands
 
 import (
 	"context"
@@ -26,8 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// Up returns the task that runs a control plane with the provider's kinds, and nothing else, until it is
-// interrupted.
+// Up returns the task that runs a control plane with the provider's kinds, and no provider, until it is interrupted.
 func Up(repo repository.Repository) supervisor.Task {
 	return func(ctx context.Context, dir string) (err error) {
 		s, ctx := New(ctx, repo, dir, os.Stdout)
@@ -43,9 +42,9 @@ func Up(repo repository.Repository) supervisor.Task {
 	}
 }
 
-// Usage tells how to reach the session's control plane with kubectl; the one that was built with it serves
-// where none is installed.
-func (s *Session) Usage() string {
+// Usage returns the shell commands after which kubectl reaches the environment's control plane. They include an alias for
+// our kubectl if none is installed.
+func (s *Environment) Usage() string {
 	usage := "  export KUBECONFIG=" + s.Kubeconfig
 	if _, err := exec.LookPath("kubectl"); err != nil {
 		usage += "\n  alias kubectl=" + s.Kubectl
@@ -53,8 +52,8 @@ func (s *Session) Usage() string {
 	return usage
 }
 
-// Wait returns nil when the session is interrupted, and the reason when it ends otherwise.
-func (s *Session) Wait(ctx context.Context) error {
+// Wait waits until ctx ends. It returns nil if the environment was interrupted, and the reason otherwise.
+func (s *Environment) Wait(ctx context.Context) error {
 	<-ctx.Done()
 	if err := context.Cause(ctx); !errors.Is(err, supervisor.ErrInterrupted) {
 		return err

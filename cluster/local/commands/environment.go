@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package session holds what the launcher's commands share: the control plane with the definitions of
-// the provider's kinds, and the programs that run beside it.
-package session
+// Package commands implements the launcher's commands up and run, and the environment that all commands share: a control
+// plane that serves the provider's kinds, and the programs that run beside it.
+package commands
 
 import (
 	"context"
@@ -35,17 +35,17 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// Session is one launch. Whatever it starts it stops, in the opposite order, in Close.
-type Session struct {
+// Environment is the control plane and the programs of one launch. Close stops them in the opposite order of their start.
+type Environment struct {
 	Repo    repository.Repository
 	Console *console.Console
-	// Dir is the folder for everything that the launch writes.
+	// Dir is the folder that the launch writes into.
 	Dir string
-	// Kube talks to the API server once one is there.
+	// Kube is a client of the API server. It is set when the API server runs.
 	Kube kube.Client
-	// Kubeconfig is the file that lets programs reach the same server.
+	// Kubeconfig is the file with which programs reach the API server.
 	Kubeconfig string
-	// Kubectl is the path of kubectl; empty unless the control plane is our own.
+	// Kubectl is the path of kubectl. It is empty if the API server is not ours.
 	Kubectl string
 
 	assets assets.Provider
@@ -58,11 +58,11 @@ type stop struct {
 	do   func() error
 }
 
-// New returns a session that writes into dir, and a context that ends when ctx does or, with the reason
-// as its cause, when a program of the session ends by itself.
-func New(ctx context.Context, repo repository.Repository, dir string, out *os.File) (*Session, context.Context) {
+// New returns an environment that writes into dir, and a context that ends with ctx or, with the reason as its cause, when
+// a program of the environment ends by itself.
+func New(ctx context.Context, repo repository.Repository, dir string, out *os.File) (*Environment, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return &Session{
+	return &Environment{
 		Repo:    repo,
 		Console: console.New(out),
 		Dir:     dir,
@@ -122,8 +122,8 @@ func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
 	return nil
 }
 
-// StartControlPlane builds the control plane if need be, starts it and connects the session to it.
-func (s *Session) StartControlPlane(ctx context.Context, options ...controlplane.Option) error {
+// StartControlPlane provides the programs of the control plane, starts it and connects the environment to it.
+func (s *Environment) StartControlPlane(ctx context.Context, options ...controlplane.Option) error {
 	s.Console.Stepf("control plane: starting etcd, kube-apiserver and kube-controller-manager on 127.0.0.1")
 	paths, err := s.assets.Paths(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Session) StartControlPlane(ctx context.Context, options ...controlplane
 }
 
 // InstallCRDs applies the definitions of the provider's kinds and waits until they are served.
-func (s *Session) InstallCRDs(ctx context.Context) error {
+func (s *Environment) InstallCRDs(ctx context.Context) error {
 	n, err := s.Kube.InstallCRDs(ctx, s.Repo.CRDs())
 	if err != nil {
 		return err
@@ -154,9 +154,9 @@ func (s *Session) InstallCRDs(ctx context.Context) error {
 	return nil
 }
 
-// Run starts a program, whose output goes to NAME.log in the session's folder, and has the session end
+// Run starts a program whose output goes to NAME.log in the environment's folder, and cancels the environment's context
 // when the program ends by itself.
-func (s *Session) Run(ctx context.Context, spec process.Spec) (*process.Process, error) {
+func (s *Environment) Run(ctx context.Context, spec process.Spec) (*process.Process, error) {
 	spec.Log = filepath.Join(s.Dir, spec.Name+".log")
 	p, err := process.Start(ctx, spec)
 	if err != nil {
@@ -167,22 +167,22 @@ func (s *Session) Run(ctx context.Context, spec process.Spec) (*process.Process,
 	return p, nil
 }
 
-// Watch ends the session's context when a program ends.
-func (s *Session) Watch(p *process.Process) {
+// Watch cancels the environment's context when a program ends.
+func (s *Environment) Watch(p *process.Process) {
 	go func() {
 		<-p.Exited()
 		s.cancel(fmt.Errorf("%s ended unexpectedly (%w), its last lines:\n%s", p.Name(), p.Err(), process.LogTail(p.Log(), 30)))
 	}()
 }
 
-// OnClose has Close call a function before those that it was told of earlier.
-func (s *Session) OnClose(name string, do func() error) {
+// OnClose registers a function for Close, which calls the functions in the opposite order of their registration.
+func (s *Environment) OnClose(name string, do func() error) {
 	s.stops = append(s.stops, stop{name: name, do: do})
 }
 
-// Close stops everything that the session started, the latest first.
-func (s *Session) Close() error {
-	// From here on it is expected that programs end.
+// Close stops everything that the environment started, the last one first.
+func (s *Environment) Close() error {
+	// Watch must not report programs that Close stops.
 	s.cancel(context.Canceled)
 	var errs []error
 	for _, stop := range slices.Backward(s.stops) {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package session
+package commands
 
 import (
 	"context"
@@ -25,9 +25,9 @@ import (
 	"strings"
 )
 
-// RunKubectl runs kubectl against the session's control plane, from the top of the checkout, and returns
-// what it wrote. What kubectl caches stays in the session's folder.
-func (s *Session) RunKubectl(ctx context.Context, args ...string) (string, error) {
+// RunKubectl runs kubectl against the environment's control plane in the top folder of the checkout and returns its
+// output. The cache of kubectl is in the environment's folder.
+func (s *Environment) RunKubectl(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.Kubectl, args...)
 	cmd.Dir = s.Repo.Root()
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig, "KUBECACHEDIR="+filepath.Join(s.Dir, "kubectl-cache"))

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package session
+package commands
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
 
-// Connect creates the provider's configurations, named default, and the Secrets that they refer to.
-func (s *Session) Connect(ctx context.Context, c provider.Connection) error {
+// Connect creates the configurations named default and the Secrets that they refer to.
+func (s *Environment) Connect(ctx context.Context, c provider.Connection) error {
 	objs, err := c.Objects()
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Session) Connect(ctx context.Context, c provider.Connection) error {
 }
 
 // StartProvider starts the provider and waits until it is ready.
-func (s *Session) StartProvider(ctx context.Context) (*process.Process, error) {
+func (s *Environment) StartProvider(ctx context.Context) (*process.Process, error) {
 	path, err := s.Repo.Binary("provider")
 	if err != nil {
 		return nil, err

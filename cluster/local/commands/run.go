@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package session
+package commands
 
 import (
 	"context"
@@ -32,12 +32,11 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// Target says which API server the provider of Run works for. The zero Target is a control plane of
-// our own.
+// Target selects the API server that the provider connects to. The zero Target is a control plane of our own.
 type Target struct {
-	// Current means the API server that kubectl would use.
+	// Current selects the API server that kubectl would use.
 	Current bool
-	// Kubeconfig is the file of an API server; it excludes Current.
+	// Kubeconfig is the kubeconfig file of an API server. It excludes Current.
 	Kubeconfig string
 }
 
@@ -54,17 +53,17 @@ func Run(repo repository.Repository, c provider.Connection, t Target) supervisor
 		if _, err := s.StartProvider(ctx); err != nil {
 			return err
 		}
-		s.explain(c, t)
+		s.printUsage(c, t)
 		return s.Wait(ctx)
 	}
 }
 
-func (s *Session) prepare(ctx context.Context, c provider.Connection, t Target) error {
-	// Told before a control plane is built and started for nothing.
+func (s *Environment) prepare(ctx context.Context, c provider.Connection, t Target) error {
+	// This check comes first because a control plane takes long to build and start.
 	if _, err := s.Repo.Binary("provider"); err != nil {
 		return err
 	}
-	if err := s.reach(ctx, t); err != nil {
+	if err := s.connectTo(ctx, t); err != nil {
 		return err
 	}
 	if err := s.InstallCRDs(ctx); err != nil {
@@ -73,16 +72,16 @@ func (s *Session) prepare(ctx context.Context, c provider.Connection, t Target) 
 	return s.Connect(ctx, c)
 }
 
-func (s *Session) reach(ctx context.Context, t Target) error {
+func (s *Environment) connectTo(ctx context.Context, t Target) error {
 	if t.own() {
 		return s.StartControlPlane(ctx)
 	}
 	return s.useCluster(t)
 }
 
-// useCluster connects the session to an existing API server. The kubeconfig that programs get is a copy
-// that holds nothing but the context in use, since what is current may come from several files.
-func (s *Session) useCluster(t Target) error {
+// useCluster connects the environment to an existing API server. Programs get a copy of the kubeconfig that holds only the
+// current context, because a kubeconfig may consist of several files.
+func (s *Environment) useCluster(t Target) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = t.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
@@ -106,8 +105,8 @@ func (s *Session) useCluster(t Target) error {
 	return nil
 }
 
-// explain says what runs now, and what stays when it is stopped.
-func (s *Session) explain(c provider.Connection, t Target) {
+// printUsage prints what runs now and what remains when it is stopped.
+func (s *Environment) printUsage(c provider.Connection, t Target) {
 	s.Console.Stepf("managing %s as %s", strings.Join(c.Endpoints, ", "), c.Credentials.Username)
 	if t.own() {
 		s.Console.Text("\n" + s.Usage() + "\n\nCtrl-C stops everything. Virtual machines stay as they are then.")

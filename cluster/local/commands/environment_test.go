@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package session
+package commands
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-func newSession(t *testing.T) *Session {
+func newEnvironment(t *testing.T) *Environment {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -39,8 +39,8 @@ func newSession(t *testing.T) *Session {
 	return s
 }
 
-func TestCloseStopsInTheOppositeOrder(t *testing.T) {
-	s := newSession(t)
+func TestCloseStopsInReverseOrder(t *testing.T) {
+	s := newEnvironment(t)
 	failure := errors.New("it does not end")
 	var got []string
 	record := func(name string, err error) {
