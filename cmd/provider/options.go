@@ -18,6 +18,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -42,8 +43,8 @@ type options struct {
 	Sync               time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, come what may." short:"s"`
 	ReconcileInterval  time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with PVE."`
 	InventoryInterval  time.Duration `default:"10s" env:"INVENTORY_INTERVAL" help:"How often the list of resources of a PVE cluster is read while there are Machines."`
-	EventPollInterval  time.Duration `name:"feed-interval" default:"5s" env:"FEED_INTERVAL" help:"How often tasks and the log of a PVE cluster are read for signs of change."`
-	FullResyncInterval time.Duration `name:"safety-interval" default:"30m" env:"SAFETY_INTERVAL" help:"How often a VM is read without a sign that it has changed."`
+	EventPollInterval  time.Duration `default:"5s" env:"EVENT_POLL_INTERVAL" help:"How often tasks and the log of a PVE cluster are read for signs of change."`
+	FullResyncInterval time.Duration `default:"30m" env:"FULL_RESYNC_INTERVAL" help:"How often a VM is read without a sign that it has changed."`
 	PollStateMetric    time.Duration `default:"30s" env:"POLL_STATE_METRIC" help:"How often the state of all resources is counted for metrics."`
 
 	MaxConcurrentReconciles int `default:"5" env:"MAX_CONCURRENT_RECONCILES" help:"Resources of one kind that are reconciled at once."`
@@ -59,12 +60,42 @@ type options struct {
 	// and namespace are those of the one that it stands in for.
 	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration where there is none named default." placeholder:"NAME"`
 
-	WatchLabelSelector   labelSelector `name:"selector" env:"SELECTOR" help:"Labels of the resources that this provider is in charge of, beside others: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
-	WatchProviderConfigs []string      `name:"provider-config" env:"PROVIDER_CONFIG" help:"Names of the provider configurations whose resources this provider is in charge of, beside others. Default: all." placeholder:"NAME"`
+	WatchLabelSelector   labelSelector `env:"WATCH_LABEL_SELECTOR" help:"Labels of the resources that this provider manages beside other providers: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
+	WatchProviderConfigs []string      `env:"WATCH_PROVIDER_CONFIGS" help:"Names of the provider configurations whose resources this provider manages beside other providers. Default: all." placeholder:"NAME"`
 
 	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
+
+	Former formerFlags `embed:""`
+}
+
+// formerFlags are flags that have another name now. Each is an error that names the new one.
+type formerFlags struct {
+	FeedInterval   string   `env:"FEED_INTERVAL" hidden:""`
+	SafetyInterval string   `env:"SAFETY_INTERVAL" hidden:""`
+	Selector       string   `env:"SELECTOR" hidden:""`
+	ProviderConfig []string `env:"PROVIDER_CONFIG" hidden:""`
+}
+
+// validate returns an error for a former flag, or its environment variable, that is set.
+func (f *formerFlags) validate() error {
+	for _, former := range []struct {
+		set            bool
+		flag, variable string
+		now            string
+	}{
+		{set: f.FeedInterval != "", flag: "feed-interval", variable: "FEED_INTERVAL", now: "event-poll-interval"},
+		{set: f.SafetyInterval != "", flag: "safety-interval", variable: "SAFETY_INTERVAL", now: "full-resync-interval"},
+		{set: f.Selector != "", flag: "selector", variable: "SELECTOR", now: "watch-label-selector"},
+		{set: len(f.ProviderConfig) > 0, flag: "provider-config", variable: "PROVIDER_CONFIG", now: "watch-provider-configs"},
+	} {
+		if former.set {
+			variable := strings.ToUpper(strings.ReplaceAll(former.now, "-", "_"))
+			return errors.Errorf("--%s (%s) was renamed: use --%s (%s)", former.flag, former.variable, former.now, variable)
+		}
+	}
+	return nil
 }
 
 // labelSelector selects objects by their labels; without one it selects all.
@@ -87,6 +118,9 @@ func (o *options) shard() kind.Shard {
 
 // Validate what the flags' types do not.
 func (o *options) Validate() error {
+	if err := o.Former.validate(); err != nil {
+		return err
+	}
 	switch {
 	case o.Sync < time.Second:
 		return errors.Errorf("--sync is %s: it must be at least 1s", o.Sync)
@@ -95,9 +129,9 @@ func (o *options) Validate() error {
 	case o.InventoryInterval < time.Second:
 		return errors.Errorf("--inventory-interval is %s: it must be at least 1s", o.InventoryInterval)
 	case o.EventPollInterval < time.Second:
-		return errors.Errorf("--feed-interval is %s: it must be at least 1s", o.EventPollInterval)
+		return errors.Errorf("--event-poll-interval is %s: it must be at least 1s", o.EventPollInterval)
 	case o.FullResyncInterval < time.Minute:
-		return errors.Errorf("--safety-interval is %s: it must be at least 1m", o.FullResyncInterval)
+		return errors.Errorf("--full-resync-interval is %s: it must be at least 1m", o.FullResyncInterval)
 	case o.PollStateMetric < time.Second:
 		return errors.Errorf("--poll-state-metric is %s: it must be at least 1s", o.PollStateMetric)
 	case o.MaxConcurrentReconciles < 1:

@@ -24,6 +24,46 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// Rename renames annotations in a map, given their present names by their former ones, and
+// reports whether it changed any. A present annotation that is there already is kept.
+func Rename(annotations, present map[string]string) bool {
+	changed := false
+	for former, name := range present {
+		value, ok := annotations[former]
+		if !ok {
+			continue
+		}
+		if _, there := annotations[name]; !there {
+			annotations[name] = value
+		}
+		delete(annotations, former)
+		changed = true
+	}
+	return changed
+}
+
+// RenameAnnotations renames annotations of the object, in the Kubernetes API and in memory,
+// given their present names by their former ones.
+func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object, present map[string]string) error {
+	before, ok := o.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", o)
+	}
+	after, ok := o.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", o)
+	}
+	if !Rename(after.GetAnnotations(), present) {
+		return nil
+	}
+	if err := kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return errors.Wrap(err, "cannot rename annotations")
+	}
+	Rename(o.GetAnnotations(), present)
+	o.SetResourceVersion(after.GetResourceVersion())
+	return nil
+}
+
 // Annotate the object in the Kubernetes API and in memory, where everything else
 // stays as it is, its status included. It is a conflict if the object is no
 // longer the one that was read: what is written next would undo the change of

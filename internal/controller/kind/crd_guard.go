@@ -38,7 +38,12 @@ import (
 // AnnotationOrphaned marks a resource whose definition was deleted while it was
 // there, where nothing else would tell that later. What it stands for is not
 // destroyed, until the annotation is removed.
-const AnnotationOrphaned = "proxmox.vitistack.io/outlived-definition"
+const AnnotationOrphaned = "proxmox.vitistack.io/orphaned-by-crd"
+
+// FormerAnnotations returns the present names of this package's annotations by their former ones.
+func FormerAnnotations() map[string]string {
+	return map[string]string{"proxmox.vitistack.io/outlived-definition": AnnotationOrphaned}
+}
 
 // settlingTime is how long the discovery of an API server may take to tell that a
 // definition is being deleted, after it was told that a resource is. It follows

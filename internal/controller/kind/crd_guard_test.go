@@ -18,6 +18,7 @@ package kind
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,29 @@ type destroyer struct {
 func (d *destroyer) Delete(context.Context, *cluster.Machine) (managed.ExternalDelete, error) {
 	d.count++
 	return managed.ExternalDelete{}, nil
+}
+
+// A mark that a release before has left counts after an upgrade.
+func TestFormerMarkCounts(t *testing.T) {
+	m := newMachine()
+	m.SetAnnotations(map[string]string{"proxmox.vitistack.io/outlived-definition": "true"})
+	c := kube(t, m)
+	m = machine(t, c)
+	if err := RenameAnnotations(t.Context(), c, m, FormerAnnotations()); err != nil {
+		t.Fatal(err)
+	}
+	now := metav1.Now()
+	m.SetDeletionTimestamp(&now)
+	next := &destroyer{}
+	guarded := guardedClient[*cluster.Machine]{TypedExternalClient: next, crd: crdGuard{
+		discovery: verbs{"create", "get"}, kind: cluster.MachineGroupVersionKind,
+	}}
+	if _, err := guarded.Delete(t.Context(), m); err == nil || next.count != 0 {
+		t.Errorf("want nothing destroyed, got %d and error %v", next.count, err)
+	}
+	if want, got := map[string]string{AnnotationOrphaned: "true"}, machine(t, c).GetAnnotations(); !maps.Equal(want, got) {
+		t.Errorf("want %q in the API, got %q", want, got)
+	}
 }
 
 func TestDepartures(t *testing.T) {

@@ -22,6 +22,7 @@ limitations under the License.
 package kind
 
 import (
+	"context"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
@@ -181,10 +182,13 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, writer: mgr.GetClient(),
 		kind: k.GroupVersionKind,
 	}}
+	rename := managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
+		return RenameAnnotations(ctx, mgr.GetClient(), mg, FormerAnnotations())
+	})
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector(countingConnector[T]{next: keeping, counter: c}),
 		managed.WithReferenceResolver(newResolver(mgr.GetClient())),
-		managed.WithInitializers(counting(k.Initializers, c)...),
+		managed.WithInitializers(counting(append([]managed.Initializer{rename}, k.Initializers...), c)...),
 		managed.WithDeterministicExternalName(true),
 		managed.WithPollInterval(o.PollInterval),
 		managed.WithPollIntervalHook(k.PollInterval),

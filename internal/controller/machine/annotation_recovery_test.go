@@ -19,12 +19,15 @@ package machine
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -63,6 +66,95 @@ func TestRecalled(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// Annotations that a release before has written get their present names, in metadata and in
+// the status.
+func TestFormerAnnotationsAreRenamed(t *testing.T) {
+	for former, present := range map[string]string{
+		"proxmox.vitistack.io/ran-since":           AnnotationRunningSince,
+		"proxmox.vitistack.io/restarted-for":       AnnotationLastRestart,
+		"proxmox.vitistack.io/outlived-definition": kind.AnnotationOrphaned,
+	} {
+		for place, change := range map[string]func(metadata, status map[string]string){
+			"in metadata":        func(metadata, _ map[string]string) { metadata[former] = "x" },
+			"in the status":      func(_, status map[string]string) { status[former] = "x" },
+			"in both":            func(metadata, status map[string]string) { metadata[former], status[former] = "x", "x" },
+			"beside the present": func(metadata, _ map[string]string) { metadata[former], metadata[present] = "y", "x" },
+		} {
+			b := newBench(t, func(m *namespaced.Machine) {
+				status := map[string]string{AnnotationUUID: ourUUID, meta.AnnotationKeyExternalName: "10000"}
+				change(m.Annotations, status)
+				m.Status.AtProvider.Annotations = status
+			})
+			if err := (&connector{kube: b.kube}).Initialize(t.Context(), b.m); err != nil {
+				t.Fatal(err)
+			}
+			stored := &namespaced.Machine{}
+			if err := b.kube.Get(t.Context(), client.ObjectKeyFromObject(b.m), stored); err != nil {
+				t.Fatal(err)
+			}
+			for where, a := range map[string]map[string]string{"memory": b.m.GetAnnotations(), "the API": stored.GetAnnotations()} {
+				if _, left := a[former]; left || a[present] != "x" {
+					t.Errorf("%s %s: want it renamed in %s, got %q", former, place, where, a)
+				}
+			}
+			if _, left := b.m.Observation().Annotations[former]; left {
+				t.Errorf("%s %s: want it renamed in the status, got %q", former, place, b.m.Observation().Annotations)
+			}
+		}
+	}
+}
+
+// A VM that was restarted for its pending changes by a release before is not restarted again.
+func TestFormerRestartIsNotRepeated(t *testing.T) {
+	b := newBench(t, spec(restarting))
+	b.vms[10000] = pendingVM()
+	b.reconcile(t.Context())
+	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
+	b.upgrade(t, "proxmox.vitistack.io/restarted-for", AnnotationLastRestart)
+	b.clock.wait(time.Hour)
+	b.reconcile(t.Context())
+	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective || len(b.writes) != 1 {
+		t.Errorf("want no second restart, got %q with %s: %s", b.writes, c.Reason, c.Message)
+	}
+}
+
+// The time since when a VM runs outlives the release that has written it.
+func TestFormerRunningSinceIsKept(t *testing.T) {
+	b := newBench(t, runStrategy("RerunOnFailure"))
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	first := b.kept(t, AnnotationRunningSince)
+	b.upgrade(t, "proxmox.vitistack.io/ran-since", AnnotationRunningSince)
+	b.clock.wait(time.Hour)
+	b.reconcile(t.Context())
+	if got := b.kept(t, AnnotationRunningSince); first == "" || got != first {
+		t.Errorf("want %q kept, got %q", first, got)
+	}
+}
+
+// upgrade starts the provider on a Machine that has an annotation under its former name.
+func (b *bench) upgrade(t *testing.T, former, present string) {
+	t.Helper()
+	for _, a := range []map[string]string{b.m.Annotations, b.m.Status.AtProvider.Annotations} {
+		if value, ok := a[present]; ok {
+			a[former] = value
+			delete(a, present)
+		}
+	}
+	if b.m.Annotations[former] == "" {
+		t.Fatalf("want %s to be kept before, got %q", present, b.m.Annotations)
+	}
+	status := b.m.Status
+	if err := b.kube.Update(t.Context(), b.m); err != nil {
+		t.Fatal(err)
+	}
+	b.m.Status = status
+	b.tasks = newTasks(b.clock.now)
+	if err := (&connector{kube: b.kube}).Initialize(t.Context(), b.m); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -16,8 +16,19 @@ limitations under the License.
 
 package machine
 
+import "github.com/vitistack/provider-proxmox/internal/controller/kind"
+
 // annotationPrefix is that of all annotations of this provider.
 const annotationPrefix = "proxmox.vitistack.io/"
+
+// formerAnnotations returns the present names of annotations by those that releases before
+// have written, to metadata and to the copy in the status.
+func formerAnnotations() map[string]string {
+	former := kind.FormerAnnotations()
+	former[annotationPrefix+"ran-since"] = AnnotationRunningSince
+	former[annotationPrefix+"restarted-for"] = AnnotationLastRestart
+	return former
+}
 
 // Annotations that this provider keeps with a Machine. All are written before
 // the call to PVE that they are about.

@@ -46,10 +46,10 @@ const (
 	ReasonPendingChanges        xpv2.ConditionReason = "PendingChanges"
 	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
 	ReasonLocked                xpv2.ConditionReason = "Locked"
-	ReasonOwnershipConflict     xpv2.ConditionReason = "NotOurs"
-	ReasonClusterMismatch       xpv2.ConditionReason = "OtherCluster"
-	ReasonGuestHalted           xpv2.ConditionReason = "Halted"
-	ReasonPowerMismatch         xpv2.ConditionReason = "NotInDesiredPowerState"
+	ReasonOwnershipConflict     xpv2.ConditionReason = "OwnershipConflict"
+	ReasonClusterMismatch       xpv2.ConditionReason = "ClusterMismatch"
+	ReasonGuestHalted           xpv2.ConditionReason = "GuestHalted"
+	ReasonPowerMismatch         xpv2.ConditionReason = "PowerMismatch"
 )
 
 func condition(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {

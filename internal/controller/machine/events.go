@@ -35,10 +35,10 @@ const (
 	reasonStopped    xpevent.Reason = "Stopped"
 
 	reasonUnreplicating    xpevent.Reason = "RemovingReplicas"
-	reasonOrphanedReplicas xpevent.Reason = "ReplicasLeft"
-	reasonOrphanedImages   xpevent.Reason = "ImagesLeft"
-	reasonOrphanedDisks    xpevent.Reason = "DisksLeft"
-	reasonTaskWarning      xpevent.Reason = "TaskWarned"
+	reasonOrphanedReplicas xpevent.Reason = "OrphanedReplicas"
+	reasonOrphanedImages   xpevent.Reason = "OrphanedImages"
+	reasonOrphanedDisks    xpevent.Reason = "OrphanedDisks"
+	reasonTaskWarning      xpevent.Reason = "TaskWarning"
 )
 
 // taskEvents say what it means that a task of PVE has ended well, by its type.

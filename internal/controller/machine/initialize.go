@@ -67,6 +67,10 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if !ok {
 		return errors.Errorf("cannot initialize a %T: it is not a Machine", mg)
 	}
+	if err := kind.RenameAnnotations(ctx, c.kube, m, formerAnnotations()); err != nil {
+		return err
+	}
+	kind.Rename(m.Observation().Annotations, formerAnnotations())
 	if lost := lostAnnotations(m); lost != nil {
 		return kind.Annotate(ctx, c.kube, m, lost)
 	}

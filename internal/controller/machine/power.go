@@ -32,7 +32,7 @@ import (
 
 // AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
 // itself did before decides whether it is started again.
-const AnnotationRunningSince = "proxmox.vitistack.io/ran-since"
+const AnnotationRunningSince = "proxmox.vitistack.io/running-since"
 
 // Power is the part of a Client that starts and stops VMs.
 type Power interface {

@@ -35,7 +35,7 @@ import (
 
 // AnnotationLastRestart names the pending changes that the VM was restarted for. It
 // is written before the call: no set of changes restarts a VM twice.
-const AnnotationLastRestart = "proxmox.vitistack.io/restarted-for"
+const AnnotationLastRestart = "proxmox.vitistack.io/last-restart-hash"
 
 const restartWhenRequired = "WhenRequired"
 
@@ -44,8 +44,8 @@ const (
 	ReasonRestarting         xpv2.ConditionReason = "Restarting"
 	ReasonWaitingForGuest    xpv2.ConditionReason = "WaitingForGuest"
 	ReasonOutsideWindow      xpv2.ConditionReason = "OutsideMaintenanceWindow"
-	ReasonRestartIneffective xpv2.ConditionReason = "RestartDidNotApply"
-	ReasonStartBlocked       xpv2.ConditionReason = "WouldNotStart"
+	ReasonRestartIneffective xpv2.ConditionReason = "RestartIneffective"
+	ReasonStartBlocked       xpv2.ConditionReason = "StartBlocked"
 )
 
 // A restart is what is decided about one that pending changes require.
