@@ -51,7 +51,7 @@ func needsNoTicket(verb, path string) bool {
 }
 
 // authenticate fails unless the request has good credentials, and a CSRF token where it needs one.
-func (s *Server) authenticate(r *wire.Request) error {
+func (s *engine) authenticate(r *wire.Request) error {
 	ticket, token := credentials(r)
 	if ticket == "" && token == "" {
 		return errors.New("No ticket")
@@ -71,7 +71,7 @@ func (s *Server) authenticate(r *wire.Request) error {
 }
 
 // identify returns who a request's credentials belong to.
-func (s *Server) identify(r *wire.Request) (identity, error) {
+func (s *engine) identify(r *wire.Request) (identity, error) {
 	ticket, token := credentials(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func pathUnescape(s string) string {
 	return s
 }
 
-func (s *Server) tokenOwner(token string) (identity, error) {
+func (s *engine) tokenOwner(token string) (identity, error) {
 	id, secret, _ := strings.Cut(token, "=")
 	who := identity(id)
 	if err := s.state.active(who.user(), s.clock.Now()); err != nil {
@@ -148,23 +148,23 @@ func (st *State) active(user string, now time.Time) error {
 func expired(at int64, now time.Time) bool { return at != 0 && at < now.Unix() }
 
 // newTicket is signed text: PVE:user@realm:time::signature.
-func (s *Server) newTicket(user string) string {
+func (s *engine) newTicket(user string) string {
 	plain := "PVE:" + user + ":" + strings.ToUpper(strconv.FormatInt(s.clock.Now().Unix(), 16))
 	return plain + "::" + s.sign(plain)
 }
 
-func (s *Server) newCSRF(user string) string {
+func (s *engine) newCSRF(user string) string {
 	at := strings.ToUpper(strconv.FormatInt(s.clock.Now().Unix(), 16))
 	return at + ":" + s.sign(at+":"+user)
 }
 
-func (s *Server) sign(text string) string {
+func (s *engine) sign(text string) string {
 	mac := hmac.New(sha256.New, s.secret)
 	mac.Write([]byte(text))
 	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func (s *Server) ticketOwner(ticket string) (identity, error) {
+func (s *engine) ticketOwner(ticket string) (identity, error) {
 	plain, signature, ok := strings.Cut(ticket, "::")
 	parts := strings.Split(plain, ":")
 	if !ok || len(parts) != 3 || !hmac.Equal([]byte(signature), []byte(s.sign(plain))) || !s.fresh(parts[2]) {
@@ -173,12 +173,12 @@ func (s *Server) ticketOwner(ticket string) (identity, error) {
 	return identity(parts[1]), s.state.active(parts[1], s.clock.Now())
 }
 
-func (s *Server) validCSRF(token string, who identity) bool {
+func (s *engine) validCSRF(token string, who identity) bool {
 	at, signature, ok := strings.Cut(token, ":")
 	return ok && hmac.Equal([]byte(signature), []byte(s.sign(at+":"+who.user()))) && s.fresh(at)
 }
 
-func (s *Server) fresh(stamp string) bool {
+func (s *engine) fresh(stamp string) bool {
 	sec, err := strconv.ParseInt(stamp, 16, 64)
 	age := s.clock.Now().Sub(time.Unix(sec, 0))
 	return err == nil && age > -ticketGrace && age < ticketLife

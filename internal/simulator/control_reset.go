@@ -17,7 +17,6 @@ limitations under the License.
 package simulator
 
 import (
-	"context"
 	"maps"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -31,8 +30,7 @@ func (s *Server) begin() error {
 	if err != nil {
 		return err
 	}
-	s.state = state
-	s.ctx, s.interrupt = context.WithCancel(s.root)
+	s.engine.begin(state)
 	s.faults.clear()
 	for _, f := range s.options.Faults {
 		s.faults.add(f)

@@ -144,10 +144,10 @@ func (s *Server) controlState(r *http.Request) (any, error) {
 }
 
 // look runs fn on the state, which it must not change.
-func (s *Server) look(fn func(*op)) {
+func (s *engine) look(fn func(*op)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fn(&op{s: s, st: s.state, who: root})
+	fn(s.op(""))
 }
 
 // rows reads a number of rows.

@@ -34,7 +34,7 @@ import (
 
 // call is one request while it is answered.
 type call struct {
-	s     *Server
+	s     *engine
 	state *State
 	facts *schema.Facts
 	// who makes the request; empty without credentials.
@@ -96,7 +96,7 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 	}
 	start := s.clock.Now()
 	path, _ := apiPath(r)
-	c := &call{s: s, facts: s.facts, local: r.Endpoint, path: path}
+	c := &call{s: s.engine, facts: s.facts, local: r.Endpoint, path: path}
 	if !needsNoTicket(r.Method, path) {
 		c.who, _ = s.identify(r)
 	}

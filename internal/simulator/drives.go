@@ -100,10 +100,10 @@ func indexed(key, base string) bool {
 func index(key string) int { return atoi(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz")) }
 
 // option returns the type of a configuration option.
-func (s *Server) option(key string) *schema.Property { return s.creation.Find(key) }
+func (s *engine) option(key string) *schema.Property { return s.creation.Find(key) }
 
 // configOption reports whether a key is an option of the configuration: what a change may set but does not control it.
-func (s *Server) configOption(key string) bool {
+func (s *engine) configOption(key string) bool {
 	switch key {
 	case "node", "vmid", "digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage", "cdrom":
 		return false
@@ -114,10 +114,10 @@ func (s *Server) configOption(key string) bool {
 }
 
 // parse reads a property string; one that cannot be read is empty. The caller may change the result.
-func (s *Server) parse(key, value string) map[string]string { return maps.Clone(s.read(key, value)) }
+func (s *engine) parse(key, value string) map[string]string { return maps.Clone(s.read(key, value)) }
 
 // read is parse for callers that change nothing.
-func (s *Server) read(key, value string) map[string]string {
+func (s *engine) read(key, value string) map[string]string {
 	p := s.option(key)
 	if p == nil {
 		return map[string]string{}
@@ -154,9 +154,9 @@ func (c *parseCache) get(format, value string, read func() map[string]string) ma
 	return c.entries[key]
 }
 
-func (s *Server) parseDrive(key, value string) drive { return s.parse(key, value) }
+func (s *engine) parseDrive(key, value string) drive { return s.parse(key, value) }
 
-func (s *Server) print(key string, values map[string]string) string {
+func (s *engine) print(key string, values map[string]string) string {
 	return s.facts.FormatProperties(s.option(key).Format, values)
 }
 

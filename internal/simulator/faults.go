@@ -166,16 +166,16 @@ func (fs *faults) match(method, path string) *Fault {
 	})
 }
 
-// taskExit returns the error that a task of a kind is to end with, if there is one.
-func (fs *faults) taskExit(kind, id string) error {
+// TaskExit returns the error that a task of a kind is to end with, if there is one.
+func (fs *faults) TaskExit(kind, id string) error {
 	if f := fs.first(func(a *armed) bool { return a.TaskExit != "" && a.hitsTask(kind, id) }); f != nil {
 		return die("%s", f.TaskExit)
 	}
 	return nil
 }
 
-// refuseTask returns the error of a task that cannot start, if there is one.
-func (fs *faults) refuseTask(kind, id string) error {
+// RefuseTask returns the error of a task that cannot start, if there is one.
+func (fs *faults) RefuseTask(kind, id string) error {
 	if fs.first(func(a *armed) bool { return a.Refuse && a.hitsTask(kind, id) }) != nil {
 		return die("got no worker upid - start worker failed")
 	}

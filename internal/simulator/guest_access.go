@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // guestAccess makes the permission checks for options of a VM that the API description does not tell.
@@ -50,7 +51,7 @@ func (a *guestAccess) may(privileges ...string) error {
 
 // optionPrivileges maps options to the privileges that changing them needs; one of them is enough. Options that no line
 // matches are for root@pam only.
-func optionPrivileges() []optionPrivilege {
+var optionPrivileges = sync.OnceValue(func() []optionPrivilege { //nolint:gochecknoglobals // Read only.
 	line := func(expression string, privileges ...string) optionPrivilege {
 		return optionPrivilege{regexp.MustCompile("^(" + expression + ")$"), privileges}
 	}
@@ -67,7 +68,7 @@ func optionPrivileges() []optionPrivilege {
 		line(`cicustom|cipassword|citype|ciuser|ciupgrade|nameserver|searchdomain|sshkeys|ipconfig\d+`,
 			"VM.Config.Cloudinit", "VM.Config.Network"),
 	}
-}
+})
 
 type optionPrivilege struct {
 	options    *regexp.Regexp
@@ -88,7 +89,7 @@ func (a *guestAccess) options(keys []string) error {
 }
 
 func (a *guestAccess) option(key string) error {
-	for _, line := range a.s.privileges {
+	for _, line := range optionPrivileges() {
 		if !line.options.MatchString(key) {
 			continue
 		}

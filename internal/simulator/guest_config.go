@@ -92,7 +92,7 @@ func (c *call) spawnWaiting(vmid int, kind string, w work) (any, error) {
 }
 
 // waitFor reports whether a channel is closed within a simulated duration.
-func (s *Server) waitFor(ended <-chan struct{}, d time.Duration) bool {
+func (s *engine) waitFor(ended <-chan struct{}, d time.Duration) bool {
 	if !s.instant() {
 		select {
 		case <-ended:
@@ -262,7 +262,7 @@ func (o *op) balloonFits(g *Guest, ch *change) error {
 }
 
 // memory is the size of a VM's memory in bytes.
-func (s *Server) memory(config map[string]string) int64 {
+func (s *engine) memory(config map[string]string) int64 {
 	mib := atoi(s.read("memory", config["memory"])["current"])
 	if mib == 0 {
 		mib = 512

@@ -162,7 +162,7 @@ func resolveCDROM(options map[string]string) {
 }
 
 // checkValues makes the check with which a value is written into a configuration; it is stricter than that of requests.
-func (s *Server) checkValues(options map[string]string) error {
+func (s *engine) checkValues(options map[string]string) error {
 	for key, value := range options {
 		p := s.option(key)
 		if p != nil && p.Type == "integer" && strings.Trim(value, "0123456789") != "" {
@@ -184,7 +184,7 @@ func clampedUnits(value string) string {
 }
 
 // withMAC writes a NIC option as PVE stores it; a NIC without an address gets a random one.
-func (s *Server) withMAC(key, value string) string {
+func (s *engine) withMAC(key, value string) string {
 	nic := s.parse(key, value)
 	if nic["macaddr"] == "" {
 		nic["macaddr"] = newMAC()
@@ -280,7 +280,7 @@ func (st *State) qemu() string {
 }
 
 // bootOrder is the default order: the first disk, the first CD drive, the first NIC.
-func (s *Server) bootOrder(config map[string]string) string {
+func (s *engine) bootOrder(config map[string]string) string {
 	var disk, cdrom, nic string
 	for _, key := range s.bootDevices(config) {
 		switch {
@@ -303,7 +303,7 @@ func firstOf(have, candidate string) string {
 }
 
 // bootDevices lists what a VM could boot from, in the order in which PVE looks for it.
-func (s *Server) bootDevices(config map[string]string) []string {
+func (s *engine) bootDevices(config map[string]string) []string {
 	out := []string{}
 	for _, bus := range []string{"ide", "scsi", "virtio", "sata", "net"} {
 		for i := range 32 {

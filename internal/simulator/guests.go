@@ -73,7 +73,7 @@ func (c *call) rootOnly(names ...string) error {
 
 // show turns the options of a configuration into what the API returns: integers and booleans as numbers, passwords
 // masked.
-func (s *Server) show(config map[string]string) map[string]any {
+func (s *engine) show(config map[string]string) map[string]any {
 	out := map[string]any{}
 	for key, value := range config {
 		out[key] = s.showValue(key, value)
@@ -84,7 +84,7 @@ func (s *Server) show(config map[string]string) map[string]any {
 // mask is what passwords are shown as.
 const mask = "**********"
 
-func (s *Server) showValue(key, value string) any {
+func (s *engine) showValue(key, value string) any {
 	if key == "cipassword" {
 		return mask
 	}

@@ -141,7 +141,7 @@ func (c *call) createHA() (any, error) {
 		state = "started"
 	}
 	c.state.HA[sid] = &HAResource{State: state, Comment: c.str("comment"), Options: c.given("sid", "type", "state", "comment")}
-	c.s.requestedHA(atoi(id))
+	c.op().requestedHA(atoi(id))
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -165,7 +165,7 @@ func (c *call) updateHA() (any, error) {
 	if err := c.setHA(h); err != nil {
 		return nil, err
 	}
-	c.s.requestedHA(atoi(strings.TrimPrefix(sid, "vm:")))
+	c.op().requestedHA(atoi(strings.TrimPrefix(sid, "vm:")))
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -217,7 +217,7 @@ func (c *call) migrateHA() (any, error) {
 	if !c.state.haManaged(vmid) {
 		return nil, die("resource '%s' is not HA managed", sid)
 	}
-	c.s.moveHA(vmid, target)
+	c.op().moveHA(vmid, target)
 	return map[string]any{"sid": sid, "requested-node": target}, nil
 }
 

@@ -42,11 +42,11 @@ func (h *HAResource) shown() string {
 }
 
 // requestedHA lets HA act on what is asked for a guest, after it has noticed. The state must be held.
-func (s *Server) requestedHA(vmid int) {
-	if s.state.HAIdle {
+func (o *op) requestedHA(vmid int) {
+	if o.st.HAIdle {
 		return
 	}
-	s.later(s.duration("ha"), func(o *op) { o.settleHA(vmid) })
+	o.s.later(o.s.duration("ha"), func(o *op) { o.settleHA(vmid) })
 }
 
 // settleHA brings a guest into the state that is asked for.
@@ -97,8 +97,8 @@ func (o *op) haTask(g *Guest, kind string, do func(*op, *Guest) error) {
 }
 
 // moveHA lets HA move a guest to another node. The state must be held.
-func (s *Server) moveHA(vmid int, target string) {
-	s.later(s.duration("ha"), func(o *op) {
+func (o *op) moveHA(vmid int, target string) {
+	o.s.later(o.s.duration("ha"), func(o *op) {
 		g := o.st.Guests[vmid]
 		if g == nil || g.Node == target || o.st.Nodes[target] == nil || o.st.Nodes[target].Offline {
 			return
@@ -115,12 +115,12 @@ func (s *Server) moveHA(vmid int, target string) {
 
 // fence lets HA recover the guests of nodes that have just gone off, once it is sure that they are down: their watchdogs
 // have reset them. Without quorum nothing happens. The state must be held.
-func (s *Server) fence(before map[string]bool) {
-	for _, name := range slices.Sorted(maps.Keys(s.state.Nodes)) {
-		if before[name] || !s.state.Nodes[name].Offline || s.state.HAIdle || !s.state.watched(name) {
+func (o *op) fence(before map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(o.st.Nodes)) {
+		if before[name] || !o.st.Nodes[name].Offline || o.st.HAIdle || !o.st.watched(name) {
 			continue
 		}
-		s.later(s.duration("fence"), func(o *op) {
+		o.s.later(o.s.duration("fence"), func(o *op) {
 			if n := o.st.Nodes[name]; n != nil && n.Offline && !o.st.NoQuorum {
 				o.recover(name)
 			}

@@ -116,7 +116,7 @@ func lockTimeout(vmid int) error {
 }
 
 // withLock runs fn while the guest's lock is held.
-func (s *Server) withLock(ctx context.Context, vmid int, mode lockMode, wait time.Duration, fn func() error) error {
+func (s *engine) withLock(ctx context.Context, vmid int, mode lockMode, wait time.Duration, fn func() error) error {
 	if !s.locks.acquire(ctx, vmid, mode, s.clock.After(s.lockWait(wait))) {
 		return lockTimeout(vmid)
 	}

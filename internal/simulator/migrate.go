@@ -239,8 +239,8 @@ func (c *call) targetStorages(g *Guest, node string) (*storageMap, error) {
 // requestMove asks HA to move a guest; HA starts a task of its own a little later.
 func (w *worker) requestMove(m *migration) error {
 	w.logf("Requesting HA migration for VM %d to node %s", m.vmid, m.target)
-	return w.do(func(*State) error {
-		w.s.moveHA(m.vmid, m.target)
+	return w.do(func(st *State) error {
+		w.op(st).moveHA(m.vmid, m.target)
 		return nil
 	})
 }

@@ -86,11 +86,9 @@ func (c *call) listNodes() (any, error) {
 
 // fingerprint is a stable text in the form of a certificate's fingerprint. As with real certificates, nodes of the same
 // name in different clusters have different ones.
-func (s *Server) fingerprint(name string) string {
+func (s *engine) fingerprint(name string) string {
 	content := []byte(name)
-	if s.certs != nil {
-		content = append(content, s.certs.Certificate...)
-	}
+	content = append(content, s.certificate...)
 	sum := sha256.Sum256(content)
 	h := strings.ToUpper(hex.EncodeToString(sum[:]))
 	parts := []string{}

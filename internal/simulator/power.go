@@ -154,7 +154,7 @@ func (o *op) devicesExist(g *Guest) error {
 	return nil
 }
 
-func (s *Server) vcpus(config map[string]string) int {
+func (s *engine) vcpus(config map[string]string) int {
 	return max(atoi(config["sockets"]), 1) * max(atoi(config["cores"]), 1)
 }
 

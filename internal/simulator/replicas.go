@@ -38,7 +38,8 @@ type Replica struct {
 }
 
 // replicate lets the nodes run the replication jobs that are due, which they look for once a minute. The state must be held.
-func (s *Server) replicate() {
+func (o *op) replicate() {
+	s := o.s
 	now, every := s.clock.Now(), s.scale(s.duration("replication"))
 	if every > 0 && !now.Truncate(every).After(s.replicated) {
 		return
@@ -47,7 +48,6 @@ func (s *Server) replicate() {
 	if len(s.state.Replications) == 0 || s.state.NoQuorum {
 		return
 	}
-	o := &op{s: s, st: s.state, who: root}
 	for _, id := range slices.Sorted(maps.Keys(s.state.Replications)) {
 		if g := s.state.Guests[atoi(replicated(id))]; g != nil && !s.state.Nodes[g.Node].Offline {
 			o.runReplication(id, g)

@@ -79,29 +79,27 @@ func (o *op) sizes(g *Guest) *sizes {
 }
 
 // reportEvery is how often nodes report; 0 means that what is known of a guest is always fresh.
-func (s *Server) reportEvery() time.Duration {
+func (s *engine) reportEvery() time.Duration {
 	if s.instant() {
-		return s.options.Reports
+		return s.reports
 	}
 	return s.scale(s.duration("resources"))
 }
 
-// collect lets the nodes report if it is time to. It comes before every change, so that a report tells how things were when
-// it was due. So do jobs of replication. The state must be held.
-func (s *Server) collect() {
-	s.replicate()
-	every := s.reportEvery()
+// reportGuests lets the nodes report their guests if it is time to. It comes before every change, so that a report tells how
+// things were when it was due.
+func (o *op) reportGuests() {
+	every := o.s.reportEvery()
 	if every <= 0 {
 		return
 	}
-	due := s.clock.Now().Truncate(every)
-	if !due.After(s.reported) {
+	due := o.s.clock.Now().Truncate(every)
+	if !due.After(o.s.reported) {
 		return
 	}
-	s.reported = due
-	o := &op{s: s, st: s.state}
-	for _, g := range s.state.Guests {
-		if n := s.state.Nodes[g.Node]; n != nil && !n.Offline {
+	o.s.reported = due
+	for _, g := range o.st.Guests {
+		if n := o.st.Nodes[g.Node]; n != nil && !n.Offline {
 			g.report = o.measure(g)
 		}
 	}

@@ -23,7 +23,7 @@ func method(fn func(*call) (any, error)) handler { return fn }
 
 // table holds the behaviour of all methods that have one, by verb and path of the API description. What is not here
 // is answered with 501, "… is not simulated".
-func (s *Server) table() map[string]handler {
+func table() map[string]handler {
 	out := map[string]handler{}
 	for _, part := range []map[string]handler{
 		guestRoutes(), snapshotRoutes(), clusterRoutes(), nodeRoutes(), accessRoutes(), firewallRoutes(), jobRoutes(), sdnRoutes(),

@@ -49,7 +49,7 @@ func crowd(t testing.TB) (*Server, *call) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, &call{s: s, state: s.state, facts: s.facts, who: "crossplane@pve!demo", local: "pve1", node: "pve1"}
+	return s, &call{s: s.engine, state: s.state, facts: s.facts, who: "crossplane@pve!demo", local: "pve1", node: "pve1"}
 }
 
 // best is the shortest time of processors that something takes; it ends when the limit is met. Time on the clock would be

@@ -434,7 +434,7 @@ func (s *Server) addGuest(sg ScenarioGuest, i int) error {
 	if sg.Count > 0 {
 		options["name"] = sg.Config["name"] + "-" + strconv.Itoa(i)
 	}
-	o := &op{s: s, st: s.state, who: root, node: sg.Node}
+	o := &op{s: s.engine, st: s.state, who: root, node: sg.Node}
 	g := s.state.NewGuest(vmid, sg.Node, nil)
 	if err := o.build(&creation{vmid: vmid, node: sg.Node, options: options, pool: sg.Pool}); err != nil {
 		return err
@@ -443,7 +443,7 @@ func (s *Server) addGuest(sg ScenarioGuest, i int) error {
 }
 
 // checkOptions checks a scenario's options as the API does.
-func (s *Server) checkOptions(config map[string]string) error {
+func (s *engine) checkOptions(config map[string]string) error {
 	m, _ := s.facts.Find("POST", "/nodes/any/qemu")
 	values := schema.Values{"node": "any", "vmid": "100"}
 	for key, value := range config {

@@ -20,14 +20,12 @@ limitations under the License.
 package simulator
 
 import (
-	"context"
 	"crypto/tls"
 	"io"
 	"maps"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -71,45 +69,20 @@ type Options struct {
 
 // Server is a simulated cluster.
 type Server struct {
-	pace
-	facts     *schema.Facts
-	options   Options
-	durations map[string]time.Duration
-	routes    map[string]handler
-	// creation and change are the parameters of creating and changing a VM.
-	creation, change schema.Properties
-	parsed           parseCache
-	// privileges are what changing a VM's options needs.
-	privileges []optionPrivilege
-	certs      *Certificates
-	locks      *lockTable
-	// storageLocks are the locks of storages: of shared ones by their name, of others by node and name.
-	storageLocks *queues
-	faults       *faults
-	requests     *requestLog
-	controls     *http.ServeMux
-	// changes counts what may have changed the state.
-	changes atomic.Uint64
+	*engine
+	options  Options
+	faults   *faults
+	requests *requestLog
+	controls *http.ServeMux
 	// gate is held by requests while they are served, and alone by a reset.
 	gate sync.RWMutex
-
-	mu    sync.Mutex
-	state *State
-	// reported is when the nodes last told of their guests.
-	reported time.Time
-	// replicated is when the nodes last looked for replication jobs that are due.
-	replicated time.Time
-	// secret signs tickets, tokens are the secrets of SetToken, first is the node that Address serves.
-	secret []byte
+	// tokens are the secrets of SetToken, first is the node that Address serves.
 	tokens map[string]string
 	first  string
 
+	certs   *Certificates
 	wire    *wire.Server
 	address map[string]string
-	workers sync.WaitGroup
-	// root ends when the server does, ctx also at a reset; both end the workers.
-	root, ctx       context.Context //nolint:containedctx // Workers live as long as the state that they work on.
-	stop, interrupt context.CancelFunc
 }
 
 // New returns a server that does not listen yet.
@@ -123,15 +96,14 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		pace: pace{clock: o.Clock, speed: o.Speed}, facts: facts, options: o, durations: durations(),
-		locks: newLockTable(), storageLocks: &queues{locks: map[string]chan struct{}{}}, faults: newFaults(o.Clock), requests: &requestLog{}, secret: randomBytes(32),
-		privileges: optionPrivileges(), certs: o.Certificates, address: map[string]string{}, tokens: map[string]string{},
+		options: o, faults: newFaults(o.Clock), requests: &requestLog{}, certs: o.Certificates, address: map[string]string{},
+		tokens: map[string]string{},
 	}
-	s.routes, s.controls = s.table(), s.controlRoutes()
-	s.creation, s.change = facts.Parameters("POST", "/nodes/any/qemu"), facts.Parameters("PUT", "/nodes/any/qemu/100/config")
+	s.engine = newEngine(pace{clock: o.Clock, speed: o.Speed}, facts, s.faults)
+	s.reports, s.routes, s.controls = o.Reports, table(), s.controlRoutes()
+	s.beforeChange = []func(*op){(*op).replicate, (*op).reportGuests}
 	maps.Copy(s.durations, haDurations())
 	maps.Copy(s.durations, o.Scenario.durations())
-	s.root, s.stop = context.WithCancel(context.Background())
 	if err := s.begin(); err != nil {
 		return nil, errors.Wrap(err, "cannot build the scenario")
 	}
@@ -176,6 +148,7 @@ func (s *Server) Start() error {
 		return errors.Wrap(err, "cannot use the server certificate")
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	s.certificate = s.certs.Certificate
 	s.wire = wire.NewServer(s, config, s.clock.Now)
 	if err := s.listen(s.options.Address, s.first); err != nil {
 		return err
@@ -207,7 +180,7 @@ func (s *Server) Close() {
 	if s.wire != nil {
 		s.wire.Close()
 	}
-	s.workers.Wait()
+	s.engine.close()
 }
 
 // URL is the address of the API's server, such as "https://127.0.0.1:8006".
@@ -224,45 +197,11 @@ func (s *Server) NodeURL(node string) string {
 // CA returns the certificate that signed the server's, in PEM. It is there after Start.
 func (s *Server) CA() []byte { return s.certs.CA }
 
-// update runs fn on the state, alone.
-func (s *Server) update(fn func(*State)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.collect()
-	fn(s.state)
-	s.changes.Add(1)
-}
-
 // Edit changes the state behind the API's back, as other users and broken hardware do.
 func (s *Server) Edit(fn func(*State)) {
 	s.update(func(st *State) {
 		before := st.offline()
 		fn(st)
-		s.fence(before)
+		s.op("").fence(before)
 	})
-}
-
-// Guest returns a copy of a guest and whether it exists.
-func (s *Server) Guest(vmid int) (Guest, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g, ok := s.state.Guests[vmid]
-	if !ok {
-		return Guest{}, false
-	}
-	out := *g
-	out.Config, out.Pending, out.Delete = maps.Clone(g.Config), maps.Clone(g.Pending), maps.Clone(g.Delete)
-	out.Snapshots = maps.Clone(g.Snapshots)
-	return out, true
-}
-
-// Tasks returns copies of the tasks, oldest first.
-func (s *Server) Tasks() []Task {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]Task, 0, len(s.state.tasks))
-	for _, t := range s.state.tasks {
-		out = append(out, *t)
-	}
-	return out
 }

@@ -99,7 +99,7 @@ func (sp *spawned) end() {
 
 // spawn starts a task on the node that the call names. The call answers with its UPID.
 func (c *call) spawn(kind, id string, w work) (any, error) {
-	if err := c.s.faults.refuseTask(kind, id); err != nil {
+	if err := c.s.taskFaults.RefuseTask(kind, id); err != nil {
 		return nil, err
 	}
 	return &spawned{task: c.state.newTask(c.node, kind, id, c.who, c.now()), work: w}, nil
@@ -111,7 +111,7 @@ func (c *call) spawnFor(vmid int, kind string, w work) (any, error) {
 
 // worker is a running task.
 type worker struct {
-	s    *Server
+	s    *engine
 	task *Task
 	ctx  context.Context //nolint:containedctx // A worker lives as long as its context.
 	// fault is the error that the task was told to end with.
@@ -123,7 +123,7 @@ type worker struct {
 var errInterrupted = errors.New("received interrupt")
 
 // run runs a task. With instant tasks it returns when the task has ended.
-func (s *Server) run(sp *spawned) {
+func (s *engine) run(sp *spawned) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.update(func(*State) { sp.task.cancel = cancel })
 	w := &worker{s: s, task: sp.task, ctx: ctx}
@@ -150,7 +150,7 @@ func (w *worker) main(body work) {
 // judge asks once whether the task is to fail.
 func (w *worker) judge() error {
 	if !w.judged {
-		w.judged, w.fault = true, w.s.faults.taskExit(w.task.Type, w.task.ID)
+		w.judged, w.fault = true, w.s.taskFaults.TaskExit(w.task.Type, w.task.ID)
 	}
 	return w.fault
 }
@@ -179,8 +179,8 @@ func (w *worker) finish(st *State, err error) {
 }
 
 // later changes the state after a simulated duration; nobody waits for it. It must be called while the state is held.
-func (s *Server) later(d time.Duration, fn func(*op)) {
-	o := &op{s: s, st: s.state, who: root}
+func (s *engine) later(d time.Duration, fn func(*op)) {
+	o := s.op("")
 	if s.instant() {
 		fn(o)
 		return
@@ -269,4 +269,4 @@ func durations() map[string]time.Duration {
 	}
 }
 
-func (s *Server) duration(kind string) time.Duration { return s.durations[kind] }
+func (s *engine) duration(kind string) time.Duration { return s.durations[kind] }

@@ -31,7 +31,7 @@ import (
 
 // op is work on the state in the name of somebody: of a call or of a task. It is only used while the state is held.
 type op struct {
-	s    *Server
+	s    *engine
 	st   *State
 	who  identity
 	node string
