@@ -16,27 +16,25 @@ limitations under the License.
 
 package simulator
 
-import "testing"
+import (
+	"regexp"
+	"testing"
 
-func TestSHA256Crypt(t *testing.T) {
-	cases := map[string]struct{ reason, password, salt, want string }{
-		"Short": {
-			reason: "Short passwords and salts come out.", password: "x", salt: "ab",
-			want: "$5$ab$5ydlOaPxAq0VpamGFK.BZgHF7HlR0erJsH.F7VB19f0",
-		},
-		"Long": {
-			reason: "What OpenSSL makes of it comes out.", password: "Hello world!", salt: "saltstring",
-			want: "$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5",
-		},
+	"github.com/go-crypt/crypt"
+)
+
+func TestHashedPassword(t *testing.T) {
+	got, err := hashedPassword("Hello world!")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := sha256Crypt(tc.password, tc.salt); got != tc.want {
-				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
-			}
-			if got := hashedPassword(tc.want); got != tc.want {
-				t.Errorf("a hash must stay as it is: got %q", got)
-			}
-		})
+	if !regexp.MustCompile(`^\$5\$[0-9a-f]{8}\$[./0-9A-Za-z]{43}$`).MatchString(got) {
+		t.Errorf("the hash %q does not have PVE's form", got)
+	}
+	if ok, err := crypt.CheckPassword("Hello world!", got); !ok || err != nil {
+		t.Errorf("the hash %q is not that of the password: %v", got, err)
+	}
+	if again, err := hashedPassword(got); again != got || err != nil {
+		t.Errorf("a hash must stay as it is: got %q, %v", again, err)
 	}
 }

@@ -26,11 +26,11 @@ import (
 func domainRoutes() map[string]handler {
 	const one = "/access/domains/{realm}"
 	return map[string]handler{
-		"GET /access/domains":  method((*call).domains),
-		"POST /access/domains": method((*call).createDomain),
-		"GET " + one:           method((*call).getDomain),
-		"PUT " + one:           method((*call).updateDomain),
-		"DELETE " + one:        method((*call).deleteDomain),
+		"GET /access/domains":  (*call).domains,
+		"POST /access/domains": (*call).createDomain,
+		"GET " + one:           (*call).getDomain,
+		"PUT " + one:           (*call).updateDomain,
+		"DELETE " + one:        (*call).deleteDomain,
 	}
 }
 

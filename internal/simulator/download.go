@@ -18,7 +18,6 @@ package simulator
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -42,14 +41,6 @@ const (
 
 // outside is the result of a call that does the rest of its work without the state.
 type outside func() (any, error)
-
-func downloadRoutes() map[string]handler {
-	return map[string]handler{
-		"POST /nodes/{node}/storage/{storage}/download-url": method((*call).downloadURL),
-		"GET /nodes/{node}/query-url-metadata":              method((*call).urlMetadata),
-		"GET /nodes/{node}/vzdump/defaults":                 method((*call).backupDefaults),
-	}
-}
 
 // unreachable tells of a server that cannot be reached: host with port, and why.
 func unreachable(address string, err error) (host, why string) {
@@ -164,30 +155,4 @@ func describeFile(resp *http.Response) map[string]any {
 		out["filename"] = name
 	}
 	return out
-}
-
-// backupDefaults are the settings of backups on a node that has none of its own.
-func (c *call) backupDefaults() (any, error) {
-	out := map[string]any{
-		"all": 0, "bwlimit": 0, "compress": "0", "fleecing": map[string]any{"enabled": 0}, "ionice": 7, "lockwait": 180,
-		"mailnotification": "always", "mode": "snapshot", "notification-mode": "auto", "pigz": 0, "quiet": 0, "remove": 1,
-		"performance":   map[string]any{"max-workers": 16, "pbs-entries-max": 1048576},
-		"prune-backups": "keep-all=1", "stdexcludes": 1, "stop": 0, "stopwait": 10, "zstd": 1,
-	}
-	if c.state.Version == "8.4" {
-		out["notification-policy"] = "always"
-	}
-	id := c.str("storage")
-	if id == "" {
-		id = "local"
-	}
-	s, err := c.state.storage(id)
-	if err != nil {
-		return nil, err
-	}
-	out["storage"] = id
-	if s.fileBased() {
-		out["dumpdir"] = fmt.Sprintf("%s/dump", s.root())
-	}
-	return out, nil
 }

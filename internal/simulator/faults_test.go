@@ -96,35 +96,6 @@ func TestParseFaultRefuses(t *testing.T) {
 	}
 }
 
-func TestFaultPaths(t *testing.T) {
-	const clone = "/nodes/pve1/qemu/9000/clone"
-	for name, tc := range map[string]struct {
-		reason, pattern, path string
-		want                  bool
-	}{
-		"Any":       {reason: "No path is every path.", pattern: "", path: clone, want: true},
-		"Star":      {reason: "A star is one segment.", pattern: "/nodes/*/qemu/*/clone", path: clone, want: true},
-		"Part":      {reason: "A star is a part of a segment too.", pattern: "/nodes/pve*/qemu/9*/clone", path: clone, want: true},
-		"NotAcross": {reason: "A star ends at a slash.", pattern: "/nodes/*/clone", path: clone},
-		"Across":    {reason: "Two stars go on.", pattern: "/nodes/**/clone", path: clone, want: true},
-		"Whole":     {reason: "A pattern is the whole path.", pattern: "/nodes/*", path: clone},
-		"Template":  {reason: "Names in braces are one segment.", pattern: "/nodes/{node}/qemu/{vmid}/clone", path: clone, want: true},
-		"Prefix":    {reason: "The API's prefix may be there.", pattern: "/api2/json/nodes/*/qemu/*/clone", path: clone, want: true},
-		"Regexp":    {reason: "A regular expression may match a part.", pattern: "^/nodes/pve[12]/", path: clone, want: true},
-		"Literal":   {reason: "Dots are dots.", pattern: "/nodes/pve.", path: "/nodes/pve1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			re, err := compile(tc.pattern)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := re.MatchString(tc.path); got != tc.want {
-				t.Errorf("%s: %q matches %q: %t", tc.reason, tc.pattern, tc.path, got)
-			}
-		})
-	}
-}
-
 func TestFaultAnswers(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, fault, line, body string }{
 		"Message":      {reason: "The message is in the status line and in the body.", fault: "status=500 message=broken", line: "500 broken", body: `{"data":null,"message":"broken\n"}`},

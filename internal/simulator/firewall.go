@@ -61,16 +61,17 @@ func (*Firewall) digest(part any, length int) string {
 	return hash(text)
 }
 
+// firewallRoutes are the methods of firewalls.
 func firewallRoutes() map[string]handler {
 	out := map[string]handler{
-		"GET /cluster/firewall/groups":            method((*call).listFirewallGroups),
-		"POST /cluster/firewall/groups":           method((*call).createFirewallGroup),
-		"DELETE /cluster/firewall/groups/{group}": method((*call).deleteFirewallGroup),
+		"GET /cluster/firewall/groups":            (*call).listFirewallGroups,
+		"POST /cluster/firewall/groups":           (*call).createFirewallGroup,
+		"DELETE /cluster/firewall/groups/{group}": (*call).deleteFirewallGroup,
 	}
 	firewallRules(out, "/cluster/firewall/groups/{group}")
 	for _, root := range []string{"/cluster/firewall", "/nodes/{node}/firewall", "/nodes/{node}/qemu/{vmid}/firewall"} {
-		out["GET "+root+"/options"] = method((*call).firewallOptions)
-		out["PUT "+root+"/options"] = method((*call).setFirewallOptions)
+		out["GET "+root+"/options"] = (*call).firewallOptions
+		out["PUT "+root+"/options"] = (*call).setFirewallOptions
 		firewallRules(out, root+"/rules")
 		firewallSets(out, root)
 	}
@@ -78,33 +79,33 @@ func firewallRoutes() map[string]handler {
 	out["GET /nodes/{node}/firewall"] = indexOf("rules", "options", "log")
 	out["GET /nodes/{node}/qemu/{vmid}/firewall"] = indexOf("rules", "aliases", "ipset", "refs", "options", "log")
 	for _, root := range []string{"/cluster/firewall", "/nodes/{node}/qemu/{vmid}/firewall"} {
-		out["GET "+root+"/refs"] = method((*call).firewallReferences)
+		out["GET "+root+"/refs"] = (*call).firewallReferences
 	}
 	return out
 }
 
 func firewallRules(out map[string]handler, list string) {
-	out["GET "+list] = method((*call).listFirewallRules)
-	out["POST "+list] = method((*call).createFirewallRule)
-	out["GET "+list+"/{pos}"] = method((*call).getFirewallRule)
-	out["PUT "+list+"/{pos}"] = method((*call).updateFirewallRule)
-	out["DELETE "+list+"/{pos}"] = method((*call).deleteFirewallRule)
+	out["GET "+list] = (*call).listFirewallRules
+	out["POST "+list] = (*call).createFirewallRule
+	out["GET "+list+"/{pos}"] = (*call).getFirewallRule
+	out["PUT "+list+"/{pos}"] = (*call).updateFirewallRule
+	out["DELETE "+list+"/{pos}"] = (*call).deleteFirewallRule
 }
 
 func firewallSets(out map[string]handler, root string) {
-	out["GET "+root+"/ipset"] = method((*call).listFirewallSets)
-	out["POST "+root+"/ipset"] = method((*call).createFirewallSet)
-	out["GET "+root+"/ipset/{name}"] = method((*call).getFirewallSet)
-	out["POST "+root+"/ipset/{name}"] = method((*call).addToFirewallSet)
-	out["DELETE "+root+"/ipset/{name}"] = method((*call).deleteFirewallSet)
-	out["GET "+root+"/ipset/{name}/{cidr}"] = method((*call).getFromFirewallSet)
-	out["PUT "+root+"/ipset/{name}/{cidr}"] = method((*call).updateInFirewallSet)
-	out["DELETE "+root+"/ipset/{name}/{cidr}"] = method((*call).removeFromFirewallSet)
-	out["GET "+root+"/aliases"] = method((*call).listFirewallAliases)
-	out["POST "+root+"/aliases"] = method((*call).createFirewallAlias)
-	out["GET "+root+"/aliases/{name}"] = method((*call).getFirewallAlias)
-	out["PUT "+root+"/aliases/{name}"] = method((*call).updateFirewallAlias)
-	out["DELETE "+root+"/aliases/{name}"] = method((*call).deleteFirewallAlias)
+	out["GET "+root+"/ipset"] = (*call).listFirewallSets
+	out["POST "+root+"/ipset"] = (*call).createFirewallSet
+	out["GET "+root+"/ipset/{name}"] = (*call).getFirewallSet
+	out["POST "+root+"/ipset/{name}"] = (*call).addToFirewallSet
+	out["DELETE "+root+"/ipset/{name}"] = (*call).deleteFirewallSet
+	out["GET "+root+"/ipset/{name}/{cidr}"] = (*call).getFromFirewallSet
+	out["PUT "+root+"/ipset/{name}/{cidr}"] = (*call).updateInFirewallSet
+	out["DELETE "+root+"/ipset/{name}/{cidr}"] = (*call).removeFromFirewallSet
+	out["GET "+root+"/aliases"] = (*call).listFirewallAliases
+	out["POST "+root+"/aliases"] = (*call).createFirewallAlias
+	out["GET "+root+"/aliases/{name}"] = (*call).getFirewallAlias
+	out["PUT "+root+"/aliases/{name}"] = (*call).updateFirewallAlias
+	out["DELETE "+root+"/aliases/{name}"] = (*call).deleteFirewallAlias
 }
 
 // firewall finds the firewall that a call is about.

@@ -25,8 +25,8 @@ import (
 // fits fails for a configuration that PVE takes and starts no VM with: what PVE::QemuServer::config_to_command dies of
 // that depends on the configuration alone.
 func (s *engine) fits(config map[string]string) error {
-	for _, check := range []func(map[string]string) error{s.memoryFits, s.devicesFit, s.firmwareFits, s.clipboardFits} {
-		if err := check(config); err != nil {
+	for _, check := range []func(*engine, map[string]string) error{memoryFits, devicesFit, firmwareFits, clipboardFits} {
+		if err := check(s, config); err != nil {
 			return err
 		}
 	}
@@ -34,7 +34,7 @@ func (s *engine) fits(config map[string]string) error {
 }
 
 // memoryFits is the beginning of PVE::QemuServer::Memory::config.
-func (s *engine) memoryFits(config map[string]string) error {
+func memoryFits(s *engine, config map[string]string) error {
 	numa := config["numa"] == "1"
 	plugged := slices.Contains(strings.FieldsFunc(config["hotplug"], func(r rune) bool { return strings.ContainsRune(",; ", r) }), "memory")
 	switch {
@@ -47,7 +47,7 @@ func (s *engine) memoryFits(config map[string]string) error {
 }
 
 // devicesFit is a part of PVE::QemuServer::PCI::parse_hostpci_devices and of PVE::QemuServer::print_netdevice_full.
-func (s *engine) devicesFit(config map[string]string) error {
+func devicesFit(s *engine, config map[string]string) error {
 	q35 := strings.Contains(config["machine"], "q35")
 	for key, value := range config {
 		p := s.parse(key, value)
@@ -67,7 +67,7 @@ func (s *engine) devicesFit(config map[string]string) error {
 }
 
 // firmwareFits is of PVE::QemuServer::CPUConfig::get_amd_sev_object and get_intel_tdx_object.
-func (s *engine) firmwareFits(config map[string]string) error {
+func firmwareFits(s *engine, config map[string]string) error {
 	switch {
 	case config["bios"] == "ovmf":
 		return nil
@@ -82,7 +82,7 @@ func (s *engine) firmwareFits(config map[string]string) error {
 var clipboardType = regexp.MustCompile(`^(std|cirrus|vmware|virtio|qxl)`)
 
 // clipboardFits is PVE::QemuServer::assert_clipboard_config.
-func (s *engine) clipboardFits(config map[string]string) error {
+func clipboardFits(s *engine, config map[string]string) error {
 	vga := s.parse("vga", config["vga"])
 	if kind := vga["type"]; vga["clipboard"] == "vnc" && kind != "" && !clipboardType.MatchString(kind) {
 		return die("vga type %s is not compatible with VNC clipboard", kind)

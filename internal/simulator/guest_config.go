@@ -131,8 +131,8 @@ func (c *call) change() (*change, error) {
 		return nil, die("no options specified")
 	}
 	resolveCDROM(ch.set)
-	for _, step := range []func(*change) error{c.readLists, c.checkChange, c.tidyChange} {
-		if err := step(ch); err != nil {
+	for _, step := range []func(*call, *change) error{readLists, checkChange, tidyChange} {
+		if err := step(c, ch); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +154,7 @@ func (c *call) changeLine() string {
 }
 
 // readLists reads what to delete and to revert.
-func (c *call) readLists(ch *change) error {
+func readLists(c *call, ch *change) error {
 	for _, key := range schema.SplitList(c.str("revert")) {
 		if !c.s.configOption(key) {
 			return paramError("revert", "unknown option '%s'", key)
@@ -182,7 +182,7 @@ func (c *call) readLists(ch *change) error {
 	return nil
 }
 
-func (c *call) checkChange(ch *change) error {
+func checkChange(c *call, ch *change) error {
 	a := &guestAccess{op: c.op(), vmid: ch.vmid}
 	for _, check := range []func() error{
 		func() error { return a.checkDrives(ch.set) },
@@ -200,7 +200,7 @@ func (c *call) checkChange(ch *change) error {
 }
 
 // tidyChange brings values into the form in which they are stored.
-func (c *call) tidyChange(ch *change) error {
+func tidyChange(c *call, ch *change) error {
 	for _, key := range c.Undefined {
 		return die("unable to parse value of '%s' - got undefined value", key)
 	}
@@ -213,7 +213,11 @@ func (c *call) tidyChange(ch *change) error {
 		case key == "tags":
 			ch.set[key] = uniqueTags(value)
 		case key == "cipassword":
-			ch.set[key] = hashedPassword(value)
+			hashed, err := hashedPassword(value)
+			if err != nil {
+				return err
+			}
+			ch.set[key] = hashed
 		case key == "cpuunits":
 			ch.set[key] = clampedUnits(value)
 		}
@@ -241,16 +245,16 @@ func (o *op) changeable(ch *change) error {
 	if err := (&guestAccess{op: o, vmid: ch.vmid}).processor(ch.set["cpu"], g.Config["cpu"]); err != nil {
 		return err
 	}
-	if err := o.s.clipboardFits(ch.set); err != nil {
+	if err := clipboardFits(o.s, ch.set); err != nil {
 		return err
 	}
 	return o.balloonFits(g, ch)
 }
 
 func (o *op) balloonFits(g *Guest, ch *change) error {
-	_, memory := ch.set["memory"]
-	_, balloon := ch.set["balloon"]
-	if !memory && !balloon {
+	_, resized := ch.set["memory"]
+	_, ballooned := ch.set["balloon"]
+	if !resized && !ballooned {
 		return nil
 	}
 	after := g.effective()

@@ -254,8 +254,8 @@ func (o *op) build(cr *creation) error {
 
 // pinMachine gives Windows the machine as it is now, which a later release does not change.
 func (o *op) pinMachine(config, into map[string]string) {
-	machine := o.s.parse("machine", config["machine"])
-	kind := map[string]string{"": "pc-i440fx", "pc": "pc-i440fx", "q35": "pc-q35"}[machine["type"]]
+	pinned := o.s.parse("machine", config["machine"])
+	kind := map[string]string{"": "pc-i440fx", "pc": "pc-i440fx", "q35": "pc-q35"}[pinned["type"]]
 	if kind == "" || !strings.HasPrefix(config["ostype"], "w") {
 		return
 	}
@@ -263,9 +263,9 @@ func (o *op) pinMachine(config, into map[string]string) {
 	if revisions := machineRevisions(version); len(revisions) > 0 {
 		version += revisions[0][0]
 	}
-	machine["type"] = kind + "-" + version
-	into["machine"] = o.s.print("machine", machine)
-	o.logf("pinning machine type to '%s' for Windows guest OS", machine["type"])
+	pinned["type"] = kind + "-" + version
+	into["machine"] = o.s.print("machine", pinned)
+	o.logf("pinning pinned type to '%s' for Windows guest OS", pinned["type"])
 }
 
 // qemu is the QEMU version that the release comes with.

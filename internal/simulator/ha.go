@@ -22,29 +22,30 @@ import (
 	"strings"
 )
 
+// haRoutes are the methods of HA.
 func haRoutes() map[string]handler {
 	const resource, group, rule = "/cluster/ha/resources", "/cluster/ha/groups", "/cluster/ha/rules"
 	return map[string]handler{
 		"GET /cluster/ha":                      indexOf("status", "resources", "groups", "rules"),
 		"GET /cluster/ha/status":               indexOf("current", "manager_status"),
-		"GET /cluster/ha/status/current":       method((*call).haStatus),
-		"GET " + resource:                      method((*call).listHA),
-		"POST " + resource:                     method((*call).createHA),
-		"GET " + resource + "/{sid}":           method((*call).getHA),
-		"PUT " + resource + "/{sid}":           method((*call).updateHA),
-		"DELETE " + resource + "/{sid}":        method((*call).deleteHA),
-		"POST " + resource + "/{sid}/migrate":  method((*call).migrateHA),
-		"POST " + resource + "/{sid}/relocate": method((*call).migrateHA),
+		"GET /cluster/ha/status/current":       (*call).haStatus,
+		"GET " + resource:                      (*call).listHA,
+		"POST " + resource:                     (*call).createHA,
+		"GET " + resource + "/{sid}":           (*call).getHA,
+		"PUT " + resource + "/{sid}":           (*call).updateHA,
+		"DELETE " + resource + "/{sid}":        (*call).deleteHA,
+		"POST " + resource + "/{sid}/migrate":  (*call).migrateHA,
+		"POST " + resource + "/{sid}/relocate": (*call).migrateHA,
 		"GET " + group:                         haGroup("index groups", (*call).listHAGroups),
 		"POST " + group:                        haGroup("create group", (*call).createHAGroup),
 		"GET " + group + "/{group}":            haGroup("read group", (*call).getHAGroup),
 		"PUT " + group + "/{group}":            haGroup("update group", (*call).updateHAGroup),
 		"DELETE " + group + "/{group}":         haGroup("delete group", (*call).deleteHAGroup),
-		"GET " + rule:                          method((*call).listHARules),
-		"POST " + rule:                         method((*call).createHARule),
-		"GET " + rule + "/{rule}":              method((*call).getHARule),
-		"PUT " + rule + "/{rule}":              method((*call).updateHARule),
-		"DELETE " + rule + "/{rule}":           method((*call).deleteHARule),
+		"GET " + rule:                          (*call).listHARules,
+		"POST " + rule:                         (*call).createHARule,
+		"GET " + rule + "/{rule}":              (*call).getHARule,
+		"PUT " + rule + "/{rule}":              (*call).updateHARule,
+		"DELETE " + rule + "/{rule}":           (*call).deleteHARule,
 	}
 }
 
@@ -136,11 +137,11 @@ func (c *call) createHA() (any, error) {
 	if c.state.HA[sid] != nil {
 		return nil, die("create resource failed: resource ID '%s' already defined", sid)
 	}
-	state := c.str("state")
-	if state == "" {
-		state = "started"
+	wanted := c.str("state")
+	if wanted == "" {
+		wanted = "started"
 	}
-	c.state.HA[sid] = &HAResource{State: state, Comment: c.str("comment"), Options: c.given("sid", "type", "state", "comment")}
+	c.state.HA[sid] = &HAResource{State: wanted, Comment: c.str("comment"), Options: c.given("sid", "type", "state", "comment")}
 	c.op().requestedHA(atoi(id))
 	return nil, nil //nolint:nilnil // The answer is null.
 }

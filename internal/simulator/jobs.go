@@ -27,16 +27,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-func jobRoutes() map[string]handler {
-	return map[string]handler{
-		"GET /cluster/backup":         method((*call).listBackups),
-		"POST /cluster/backup":        method((*call).createBackup),
-		"GET /cluster/backup/{id}":    method((*call).getBackup),
-		"PUT /cluster/backup/{id}":    method((*call).updateBackup),
-		"DELETE /cluster/backup/{id}": method((*call).deleteBackup),
-	}
-}
-
 // showBackup is a job with its values in the types of the parameters.
 func (c *call) showBackup(id string) map[string]any {
 	out := map[string]any{"id": id, "type": "vzdump"}

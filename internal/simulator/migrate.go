@@ -301,7 +301,7 @@ func (o *op) arrive(m *migration, wait error) error {
 	}
 	if job := o.st.jobTo(g.VMID, m.target); job != "" {
 		o.logf("replicating disk images")
-		if err := o.sync(job, g); err != nil {
+		if err := syncReplica(o, job, g); err != nil {
 			return err
 		}
 	}

@@ -51,21 +51,6 @@ func (n *Node) status() string {
 	return "online"
 }
 
-// nodeUsage are the numbers that a node reports.
-func (o *op) nodeUsage(n *Node) map[string]any {
-	used, cpu := int64(2<<30), 0.01
-	for _, g := range o.st.Guests {
-		if g.Node == n.Name && g.Power != Stopped {
-			used += o.sizes(g).memory / 2
-			cpu += 0.01 * float64(o.cpus(g)) / float64(n.CPUs)
-		}
-	}
-	return map[string]any{
-		"cpu": cpu, "maxcpu": n.CPUs, "mem": min(used, n.Memory), "maxmem": n.Memory, "disk": n.Disk / 10, "maxdisk": n.Disk,
-		"uptime": o.uptime(n),
-	}
-}
-
 func (o *op) uptime(n *Node) int64 { return int64(o.s.clock.Now().Sub(n.booted) / time.Second) }
 
 func (c *call) listNodes() (any, error) {

@@ -20,31 +20,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 // defaultMACPrefix is the prefix of random MAC addresses where the cluster's options name none.
 const defaultMACPrefix = "BC:24:11"
-
-func optionRoutes() map[string]handler {
-	const node = "/nodes/{node}"
-	return map[string]handler{
-		"GET /cluster/options":    method((*call).clusterOptions),
-		"PUT /cluster/options":    method((*call).setClusterOptions),
-		"GET " + node + "/config": method((*call).nodeConfig),
-		"PUT " + node + "/config": method((*call).setNodeConfig),
-		"GET " + node + "/dns":    method((*call).nodeDNS),
-		"PUT " + node + "/dns":    method((*call).setNodeDNS),
-		"GET " + node + "/time":   method((*call).nodeTime),
-		"PUT " + node + "/time":   method((*call).setNodeTime),
-		"GET " + node + "/hosts":  method((*call).nodeHosts),
-		"POST " + node + "/hosts": method((*call).setNodeHosts),
-		"GET /cluster": indexOf("replication", "metrics", "notifications", "config", "firewall", "backup", "backup-info", "ha", "acme", "ceph",
-			"jobs", "mapping", "sdn", "log", "resources", "tasks", "options", "status", "nextid"),
-		"GET /nodes/{node}/vzdump": indexOf("defaults", "extractconfig"),
-	}
-}
 
 // indexOf is a list of the paths below one.
 func indexOf(names ...string) handler {
@@ -130,74 +109,4 @@ func (c *call) idRange(options map[string]string) (lower, upper int) {
 		upper = atoi(v)
 	}
 	return lower, upper
-}
-
-// tagRules are what the cluster's options say about tags: who may use which.
-type tagRules struct {
-	mode                string
-	listed, registered  []string
-	privileged, anybody bool
-}
-
-func (o *op) tagRules() tagRules {
-	access := o.s.facts.TypedProperties(o.s.facts.Parameters("PUT", "/cluster/options")["user-tag-access"].Format, o.st.Options["user-tag-access"])
-	r := tagRules{
-		mode: "free", privileged: o.st.may(o.who, "/", "Sys.Modify"), registered: schema.SplitList(o.st.Options["registered-tags"]),
-	}
-	if mode, ok := access["user-allow"].(string); ok {
-		r.mode = mode
-	}
-	if list, ok := access["user-allow-list"].(string); ok {
-		r.listed = strings.Split(list, ";")
-	}
-	r.anybody = r.mode == "free"
-	return r
-}
-
-// allowedTags are the tags that the caller may see and set, beside free ones.
-func (o *op) allowedTags() map[string]bool {
-	r, out := o.tagRules(), map[string]bool{}
-	if r.mode != "none" || r.privileged {
-		for _, t := range r.listed {
-			out[t] = true
-		}
-	}
-	if r.mode == "free" || r.mode == "existing" || r.privileged {
-		view := o.st.view(o.who)
-		for vmid, g := range o.st.Guests {
-			if g.Config["tags"] != "" && (r.privileged || view.may(vmPath(vmid), "VM.Audit")) {
-				for _, t := range schema.SplitList(g.Config["tags"]) {
-					out[t] = true
-				}
-			}
-		}
-	}
-	for _, t := range r.registered {
-		out[t] = r.privileged
-	}
-	maps.DeleteFunc(out, func(_ string, ok bool) bool { return !ok })
-	return out
-}
-
-// mayTag checks each tag that is added or taken away.
-func (o *op) mayTag(vmid int, pool, before, after string) error {
-	a := &guestAccess{op: o, vmid: vmid, pool: pool}
-	if err := a.may("VM.Config.Options"); err != nil {
-		return err
-	}
-	r := o.tagRules()
-	if r.privileged {
-		return nil
-	}
-	allowed := o.allowedTags()
-	was, is := schema.SplitList(before), schema.SplitList(after)
-	for _, t := range slices.Concat(was, is) {
-		if slices.Contains(was, t) == slices.Contains(is, t) {
-			continue
-		}
-		if (!allowed[t] && !r.anybody) || slices.Contains(r.registered, t) {
-			return forbidden("/, Sys.Modify for modifying tag '" + t + "'")
-		}
-	}
-	return nil
 }

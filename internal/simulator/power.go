@@ -60,23 +60,23 @@ func (c *call) startGuest() (any, error) {
 func haID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
 // requestHA asks HA for a state; HA starts a task of its own a little later.
-func (w *worker) requestHA(node string, vmid int, state string) error {
-	verb := map[string]string{"started": "start", "stopped": "stop"}[state]
+func (w *worker) requestHA(node string, vmid int, wanted string) error {
+	verb := map[string]string{"started": "start", "stopped": "stop"}[wanted]
 	w.logf("Requesting HA %s for VM %d", verb, vmid)
 	failed := false
 	err := w.do(func(st *State) error {
 		h := st.HA[haID(vmid)]
 		if failed = h.Failed; !failed {
-			h.State = state
+			h.State = wanted
 		}
 		return nil
 	})
 	switch {
-	case failed && state == "started":
+	case failed && wanted == "started":
 		return die("command 'ha-manager set %s --state started' failed: exit code 255", haID(vmid))
 	case failed:
 		return err // HA lets the request be.
-	case state == "started":
+	case wanted == "started":
 		w.spawnAs(root, node, "qmstart", vmid, func(w *worker) error { return w.start(node, vmid, false) })
 		return err
 	}

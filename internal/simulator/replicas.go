@@ -66,13 +66,13 @@ func (o *op) runReplication(id string, g *Guest) {
 	if !removed && (job["disable"] == "1" || job["target"] == g.Node || !o.replicationDue(job, r)) {
 		return
 	}
-	work := o.sync
+	work := syncReplica
 	if removed {
-		work = o.removeReplicas
+		work = removeReplicas
 	}
 	began := o.s.clock.Now()
 	r.Tried = began
-	if err := work(id, g); err != nil {
+	if err := work(o, id, g); err != nil {
 		r.Failures++
 		r.Error = err.Error()
 		return
@@ -129,8 +129,8 @@ func nextSync(job map[string]string, r *Replica) time.Time {
 	return next
 }
 
-// sync sends a guest's volumes to the target of a job, and removes there what the guest no longer has.
-func (o *op) sync(id string, g *Guest) error {
+// syncReplica sends a guest's volumes to the target of a job, and removes there what the guest no longer has.
+func syncReplica(o *op, id string, g *Guest) error {
 	target := o.st.Replications[id]["target"]
 	volumes, err := o.replicable(g)
 	switch {
@@ -199,7 +199,7 @@ func (o *op) dropReplicas(id, target string, storages []string, but map[string]b
 }
 
 // removeReplicas removes what a job has made, in full or but for what is on the target.
-func (o *op) removeReplicas(id string, g *Guest) error {
+func removeReplicas(o *op, id string, g *Guest) error {
 	job := o.st.Replications[id]
 	if job["remove_job"] != "full" || job["target"] == g.Node {
 		return nil

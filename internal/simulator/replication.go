@@ -26,12 +26,12 @@ import (
 func replicationRoutes() map[string]handler {
 	const list = "/cluster/replication"
 	return map[string]handler{
-		"GET " + list:                   method((*call).listReplications),
-		"POST " + list:                  method((*call).createReplication),
-		"GET " + list + "/{id}":         method((*call).getReplication),
-		"PUT " + list + "/{id}":         method((*call).updateReplication),
-		"DELETE " + list + "/{id}":      method((*call).deleteReplication),
-		"GET /nodes/{node}/replication": method((*call).nodeReplications),
+		"GET " + list:                   (*call).listReplications,
+		"POST " + list:                  (*call).createReplication,
+		"GET " + list + "/{id}":         (*call).getReplication,
+		"PUT " + list + "/{id}":         (*call).updateReplication,
+		"DELETE " + list + "/{id}":      (*call).deleteReplication,
+		"GET /nodes/{node}/replication": (*call).nodeReplications,
 	}
 }
 

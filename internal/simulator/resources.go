@@ -22,9 +22,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
 // report is what pvestatd tells the cluster of a guest. Sizes and counts are in bytes, uptime in seconds.
@@ -37,83 +34,11 @@ type report struct {
 	uptime, netin, netout, diskread, diskwritten int64
 }
 
-// measure is what a node knows of a guest right now.
-func (o *op) measure(g *Guest) *report {
-	r := &report{
-		name: g.name(), status: string(g.Power), template: g.template(), cpus: o.cpus(g), memory: o.sizes(g).memory, disk: o.sizes(g).disk,
-	}
-	if g.Power == Stopped {
-		return r
-	}
-	r.uptime = max(int64(o.s.clock.Now().Sub(g.started)/time.Second), 0)
-	r.cpu, r.mem, r.memhost = 0.01, r.memory/4, r.memory/2
-	r.netin, r.netout, r.diskread, r.diskwritten = r.uptime*1000, r.uptime*500, r.uptime*1000, r.uptime*1000
-	return r
-}
-
 // sizes are the sizes that lists show of a guest, in bytes, with the options that they were read from.
 type sizes struct {
 	memory, disk         int64
 	memoryText, bootText string
 	diskKey, diskText    string
-}
-
-// sizes reads the sizes of a guest's memory and of the first disk of its boot order. Lists need them of every guest, so that
-// they are read anew only when the options have changed.
-func (o *op) sizes(g *Guest) *sizes {
-	old := g.sizes
-	if old != nil && old.diskKey != "" && old.memoryText == g.Config["memory"] && old.bootText == g.Config["boot"] &&
-		old.diskText == g.Config[old.diskKey] {
-		return old
-	}
-	s := &sizes{memory: o.s.memory(g.Config), memoryText: g.Config["memory"], bootText: g.Config["boot"]}
-	for _, key := range schema.SplitList(o.s.read("boot", s.bootText)["order"]) {
-		if d := drive(o.s.read(key, g.Config[key])); isDrive(key) && len(d) > 0 && !d.cdrom() {
-			s.diskKey, s.diskText = key, g.Config[key]
-			s.disk, _ = schema.ParseSize(d["size"])
-			break
-		}
-	}
-	g.sizes = s
-	return s
-}
-
-// reportEvery is how often nodes report; 0 means that what is known of a guest is always fresh.
-func (s *engine) reportEvery() time.Duration {
-	if s.instant() {
-		return s.reports
-	}
-	return s.scale(s.duration("resources"))
-}
-
-// reportGuests lets the nodes report their guests if it is time to. It comes before every change, so that a report tells how
-// things were when it was due.
-func (o *op) reportGuests() {
-	every := o.s.reportEvery()
-	if every <= 0 {
-		return
-	}
-	due := o.s.clock.Now().Truncate(every)
-	if !due.After(o.s.reported) {
-		return
-	}
-	o.s.reported = due
-	for _, g := range o.st.Guests {
-		if n := o.st.Nodes[g.Node]; n != nil && !n.Offline {
-			g.report = o.measure(g)
-		}
-	}
-}
-
-// known is the latest report of a guest, nil where the cluster has none.
-func (o *op) known(g *Guest) *report {
-	switch n := o.st.Nodes[g.Node]; {
-	case n == nil || n.Offline:
-		return nil
-	case o.s.reportEvery() <= 0:
-		return o.measure(g)
-	}
-	return g.report
 }
 
 // inJSON is a result in JSON.
@@ -187,17 +112,17 @@ func (c *call) resources() (any, error) {
 	}
 	for _, part := range []struct {
 		kind string
-		list func() []map[string]any
+		list func(*call) []map[string]any
 	}{
-		{"pool", c.poolResources},
-		{"node", c.nodeResources},
-		{"storage", c.storageResources},
-		{map[bool]string{true: "sdn", false: "network"}[c.state.Version == "8.4"], c.networkResources},
+		{"pool", poolResources},
+		{"node", nodeResources},
+		{"storage", storageResources},
+		{map[bool]string{true: "sdn", false: "network"}[c.state.Version == "8.4"], networkResources},
 	} {
 		if !wanted(part.kind) {
 			continue
 		}
-		for _, entry := range part.list() {
+		for _, entry := range part.list(c) {
 			text, err := json.Marshal(entry)
 			if err != nil {
 				return nil, err
@@ -246,7 +171,7 @@ func (c *call) guestResources(out []byte) []byte {
 // rowSize is about how long the JSON of a guest is.
 const rowSize = 360
 
-func (c *call) poolResources() []map[string]any {
+func poolResources(c *call) []map[string]any {
 	out := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(c.state.Pools)) {
 		if c.state.may(c.who, "/pool/"+name, "Pool.Audit") {
@@ -266,7 +191,7 @@ func (st *State) poolsOf() map[int]string {
 	return out
 }
 
-func (c *call) nodeResources() []map[string]any {
+func nodeResources(c *call) []map[string]any {
 	out := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(c.state.Nodes)) {
 		n := c.state.Nodes[name]
@@ -279,7 +204,7 @@ func (c *call) nodeResources() []map[string]any {
 	return out
 }
 
-func (c *call) storageResources() []map[string]any {
+func storageResources(c *call) []map[string]any {
 	out, held := []map[string]any{}, c.state.held()
 	for _, id := range slices.Sorted(maps.Keys(c.state.Storages)) {
 		if !c.state.may(c.who, "/storage/"+id, "Datastore.Audit") {
@@ -315,7 +240,7 @@ func storageResource(s *Storage, n *Node, held map[VolumeKey]int64) map[string]a
 	return out
 }
 
-func (c *call) networkResources() []map[string]any {
+func networkResources(c *call) []map[string]any {
 	out := []map[string]any{}
 	zones := []string{"localnetwork"}
 	zones = append(zones, slices.Sorted(maps.Keys(c.state.SDN.AppliedZones))...)

@@ -35,20 +35,21 @@ func newSDN() *SDN {
 	return &SDN{Zones: Sections{}, VNets: Sections{}}
 }
 
+// sdnRoutes are the methods of SDN.
 func sdnRoutes() map[string]handler {
 	return map[string]handler{
-		"GET /cluster/sdn/zones":           method((*call).listZones),
-		"POST /cluster/sdn/zones":          method((*call).createZone),
-		"GET /cluster/sdn/zones/{zone}":    method((*call).getZone),
-		"PUT /cluster/sdn/zones/{zone}":    method((*call).updateZone),
-		"DELETE /cluster/sdn/zones/{zone}": method((*call).deleteZone),
+		"GET /cluster/sdn/zones":           (*call).listZones,
+		"POST /cluster/sdn/zones":          (*call).createZone,
+		"GET /cluster/sdn/zones/{zone}":    (*call).getZone,
+		"PUT /cluster/sdn/zones/{zone}":    (*call).updateZone,
+		"DELETE /cluster/sdn/zones/{zone}": (*call).deleteZone,
 		"GET /cluster/sdn":                 indexOf("vnets", "zones", "controllers", "ipams", "dns", "fabrics"),
-		"GET /cluster/sdn/vnets":           method((*call).listVNets),
-		"POST /cluster/sdn/vnets":          method((*call).createVNet),
-		"GET /cluster/sdn/vnets/{vnet}":    method((*call).getVNet),
-		"PUT /cluster/sdn/vnets/{vnet}":    method((*call).updateVNet),
-		"DELETE /cluster/sdn/vnets/{vnet}": method((*call).deleteVNet),
-		"PUT /cluster/sdn":                 method((*call).applySDN),
+		"GET /cluster/sdn/vnets":           (*call).listVNets,
+		"POST /cluster/sdn/vnets":          (*call).createVNet,
+		"GET /cluster/sdn/vnets/{vnet}":    (*call).getVNet,
+		"PUT /cluster/sdn/vnets/{vnet}":    (*call).updateVNet,
+		"DELETE /cluster/sdn/vnets/{vnet}": (*call).deleteVNet,
+		"PUT /cluster/sdn":                 (*call).applySDN,
 	}
 }
 

@@ -140,17 +140,6 @@ func (s *Storage) imageName(vmid int, base, format string) string {
 	return base
 }
 
-// freeDisk returns the first name "vm-100-disk-N" that is not taken on the storage.
-func (o *op) freeDisk(s *Storage, vmid int) string {
-	linked := o.linkedDisks(s, vmid)
-	for i := 0; ; i++ {
-		name := fmt.Sprintf("vm-%d-disk-%d", vmid, i)
-		if !linked[name] && !o.taken(s, vmid, name) && !o.taken(s, vmid, "base"+strings.TrimPrefix(name, "vm")) {
-			return name
-		}
-	}
-}
-
 // taken reports whether an image has the name, in any format.
 func (o *op) taken(s *Storage, vmid int, base string) bool {
 	for _, format := range s.formats() {
@@ -159,21 +148,6 @@ func (o *op) taken(s *Storage, vmid int, base string) bool {
 		}
 	}
 	return false
-}
-
-// linkedDisks are the names of the guest's linked clones, whose full names tell the base as well.
-func (o *op) linkedDisks(s *Storage, vmid int) map[string]bool {
-	out := map[string]bool{}
-	g := o.st.Guests[vmid]
-	if g == nil {
-		return out
-	}
-	for _, id := range o.volumes(g) {
-		if storage, name, _ := splitVolume(id); storage == s.ID {
-			out[baseName(name)] = true
-		}
-	}
-	return out
 }
 
 // maxFile is the size of the largest file of a usual file system.

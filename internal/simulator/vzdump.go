@@ -25,10 +25,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-func backupRoutes() map[string]handler {
-	return map[string]handler{"POST /nodes/{node}/vzdump": method((*call).vzdump)}
-}
-
 // compressedShare is the part of a disk's content that its backup takes: one of so many.
 const compressedShare = 2
 
@@ -169,4 +165,30 @@ func (o *op) backup(s *Storage, g *Guest, mode string) error {
 	o.logf("INFO: creating vzdump archive '%s'", s.root()+"/dump/"+strings.TrimPrefix(name, "backup/"))
 	o.logf("INFO: Finished Backup of VM %d (00:00:00)", g.VMID)
 	return nil
+}
+
+// backupDefaults are the settings of backups on a node that has none of its own.
+func (c *call) backupDefaults() (any, error) {
+	out := map[string]any{
+		"all": 0, "bwlimit": 0, "compress": "0", "fleecing": map[string]any{"enabled": 0}, "ionice": 7, "lockwait": 180,
+		"mailnotification": "always", "mode": "snapshot", "notification-mode": "auto", "pigz": 0, "quiet": 0, "remove": 1,
+		"performance":   map[string]any{"max-workers": 16, "pbs-entries-max": 1048576},
+		"prune-backups": "keep-all=1", "stdexcludes": 1, "stop": 0, "stopwait": 10, "zstd": 1,
+	}
+	if c.state.Version == "8.4" {
+		out["notification-policy"] = "always"
+	}
+	id := c.str("storage")
+	if id == "" {
+		id = "local"
+	}
+	s, err := c.state.storage(id)
+	if err != nil {
+		return nil, err
+	}
+	out["storage"] = id
+	if s.fileBased() {
+		out["dumpdir"] = fmt.Sprintf("%s/dump", s.root())
+	}
+	return out, nil
 }

@@ -1,0 +1,31 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator
+
+// backupRoutes are the methods of backups and of their jobs.
+func backupRoutes() map[string]handler {
+	return map[string]handler{
+		"GET /cluster/backup":               (*call).listBackups,
+		"POST /cluster/backup":              (*call).createBackup,
+		"GET /cluster/backup/{id}":          (*call).getBackup,
+		"PUT /cluster/backup/{id}":          (*call).updateBackup,
+		"DELETE /cluster/backup/{id}":       (*call).deleteBackup,
+		"POST /nodes/{node}/vzdump":         (*call).vzdump,
+		"GET /nodes/{node}/vzdump/defaults": (*call).backupDefaults,
+		"GET /nodes/{node}/vzdump":          indexOf("defaults", "extractconfig"),
+	}
+}
