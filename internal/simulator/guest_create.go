@@ -265,7 +265,7 @@ func (o *op) pinMachine(config, into map[string]string) {
 	}
 	pinned["type"] = kind + "-" + version
 	into["machine"] = o.s.print("machine", pinned)
-	o.logf("pinning pinned type to '%s' for Windows guest OS", pinned["type"])
+	o.logf("pinning machine type to '%s' for Windows guest OS", pinned["type"])
 }
 
 // qemu is the QEMU version that the release comes with.
