@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // imported are the manifests that a run wrote, by file, and its report.
@@ -84,17 +85,17 @@ func environ(t *testing.T, pve *simulator.Server) {
 	}
 	for name, v := range map[string]string{
 		"PROXMOX_ENDPOINT": pve.URL(), "PROXMOX_CA_FILE": ca,
-		"PROXMOX_TOKEN": simulator.TestToken + "=" + simulator.TestSecret,
+		"PROXMOX_TOKEN": simulatortest.TestToken + "=" + simulatortest.TestSecret,
 	} {
 		t.Setenv(name, v)
 	}
 }
 
 func TestImportDirectly(t *testing.T) {
-	pve := simulator.NewTest(t, simulator.Options{})
+	pve := simulatortest.NewTest(t, simulator.Options{})
 	environ(t, pve)
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(simulator.TestToken+"="+simulator.TestSecret+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(simulatortest.TestToken+"="+simulatortest.TestSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {
@@ -134,7 +135,7 @@ func TestImportDirectly(t *testing.T) {
 }
 
 func TestImportFails(t *testing.T) {
-	pve := simulator.NewTest(t, simulator.Options{})
+	pve := simulatortest.NewTest(t, simulator.Options{})
 	environ(t, pve)
 	cases := map[string]struct {
 		reason string
@@ -172,7 +173,7 @@ func TestImportFails(t *testing.T) {
 
 // Whoever interrupts a run is not told of calls that were canceled.
 func TestImportInterrupted(t *testing.T) {
-	environ(t, simulator.NewTest(t, simulator.Options{}))
+	environ(t, simulatortest.NewTest(t, simulator.Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := importVMs(ctx, []string{"list"})
@@ -186,7 +187,7 @@ func TestImportInterrupted(t *testing.T) {
 func TestImportByProviderConfig(t *testing.T) {
 	env, o := apiServer(t)
 	kube := install(t, env)
-	pve := simulator.NewTest(t, simulator.Options{})
+	pve := simulatortest.NewTest(t, simulator.Options{})
 	for _, object := range configured(pve) {
 		if err := kube.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
@@ -240,7 +241,7 @@ func configured(pve *simulator.Server) []client.Object {
 	return []client.Object{
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "pve"},
-			StringData: map[string]string{"tokenID": simulator.TestToken, "tokenSecret": simulator.TestSecret},
+			StringData: map[string]string{"tokenID": simulatortest.TestToken, "tokenSecret": simulatortest.TestSecret},
 		},
 		&cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec},
 		&namespaced.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: spec},

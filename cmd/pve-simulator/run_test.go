@@ -34,6 +34,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // output collects what the program writes.
@@ -108,7 +109,7 @@ func start(t *testing.T, o *options) (url string, stop func()) {
 	}
 }
 
-const token = simulator.TestToken + "=" + simulator.TestSecret
+const token = simulatortest.TestToken + "=" + simulatortest.TestSecret
 
 func TestStateFile(t *testing.T) {
 	dir := t.TempDir()

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // TestBehindOurBack has what others do to a VM: it is brought back to what the
@@ -72,7 +73,7 @@ func (w *world) do(method, path string, form url.Values) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	r.Header.Set("Authorization", "PVEAPIToken="+simulator.TestToken+"="+simulator.TestSecret)
+	r.Header.Set("Authorization", "PVEAPIToken="+simulatortest.TestToken+"="+simulatortest.TestSecret)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer, err := w.web().Do(r)
 	if err != nil {

@@ -40,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // TestByHand has what people do by hand to Machines, and to VMs more rarely.
@@ -398,7 +399,7 @@ func repointed(w *world) {
 		w.Fatal(err)
 	}
 	scenario.Cluster = "other"
-	other := simulator.NewTest(w.T, simulator.Options{Scenario: scenario, Speed: 1})
+	other := simulatortest.NewTest(w.T, simulator.Options{Scenario: scenario, Speed: 1})
 	w.lead(other)
 	w.says(xpv2.TypeReady, machine.ReasonClusterMismatch, `VM 10000 is in the cluster "demo", and not looked for in "other"`)
 	w.delete()

@@ -51,6 +51,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // The operations on Machines that are under way at the same time while things
@@ -232,7 +233,7 @@ func newChaos(t *testing.T, name string, keys map[string]string) *chaos {
 		scenario.Nodes[i].Memory = "1024G"
 	}
 	c := &chaos{clock: &shiftedClock{}, log: &logged{}, metrics: prometheus.NewRegistry()}
-	pve := simulator.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1, Clock: c.clock})
+	pve := simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1, Clock: c.clock})
 	c.world = &world{T: t, scope: scopes()["Cluster"], name: name, pve: pve, options: c.provider}
 	if c.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
@@ -442,7 +443,7 @@ func (c *chaos) replaceCA() {
 // useToken instead of the password.
 func (c *chaos) useToken() {
 	c.Helper()
-	c.secret.Data = map[string][]byte{"tokenID": []byte(simulator.TestToken), "tokenSecret": []byte(simulator.TestSecret)}
+	c.secret.Data = map[string][]byte{"tokenID": []byte(simulatortest.TestToken), "tokenSecret": []byte(simulatortest.TestSecret)}
 	c.secret.StringData = nil
 	c.update(c.secret)
 }
@@ -520,7 +521,7 @@ func (c *chaos) keepsSecrets() {
 			c.Errorf("there is no %s in what was written", seen)
 		}
 	}
-	for _, secret := range []string{simulator.TestSecret, newToken, "PVE:crossplane@pve:", "password=" + oldPassword, `"` + oldPassword + `"`} {
+	for _, secret := range []string{simulatortest.TestSecret, newToken, "PVE:crossplane@pve:", "password=" + oldPassword, `"` + oldPassword + `"`} {
 		if i := strings.Index(b.String(), secret); i >= 0 {
 			text := b.String()
 			c.Errorf("a secret is written: …%s…", text[max(0, i-200):min(len(text), i+100)])

@@ -46,6 +46,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // estate is the scenario with every option, and what only the version has.
@@ -118,7 +119,7 @@ func (c *imported) described() []importer.Find {
 	c.Helper()
 	pve, err := proxmox.New(proxmox.Config{
 		Endpoints: []string{c.pve.URL()}, TLS: proxmox.TLS{CA: c.pve.CA()},
-		Credentials: proxmox.Credentials{TokenID: simulator.TestToken, TokenSecret: simulator.TestSecret},
+		Credentials: proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret},
 	})
 	if err != nil {
 		c.Fatal(err)

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // TestLeastPrivilege lives through a Machine's life with no privilege but those
@@ -158,7 +159,7 @@ func newLeast(t *testing.T, name, version string, privileges map[string][]string
 		t.Fatal(err)
 	}
 	scenario.Durations = brief()
-	w := &world{T: t, scope: scopes()["Cluster"], name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Version: version, Speed: 1})}
+	w := &world{T: t, scope: scopes()["Cluster"], name: name, pve: simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Version: version, Speed: 1})}
 	w.pve.Edit(func(s *simulator.State) {
 		grantOnly(s, privileges)
 		s.Pools[team].VMs[9000] = true
@@ -168,7 +169,7 @@ func newLeast(t *testing.T, name, version string, privileges map[string][]string
 	}
 	w.admin, err = proxmox.New(proxmox.Config{
 		Endpoints: []string{w.pve.URL()}, TLS: proxmox.TLS{CA: w.pve.CA()},
-		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulator.RootPassword},
+		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -62,6 +62,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // patience is how long a slow computer may need for anything.
@@ -214,14 +215,14 @@ func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, d
 	scenario.Version = cmp.Or(version, scenario.Version)
 	scenario.Durations = brief()
 	maps.Copy(scenario.Durations, durations)
-	w := &world{T: t, scope: s, name: name, pve: simulator.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}
+	w := &world{T: t, scope: s, name: name, pve: simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}
 	var err error
 	if w.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
 	w.admin, err = proxmox.New(proxmox.Config{
 		Endpoints: []string{w.pve.URL()}, TLS: proxmox.TLS{CA: w.pve.CA()},
-		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulator.RootPassword},
+		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +257,7 @@ func (w *world) configure() {
 	w.grant("/", "LogReader")
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.name},
-		StringData: map[string]string{"tokenID": simulator.TestToken, "tokenSecret": simulator.TestSecret},
+		StringData: map[string]string{"tokenID": simulatortest.TestToken, "tokenSecret": simulatortest.TestSecret},
 	}
 	pc := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{
 		Endpoints: []string{w.pve.URL()},

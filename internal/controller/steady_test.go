@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // asked counts the provider's calls so far whose path template has a prefix.
@@ -109,7 +110,7 @@ func TestRotated(t *testing.T) {
 			seen.further(c.world, 1, 2*n)
 			before, since := c.asked("/nodes/{node}/qemu/{vmid}"), time.Now()
 			c.pve.Edit(func(s *simulator.State) {
-				s.Users["crossplane@pve"].Tokens["next"] = &simulator.Token{Secret: simulator.TestSecret, NoSeparation: true}
+				s.Users["crossplane@pve"].Tokens["next"] = &simulator.Token{Secret: simulatortest.TestSecret, NoSeparation: true}
 			})
 			secret := &corev1.Secret{}
 			if err := c.kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: c.name}, secret); err != nil {

@@ -40,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // calm ends all troubles, and lets go of what was held.
@@ -241,7 +242,7 @@ func (k *randomRun) watch() {
 	requests := k.pve.Requests()
 	for _, r := range requests[k.seen:] {
 		m := reVM.FindStringSubmatch(r.Path)
-		if r.Method == http.MethodGet || r.User != simulator.TestToken || m == nil || m[2] == "/clone" {
+		if r.Method == http.MethodGet || r.User != simulatortest.TestToken || m == nil || m[2] == "/clone" {
 			continue
 		}
 		id, _ := strconv.Atoi(m[1])
@@ -349,7 +350,7 @@ func (k *randomRun) ends(mine ...simulator.Guest) {
 		}
 	}
 	text := b.String()
-	for _, secret := range []string{simulator.TestSecret, "correct horse", "battery staple", "rosebud"} {
+	for _, secret := range []string{simulatortest.TestSecret, "correct horse", "battery staple", "rosebud"} {
 		if i := strings.Index(text, secret); i >= 0 {
 			k.t.Errorf("a secret is told: …%s…", text[max(0, i-300):min(len(text), i+100)])
 		}

@@ -47,6 +47,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // A env has one Machine, one PVE cluster, and a provider that lives and dies.
@@ -118,7 +119,7 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 	quickstart.Storages = append(quickstart.Storages, s.storages...)
 	quickstart.ACL = append(quickstart.ACL, s.grants...)
 	w := &env{clock: newClock(), fatal: fatal}
-	w.pve = simulator.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
+	w.pve = simulatortest.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
 		WithIndex(&namespaced.Machine{}, machine.ClaimIndex, machine.Claims).WithIndex(&cluster.Machine{}, machine.ClaimIndex, machine.Claims).Build()
 	if s.before != nil {
@@ -151,7 +152,7 @@ func (w *env) configuration() []client.Object {
 	return []client.Object{
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve"},
-			Data:       map[string][]byte{"tokenID": []byte(simulator.TestToken), "tokenSecret": []byte(simulator.TestSecret)},
+			Data:       map[string][]byte{"tokenID": []byte(simulatortest.TestToken), "tokenSecret": []byte(simulatortest.TestSecret)},
 		},
 		&namespaced.ProviderConfig{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve"},

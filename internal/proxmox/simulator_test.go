@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // lab is a Client and the simulated cluster that it talks to.
@@ -39,11 +40,11 @@ type lab struct {
 
 func newLab(t *testing.T, o simulator.Options, change ...func(*proxmox.Config)) lab {
 	t.Helper()
-	pve := simulator.NewTest(t, o)
+	pve := simulatortest.NewTest(t, o)
 	cfg := proxmox.Config{
 		Endpoints:   []string{pve.URL()},
 		TLS:         proxmox.TLS{CA: pve.CA()},
-		Credentials: proxmox.Credentials{TokenID: simulator.TestToken, TokenSecret: simulator.TestSecret},
+		Credentials: proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret},
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -377,7 +378,7 @@ func TestRefusalsOfSimulator(t *testing.T) {
 
 func TestPasswordAtSimulator(t *testing.T) {
 	asRoot := func(c *proxmox.Config) {
-		c.Credentials = proxmox.Credentials{Username: "root@pam", Password: simulator.RootPassword}
+		c.Credentials = proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword}
 	}
 	l := newLab(t, simulator.Options{}, asRoot)
 	l.done(l.Create(t.Context(), proxmox.Ref{Node: "pve1", VMID: 20000}, proxmox.Params{"name": "a"}))

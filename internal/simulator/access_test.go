@@ -14,13 +14,18 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+)
 
 // TestAccess changes users, groups, roles, tokens and grants one after the other, as it was recorded.
 func TestAccess(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	c.task("POST /nodes/pve1/qemu", "vmid=501")
 	for _, step := range []struct {

@@ -14,16 +14,20 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/cluster"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/qemu"
 )
 
 func BenchmarkResources(b *testing.B) {
 	_, c := crowd(b)
 	for b.Loop() {
-		if _, err := c.resources(); err != nil {
+		if _, err := cluster.Resources(c); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -33,7 +37,7 @@ func BenchmarkConfig(b *testing.B) {
 	_, c := crowd(b)
 	c.Values = map[string]string{"vmid": "12345"}
 	for b.Loop() {
-		if _, err := c.getConfig(); err != nil {
+		if _, err := qemu.GetConfig(c); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -41,7 +45,7 @@ func BenchmarkConfig(b *testing.B) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		if _, err := New(Options{}); err != nil {
+		if _, err := simulator.New(simulator.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,22 +14,25 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 func TestFullStorages(t *testing.T) {
 	const qemu, source = "/nodes/pve1/qemu", "local:import/tiny.qcow2"
-	scenario := func() *Scenario {
+	scenario := func() *simulator.Scenario {
 		sc := lab()
 		sc.Storages = append(sc.Storages,
-			ScenarioStorage{ID: "vg", Type: "lvm", Content: []string{"images"}, Total: "10G"},
-			ScenarioStorage{ID: "tank", Type: "zfspool", Content: []string{"images"}, Total: "10G"},
-			ScenarioStorage{ID: "thin", Type: "lvmthin", Content: []string{"images"}, Total: "10G"},
-			ScenarioStorage{ID: "small", Type: "dir", Path: "/small", Content: []string{"images", "iso"}, Total: "50M"},
+			simulator.ScenarioStorage{ID: "vg", Type: "lvm", Content: []string{"images"}, Total: "10G"},
+			simulator.ScenarioStorage{ID: "tank", Type: "zfspool", Content: []string{"images"}, Total: "10G"},
+			simulator.ScenarioStorage{ID: "thin", Type: "lvmthin", Content: []string{"images"}, Total: "10G"},
+			simulator.ScenarioStorage{ID: "small", Type: "dir", Path: "/small", Content: []string{"images", "iso"}, Total: "50M"},
 		)
 		return sc
 	}
@@ -51,7 +54,7 @@ func TestFullStorages(t *testing.T) {
 		"Download": {reason: "A file from outside that cannot be had.", request: "POST /nodes/pve1/storage/small/download-url", params: []string{"content=iso", "filename=a.iso", "url=http://127.0.0.1:1/a.iso"}, exit: "download failed: Connecting to 127.0.0.1:1... failed: Connection refused."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewTest(t, Options{Scenario: scenario()})
+			s := simulatortest.NewTest(t, simulator.Options{Scenario: scenario()})
 			c := connect(t, s)
 			c.ok("POST "+qemu, "vmid=100", "scsi0=local:0,import-from="+source, "scsi1=tank:1")
 			before := len(c.ok("GET /nodes/pve1/storage/small/content").Body)
@@ -72,8 +75,8 @@ func TestFullStorages(t *testing.T) {
 
 func TestStorageFillsUp(t *testing.T) {
 	sc := lab()
-	sc.Storages = append(sc.Storages, ScenarioStorage{ID: "vg", Type: "lvm", Content: []string{"images"}, Total: "10G"})
-	c := connect(t, NewTest(t, Options{Scenario: sc}))
+	sc.Storages = append(sc.Storages, simulator.ScenarioStorage{ID: "vg", Type: "lvm", Content: []string{"images"}, Total: "10G"})
+	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: sc}))
 	for _, tc := range []struct{ request, exit string }{
 		{"vmid=100 scsi0=vg:6", "OK"}, {"vmid=101 scsi0=vg:6", "unable to create VM 101 - not enough free space (4294967296 < 6442450944)"},
 	} {

@@ -28,6 +28,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/random"
 )
 
 // Certificates are a certificate authority and a server certificate signed by it, in PEM.
@@ -88,7 +90,7 @@ func leaf(now time.Time, hosts []string) *x509.Certificate {
 	return cert
 }
 
-func serial() *big.Int { return new(big.Int).SetBytes(randomBytes(15)) }
+func serial() *big.Int { return new(big.Int).SetBytes(random.Bytes(15)) }
 
 func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"bufio"
@@ -27,12 +27,15 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // client talks to a server at the level of HTTP, so that tests see status lines and bodies as they are.
 type client struct {
 	t      *testing.T
-	server *Server
+	server *simulator.Server
 	header map[string]string
 }
 
@@ -54,10 +57,10 @@ func (c *client) with(name, value string) *client {
 	return out
 }
 
-func connect(t *testing.T, s *Server) *client {
+func connect(t *testing.T, s *simulator.Server) *client {
 	t.Helper()
 	c := &client{t: t, server: s, header: map[string]string{}}
-	return c.with("Authorization", "PVEAPIToken="+TestToken+"="+TestSecret)
+	return c.with("Authorization", "PVEAPIToken="+simulatortest.TestToken+"="+simulatortest.TestSecret)
 }
 
 // do sends a request such as "POST /nodes/pve1/qemu" with parameters "vmid=100", as a form or in the query.

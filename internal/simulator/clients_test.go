@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"crypto/tls"
@@ -28,10 +28,13 @@ import (
 
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 	luthermonson "github.com/luthermonson/go-proxmox"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // httpClient trusts the server.
-func httpClient(t *testing.T, s *Server) *http.Client {
+func httpClient(t *testing.T, s *simulator.Server) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.CA())
@@ -44,7 +47,7 @@ func httpClient(t *testing.T, s *Server) *http.Client {
 func TestTelmateClient(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
-			s := NewTest(t, Options{Version: version})
+			s := simulatortest.NewTest(t, simulator.Options{Version: version})
 			d := &telmateDriver{t: t, server: s, client: telmateClient(t, s)}
 			d.lifecycle()
 			d.disks()
@@ -55,7 +58,7 @@ func TestTelmateClient(t *testing.T) {
 	}
 }
 
-func telmateClient(t *testing.T, s *Server) *telmate.Client {
+func telmateClient(t *testing.T, s *simulator.Server) *telmate.Client {
 	t.Helper()
 	c, err := telmate.NewClient(s.URL()+"/api2/json", httpClient(t, s), "", nil, "", 30, false)
 	if err != nil {
@@ -69,7 +72,7 @@ func telmateClient(t *testing.T, s *Server) *telmate.Client {
 
 type telmateDriver struct {
 	t      *testing.T
-	server *Server
+	server *simulator.Server
 	client *telmate.Client
 	vm     *telmate.VmRef
 }
@@ -196,7 +199,7 @@ func (d *telmateDriver) refusals() {
 	if _, err := c.GetVmInfo(ctx, telmate.NewVmRef(999)); err == nil {
 		d.t.Error("a missing VM has information")
 	}
-	d.server.Inject(Fault{Task: "qmsnapshot", TaskExit: "out of space", Count: 1})
+	d.server.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: "out of space", Count: 1})
 	d.fails("a task that fails", "out of space")(status(c.CreateQemuSnapshot(d.vm, "after")))
 }
 
@@ -218,7 +221,7 @@ func (d *telmateDriver) remove() {
 func TestTelmateConfig(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
-			s := NewTest(t, Options{Version: version})
+			s := simulatortest.NewTest(t, simulator.Options{Version: version})
 			driveTelmateConfig(t, s, telmateClient(t, s))
 		})
 	}
@@ -242,7 +245,7 @@ func telmateConfig() telmate.ConfigQemu {
 	}
 }
 
-func driveTelmateConfig(t *testing.T, s *Server, c *telmate.Client) {
+func driveTelmateConfig(t *testing.T, s *simulator.Server, c *telmate.Client) {
 	t.Helper()
 	ctx := t.Context()
 	vm, err := telmateConfig().Create(ctx, c)
@@ -306,11 +309,11 @@ func driveTelmateConfig(t *testing.T, s *Server, c *telmate.Client) {
 func TestGoProxmoxClient(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		for name, login := range map[string]luthermonson.Option{
-			"Token":  luthermonson.WithAPIToken(TestToken, TestSecret),
+			"Token":  luthermonson.WithAPIToken(simulatortest.TestToken, simulatortest.TestSecret),
 			"Ticket": luthermonson.WithCredentials(&luthermonson.Credentials{Username: "crossplane@pve", Password: "crossplane"}),
 		} {
 			t.Run(version+name, func(t *testing.T) {
-				s := NewTest(t, Options{Version: version})
+				s := simulatortest.NewTest(t, simulator.Options{Version: version})
 				c := luthermonson.NewClient(s.URL()+"/api2/json", luthermonson.WithHTTPClient(httpClient(t, s)), login)
 				node, err := c.Node(t.Context(), "pve1")
 				if err != nil {
@@ -331,7 +334,7 @@ func TestGoProxmoxClient(t *testing.T) {
 
 type goProxmoxDriver struct {
 	t      *testing.T
-	server *Server
+	server *simulator.Server
 	client *luthermonson.Client
 	node   *luthermonson.Node
 	vm     *luthermonson.VirtualMachine
@@ -447,11 +450,11 @@ func (d *goProxmoxDriver) refusals() {
 		d.t.Errorf("a VMID that is taken: %v", err)
 	}
 	wrong := luthermonson.NewClient(d.server.URL()+"/api2/json", luthermonson.WithHTTPClient(httpClient(d.t, d.server)),
-		luthermonson.WithAPIToken(TestToken, "wrong"))
+		luthermonson.WithAPIToken(simulatortest.TestToken, "wrong"))
 	if _, err := wrong.Version(ctx); !luthermonson.IsNotAuthorized(err) {
 		d.t.Errorf("a wrong token: %v", err)
 	}
-	remove := d.server.Inject(Fault{Task: "qmstart", TaskExit: "out of memory"})
+	remove := d.server.Inject(simulator.Fault{Task: "qmstart", TaskExit: "out of memory"})
 	defer remove()
 	d.wait("a task that fails", "out of memory")(d.vm.Start(ctx))
 }

@@ -14,12 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
 // handClock is a clock that tests move.
@@ -84,7 +86,7 @@ func (c *handClock) await(t *testing.T, n int) {
 }
 
 // ended waits until a task has ended and returns its exit status. The clock moves on while it runs.
-func (c *handClock) ended(t *testing.T, s *Server, upid string) string {
+func (c *handClock) ended(t *testing.T, s *simulator.Server, upid string) string {
 	t.Helper()
 	for {
 		for _, task := range s.Tasks() {

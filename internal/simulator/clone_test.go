@@ -14,17 +14,20 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 func TestClone(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const template, vm = "/nodes/pve1/qemu/900", "/nodes/pve1/qemu/800"
 	c.task("POST /nodes/pve1/qemu", "vmid=900", "name=tmpl", "scsi0=local:1,format=qcow2", "scsi1=local:1", "net0=virtio=BC:24:11:00:09:00,bridge=vmbr0",
@@ -131,7 +134,7 @@ func checkIdentity(t *testing.T, c *client) {
 }
 
 func TestDisks(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
 	c.task("POST /nodes/pve1/qemu", "vmid=400", "scsi0=local:1,format=qcow2")

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"net/http"
@@ -25,6 +25,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/examples/scenarios"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 func TestPermissions(t *testing.T) {
@@ -35,12 +38,14 @@ func TestPermissions(t *testing.T) {
 
 func testPermissions(t *testing.T, version string) {
 	t.Helper()
-	s := NewTest(t, Options{Scenario: lab(), Version: version})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab(), Version: version})
 	admin := connect(t, s)
 	admin.task("POST /nodes/pve1/qemu", "vmid=100", "name=a")
 	admin.task("POST /nodes/pve1/qemu", "vmid=101", "scsi0=local:1", "net0=virtio,bridge=vmbr0", "rng0=source=/dev/hwrng")
 	admin.ok("PUT /nodes/pve1/qemu/101/config", "delete=scsi0")
-	as := func(id string) *client { return admin.with("Authorization", "PVEAPIToken="+id+"="+TestSecret) }
+	as := func(id string) *client {
+		return admin.with("Authorization", "PVEAPIToken="+id+"="+simulatortest.TestSecret)
+	}
 	nobody, separated, auditor, vmuser := as("nobody@pve!t1"), as("nobody@pve!sep"), as("auditor@pve!ro"), as("vmuser@pve!t1")
 	ping, model := "500 No QEMU guest agent configured", "403 Permission check failed (/mapping/cpu/a, Mapping.Use)"
 	if version == "8.4" {
@@ -97,7 +102,7 @@ func testPermissions(t *testing.T, version string) {
 func TestLeastPrivilege(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
-			s := NewTest(t, Options{Version: version})
+			s := simulatortest.NewTest(t, simulator.Options{Version: version})
 			c := connect(t, s)
 			if got := c.do("PUT /nodes/pve1/qemu/100/config", "startup=order=1"); got.Line != "403 Permission check failed (/, Sys.Modify)" {
 				t.Errorf("an administrator's option: %s", got.Line)
@@ -122,12 +127,12 @@ func TestLeastPrivilege(t *testing.T) {
 }
 
 func TestNodes(t *testing.T) {
-	s := NewTest(t, Options{NodeAddresses: map[string]string{"pve2": "127.0.0.1:0"}})
+	s := simulatortest.NewTest(t, simulator.Options{NodeAddresses: map[string]string{"pve2": "127.0.0.1:0"}})
 	c := connect(t, s)
 	if s.NodeURL("pve2") == "" || s.NodeURL("pve2") == s.URL() || s.NodeURL("pve3") != "" {
 		t.Errorf("addresses of nodes: %q, %q, %q", s.URL(), s.NodeURL("pve2"), s.NodeURL("pve3"))
 	}
-	s.Edit(func(st *State) { st.Nodes["pve3"].Offline = true })
+	s.Edit(func(st *state.State) { st.Nodes["pve3"].Offline = true })
 	for name, tc := range map[string]struct {
 		reason  string
 		request string
@@ -151,7 +156,7 @@ func TestNodes(t *testing.T) {
 			t.Errorf("no %s in %s", want, resources)
 		}
 	}
-	s.Edit(func(st *State) { st.NoQuorum = true })
+	s.Edit(func(st *state.State) { st.NoQuorum = true })
 	c.ok("GET /nodes/pve1/qemu/9000/config")
 	if got := c.do("PUT /nodes/pve1/qemu/9000/config", "cores=1"); got.Line != "500 cluster not ready - no quorum?" {
 		t.Errorf("write without quorum: %s", got.Line)
@@ -166,12 +171,12 @@ func TestExamples(t *testing.T) {
 	}
 	for _, e := range entries {
 		for _, version := range []string{"8.4", "9.2"} {
-			sc, err := LoadScenario("../../examples/scenarios/" + e.Name())
+			sc, err := simulator.LoadScenario("../../examples/scenarios/" + e.Name())
 			if err != nil {
 				t.Errorf("%s: %v", e.Name(), err)
 				continue
 			}
-			if _, err := New(Options{Scenario: sc, Version: version}); err != nil {
+			if _, err := simulator.New(simulator.Options{Scenario: sc, Version: version}); err != nil {
 				t.Errorf("%s on %s: %v", e.Name(), version, err)
 			}
 		}
@@ -183,9 +188,9 @@ func TestExamples(t *testing.T) {
 
 func TestOfflineTakesTime(t *testing.T) {
 	clock := newHandClock()
-	s := NewTest(t, Options{Speed: 1, Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Clock: clock})
 	c := connect(t, s)
-	s.Edit(func(st *State) { st.Nodes["pve3"].Offline = true })
+	s.Edit(func(st *state.State) { st.Nodes["pve3"].Offline = true })
 	line := make(chan string)
 	go func() { line <- c.do("GET /nodes/pve3/qemu").Line }()
 	clock.await(t, 1)
@@ -196,7 +201,7 @@ func TestOfflineTakesTime(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	const clone = "/nodes/{node}/qemu/{vmid}/clone"
 	hc := httpClient(t, s)
@@ -206,7 +211,7 @@ func TestFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "PVEAPIToken="+TestToken+"="+TestSecret)
+		req.Header.Set("Authorization", "PVEAPIToken="+simulatortest.TestToken+"="+simulatortest.TestSecret)
 		resp, err := hc.Do(req)
 		if err == nil {
 			_ = resp.Body.Close()
@@ -214,7 +219,7 @@ func TestFaults(t *testing.T) {
 		return err != nil
 	}
 
-	remove := s.Inject(Fault{Method: "POST", Path: clone, Skip: 1, Count: 1, Status: 596, Message: "Connection timed out"})
+	remove := s.Inject(simulator.Fault{Method: "POST", Path: clone, Skip: 1, Count: 1, Status: 596, Message: "Connection timed out"})
 	lines := []string{}
 	for _, id := range []string{"300", "301", "302"} {
 		lines = append(lines, c.do("POST /nodes/pve1/qemu/9000/clone", "newid="+id).Line)
@@ -224,24 +229,24 @@ func TestFaults(t *testing.T) {
 	}
 	remove()
 
-	s.Inject(Fault{Task: "qmclone", Count: 1, TaskExit: "clone failed: disk full"})
+	s.Inject(simulator.Fault{Task: "qmclone", Count: 1, TaskExit: "clone failed: disk full"})
 	if exit := c.task("POST /nodes/pve1/qemu/9000/clone", "newid=303"); exit != "clone failed: disk full" {
 		t.Errorf("a task that fails: %q", exit)
 	}
-	s.Inject(Fault{Task: "qmstart", Count: 1, Refuse: true})
+	s.Inject(simulator.Fault{Task: "qmstart", Count: 1, Refuse: true})
 	if got := c.do("POST /nodes/pve1/qemu/300/status/start"); got.Line != "500 got no worker upid - start worker failed" {
 		t.Errorf("a task that does not start: %s", got.Line)
 	}
 	s.ClearFaults()
 
-	s.Inject(Fault{Path: "^/nodes/pve1/qemu/300$", Count: 1, CutBefore: true})
+	s.Inject(simulator.Fault{Path: "^/nodes/pve1/qemu/300$", Count: 1, CutBefore: true})
 	if !lost("DELETE", "/nodes/pve1/qemu/300") {
 		t.Error("the answer is not lost")
 	}
 	if _, there := s.Guest(300); !there {
 		t.Error("a request that was cut before had an effect")
 	}
-	s.Inject(Fault{Path: "^/nodes/pve1/qemu/300$", Count: 1, CutAfter: true})
+	s.Inject(simulator.Fault{Path: "^/nodes/pve1/qemu/300$", Count: 1, CutAfter: true})
 	if !lost("DELETE", "/nodes/pve1/qemu/300") {
 		t.Error("the answer is not lost")
 	}
@@ -252,9 +257,9 @@ func TestFaults(t *testing.T) {
 
 func TestDelay(t *testing.T) {
 	clock := newHandClock()
-	s := NewTest(t, Options{Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Clock: clock})
 	c := connect(t, s)
-	s.Inject(Fault{Path: "/version", Delay: time.Hour})
+	s.Inject(simulator.Fault{Path: "/version", Delay: time.Hour})
 	line := make(chan string)
 	go func() { line <- c.do("GET /version").Line }()
 	clock.await(t, 1)
@@ -265,12 +270,12 @@ func TestDelay(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	c.do("GET /nodes/pve1/qemu/999/config", "current=1")
 	c.do("POST /access/ticket", "username=crossplane@pve", "password=crossplane")
 	c.with("Authorization", "PVEAPIToken=x").do("GET /version")
-	got := []Request{}
+	got := []simulator.Request{}
 	for _, r := range s.Requests() {
 		if answered := r.Status != 401; answered != (r.Bytes > 0) || answered != (r.Duration > 0) {
 			t.Errorf("%s took %s and has %d bytes", r.Path, r.Duration, r.Bytes)
@@ -278,9 +283,9 @@ func TestRequests(t *testing.T) {
 		r.Time, r.Bytes, r.Duration = time.Time{}, 0, 0
 		got = append(got, r)
 	}
-	want := []Request{
+	want := []simulator.Request{
 		{
-			Method: "GET", Path: "/nodes/pve1/qemu/999/config", Template: "/nodes/{node}/qemu/{vmid}/config", User: TestToken, Node: "pve1",
+			Method: "GET", Path: "/nodes/pve1/qemu/999/config", Template: "/nodes/{node}/qemu/{vmid}/config", User: simulatortest.TestToken, Node: "pve1",
 			Params: map[string]string{"current": "1", "node": "pve1", "vmid": "999"}, Status: 500,
 			Message: "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist",
 		},
@@ -300,10 +305,10 @@ func TestRequests(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	digest := c.config("/nodes/pve1/qemu/100")["digest"]
-	s.Edit(func(st *State) {
+	s.Edit(func(st *state.State) {
 		st.Guests[100].Config["cores"] = "8"
 		st.NewGuest(555, "pve2", map[string]string{"name": "foreign"})
 		delete(st.Guests, 101)
@@ -339,9 +344,9 @@ func TestScenarioErrors(t *testing.T) {
 		"FileNames": {reason: "Files are in a folder of their kind.", yaml: "nodes: [{name: pve1}]\nstorages: [{id: s, type: dir, content: [iso], files: {x: 1G}}]", want: "'x'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc, err := ParseScenario([]byte(tc.yaml))
+			sc, err := simulator.ParseScenario([]byte(tc.yaml))
 			if err == nil {
-				_, err = New(Options{Scenario: sc})
+				_, err = simulator.New(simulator.Options{Scenario: sc})
 			}
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: error %v, want it to name %s", tc.reason, err, tc.want)
@@ -351,7 +356,7 @@ func TestScenarioErrors(t *testing.T) {
 }
 
 func TestUpload(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	body := "--x\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\niso\r\n" +
 		"--x\r\nContent-Disposition: form-data; name=\"filename\"; filename=\"seed.iso\"\r\n\r\nabc\r\n--x--\r\n"
@@ -360,8 +365,8 @@ func TestUpload(t *testing.T) {
 		t.Fatal(a.Line, a.Body)
 	}
 	var data []byte
-	s.Edit(func(st *State) {
-		if v := st.Volumes[VolumeKey{Storage: "nfs", Name: "iso/seed.iso"}]; v != nil {
+	s.Edit(func(st *state.State) {
+		if v := st.Volumes[state.VolumeKey{Storage: "nfs", Name: "iso/seed.iso"}]; v != nil {
 			data = v.Data
 		}
 	})

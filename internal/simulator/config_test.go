@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"maps"
@@ -22,17 +22,21 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // lab is a small cluster with a plain storage, as the recorded one.
-func lab() *Scenario {
-	return &Scenario{
+func lab() *simulator.Scenario {
+	return &simulator.Scenario{
 		Cluster: "lab",
-		Nodes: []ScenarioNode{
-			{Name: "pve1", Interfaces: []ScenarioInterface{{Name: "vmbr0"}, {Name: "vmbr1"}}},
-			{Name: "pve2", Interfaces: []ScenarioInterface{{Name: "vmbr0"}}},
+		Nodes: []simulator.ScenarioNode{
+			{Name: "pve1", Interfaces: []simulator.ScenarioInterface{{Name: "vmbr0"}, {Name: "vmbr1"}}},
+			{Name: "pve2", Interfaces: []simulator.ScenarioInterface{{Name: "vmbr0"}}},
 		},
-		Storages: []ScenarioStorage{
+		Storages: []simulator.ScenarioStorage{
 			{
 				ID: "local", Type: "dir", Path: "/var/lib/vz", Content: []string{"images", "iso", "import"},
 				Files: map[string]string{"iso/tiny.iso": "350K", "import/tiny.qcow2": "64M", "import/tiny.ova": "32M"},
@@ -42,14 +46,14 @@ func lab() *Scenario {
 			{ID: "off", Type: "dir", Path: "/var/lib/off", Content: []string{"images"}, Disabled: true},
 			{ID: "nfs", Type: "nfs", Shared: true, Content: []string{"images"}},
 		},
-		Pools: []ScenarioPool{{ID: "testpool"}},
-		Users: []ScenarioUser{
-			{ID: "crossplane@pve", Password: "crossplane", Tokens: []ScenarioToken{{ID: "demo", Secret: TestSecret}}},
-			{ID: "vmuser@pve", Tokens: []ScenarioToken{{ID: "t1", Secret: TestSecret}}},
-			{ID: "auditor@pve", Tokens: []ScenarioToken{{ID: "ro", Secret: TestSecret}}},
-			{ID: "nobody@pve", Tokens: []ScenarioToken{{ID: "t1", Secret: TestSecret}, {ID: "sep", Secret: TestSecret, Separated: true}}},
+		Pools: []simulator.ScenarioPool{{ID: "testpool"}},
+		Users: []simulator.ScenarioUser{
+			{ID: "crossplane@pve", Password: "crossplane", Tokens: []simulator.ScenarioToken{{ID: "demo", Secret: simulatortest.TestSecret}}},
+			{ID: "vmuser@pve", Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}}},
+			{ID: "auditor@pve", Tokens: []simulator.ScenarioToken{{ID: "ro", Secret: simulatortest.TestSecret}}},
+			{ID: "nobody@pve", Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}, {ID: "sep", Secret: simulatortest.TestSecret, Separated: true}}},
 		},
-		ACL: []ScenarioGrant{
+		ACL: []simulator.ScenarioGrant{
 			{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}},
 			{Path: "/vms", User: "vmuser@pve", Roles: []string{"PVEVMAdmin"}},
 			{Path: "/", User: "auditor@pve", Roles: []string{"PVEAuditor"}},
@@ -66,7 +70,7 @@ func stable(config map[string]any) map[string]any {
 }
 
 func TestCreate(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	for name, tc := range map[string]struct {
 		reason string
@@ -128,7 +132,7 @@ func TestCreate(t *testing.T) {
 				t.Errorf("%s: exit status %q, want %q", tc.reason, got, named(tc.exit))
 			}
 			if tc.exit != "OK" {
-				if _, there := s.Guest(atoi(vmid)); there {
+				if _, there := s.Guest(schema.Int(vmid)); there {
 					t.Error("the VM is left")
 				}
 				return
@@ -147,7 +151,7 @@ func TestCreate(t *testing.T) {
 
 // TestChanges makes changes one after the other, as they were recorded.
 func TestChanges(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
 	c.task("POST /nodes/pve1/qemu", "vmid=400", "name=m", "memory=64", "scsi0=local:1,format=qcow2", "net0=virtio=BC:24:11:00:04:00,bridge=vmbr0", "description=hello")
@@ -221,7 +225,7 @@ func TestChanges(t *testing.T) {
 // An empty drive of a bus that is plugged while the VM runs waits nevertheless: PVE::QemuServer::vmconfig_update_disk
 // activates its volume first.
 func TestPendingEmptyDrive(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
 	c.task("POST /nodes/pve1/qemu", "vmid=400", "memory=64", "start=1")
@@ -246,7 +250,7 @@ func TestPendingEmptyDrive(t *testing.T) {
 
 // What waits of the boot order is made from the order in force: PVE::API2::Qemu::update_vm_api reads no other.
 func TestPendingBootOrder(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
 	c.task("POST /nodes/pve1/qemu", "vmid=400", "memory=64", "scsi0=local:1", "net0=virtio=BC:24:11:00:04:00,bridge=vmbr0", "start=1")
@@ -269,7 +273,7 @@ func TestPendingBootOrder(t *testing.T) {
 }
 
 func TestPending(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
 	c.task("POST /nodes/pve1/qemu", "vmid=400", "name=m", "memory=64", "scsi0=local:1", "net0=virtio=BC:24:11:00:04:00,bridge=vmbr0", "agent=1", "start=1")
@@ -327,7 +331,7 @@ func TestPending(t *testing.T) {
 }
 
 func TestDigest(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
 	c.task("POST /nodes/pve1/qemu", "vmid=400", "cores=1")

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"flag"
@@ -25,6 +25,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 var mismatches = flag.String("mismatches", "", "write the recordings that do not match to this file, followed by the version") //nolint:gochecknoglobals // A flag.
@@ -136,11 +141,11 @@ func (p *replay) prepare(version string, r *recording, reasons []known) {
 	switch {
 	case !failed(version, r, reasons):
 	case r.Task != "":
-		p.server.Inject(Fault{TaskExit: r.Task, Count: 1})
+		p.server.Inject(simulator.Fault{TaskExit: r.Task, Count: 1})
 	default:
 		_, status, _ := strings.Cut(r.Status, " ")
 		code, message, _ := strings.Cut(status, " ")
-		p.server.Inject(Fault{Status: atoi(code), Message: message, Count: 1})
+		p.server.Inject(simulator.Fault{Status: schema.Int(code), Message: message, Count: 1})
 	}
 }
 
@@ -151,13 +156,13 @@ func (p *replay) busy(version string, r *recording, reasons []known) {
 		if !ok {
 			continue
 		}
-		p.server.Edit(func(st *State) {
-			g := st.Guests[atoi(vmid)]
+		p.server.Edit(func(st *state.State) {
+			g := st.Guests[schema.Int(vmid)]
 			if g.Config[device] == "" {
 				g.Config[device] = p.before[device]
 			}
 			g.Delete[device] = false
-			maps.DeleteFunc(g.Config, func(key, value string) bool { return isUnused(key) && strings.HasPrefix(p.before[device], value) })
+			maps.DeleteFunc(g.Config, func(key, value string) bool { return guest.IsUnused(key) && strings.HasPrefix(p.before[device], value) })
 		})
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	frontpage "github.com/vitistack/provider-proxmox/internal/simulator/page"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
@@ -235,7 +236,7 @@ func (s *Server) setOnline(r *http.Request) (any, error) {
 		return nil, err
 	}
 	name, found := r.PathValue("node"), false
-	s.Edit(func(st *State) {
+	s.Edit(func(st *state.State) {
 		if n := st.Nodes[name]; n != nil {
 			n.Offline, found = !online, true
 		}
@@ -251,6 +252,6 @@ func (s *Server) setQuorum(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Edit(func(st *State) { st.NoQuorum = !quorate })
+	s.Edit(func(st *state.State) { st.NoQuorum = !quorate })
 	return nil, nil
 }

@@ -24,13 +24,13 @@ import (
 
 // begin makes the state that the scenario describes. Nothing may work on the old one.
 func (s *Server) begin() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state, err := s.options.Scenario.build(s.options.Version, s.clock.Now())
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	state, err := s.options.Scenario.build(s.options.Version, s.Clock.Now())
 	if err != nil {
 		return err
 	}
-	s.engine.begin(state)
+	s.Engine.Begin(state)
 	s.faults.clear()
 	for _, f := range s.options.Faults {
 		s.faults.add(f)
@@ -41,12 +41,12 @@ func (s *Server) begin() error {
 // Reset makes the cluster what it was at its start: the scenario, with the secrets of SetToken and the faults of the
 // options. Tasks are interrupted, the request log is emptied.
 func (s *Server) Reset() error {
-	s.mu.Lock()
-	s.interrupt()
-	s.mu.Unlock()
+	s.Mu.Lock()
+	s.Interrupt()
+	s.Mu.Unlock()
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	s.workers.Wait()
+	s.Workers.Wait()
 	if err := s.begin(); err != nil {
 		return errors.Wrap(err, "cannot build the scenario")
 	}
@@ -56,6 +56,6 @@ func (s *Server) Reset() error {
 		}
 	}
 	s.ClearRequests()
-	s.changes.Add(1)
+	s.ChangeCount.Add(1)
 	return nil
 }

@@ -27,6 +27,10 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // How many rows the lists of the control API have at most, and without a limit in the request.
@@ -133,21 +137,21 @@ func (s *Server) controlState(r *http.Request) (any, error) {
 		}
 	}
 	out := &summary{Faults: s.faultList()}
-	s.look(func(o *op) {
-		out.Version, out.Cluster, out.Time, out.Quorate = o.st.Version, o.st.ClusterName, s.clock.Now(), !o.st.NoQuorum
-		out.Nodes = o.nodeSummaries()
-		out.Guests = o.st.guestList(strings.Fields(strings.ToLower(query.Get("search"))), limits["guests"])
-		out.Tasks = o.st.taskList(limits["tasks"])
+	look(s.Engine, func(o *engine.Op) {
+		out.Version, out.Cluster, out.Time, out.Quorate = o.State.Version, o.State.ClusterName, s.Clock.Now(), !o.State.NoQuorum
+		out.Nodes = nodeSummaries(o)
+		out.Guests = listGuests(o.State, strings.Fields(strings.ToLower(query.Get("search"))), limits["guests"])
+		out.Tasks = listTasks(o.State, limits["tasks"])
 	})
 	out.Requests = s.requests.latest(limits["requests"], query.Get("writes") == "1")
 	return out, nil
 }
 
 // look runs fn on the state, which it must not change.
-func (s *engine) look(fn func(*op)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fn(s.op(""))
+func look(s *engine.Engine, fn func(*engine.Op)) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	fn(s.Op(""))
 }
 
 // rows reads a number of rows.
@@ -163,17 +167,17 @@ func rows(query url.Values, name string, fallback int) (int, error) {
 	return n, nil
 }
 
-func (o *op) nodeSummaries() []nodeSummary {
+func nodeSummaries(o *engine.Op) []nodeSummary {
 	guests := map[string]int{}
-	for _, g := range o.st.Guests {
+	for _, g := range o.State.Guests {
 		guests[g.Node]++
 	}
 	out := []nodeSummary{}
-	for _, name := range slices.Sorted(maps.Keys(o.st.Nodes)) {
-		n := o.st.Nodes[name]
+	for _, name := range slices.Sorted(maps.Keys(o.State.Nodes)) {
+		n := o.State.Nodes[name]
 		row := nodeSummary{Name: name, Online: !n.Offline, CPU: 0, CPUs: n.CPUs, Memory: 0, MaxMemory: n.Memory, Guests: guests[name]}
 		if !n.Offline {
-			usage := o.nodeUsage(n)
+			usage := guest.NodeUsage(o, n)
 			row.CPU, row.Memory = usage["cpu"], usage["mem"]
 		}
 		out = append(out, row)
@@ -181,13 +185,13 @@ func (o *op) nodeSummaries() []nodeSummary {
 	return out
 }
 
-func (st *State) guestList(words []string, limit int) guestList {
+func listGuests(st *state.State, words []string, limit int) guestList {
 	out := guestList{Total: len(st.Guests), Rows: []guestSummary{}}
 	for _, g := range st.Guests {
-		if g.Power == Running {
+		if g.Power == state.Running {
 			out.Running++
 		}
-		if row := g.summary(); row.matches(words) {
+		if row := summarize(g); row.matches(words) {
 			out.Rows = append(out.Rows, row)
 		}
 	}
@@ -197,10 +201,10 @@ func (st *State) guestList(words []string, limit int) guestList {
 	return out
 }
 
-func (g *Guest) summary() guestSummary {
+func summarize(g *state.Guest) guestSummary {
 	return guestSummary{
-		VMID: g.VMID, Name: g.name(), Node: g.Node, Status: string(g.Power), Lock: g.Config["lock"],
-		Tags: strings.TrimSpace(g.Config["tags"]), Template: g.template(),
+		VMID: g.VMID, Name: g.Name(), Node: g.Node, Status: string(g.Power), Lock: g.Config["lock"],
+		Tags: strings.TrimSpace(g.Config["tags"]), Template: g.Template(),
 	}
 }
 
@@ -217,10 +221,10 @@ func (g guestSummary) matches(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-func (st *State) taskList(limit int) taskList {
-	out := taskList{Total: len(st.tasks), Rows: []taskSummary{}}
+func listTasks(st *state.State, limit int) taskList {
+	out := taskList{Total: len(st.Tasks), Rows: []taskSummary{}}
 	ended := []taskSummary{}
-	for _, t := range slices.Backward(st.tasks) {
+	for _, t := range slices.Backward(st.Tasks) {
 		row := taskSummary{UPID: t.UPID, Node: t.Node, Type: t.Type, ID: t.ID, User: t.User, Started: t.Started, Exit: t.Exit}
 		if t.Running() {
 			out.Rows = append(out.Rows, row)
@@ -266,7 +270,7 @@ type countRow struct {
 
 // controlCounts answers with the numbers of requests.
 func (s *Server) controlCounts(*http.Request) (any, error) {
-	return countPage{Time: s.clock.Now(), Rows: s.requests.counted()}, nil
+	return countPage{Time: s.Clock.Now(), Rows: s.requests.counted()}, nil
 }
 
 func (l *requestLog) counted() []countRow {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"encoding/json"
@@ -27,11 +27,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
 // steer sends a request such as "PUT quorum" to the control API and returns the status and the body.
-func steer(t *testing.T, s *Server, request, body string) (int, map[string]any) {
+func steer(t *testing.T, s *simulator.Server, request, body string) (int, map[string]any) {
 	t.Helper()
 	verb, path, _ := strings.Cut(request, " ")
 	req, err := http.NewRequestWithContext(t.Context(), verb, s.URL()+"/_simulator/"+path, strings.NewReader(body))
@@ -55,7 +57,7 @@ func steer(t *testing.T, s *Server, request, body string) (int, map[string]any) 
 }
 
 func TestControlFaults(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	status, made := steer(t, s, "POST faults", `{"method":"GET","path":"/nodes/*/qemu","status":500,"message":"broken","count":1}`)
 	if status != http.StatusOK || made["number"] != 1.0 {
@@ -89,7 +91,7 @@ func TestControlFaults(t *testing.T) {
 }
 
 func TestControlCluster(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	steer(t, s, "PUT nodes/pve2", `{"online":false}`)
 	if got := c.do("GET /nodes/pve2/qemu").Line; got != "595 No route to host" {
@@ -112,7 +114,7 @@ func TestControlCluster(t *testing.T) {
 }
 
 func TestControlState(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	c.task("POST /nodes/pve1/qemu/9000/clone", "newid=300", "name=seen")
 	c.ok("PUT /nodes/pve1/qemu/300/config", "tags=blue", "cipassword=hidden")
@@ -128,13 +130,13 @@ func TestControlState(t *testing.T) {
 		t.Errorf("tasks: %v", tasks)
 	}
 	request := requests["rows"].([]any)[0].(object)
-	if request["template"] != "/nodes/{node}/qemu/{vmid}/config" || request["status"] != 200.0 || request["user"] != TestToken || requests["last"] != 2.0 {
+	if request["template"] != "/nodes/{node}/qemu/{vmid}/config" || request["status"] != 200.0 || request["user"] != simulatortest.TestToken || requests["last"] != 2.0 {
 		t.Errorf("requests: %v", requests)
 	}
 	if diff := cmp.Diff([]any{"cipassword", "node", "tags", "vmid"}, request["parameters"]); diff != "" {
 		t.Errorf("parameters: -want +got:\n%s", diff)
 	}
-	for _, secret := range []string{"hidden", TestSecret} {
+	for _, secret := range []string{"hidden", simulatortest.TestSecret} {
 		if text, err := json.Marshal(state); err != nil || strings.Contains(string(text), secret) {
 			t.Errorf("the state shows %q (%v)", secret, err)
 		}
@@ -142,7 +144,7 @@ func TestControlState(t *testing.T) {
 }
 
 func TestControlCounts(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	c.ok("GET /version")
 	steer(t, s, "DELETE requests", "")
@@ -161,8 +163,8 @@ func TestControlCounts(t *testing.T) {
 		got = append(got, row)
 	}
 	want := []object{
-		{"user": TestToken, "method": "GET", "template": "/nodes/{node}/qemu/{vmid}/config", "requests": 2.0},
-		{"user": TestToken, "method": "GET", "template": "", "requests": 1.0},
+		{"user": simulatortest.TestToken, "method": "GET", "template": "/nodes/{node}/qemu/{vmid}/config", "requests": 2.0},
+		{"user": simulatortest.TestToken, "method": "GET", "template": "", "requests": 1.0},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -170,14 +172,14 @@ func TestControlCounts(t *testing.T) {
 }
 
 func TestControlRequests(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	for range 3 {
 		c.ok("GET /version")
 	}
 	steer(t, s, "DELETE requests", "")
 	c.do("GET /nope")
-	s.Inject(Fault{Path: "/access/users", CutAfter: true})
+	s.Inject(simulator.Fault{Path: "/access/users", CutAfter: true})
 	if _, err := httpClient(t, s).Do(request(t, c, "/access/users")); err == nil {
 		t.Error("the connection was not cut")
 	}
@@ -204,13 +206,13 @@ func request(t *testing.T, c *client, path string) *http.Request {
 }
 
 func TestReset(t *testing.T) {
-	s := NewTest(t, Options{Speed: 1, Faults: []Fault{{Path: "/nope", Status: 500}}})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Faults: []simulator.Fault{{Path: "/nope", Status: 500}}})
 	if err := s.SetToken("root@pam!mine", "secret"); err != nil {
 		t.Fatal(err)
 	}
 	c := connect(t, s)
 	c.ok("POST /nodes/pve1/qemu/9000/clone", "newid=300")
-	s.Inject(Fault{Path: "/version", Status: 500})
+	s.Inject(simulator.Fault{Path: "/version", Status: 500})
 	if status, body := steer(t, s, "POST reset", ""); status != http.StatusOK {
 		t.Fatalf("reset: %d %v", status, body)
 	}
@@ -223,7 +225,7 @@ func TestReset(t *testing.T) {
 
 // TestResetUnderLoad resets while clients write.
 func TestResetUnderLoad(t *testing.T) {
-	s := NewTest(t, Options{Speed: 1000})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1000})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -265,7 +267,7 @@ func TestMayControl(t *testing.T) {
 		"OwnOrigin":   {reason: "Its own page may.", remote: "127.0.0.1:5", origin: "https://pve:8006", path: "/_simulator/" + "state"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := New(Options{ControlToken: tc.token})
+			s, err := simulator.New(simulator.Options{ControlToken: tc.token})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +294,7 @@ func TestMayControl(t *testing.T) {
 
 // TestBeside checks that paths beside the API answer as before where the simulator has nothing.
 func TestBeside(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	for request, want := range map[string]int{
 		"GET /": 200, "POST /": 501, "GET /_simulator/ca.crt": 200, "GET /_simulator/nope": 404, "GET /nope": 501, "GET /_simulator": 501, "GET /pve2/": 501,
 	} {
@@ -313,12 +315,12 @@ func TestBeside(t *testing.T) {
 
 // TestStateIsQuick reads the state of a large cluster.
 func TestStateIsQuick(t *testing.T) {
-	sc, err := Quickstart()
+	sc, err := simulator.Quickstart()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc.Guests = append(sc.Guests, ScenarioGuest{VMID: 20000, Node: "pve1", Count: 10000, Config: map[string]string{"name": "many"}})
-	s := NewTest(t, Options{Scenario: sc})
+	sc.Guests = append(sc.Guests, simulator.ScenarioGuest{VMID: 20000, Node: "pve1", Count: 10000, Config: map[string]string{"name": "many"}})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: sc})
 	start := time.Now()
 	_, state := steer(t, s, "GET state", "")
 	if guests := state["guests"].(map[string]any); len(guests["rows"].([]any)) != 50 || guests["total"].(float64) < 10000 {

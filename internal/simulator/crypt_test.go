@@ -14,17 +14,19 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"regexp"
 	"testing"
 
 	"github.com/go-crypt/crypt"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/qemu"
 )
 
 func TestHashedPassword(t *testing.T) {
-	got, err := hashedPassword("Hello world!")
+	got, err := qemu.HashedPassword("Hello world!")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestHashedPassword(t *testing.T) {
 	if ok, err := crypt.CheckPassword("Hello world!", got); !ok || err != nil {
 		t.Errorf("the hash %q is not that of the password: %v", got, err)
 	}
-	if again, err := hashedPassword(got); again != got || err != nil {
+	if again, err := qemu.HashedPassword(got); again != got || err != nil {
 		t.Errorf("a hash must stay as it is: got %q, %v", again, err)
 	}
 }

@@ -14,12 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 func TestDownload(t *testing.T) {
@@ -31,7 +34,7 @@ func TestDownload(t *testing.T) {
 		_, _ = w.Write([]byte("an image")) // The client sees the error.
 	}))
 	t.Cleanup(files.Close)
-	c := rootClient(t, NewTest(t, Options{}))
+	c := rootClient(t, simulatortest.NewTest(t, simulator.Options{}))
 	cases := map[string]struct {
 		reason string
 		params []string

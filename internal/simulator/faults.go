@@ -24,6 +24,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
@@ -66,7 +68,7 @@ type ArmedFault struct {
 
 // faults are the faults in force.
 type faults struct {
-	clock Clock
+	clock engine.Clock
 
 	mu   sync.Mutex
 	list []*armed
@@ -79,7 +81,7 @@ type armed struct {
 	path *regexp.Regexp
 }
 
-func newFaults(clock Clock) *faults { return &faults{clock: clock} }
+func newFaults(clock engine.Clock) *faults { return &faults{clock: clock} }
 
 // Inject adds a fault. It returns a function that takes it away. Of several faults that match, the oldest that is not
 // used up hits.
@@ -169,7 +171,7 @@ func (fs *faults) match(method, path string) *Fault {
 // TaskExit returns the error that a task of a kind is to end with, if there is one.
 func (fs *faults) TaskExit(kind, id string) error {
 	if f := fs.first(func(a *armed) bool { return a.TaskExit != "" && a.hitsTask(kind, id) }); f != nil {
-		return die("%s", f.TaskExit)
+		return apierr.Errorf("%s", f.TaskExit)
 	}
 	return nil
 }
@@ -177,7 +179,7 @@ func (fs *faults) TaskExit(kind, id string) error {
 // RefuseTask returns the error of a task that cannot start, if there is one.
 func (fs *faults) RefuseTask(kind, id string) error {
 	if fs.first(func(a *armed) bool { return a.Refuse && a.hitsTask(kind, id) }) != nil {
-		return die("got no worker upid - start worker failed")
+		return apierr.Errorf("got no worker upid - start worker failed")
 	}
 	return nil
 }
@@ -205,7 +207,7 @@ func (s *Server) before(r *wire.Request, f *Fault) *wire.Response {
 	}
 	if f.Delay > 0 {
 		select {
-		case <-s.clock.After(f.Delay):
+		case <-s.Clock.After(f.Delay):
 		case <-r.Context().Done():
 		}
 	}
@@ -227,7 +229,7 @@ func (f Fault) answer(r *wire.Request) *wire.Response {
 	if f.Status == http.StatusUnauthorized && !strings.HasSuffix(r.URL.Path, "/access/ticket") {
 		return &wire.Response{Status: f.Status, Reason: message}
 	}
-	return respond(r, nil, 0, &failure{status: f.Status, message: message})
+	return respond(r, nil, 0, &apierr.Error{Status: f.Status, Message: message})
 }
 
 // usualMessage is what PVE says most often with a status. From 595 on it is the proxy that says so.
@@ -235,7 +237,7 @@ func usualMessage(status int) string {
 	messages := map[int]string{
 		http.StatusBadRequest: "Parameter verification failed.", http.StatusUnauthorized: "Authentication failed!",
 		http.StatusForbidden: "Permission check failed", http.StatusInternalServerError: "got timeout",
-		statusNoRoute: "No route to host", 596: "Connection timed out", 597: "Connection reset by peer", 599: "Too many redirections",
+		apierr.StatusNoRoute: "No route to host", 596: "Connection timed out", 597: "Connection reset by peer", 599: "Too many redirections",
 	}
 	if m := messages[status]; m != "" {
 		return m

@@ -16,7 +16,9 @@ limitations under the License.
 
 package simulator
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestFaultPaths(t *testing.T) {
 	const clone = "/nodes/pve1/qemu/9000/clone"

@@ -14,42 +14,45 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 func TestParseFault(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		text   string
-		want   Fault
+		want   simulator.Fault
 		words  string
 	}{
 		"Status": {
 			reason: "A method and a path are known by their form.",
 			text:   `POST /nodes/*/qemu/*/clone status=500 message="no space left" count=1 after=2`,
-			want:   Fault{Method: "POST", Path: "/nodes/*/qemu/*/clone", Status: 500, Message: "no space left", Count: 1, Skip: 2},
+			want:   simulator.Fault{Method: "POST", Path: "/nodes/*/qemu/*/clone", Status: 500, Message: "no space left", Count: 1, Skip: 2},
 			words:  `POST /nodes/*/qemu/*/clone after=2 count=1 status=500 message="no space left"`,
 		},
 		"Named": {
 			reason: "They may be named.", text: `method=GET path=/version delay=1500ms`,
-			want: Fault{Method: "GET", Path: "/version", Delay: 1500 * time.Millisecond}, words: "GET /version delay=1.5s",
+			want: simulator.Fault{Method: "GET", Path: "/version", Delay: 1500 * time.Millisecond}, words: "GET /version delay=1.5s",
 		},
 		"Regexp": {
 			reason: "A regular expression begins with ^ and is taken as it is.", text: `^/nodes/[^/]+/qemu\b cut=before`,
-			want: Fault{Path: `^/nodes/[^/]+/qemu\b`, CutBefore: true}, words: `^/nodes/[^/]+/qemu\b cut=before`,
+			want: simulator.Fault{Path: `^/nodes/[^/]+/qemu\b`, CutBefore: true}, words: `^/nodes/[^/]+/qemu\b cut=before`,
 		},
-		"Cut":    {reason: "The answer may be lost alone.", text: "cut=after", want: Fault{CutAfter: true}, words: "cut=after"},
-		"Task":   {reason: "A backslash keeps a quote.", text: `task=qmclone id=9000 exit="disk \"x\" is full"`, want: Fault{Task: "qmclone", ID: "9000", TaskExit: `disk "x" is full`}, words: `task=qmclone id=9000 exit="disk \"x\" is full"`},
-		"Refuse": {reason: "Tasks may not start.", text: "task=qmstart refuse=true", want: Fault{Task: "qmstart", Refuse: true}, words: "task=qmstart refuse=true"},
+		"Cut":    {reason: "The answer may be lost alone.", text: "cut=after", want: simulator.Fault{CutAfter: true}, words: "cut=after"},
+		"Task":   {reason: "A backslash keeps a quote.", text: `task=qmclone id=9000 exit="disk \"x\" is full"`, want: simulator.Fault{Task: "qmclone", ID: "9000", TaskExit: `disk "x" is full`}, words: `task=qmclone id=9000 exit="disk \"x\" is full"`},
+		"Refuse": {reason: "Tasks may not start.", text: "task=qmstart refuse=true", want: simulator.Fault{Task: "qmstart", Refuse: true}, words: "task=qmstart refuse=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseFault(tc.text)
+			got, err := simulator.ParseFault(tc.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +62,7 @@ func TestParseFault(t *testing.T) {
 			if got.String() != tc.words {
 				t.Errorf("%s: in words: %s, want %s", tc.reason, got, tc.words)
 			}
-			if again, err := ParseFault(got.String()); err != nil || again != got {
+			if again, err := simulator.ParseFault(got.String()); err != nil || again != got {
 				t.Errorf("%s: %v, %v is not what was written", tc.reason, again, err)
 			}
 		})
@@ -89,7 +92,7 @@ func TestParseFaultRefuses(t *testing.T) {
 		"Regexp":      {reason: "A regular expression is one.", text: "^/nodes/( status=500"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if f, err := ParseFault(tc.text); err == nil {
+			if f, err := simulator.ParseFault(tc.text); err == nil {
 				t.Errorf("%s: got %+v", tc.reason, f)
 			}
 		})
@@ -104,11 +107,11 @@ func TestFaultAnswers(t *testing.T) {
 		"Unauthorized": {reason: "A refused token has no body.", fault: "status=401", line: "401 Authentication failed!"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := ParseFault(tc.fault)
+			f, err := simulator.ParseFault(tc.fault)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := NewTest(t, Options{Faults: []Fault{f}})
+			s := simulatortest.NewTest(t, simulator.Options{Faults: []simulator.Fault{f}})
 			if got := connect(t, s).do("GET /version"); got.Line != tc.line || got.Body != tc.body {
 				t.Errorf("%s: got %q %q, want %q %q", tc.reason, got.Line, got.Body, tc.line, tc.body)
 			}
@@ -117,11 +120,11 @@ func TestFaultAnswers(t *testing.T) {
 }
 
 func TestFaultsCount(t *testing.T) {
-	f, err := ParseFault("GET /version after=1 count=2 status=500")
+	f, err := simulator.ParseFault("GET /version after=1 count=2 status=500")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := NewTest(t, Options{Faults: []Fault{f}})
+	s := simulatortest.NewTest(t, simulator.Options{Faults: []simulator.Fault{f}})
 	c := connect(t, s)
 	lines := []string{}
 	for range 5 {
@@ -134,11 +137,11 @@ func TestFaultsCount(t *testing.T) {
 	if got := s.Faults(); len(got) != 1 || got[0].Matched != 5 || got[0].Hit != 2 {
 		t.Errorf("faults: %+v", got)
 	}
-	s.Inject(Fault{Task: "qmclone", ID: "9001", TaskExit: "broken"})
+	s.Inject(simulator.Fault{Task: "qmclone", ID: "9001", TaskExit: "broken"})
 	if exit := c.task("POST /nodes/pve1/qemu/9000/clone", "newid=300"); exit != "OK" {
 		t.Errorf("a clone of another template: %s", exit)
 	}
-	s.Inject(Fault{Task: "qmclone", ID: "9000", TaskExit: "broken"})
+	s.Inject(simulator.Fault{Task: "qmclone", ID: "9000", TaskExit: "broken"})
 	if exit := c.task("POST /nodes/pve1/qemu/9000/clone", "newid=301"); exit != "broken" {
 		t.Errorf("a clone of the template: %s", exit)
 	}
@@ -149,11 +152,11 @@ func FuzzParseFault(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		fault, err := ParseFault(text)
+		fault, err := simulator.ParseFault(text)
 		if err != nil {
 			return
 		}
-		if again, err := ParseFault(fault.String()); err != nil || again != fault {
+		if again, err := simulator.ParseFault(fault.String()); err != nil || again != fault {
 			t.Errorf("%q is %+v, in words %q, which is %+v, %v", text, fault, fault.String(), again, err)
 		}
 	})

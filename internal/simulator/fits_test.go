@@ -14,9 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+)
 
 // A VM that PVE::QemuServer::config_to_command dies of does not start, and one beside it does.
 func TestFits(t *testing.T) {
@@ -42,11 +48,11 @@ func TestFits(t *testing.T) {
 		"Clipboard":    {reason: "There is none without a display.", config: map[string]string{"vga": "serial0,clipboard=vnc"}, want: "vga type serial0 is not compatible with VNC clipboard"},
 		"ClipboardQXL": {reason: "A display has one.", config: map[string]string{"vga": "qxl2,clipboard=vnc"}},
 	}
-	s := NewTest(t, Options{Version: "9.2"})
+	s := simulatortest.NewTest(t, simulator.Options{Version: "9.2"})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := s.fits(tc.config); err != nil {
+			if err := guest.Fits(s.Engine, tc.config); err != nil {
 				got = err.Error()
 			}
 			if got != tc.want {

@@ -14,17 +14,20 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 func TestLifecycle(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/200"
 

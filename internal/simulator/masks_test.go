@@ -14,9 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestMasks(t *testing.T) {
 	m := newMasker()

@@ -14,9 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+)
 
 func TestMigrate(t *testing.T) {
 	const vm = "/nodes/pve1/qemu/100"
@@ -44,7 +49,7 @@ func TestMigrate(t *testing.T) {
 		"TwoDefaults": {reason: "One storage is for all.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=data2,local"}, line: wrong},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewTest(t, Options{Scenario: lab()})
+			s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 			c := connect(t, s)
 			c.ok("POST /nodes/pve1/qemu", append(tc.create, "vmid=100")...)
 			if tc.running {

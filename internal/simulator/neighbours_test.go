@@ -14,15 +14,22 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
 
 // TestAccessNeighbours are requests of the access control that stand beside those of TestAccess, as pve-access-control answers them.
 func TestAccessNeighbours(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
-	vmuser := c.with("Authorization", "PVEAPIToken=vmuser@pve!t1="+TestSecret)
+	vmuser := c.with("Authorization", "PVEAPIToken=vmuser@pve!t1="+simulatortest.TestSecret)
 	const users, groups, roles, domains, pools = "/access/users", "/access/groups", "/access/roles", "/access/domains", "/pools"
 	converse(t, c, []step{
 		{request: "GET /access", has: `{"subdir":"users"}`},
@@ -151,12 +158,12 @@ func TestGuestNeighbours(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewTest(t, Options{Scenario: lab()})
+			s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 			c := connect(t, s)
 			c.task("POST /nodes/pve1/qemu", append([]string{"vmid=100", "scsi0=local:1,format=qcow2"}, tc.params...)...)
-			s.Edit(func(st *State) {
+			s.Edit(func(st *state.State) {
 				if tc.start {
-					st.Guests[100].Power, st.Guests[100].Agent = Running, &Agent{}
+					st.Guests[100].Power, st.Guests[100].Agent = state.Running, &state.Agent{}
 				}
 				if tc.lock != "" {
 					st.Guests[100].Config["lock"] = tc.lock
@@ -173,7 +180,7 @@ func TestGuestNeighbours(t *testing.T) {
 // TestTasksOfNeighbours are tasks that stand beside the recorded ones.
 func TestTasksOfNeighbours(t *testing.T) {
 	const one = "/nodes/pve1/qemu/100"
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	c.task("POST /nodes/pve1/qemu", "vmid=100", "scsi0=local:1,format=qcow2", "ide2=none,media=cdrom", "description=old")
 	for _, step := range []struct {
@@ -203,7 +210,7 @@ func TestTasksOfNeighbours(t *testing.T) {
 // TestFirewallNeighbours are requests to firewalls that stand beside the recorded ones, as pve-firewall answers them.
 func TestFirewallNeighbours(t *testing.T) {
 	const vm, cluster, host = "/nodes/pve1/qemu/100/firewall", "/cluster/firewall", "/nodes/pve1/firewall"
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	c.task("POST /nodes/pve1/qemu", "vmid=100")
 	converse(t, c, []step{
@@ -219,7 +226,7 @@ func TestFirewallNeighbours(t *testing.T) {
 		{request: "GET " + vm + "/rules/0", has: `"type":"out"`},
 		{request: "PUT " + vm + "/rules/0", params: []string{"delete=action"}, line: wrong, has: "unable to delete required property 'action'"},
 		{request: "PUT " + vm + "/rules/0", params: []string{"delete=bogus"}, line: wrong, has: "no such property ('bogus')"},
-		{request: "PUT " + vm + "/rules/0", params: []string{"enable=1", "digest=0000"}, line: "500 " + errModified().Error()},
+		{request: "PUT " + vm + "/rules/0", params: []string{"enable=1", "digest=0000"}, line: "500 " + apierr.Modified().Error()},
 		{request: "PUT " + vm + "/options", params: []string{"delete=bogus"}, line: wrong, has: "no such option 'bogus'"},
 		{request: "POST " + host + "/rules", params: []string{"type=forward", "action=REJECT"}, line: wrong, has: "cannot define REJECT rules on forward chain"},
 		{request: "POST " + vm + "/ipset", params: []string{"name=seta"}},
@@ -248,7 +255,7 @@ func TestFirewallNeighbours(t *testing.T) {
 // TestNetworkNeighbours are changes of a node's network that stand beside the recorded ones, as pve-manager answers them.
 func TestNetworkNeighbours(t *testing.T) {
 	const list = "/nodes/pve1/network"
-	c := connect(t, NewTest(t, Options{Scenario: lab()}))
+	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
 	converse(t, c, []step{
 		{request: "POST " + list, params: []string{"iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24", "cidr6=fd00::1/64", "gateway6=fd00::f", "bridge_ports=eno7", "autostart=1", "comments=c"}},
 		{request: "GET " + list + "/vmbr7", has: `"address6":"fd00::1"`},
@@ -268,7 +275,7 @@ func TestNetworkNeighbours(t *testing.T) {
 
 // TestRestore backs a VM up and makes VMs from the backup.
 func TestRestore(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	c.ok("PUT /storage/local", "content=images,iso,import,backup")
 	c.task("POST /nodes/pve1/qemu", "vmid=100", "name=a", "cores=2", "scsi0=local:0,import-from=local:import/tiny.qcow2", "scsi1=local:1,backup=0",
@@ -277,7 +284,7 @@ func TestRestore(t *testing.T) {
 		t.Fatalf("backup: %s", exit)
 	}
 	archive := ""
-	s.Edit(func(st *State) {
+	s.Edit(func(st *state.State) {
 		for key, v := range st.Volumes {
 			if v.Content == "backup" {
 				archive = key.Storage + ":" + key.Name
@@ -316,11 +323,11 @@ func TestRestore(t *testing.T) {
 		other["scsi0"] != "data2:200/vm-200-disk-0.qcow2,size=64M" || other["ide2"] == nil {
 		t.Errorf("another one: %v", other)
 	}
-	s.Edit(func(st *State) {
-		if v := st.volume("pve1", "data2:200/vm-200-disk-0.qcow2"); v == nil || !v.System {
+	s.Edit(func(st *state.State) {
+		if v := st.Volume("pve1", "data2:200/vm-200-disk-0.qcow2"); v == nil || !v.System {
 			t.Errorf("the other one does not boot: %v", v)
 		}
-		if st.volume("pve1", "local:100/vm-100-disk-1.raw") != nil {
+		if st.Volume("pve1", "local:100/vm-100-disk-1.raw") != nil {
 			t.Error("the disk that the backup does not hold is still there")
 		}
 	})
@@ -329,15 +336,15 @@ func TestRestore(t *testing.T) {
 // TestDefinitionNeighbours are changes of storages, backup jobs and lists of tasks that stand beside the recorded ones.
 func TestDefinitionNeighbours(t *testing.T) {
 	const jobs = "/cluster/backup"
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	c.task("POST /nodes/pve1/qemu", "vmid=100", "scsi0=local:1")
 	c.task("POST /nodes/pve1/qemu/100/snapshot", "snapname=s1")
-	s.Edit(func(st *State) { st.tasks[0].Exit = "WARNINGS: 1" })
+	s.Edit(func(st *state.State) { st.Tasks[0].Exit = "WARNINGS: 1" })
 	converse(t, c, []step{
 		{request: "POST /storage", params: []string{"storage=n1", "type=nfs", "server=10.0.0.9", "export=/srv", "options=vers=4.2", "prune-backups=keep-last=3"}},
 		{request: "GET /storage/n1", has: `"export":"/srv","options":"vers=4.2","path":"/mnt/pve/n1","prune-backups":"keep-last=3","server":"10.0.0.9","shared":1`},
-		{request: "PUT /storage/n1", params: []string{"content=iso", "digest=0000"}, line: "500 update storage failed: " + errModified().Error()},
+		{request: "PUT /storage/n1", params: []string{"content=iso", "digest=0000"}, line: "500 update storage failed: " + apierr.Modified().Error()},
 		{request: "PUT /storage/n1", params: []string{"delete=bogus"}, line: "500 update storage failed: no such option 'bogus'"},
 		{request: "PUT /storage/n1", params: []string{"delete=options,content"}},
 		{request: "GET /storage/n1", has: `{"data":{"content":"images",`},

@@ -14,27 +14,33 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
-import "testing"
+import (
+	"testing"
 
-func rootClient(t *testing.T, s *Server) *client {
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+func rootClient(t *testing.T, s *simulator.Server) *client {
 	t.Helper()
 	c := connect(t, s)
 	delete(c.header, "Authorization")
-	login, _ := c.ok("POST /access/ticket", "username=root@pam", "password="+RootPassword).Data.(map[string]any)
+	login, _ := c.ok("POST /access/ticket", "username=root@pam", "password="+simulatortest.RootPassword).Data.(map[string]any)
 	ticket, _ := login["ticket"].(string)
 	token, _ := login["CSRFPreventionToken"].(string)
 	return c.with("Cookie", "PVEAuthCookie="+ticket).with("CSRFPreventionToken", token)
 }
 
 func TestNetworkChanges(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := rootClient(t, s)
 	c.ok("POST /nodes/pve1/network", "iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24")
 	there := func() bool {
 		found := false
-		s.Edit(func(st *State) { found = st.Nodes["pve1"].Interfaces["vmbr7"] != nil })
+		s.Edit(func(st *state.State) { found = st.Nodes["pve1"].Interfaces["vmbr7"] != nil })
 		return found
 	}
 	if there() {
@@ -51,7 +57,7 @@ func TestNetworkChanges(t *testing.T) {
 }
 
 func TestFirewallRules(t *testing.T) {
-	c := rootClient(t, NewTest(t, Options{}))
+	c := rootClient(t, simulatortest.NewTest(t, simulator.Options{}))
 	const rules = "/nodes/pve1/qemu/100/firewall/rules"
 	c.ok("POST "+rules, "type=in", "action=ACCEPT", "comment=one")
 	c.ok("POST "+rules, "type=in", "action=DROP", "comment=two")

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"fmt"
@@ -23,13 +23,17 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	luthermonson "github.com/luthermonson/go-proxmox"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // TestParallel lets several users work on one cluster at once; at the end nothing of them is left.
 func TestParallel(t *testing.T) {
-	s := NewTest(t, Options{Speed: 1000})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1000})
 	c := luthermonson.NewClient(s.URL()+"/api2/json", luthermonson.WithHTTPClient(httpClient(t, s)),
-		luthermonson.WithAPIToken(TestToken, TestSecret))
+		luthermonson.WithAPIToken(simulatortest.TestToken, simulatortest.TestSecret))
 	before := len(s.Tasks())
 	wg := sync.WaitGroup{}
 	failures := make(chan error, 100)
@@ -50,7 +54,7 @@ func TestParallel(t *testing.T) {
 	if got, want := len(s.Tasks())-before, 6*3*4; got < want {
 		t.Errorf("%d tasks, want %d at least", got, want)
 	}
-	s.Edit(func(st *State) {
+	s.Edit(func(st *state.State) {
 		for vmid := range st.Guests {
 			if vmid >= 1000 && vmid < 9000 {
 				t.Errorf("VM %d is left", vmid)

@@ -26,6 +26,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // A saved state is a line that says what it is, and JSON. It holds passwords and the secrets of tokens.
@@ -36,7 +38,7 @@ const (
 
 // savedState is what is saved of a server.
 type savedState struct {
-	State *State `json:"state"`
+	State *state.State `json:"state"`
 	// Signer signs tickets, so that they outlive the server as they do on a real one.
 	Signer []byte `json:"signer"`
 }
@@ -53,13 +55,13 @@ func (s *Server) WriteState(w io.Writer) error {
 }
 
 func (s *Server) marshal() ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return json.Marshal(savedState{State: s.state, Signer: s.secret})
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return json.Marshal(savedState{State: s.State, Signer: s.Secret})
 }
 
 // Changes counts what may have changed the state: when it stands still, so does the state.
-func (s *Server) Changes() uint64 { return s.changes.Load() }
+func (s *Server) Changes() uint64 { return s.ChangeCount.Load() }
 
 func checksum(content []byte) string {
 	sum := sha256.Sum256(content)
@@ -98,7 +100,7 @@ func parseState(data []byte) (*savedState, error) {
 	case head[2] != checksum(content):
 		return nil, errors.New("it is damaged: its content is not what was written")
 	}
-	out := &savedState{State: newState("")}
+	out := &savedState{State: state.New("")}
 	if err := json.Unmarshal(content, out); err != nil {
 		return nil, errors.Wrap(err, "it is damaged")
 	}
@@ -107,27 +109,12 @@ func parseState(data []byte) (*savedState, error) {
 
 // resume goes on from a saved state. Tasks that ran have ended without a word, as after a crash.
 func (s *Server) resume(saved *savedState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.state, s.secret = saved.State, saved.Signer
-	for _, t := range s.state.tasks {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.State, s.Secret = saved.State, saved.Signer
+	for _, t := range s.State.Tasks {
 		if t.Running() {
-			t.Ended, t.Exit = s.clock.Now(), "unexpected status"
+			t.Ended, t.Exit = s.Clock.Now(), "unexpected status"
 		}
 	}
-}
-
-// MarshalText makes a key of JSON.
-func (k VolumeKey) MarshalText() ([]byte, error) {
-	return []byte(k.Storage + ":" + k.Node + ":" + k.Name), nil
-}
-
-// UnmarshalText reads a key of JSON.
-func (k *VolumeKey) UnmarshalText(text []byte) error {
-	parts := strings.SplitN(string(text), ":", 3)
-	if len(parts) != 3 {
-		return errors.Errorf("cannot read the volume %q", text)
-	}
-	k.Storage, k.Node, k.Name = parts[0], parts[1], parts[2]
-	return nil
 }

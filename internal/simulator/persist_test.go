@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"bytes"
@@ -25,9 +25,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-func save(t *testing.T, s *Server) string {
+func save(t *testing.T, s *simulator.Server) string {
 	t.Helper()
 	b := &bytes.Buffer{}
 	if err := s.WriteState(b); err != nil {
@@ -37,7 +41,7 @@ func save(t *testing.T, s *Server) string {
 }
 
 func TestState(t *testing.T) {
-	s := NewTest(t, Options{Version: "8.4"})
+	s := simulatortest.NewTest(t, simulator.Options{Version: "8.4"})
 	c := connect(t, s)
 	c.task("POST /nodes/pve1/qemu/9000/clone", "newid=300", "name=kept", "full=1", "storage=local-lvm")
 	c.ok("PUT /nodes/pve1/qemu/300/config", "tags=blue", "cipassword=hidden")
@@ -47,7 +51,7 @@ func TestState(t *testing.T) {
 	ticket, _ := (&client{t: t, server: s, header: map[string]string{}}).ok("POST /access/ticket", "username=crossplane@pve", "password=crossplane").Data.(map[string]any)
 	text := save(t, s)
 
-	again := NewTest(t, Options{State: strings.NewReader(text)})
+	again := simulatortest.NewTest(t, simulator.Options{State: strings.NewReader(text)})
 	if diff := cmp.Diff(text, save(t, again)); diff != "" {
 		t.Errorf("what is written is not what was read: -want +got:\n%s", diff)
 	}
@@ -66,12 +70,12 @@ func TestState(t *testing.T) {
 
 // TestStateOfRunningTask ends a task as a crash does.
 func TestStateOfRunningTask(t *testing.T) {
-	s := NewTest(t, Options{Speed: 0.001})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 0.001})
 	upid, _ := connect(t, s).ok("POST /nodes/pve1/qemu/9000/clone", "newid=300").Data.(string)
 	for there := false; !there; _, there = s.Guest(300) {
 		runtime.Gosched() // The task makes the clone's configuration first.
 	}
-	again := NewTest(t, Options{State: strings.NewReader(save(t, s))})
+	again := simulatortest.NewTest(t, simulator.Options{State: strings.NewReader(save(t, s))})
 	c := connect(t, again)
 	status, _ := c.ok("GET /nodes/pve1/tasks/" + upid + "/status").Data.(map[string]any)
 	if status["status"] != "stopped" || status["exitstatus"] != "unexpected status" {
@@ -83,7 +87,7 @@ func TestStateOfRunningTask(t *testing.T) {
 }
 
 func TestStateRefuses(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	good := save(t, s)
 	for name, tc := range map[string]struct{ reason, text, version, want string }{
 		"Empty":    {reason: "An empty file is no state.", want: "it was not written by pve-simulator"},
@@ -95,7 +99,7 @@ func TestStateRefuses(t *testing.T) {
 		"NoObject": {reason: "The content must be a state.", text: "pve-simulator-state 1 " + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945" + "\n[]\n", want: "it is damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(Options{State: strings.NewReader(tc.text), Version: tc.version})
+			_, err := simulator.New(simulator.Options{State: strings.NewReader(tc.text), Version: tc.version})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.want)
 			}
@@ -123,7 +127,7 @@ func TestStateIsComplete(t *testing.T) {
 			walk(at.Key())
 			walk(at.Elem())
 		case reflect.Struct:
-			if at.PkgPath() != reflect.TypeFor[State]().PkgPath() {
+			if at.PkgPath() != reflect.TypeFor[state.State]().PkgPath() {
 				return
 			}
 			for field := range at.Fields() {
@@ -139,16 +143,16 @@ func TestStateIsComplete(t *testing.T) {
 			t.Errorf("a state has a %s, which cannot be saved", at)
 		}
 	}
-	walk(reflect.TypeFor[State]())
+	walk(reflect.TypeFor[state.State]())
 }
 
 func TestVolumeKeys(t *testing.T) {
-	want := map[VolumeKey]int{{Storage: "local", Node: "pve1", Name: "iso/a:b.iso"}: 1, {Storage: "ceph", Name: "vm-1-disk-0"}: 2}
+	want := map[state.VolumeKey]int{{Storage: "local", Node: "pve1", Name: "iso/a:b.iso"}: 1, {Storage: "ceph", Name: "vm-1-disk-0"}: 2}
 	data, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[VolumeKey]int{}
+	got := map[state.VolumeKey]int{}
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"maps"
@@ -23,10 +23,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 func TestStatusLines(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	none := &client{t: t, server: s, header: map[string]string{}}
 	token := func(id string) *client { return none.with("Authorization", "PVEAPIToken="+id) }
@@ -43,12 +47,12 @@ func TestStatusLines(t *testing.T) {
 		"NoCredentials":   {reason: "A request without credentials has no body in its answer.", client: none, request: "GET /version", line: "401 No ticket"},
 		"NoCredentialsOn": {reason: "Writes are no different.", client: none, request: "POST /nodes/pve1/qemu", params: []string{"vmid=1"}, line: "401 No ticket"},
 		"Malformed":       {reason: "A token has a secret.", client: token("foo"), request: "GET /version", line: "401 Authentication failed!"},
-		"UnknownToken":    {reason: "The token must exist.", client: token("crossplane@pve!nope=" + TestSecret), request: "GET /version", line: "401 Authentication failed!"},
-		"WrongSecret":     {reason: "The secret must match.", client: token(TestToken + "=1"), request: "GET /version", line: "401 Authentication failed!"},
-		"UnknownUser":     {reason: "The user must exist.", client: token("ghost@pve!demo=" + TestSecret), request: "GET /version", line: "401 Authentication failed!"},
+		"UnknownToken":    {reason: "The token must exist.", client: token("crossplane@pve!nope=" + simulatortest.TestSecret), request: "GET /version", line: "401 Authentication failed!"},
+		"WrongSecret":     {reason: "The secret must match.", client: token(simulatortest.TestToken + "=1"), request: "GET /version", line: "401 Authentication failed!"},
+		"UnknownUser":     {reason: "The user must exist.", client: token("ghost@pve!demo=" + simulatortest.TestSecret), request: "GET /version", line: "401 Authentication failed!"},
 		"Bearer":          {reason: "Other schemes are not seen.", client: none.with("Authorization", "Bearer x"), request: "GET /version", line: "401 No ticket"},
-		"LowerCase":       {reason: "The scheme's case counts.", client: none.with("Authorization", "pveapitoken="+TestToken+"="+TestSecret), request: "GET /version", line: "401 No ticket"},
-		"Space":           {reason: "A space will do for the equals sign.", client: none.with("Authorization", "PVEAPIToken "+TestToken+"="+TestSecret), request: "GET /version", line: "200 OK", body: `{"data":{"release":"9.2","repoid":"14a22df35955d97d","version":"9.2.11"}}`},
+		"LowerCase":       {reason: "The scheme's case counts.", client: none.with("Authorization", "pveapitoken="+simulatortest.TestToken+"="+simulatortest.TestSecret), request: "GET /version", line: "401 No ticket"},
+		"Space":           {reason: "A space will do for the equals sign.", client: none.with("Authorization", "PVEAPIToken "+simulatortest.TestToken+"="+simulatortest.TestSecret), request: "GET /version", line: "200 OK", body: `{"data":{"release":"9.2","repoid":"14a22df35955d97d","version":"9.2.11"}}`},
 		"BadTicket":       {reason: "Tickets are signed.", client: none.with("Cookie", "PVEAuthCookie=PVE:root@pam:66::x"), request: "GET /version", line: "401 Authentication failed!"},
 		"UnknownPath":     {reason: "Unknown paths are 501.", client: c, request: "GET /nope", line: "501 Method 'GET /nope' not implemented", body: `{"data":null,"message":"Method 'GET /nope' not implemented"}`},
 		"WrongMethod":     {reason: "Unknown methods too.", client: c, request: "DELETE /version", line: "501 Method 'DELETE /version' not implemented"},
@@ -92,7 +96,7 @@ func TestStatusLines(t *testing.T) {
 }
 
 func TestBodies(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	for name, tc := range map[string]struct {
 		reason             string
@@ -116,7 +120,7 @@ func TestBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.t = t
-			s.Edit(func(st *State) {
+			s.Edit(func(st *state.State) {
 				maps.DeleteFunc(st.Guests[101].Config, func(k, _ string) bool { return k == "cores" || k == "tags" })
 			})
 			got := c.send(tc.verb, "/nodes/pve3/qemu/101/config", tc.kind, tc.body)
@@ -135,7 +139,7 @@ func TestBodies(t *testing.T) {
 }
 
 func TestTicket(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	none := &client{t: t, server: s, header: map[string]string{}}
 	data, _ := none.ok("POST /access/ticket", "username=crossplane", "realm=pve", "password=crossplane").Data.(map[string]any)
 	ticket, _ := data["ticket"].(string)
@@ -166,14 +170,14 @@ func TestTicket(t *testing.T) {
 
 // TestKeepAlive makes many requests over one connection, as Go's client does.
 func TestKeepAlive(t *testing.T) {
-	s := NewTest(t, Options{})
+	s := simulatortest.NewTest(t, simulator.Options{})
 	c := httpClient(t, s)
 	for range 20 {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/api2/json/cluster/resources", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "PVEAPIToken="+TestToken+"="+TestSecret)
+		req.Header.Set("Authorization", "PVEAPIToken="+simulatortest.TestToken+"="+simulatortest.TestSecret)
 		resp, err := c.Do(req)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"bytes"
@@ -30,6 +30,10 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // recording is one exchange with a real Proxmox VE, with what was read after it.
@@ -47,7 +51,7 @@ type recording struct {
 
 // recordedNode describes the node of the recordings.
 type recordedNode struct {
-	Scenario Scenario                  `json:"scenario"`
+	Scenario simulator.Scenario        `json:"scenario"`
 	Series   map[string]recordedSeries `json:"series"`
 	// Leftovers are what other series had left on the node of one release.
 	Leftovers []leftover `json:"leftovers"`
@@ -82,27 +86,27 @@ type recordedNode struct {
 }
 
 type leftover struct {
-	Version string            `json:"version"`
-	Series  string            `json:"series"`
-	Mini    bool              `json:"mini"`
-	Guests  []ScenarioGuest   `json:"guests"`
-	Volumes map[string]int64  `json:"volumes"`
-	Files   map[string]string `json:"files"`
-	User    string            `json:"user"`
-	Note    string            `json:"note"`
+	Version string                    `json:"version"`
+	Series  string                    `json:"series"`
+	Mini    bool                      `json:"mini"`
+	Guests  []simulator.ScenarioGuest `json:"guests"`
+	Volumes map[string]int64          `json:"volumes"`
+	Files   map[string]string         `json:"files"`
+	User    string                    `json:"user"`
+	Note    string                    `json:"note"`
 }
 
 // leave puts what was left into the state.
-func (l leftover) leave(st *State) {
+func (l leftover) leave(st *state.State) {
 	for id, size := range l.Volumes {
-		storage, name, _ := splitVolume(id)
+		storage, name, _ := state.SplitVolume(id)
 		owner, file, _ := strings.Cut(name, "/")
-		st.Volumes[VolumeKey{Storage: storage, Node: "pve1", Name: name}] = &Volume{
-			VMID: atoi(owner), Format: file[strings.LastIndex(file, ".")+1:], Content: "images", Size: size,
+		st.Volumes[state.VolumeKey{Storage: storage, Node: "pve1", Name: name}] = &state.Volume{
+			VMID: schema.Int(owner), Format: file[strings.LastIndex(file, ".")+1:], Content: "images", Size: size,
 		}
 	}
 	if l.User != "" {
-		st.Users[l.User] = &User{Groups: map[string]bool{}, Tokens: map[string]*Token{}}
+		st.Users[l.User] = &state.User{Groups: map[string]bool{}, Tokens: map[string]*state.Token{}}
 	}
 	if l.Note != "" {
 		st.Nodes["pve1"].Description = l.Note
@@ -140,8 +144,8 @@ func (n *recordedNode) slow(section string) bool {
 }
 
 type recordedSeries struct {
-	Mini   bool            `json:"mini"`
-	Guests []ScenarioGuest `json:"guests"`
+	Mini   bool                      `json:"mini"`
+	Guests []simulator.ScenarioGuest `json:"guests"`
 }
 
 func readYAML(t *testing.T, path string, into any) {

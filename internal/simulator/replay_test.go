@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"encoding/json"
@@ -27,12 +27,17 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // replay sends the requests of one series to a server of its own.
 type replay struct {
 	t      *testing.T
-	server *Server
+	server *simulator.Server
 	clock  *stepClock
 	node   *recordedNode
 	mask   *masker
@@ -48,7 +53,7 @@ type replay struct {
 
 func (p *replay) remember(x *exchange) {
 	if m := vmidPattern.FindStringSubmatch(x.path); m != nil {
-		g, _ := p.server.Guest(atoi(m[1]))
+		g, _ := p.server.Guest(schema.Int(m[1]))
 		p.before = g.Config
 	}
 }
@@ -109,11 +114,11 @@ func newReplay(t *testing.T, version string, node *recordedNode, r *recording) *
 		maps.Copy(files, l.Files)
 	}
 	scenario.Storages[0].Files = files
-	clock, options := &stepClock{now: time.Now()}, Options{Scenario: &scenario, Version: version, Speed: speed}
+	clock, options := &stepClock{now: time.Now()}, simulator.Options{Scenario: &scenario, Version: version, Speed: speed}
 	if speed == 0 {
 		options.Clock, options.Reports = clock, reportEvery
 	}
-	s := NewTest(t, options)
+	s := simulatortest.NewTest(t, options)
 	for _, l := range left {
 		s.Edit(l.leave)
 	}
@@ -201,7 +206,7 @@ func (p *replay) authenticate(r *recording, x *exchange) {
 	title, _, curl := strings.Cut(r.Request, " — ")
 	switch {
 	case x.header.Get("CSRFPreventionToken") == "…" && !curl:
-		p.useTicket(x, "root@pam", RootPassword)
+		p.useTicket(x, "root@pam", simulatortest.RootPassword)
 	case strings.Contains(x.header.Get("Cookie")+x.header.Get("Authorization"), "<ticket>"):
 		p.curlTicket(title, x)
 	case x.header.Get("Authorization") != "" || strings.HasPrefix(title, "no credentials") || strings.HasPrefix(title, "GET / html") || x.path == "/api2/json/access/ticket":
@@ -269,7 +274,7 @@ func (p *replay) outcome(r *recording, body string) string {
 	}
 	upid := upidPattern.FindString(body)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(time.Millisecond) {
-		i := slices.IndexFunc(p.server.Tasks(), func(t Task) bool { return t.UPID == upid })
+		i := slices.IndexFunc(p.server.Tasks(), func(t state.Task) bool { return t.UPID == upid })
 		if i < 0 {
 			return ""
 		}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"fmt"
@@ -24,21 +24,25 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // pools is the lab with a pool of ZFS on each of three nodes.
-func pools() *Scenario {
+func pools() *simulator.Scenario {
 	sc := lab()
-	sc.Nodes = append(sc.Nodes, ScenarioNode{Name: "pve3"})
+	sc.Nodes = append(sc.Nodes, simulator.ScenarioNode{Name: "pve3"})
 	sc.Durations = map[string]string{"qmdestroy": "0s", "qmigrate": "0s"}
-	sc.Storages = append(sc.Storages, ScenarioStorage{ID: "tank", Type: "zfspool", Content: []string{"images"}})
+	sc.Storages = append(sc.Storages, simulator.ScenarioStorage{ID: "tank", Type: "zfspool", Content: []string{"images"}})
 	return sc
 }
 
 // volumesOf are a guest's volumes on all nodes, with the job that has made them.
-func (s *Server) volumesOf(vmid int) []string {
+func volumesOf(s *simulator.Server, vmid int) []string {
 	out := []string{}
-	s.Edit(func(st *State) {
+	s.Edit(func(st *state.State) {
 		for k, v := range st.Volumes {
 			if v.VMID == vmid {
 				out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s:%s %s", k.Node, k.Storage, k.Name, v.Replica)))
@@ -56,13 +60,13 @@ func TestReplication(t *testing.T) {
 		here    = "pve1 tank:vm-100-disk-0"
 		there   = "pve2 tank:vm-100-disk-0 100-0"
 	)
-	off := func(st *State) { st.Nodes["pve2"].Offline = true }
-	do := func(request string, params ...string) func(*testing.T, *Server, *client) {
-		return func(_ *testing.T, _ *Server, c *client) { c.ok(request, params...) }
+	off := func(st *state.State) { st.Nodes["pve2"].Offline = true }
+	do := func(request string, params ...string) func(*testing.T, *simulator.Server, *client) {
+		return func(_ *testing.T, _ *simulator.Server, c *client) { c.ok(request, params...) }
 	}
 	for name, tc := range map[string]struct {
 		reason  string
-		do      []func(*testing.T, *Server, *client)
+		do      []func(*testing.T, *simulator.Server, *client)
 		volumes []string
 		jobs    string // What a list of them has in it.
 	}{
@@ -76,7 +80,7 @@ func TestReplication(t *testing.T) {
 			volumes: []string{here, there}, jobs: `"remove_job":"full"`,
 		},
 		"Back": {
-			reason: "It is when the target is back.", do: list(edit(off), do("DELETE "+job), pass(time.Minute), edit(func(st *State) { st.Nodes["pve2"].Offline = false })),
+			reason: "It is when the target is back.", do: list(edit(off), do("DELETE "+job), pass(time.Minute), edit(func(st *state.State) { st.Nodes["pve2"].Offline = false })),
 			volumes: []string{here},
 		},
 		"Purged":    {reason: "With its guest a job is forgotten, and what it has made stays.", do: list(do("DELETE "+vm, "purge=1"), pass(time.Minute)), volumes: []string{there}},
@@ -95,7 +99,7 @@ func TestReplication(t *testing.T) {
 			volumes: []string{here + " 100-0", strings.TrimSuffix(there, " 100-0")}, jobs: `"source":"pve2","target":"pve1"`,
 		},
 		"Stolen": {
-			reason: "A guest whose configuration was taken to the target is replicated back.", do: list(edit(func(st *State) { st.Guests[100].Node = "pve2" }), pass(time.Minute)),
+			reason: "A guest whose configuration was taken to the target is replicated back.", do: list(edit(func(st *state.State) { st.Guests[100].Node = "pve2" }), pass(time.Minute)),
 			volumes: []string{here + " 100-0", strings.TrimSuffix(there, " 100-0")}, jobs: `"source":"pve2","target":"pve1"`,
 		},
 		"RemovedThere": {
@@ -104,19 +108,19 @@ func TestReplication(t *testing.T) {
 		},
 		"InTheWay": {
 			reason: "What others have on the target is not overwritten.",
-			do: list(do("DELETE "+job), pass(time.Minute), edit(func(st *State) {
-				st.Volumes[VolumeKey{Storage: "tank", Node: "pve2", Name: "vm-100-disk-0"}] = &Volume{VMID: 100, Size: 7}
+			do: list(do("DELETE "+job), pass(time.Minute), edit(func(st *state.State) {
+				st.Volumes[state.VolumeKey{Storage: "tank", Node: "pve2", Name: "vm-100-disk-0"}] = &state.Volume{VMID: 100, Size: 7}
 			}), do("POST /cluster/replication", "id=100-1", "type=local", "target=pve2")),
 			volumes: []string{here, strings.TrimSuffix(there, " 100-0")}, jobs: `"100-1"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := newHandClock()
-			s := NewTest(t, Options{Scenario: pools(), Speed: 1, Clock: clock})
+			s := simulatortest.NewTest(t, simulator.Options{Scenario: pools(), Speed: 1, Clock: clock})
 			c := connect(t, s)
-			s.Edit(func(st *State) {
+			s.Edit(func(st *state.State) {
 				g := st.NewGuest(100, "pve1", map[string]string{"scsi0": "tank:vm-100-disk-0,size=1G"})
-				st.Volumes[VolumeKey{Storage: "tank", Node: g.Node, Name: "vm-100-disk-0"}] = &Volume{VMID: 100, Format: "raw", Content: "images", Size: 1 << 30}
+				st.Volumes[state.VolumeKey{Storage: "tank", Node: g.Node, Name: "vm-100-disk-0"}] = &state.Volume{VMID: 100, Format: "raw", Content: "images", Size: 1 << 30}
 			})
 			c.ok("POST /cluster/replication", "id=100-0", "type=local", "target=pve2")
 			pass(time.Minute)(t, s, c)
@@ -124,7 +128,7 @@ func TestReplication(t *testing.T) {
 				do(t, s, c)
 			}
 			pass(time.Minute)(t, s, c)
-			if diff := cmp.Diff(tc.volumes, s.volumesOf(100)); diff != "" {
+			if diff := cmp.Diff(tc.volumes, volumesOf(s, 100)); diff != "" {
 				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
 			}
 			if got := c.ok("GET /cluster/replication").Body; !strings.Contains(got, tc.jobs) || tc.jobs == "" && strings.Contains(got, "100-") {
@@ -134,27 +138,29 @@ func TestReplication(t *testing.T) {
 	}
 }
 
-func list(do ...func(*testing.T, *Server, *client)) []func(*testing.T, *Server, *client) { return do }
+func list(do ...func(*testing.T, *simulator.Server, *client)) []func(*testing.T, *simulator.Server, *client) {
+	return do
+}
 
-func edit(fn func(*State)) func(*testing.T, *Server, *client) {
-	return func(_ *testing.T, s *Server, _ *client) { s.Edit(fn) }
+func edit(fn func(*state.State)) func(*testing.T, *simulator.Server, *client) {
+	return func(_ *testing.T, s *simulator.Server, _ *client) { s.Edit(fn) }
 }
 
 // pass lets time pass when all tasks have ended.
-func pass(d time.Duration) func(*testing.T, *Server, *client) {
-	return func(t *testing.T, s *Server, _ *client) {
+func pass(d time.Duration) func(*testing.T, *simulator.Server, *client) {
+	return func(t *testing.T, s *simulator.Server, _ *client) {
 		t.Helper()
-		s.workers.Wait()
-		clock, _ := s.clock.(*handClock)
+		s.Workers.Wait()
+		clock, _ := s.Clock.(*handClock)
 		clock.advance(d)
-		s.Edit(func(*State) {})
+		s.Edit(func(*state.State) {})
 	}
 }
 
 // Who may remove jobs depends on the version.
 func TestReplicationPrivileges(t *testing.T) {
 	for version, line := range map[string]string{"8.4": "403 Permission check failed (/storage, Datastore.Allocate)", "9.2": "500 no such job '100-0'"} {
-		c := connect(t, NewTest(t, Options{Scenario: pools(), Version: version})).with("Authorization", "PVEAPIToken=vmuser@pve!t1="+TestSecret)
+		c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: pools(), Version: version})).with("Authorization", "PVEAPIToken=vmuser@pve!t1="+simulatortest.TestSecret)
 		if got := c.do("DELETE /cluster/replication/100-0"); got.Line != line {
 			t.Errorf("%s: got %s, want %s", version, got.Line, line)
 		}
@@ -164,11 +170,11 @@ func TestReplicationPrivileges(t *testing.T) {
 // What a node tells of a job that fails, and what a migration may not do to it.
 func TestReplicationTrouble(t *testing.T) {
 	clock := newHandClock()
-	s := NewTest(t, Options{Scenario: pools(), Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: pools(), Clock: clock})
 	c := connect(t, s)
 	c.ok("POST /nodes/pve1/qemu", "vmid=100", "scsi0=tank:1")
 	c.ok("POST /cluster/replication", "id=100-0", "type=local", "target=pve2")
-	s.Edit(func(st *State) { st.Nodes["pve2"].Offline = true })
+	s.Edit(func(st *state.State) { st.Nodes["pve2"].Offline = true })
 	c.ok("DELETE /cluster/replication/100-0")
 	converse(t, c, []step{
 		{request: "GET /nodes/pve1/replication", params: []string{"guest=100"}, has: `"error":"command '/usr/bin/ssh `},
@@ -177,15 +183,15 @@ func TestReplicationTrouble(t *testing.T) {
 		{request: "PUT /nodes/pve1/qemu/100/config", params: []string{"scsi1=local:1"}, line: "500 cannot add non-replicatable volume to a replicated VM"},
 		{request: "PUT /nodes/pve1/qemu/100/config", params: []string{"scsi1=nfs:1", "ide2=local:iso/tiny.iso,media=cdrom"}},
 	})
-	s.Edit(func(st *State) {
+	s.Edit(func(st *state.State) {
 		st.Replications["100-0"] = map[string]string{"type": "local", "target": "pve2", "source": "pve1"}
 	})
 	c.ok("POST /nodes/pve1/qemu/100/status/start")
 	if got := c.do("POST /nodes/pve1/qemu/100/migrate", "target=pve3", "online=1", "with-local-disks=1"); !strings.Contains(got.Line, "not a replication target") {
 		t.Errorf("a live migration past the target: %s", got.Line)
 	}
-	s.Edit(func(st *State) { st.Nodes["pve2"].Offline, st.Guests[100].Power = false, Stopped })
-	s.Edit(func(st *State) { st.Nodes["pve3"].Offline = true })
+	s.Edit(func(st *state.State) { st.Nodes["pve2"].Offline, st.Guests[100].Power = false, state.Stopped })
+	s.Edit(func(st *state.State) { st.Nodes["pve3"].Offline = true })
 	c.ok("POST /cluster/replication", "id=100-1", "type=local", "target=pve3")
 	c.ok("DELETE /cluster/replication/100-1")
 	if exit := c.task("POST /nodes/pve1/qemu/100/migrate", "target=pve3"); exit != "migration aborted" {

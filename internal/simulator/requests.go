@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
@@ -86,10 +87,10 @@ func (s *Server) ClearRequests() {
 
 // record adds a request to the log. The entry tells what came of it, the rest is taken from the request.
 func (s *Server) record(r *wire.Request, e Request) {
-	e.Time, e.Method, e.Node = s.clock.Now(), r.Method, r.Endpoint
+	e.Time, e.Method, e.Node = s.Clock.Now(), r.Method, r.Endpoint
 	e.Path, _ = apiPath(r)
 	if r.Method != http.MethodGet {
-		s.changes.Add(1)
+		s.ChangeCount.Add(1)
 	}
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
@@ -124,7 +125,7 @@ func (l *requestLog) count(e Request) {
 func masked(params schema.Values) map[string]string {
 	out := map[string]string{}
 	for name, v := range params {
-		out[name] = first(v)
+		out[name] = engine.First(v)
 		if strings.Contains(name, "password") || name == "ticket" {
 			out[name] = "…"
 		}

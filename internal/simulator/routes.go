@@ -16,14 +16,27 @@ limitations under the License.
 
 package simulator
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/access"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/backup"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/cluster"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/firewall"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/ha"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/nodes"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/qemu"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/sdn"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/storage"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+)
 
 // table holds the behaviour of all methods that have one, by verb and path of the API description. What is not here
 // is answered with 501, "… is not simulated".
-func table() map[string]handler {
-	out := map[string]handler{}
-	for _, area := range []map[string]handler{
-		accessRoutes(), backupRoutes(), clusterRoutes(), firewallRoutes(), haRoutes(), nodeRoutes(), qemuRoutes(), sdnRoutes(), storageRoutes(),
+func table() map[string]engine.Handler {
+	out := map[string]engine.Handler{}
+	for _, area := range []map[string]engine.Handler{
+		access.Routes(), backup.Routes(), cluster.Routes(), firewall.Routes(), ha.Routes(), nodes.Routes(), qemu.Routes(), sdn.Routes(), storage.Routes(),
 	} {
 		maps.Copy(out, area)
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"net/http"
@@ -23,6 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
@@ -36,20 +39,20 @@ const (
 )
 
 // crowd is a cluster with many machines.
-func crowd(t testing.TB) (*Server, *call) {
+func crowd(t testing.TB) (*simulator.Server, *engine.Call) {
 	t.Helper()
 	sc := lab()
-	sc.Guests = []ScenarioGuest{{
+	sc.Guests = []simulator.ScenarioGuest{{
 		VMID: 10000, Count: manyGuests, Node: "pve1", Running: true,
 		Config: map[string]string{
 			"name": "vm", "memory": "2048", "cores": "2", "scsi0": "nfs:8", "net0": "virtio,bridge=vmbr0", "agent": "1", "tags": "a;b",
 		},
 	}}
-	s, err := New(Options{Scenario: sc})
+	s, err := simulator.New(simulator.Options{Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, &call{s: s.engine, state: s.state, facts: s.facts, who: "crossplane@pve!demo", local: "pve1", node: "pve1"}
+	return s, &engine.Call{Engine: s.Engine, State: s.State, Facts: s.Facts, Who: "crossplane@pve!demo", Local: "pve1", Node: "pve1"}
 }
 
 // best is the shortest time of processors that something takes; it ends when the limit is met. Time on the clock would be
@@ -86,7 +89,7 @@ func TestManyGuests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "PVEAPIToken="+TestToken+"="+TestSecret)
+		req.Header.Set("Authorization", "PVEAPIToken="+simulatortest.TestToken+"="+simulatortest.TestSecret)
 		return func() {
 			resp := s.Answer(&wire.Request{Request: req, Endpoint: "pve1"})
 			if length = len(resp.Content); resp.Status != http.StatusOK {

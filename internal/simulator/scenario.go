@@ -27,7 +27,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/examples/scenarios"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/nodes"
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/storage"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // Scenario describes a cluster at its start. Sizes are written as PVE does: "8G", "512M".
@@ -227,11 +232,11 @@ func (s *Scenario) durations() map[string]time.Duration {
 }
 
 // build makes the state without guests.
-func (s *Scenario) build(version string, now time.Time) (*State, error) {
-	st := newState(version)
+func (s *Scenario) build(version string, now time.Time) (*state.State, error) {
+	st := state.New(version)
 	st.ClusterName, st.QEMU, st.StockQEMU, st.HAIdle = s.Cluster, s.QEMU, s.StockQEMU, s.HAIdle
-	st.Roles = builtinRoles(version)
-	st.Users[root] = &User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*Token{}}
+	st.Roles = state.BuiltinRoles(version)
+	st.Users[state.Root] = &state.User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*state.Token{}}
 	for i, n := range s.Nodes {
 		node, err := n.build(now)
 		if err != nil {
@@ -246,7 +251,7 @@ func (s *Scenario) build(version string, now time.Time) (*State, error) {
 	}
 	s.buildAccess(st)
 	for _, p := range s.Pools {
-		pool := &Pool{Comment: p.Comment, VMs: map[int]bool{}, Storages: map[string]bool{}}
+		pool := &state.Pool{Comment: p.Comment, VMs: map[int]bool{}, Storages: map[string]bool{}}
 		for _, id := range p.Storages {
 			pool.Storages[id] = true
 		}
@@ -267,7 +272,7 @@ func size(text, fallback string) (int64, error) {
 	return n, nil
 }
 
-func (n ScenarioNode) build(now time.Time) (*Node, error) {
+func (n ScenarioNode) build(now time.Time) (*state.Node, error) {
 	memory, err := size(n.Memory, "32G")
 	if err != nil {
 		return nil, err
@@ -276,9 +281,9 @@ func (n ScenarioNode) build(now time.Time) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	node := &Node{
+	node := &state.Node{
 		Name: n.Name, Offline: n.Offline, CPUs: n.CPUs, Memory: memory, Disk: disk, Address: n.Address,
-		Interfaces: map[string]*Interface{}, DNS: n.DNS, SearchDomain: n.Search, booted: now.Add(-24 * time.Hour),
+		Interfaces: map[string]*state.Interface{}, DNS: n.DNS, SearchDomain: n.Search, Booted: now.Add(-24 * time.Hour),
 	}
 	if len(node.DNS) == 0 {
 		node.DNS, node.SearchDomain = []string{"10.0.0.1"}, "example.org"
@@ -293,15 +298,15 @@ func (n ScenarioNode) build(now time.Time) (*Node, error) {
 		if i.Type == "" {
 			i.Type = "bridge"
 		}
-		node.Interfaces[i.Name] = &Interface{
+		node.Interfaces[i.Name] = &state.Interface{
 			Name: i.Name, Type: i.Type, CIDR: i.CIDR, Gateway: i.Gateway, Ports: i.Ports, VLANAware: i.VLANAware,
-			Autostart: i.Type != "eth", Options: map[string]string{}, priority: firstPriority + k,
+			Autostart: i.Type != "eth", Options: map[string]string{}, Priority: nodes.FirstPriority + k,
 		}
 	}
 	return node, nil
 }
 
-func (sc ScenarioStorage) build(st *State, now time.Time) error {
+func (sc ScenarioStorage) build(st *state.State, now time.Time) error {
 	total, err := size(sc.Total, "100G")
 	if err != nil {
 		return err
@@ -310,7 +315,7 @@ func (sc ScenarioStorage) build(st *State, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	storage := &Storage{
+	storage := &state.Storage{
 		ID: sc.ID, Type: sc.Type, Path: sc.Path, Content: sc.Content, Nodes: sc.Nodes, Shared: sc.Shared, Disabled: sc.Disabled,
 		Total: total, Used: used,
 	}
@@ -320,13 +325,13 @@ func (sc ScenarioStorage) build(st *State, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		content, _, err := storage.kindOf(name)
+		content, _, err := storage.KindOf(name)
 		if err != nil {
 			return err
 		}
 		for node := range st.Nodes {
-			if storage.storageOn(node) {
-				st.Volumes[storage.key(node, name)] = file(content, name, disk, length, now)
+			if storage.StorageOn(node) {
+				st.Volumes[storage.Key(node, name)] = file(content, name, disk, length, now)
 			}
 		}
 	}
@@ -344,37 +349,37 @@ func fileSizes(text string) (disk, length int64, err error) {
 }
 
 // file is a volume that belongs to no guest.
-func file(content, name string, disk, length int64, now time.Time) *Volume {
-	return &Volume{
-		Content: content, Format: uploadFormat(content, name), Size: disk, Used: length, System: content == "import", Created: now,
+func file(content, name string, disk, length int64, now time.Time) *state.Volume {
+	return &state.Volume{
+		Content: content, Format: storage.UploadFormat(content, name), Size: disk, Used: length, System: content == "import", Created: now,
 	}
 }
 
-func (s *Scenario) buildAccess(st *State) {
+func (s *Scenario) buildAccess(st *state.State) {
 	for _, g := range s.Groups {
-		st.Groups[g] = &Group{}
+		st.Groups[g] = &state.Group{}
 	}
 	for _, r := range s.Roles {
-		role := &Role{Privileges: map[string]bool{}}
+		role := &state.Role{Privileges: map[string]bool{}}
 		for _, p := range r.Privileges {
 			role.Privileges[p] = true
 		}
 		st.Roles[r.ID] = role
 	}
 	for _, u := range s.Users {
-		user := &User{Password: u.Password, Disabled: u.Disabled, Groups: map[string]bool{}, Tokens: map[string]*Token{}}
+		user := &state.User{Password: u.Password, Disabled: u.Disabled, Groups: map[string]bool{}, Tokens: map[string]*state.Token{}}
 		for _, g := range u.Groups {
 			user.Groups[g] = true
 		}
 		for _, t := range u.Tokens {
-			user.Tokens[t.ID] = &Token{Secret: t.Secret, NoSeparation: !t.Separated}
+			user.Tokens[t.ID] = &state.Token{Secret: t.Secret, NoSeparation: !t.Separated}
 		}
 		st.Users[u.ID] = user
 	}
 	for _, g := range s.ACL {
 		kind, id := g.subject()
 		for _, role := range g.Roles {
-			st.ACL = append(st.ACL, Grant{Path: g.Path, Kind: kind, ID: id, Role: role, Propagate: !g.Local})
+			st.ACL = append(st.ACL, state.Grant{Path: g.Path, Kind: kind, ID: id, Role: role, Propagate: !g.Local})
 		}
 	}
 }
@@ -389,7 +394,7 @@ func (g ScenarioGrant) subject() (kind, id string) {
 	return "user", g.User
 }
 
-func (s *Scenario) checkACL(st *State) error {
+func (s *Scenario) checkACL(st *state.State) error {
 	for _, g := range st.ACL {
 		if st.Roles[g.Role] == nil {
 			return errors.Errorf("cannot find the role %q that is granted on %q", g.Role, g.Path)
@@ -408,48 +413,48 @@ func (s *Server) populate(sc *Scenario) error {
 		}
 	}
 	for _, vmid := range sc.HA {
-		s.state.HA[haID(vmid)] = &HAResource{State: "started"}
+		s.State.HA[state.HAID(vmid)] = &state.HAResource{State: "started"}
 	}
 	return nil
 }
 
 func (s *Server) addGuest(sg ScenarioGuest, i int) error {
 	vmid := sg.VMID + i
-	if s.state.Nodes[sg.Node] == nil {
+	if s.State.Nodes[sg.Node] == nil {
 		return errors.Errorf("cannot find the node %q", sg.Node)
 	}
-	if s.state.Guests[vmid] != nil {
+	if s.State.Guests[vmid] != nil {
 		return errors.New("cannot use a VMID twice")
 	}
-	if err := s.checkOptions(sg.Config); err != nil {
+	if err := checkOptions(s.Engine, sg.Config); err != nil {
 		return err
 	}
 	options := map[string]string{}
 	for key, value := range sg.Config {
 		options[key] = value
-		if isNIC(key) {
-			options[key] = s.withMAC(key, value)
+		if guest.IsNIC(key) {
+			options[key] = guest.WithMAC(s.Engine, key, value)
 		}
 	}
 	if sg.Count > 0 {
 		options["name"] = sg.Config["name"] + "-" + strconv.Itoa(i)
 	}
-	o := &op{s: s.engine, st: s.state, who: root, node: sg.Node}
-	g := s.state.NewGuest(vmid, sg.Node, nil)
-	if err := o.build(&creation{vmid: vmid, node: sg.Node, options: options, pool: sg.Pool}); err != nil {
+	o := &engine.Op{Engine: s.Engine, State: s.State, Who: state.Root, Node: sg.Node}
+	g := s.State.NewGuest(vmid, sg.Node, nil)
+	if err := guest.Build(o, &guest.Creation{VMID: vmid, Node: sg.Node, Options: options, Pool: sg.Pool}); err != nil {
 		return err
 	}
 	return s.bring(o, g, sg)
 }
 
 // checkOptions checks a scenario's options as the API does.
-func (s *engine) checkOptions(config map[string]string) error {
-	m, _ := s.facts.Find("POST", "/nodes/any/qemu")
+func checkOptions(s *engine.Engine, config map[string]string) error {
+	m, _ := s.Facts.Find("POST", "/nodes/any/qemu")
 	values := schema.Values{"node": "any", "vmid": "100"}
 	for key, value := range config {
 		values[key] = value
 	}
-	_, wrong := s.facts.Check(m.Method, values)
+	_, wrong := s.Facts.Check(m.Method, values)
 	for key, message := range wrong {
 		return errors.Errorf("cannot use the option %q: %s", key, strings.TrimSpace(message))
 	}
@@ -460,9 +465,9 @@ func (s *engine) checkOptions(config map[string]string) error {
 const systemShare = 4
 
 // bring puts a scenario's guest into its state.
-func (s *Server) bring(o *op, g *Guest, sg ScenarioGuest) error {
-	for _, id := range o.volumes(g) {
-		if v := s.state.volume(g.Node, id); v != nil && !strings.Contains(id, "cloudinit") {
+func (s *Server) bring(o *engine.Op, g *state.Guest, sg ScenarioGuest) error {
+	for _, id := range guest.Volumes(o, g) {
+		if v := s.State.Volume(g.Node, id); v != nil && !strings.Contains(id, "cloudinit") {
 			v.System = !sg.Blank
 			if v.System {
 				v.Used = max(v.Used, v.Size/systemShare)
@@ -470,35 +475,35 @@ func (s *Server) bring(o *op, g *Guest, sg ScenarioGuest) error {
 		}
 	}
 	if sg.Agent != nil {
-		g.Agent = &Agent{Missing: sg.Agent.Missing, IgnoresShutdown: sg.Agent.IgnoresShutdown, Addresses: map[int][]string{}}
+		g.Agent = &state.Agent{Missing: sg.Agent.Missing, IgnoresShutdown: sg.Agent.IgnoresShutdown, Addresses: map[int][]string{}}
 		for nic, list := range sg.Agent.Addresses {
-			g.Agent.Addresses[atoi(strings.TrimPrefix(nic, "net"))] = slices.Clone(list)
+			g.Agent.Addresses[schema.Int(strings.TrimPrefix(nic, "net"))] = slices.Clone(list)
 		}
 	}
 	if sg.Template {
-		o.makeTemplate(g, "")
+		guest.MakeTemplate(o, g, "")
 	}
 	if sg.Running {
-		o.boot(g)
-		g.started = s.clock.Now().Add(-time.Hour)
+		guest.Boot(o, g)
+		g.Started = s.Clock.Now().Add(-time.Hour)
 	}
 	return nil
 }
 
 // SetToken gives a token of the scenario another secret, or adds the token to its user with all the user's privileges.
 func (s *Server) SetToken(id, secret string) error {
-	who := identity(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	user := s.state.Users[who.user()]
-	if user == nil || who.token() == "" {
+	who := state.Identity(id)
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	user := s.State.Users[who.User()]
+	if user == nil || who.Token() == "" {
 		return errors.Errorf("cannot find the user of token %q", id)
 	}
 	s.tokens[id] = secret
-	if t := user.Tokens[who.token()]; t != nil {
+	if t := user.Tokens[who.Token()]; t != nil {
 		t.Secret = secret
 		return nil
 	}
-	user.Tokens[who.token()] = &Token{Secret: secret, NoSeparation: true}
+	user.Tokens[who.Token()] = &state.Token{Secret: secret, NoSeparation: true}
 	return nil
 }

@@ -14,11 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
 func TestScenarioLines(t *testing.T) {
@@ -38,9 +40,9 @@ func TestScenarioLines(t *testing.T) {
 		"Alias":   {reason: "Aliases stand for what they name.", text: "nodes:\n- &n {name: a}\n- {<<: *n, name: b, x: 1}\n", want: `line 3: there is no field "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc, err := ParseScenario([]byte(tc.text))
+			sc, err := simulator.ParseScenario([]byte(tc.text))
 			if err == nil {
-				_, err = New(Options{Scenario: sc})
+				_, err = simulator.New(simulator.Options{Scenario: sc})
 			}
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.want)

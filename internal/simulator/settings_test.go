@@ -14,11 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // step is a request of a conversation, with the status line and a part of the body that it is to get.
@@ -192,15 +196,15 @@ func TestSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			converse(t, connect(t, NewTest(t, Options{Scenario: lab(), Version: tc.version})), tc.steps)
+			converse(t, connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab(), Version: tc.version})), tc.steps)
 		})
 	}
 }
 
 func TestSettingsNeedPrivileges(t *testing.T) {
-	c := connect(t, NewTest(t, Options{Scenario: lab()}))
-	auditor := c.with("Authorization", "PVEAPIToken=auditor@pve!ro="+TestSecret)
-	nobody := c.with("Authorization", "PVEAPIToken=nobody@pve!t1="+TestSecret)
+	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
+	auditor := c.with("Authorization", "PVEAPIToken=auditor@pve!ro="+simulatortest.TestSecret)
+	nobody := c.with("Authorization", "PVEAPIToken=nobody@pve!t1="+simulatortest.TestSecret)
 	converse(t, auditor, []step{
 		{request: "GET /cluster/options", has: "mac_prefix"},
 		{request: "PUT /cluster/options", params: []string{"keyboard=de"}, line: "403 Permission check failed (/, Sys.Modify)"},
@@ -216,17 +220,17 @@ func TestSettingsNeedPrivileges(t *testing.T) {
 }
 
 func TestHAMovesGuests(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	for _, r := range [][]string{{"100", "nfs:1"}, {"101", "local:1"}, {"102", "nfs:1"}} {
 		c.ok("POST /nodes/pve1/qemu", "vmid="+r[0], "scsi0="+r[1])
 	}
 	c.ok("POST /cluster/ha/resources", "sid=vm:100")
 	c.ok("POST /cluster/ha/resources", "sid=vm:101", "state=stopped")
-	if g, _ := s.Guest(100); g.Power != Running {
+	if g, _ := s.Guest(100); g.Power != state.Running {
 		t.Errorf("HA has not started the VM: %s", g.Power)
 	}
-	s.Edit(func(st *State) { st.Nodes["pve1"].Offline = true })
+	s.Edit(func(st *state.State) { st.Nodes["pve1"].Offline = true })
 	for vmid, want := range map[int]string{100: "pve2 running", 101: "pve2 stopped", 102: "pve1 stopped"} {
 		if g, _ := s.Guest(vmid); g.Node+" "+string(g.Power) != want {
 			t.Errorf("%d: got %s %s, want %s", vmid, g.Node, g.Power, want)
@@ -235,22 +239,22 @@ func TestHAMovesGuests(t *testing.T) {
 }
 
 func TestHAWaitsForQuorum(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	c.ok("POST /nodes/pve1/qemu", "vmid=100")
 	c.ok("POST /cluster/ha/resources", "sid=vm:100")
-	s.Edit(func(st *State) { st.Nodes["pve1"].Offline, st.NoQuorum = true, true })
+	s.Edit(func(st *state.State) { st.Nodes["pve1"].Offline, st.NoQuorum = true, true })
 	if g, _ := s.Guest(100); g.Node != "pve1" {
 		t.Errorf("got %s, want pve1", g.Node)
 	}
 }
 
 func TestHAGivesUp(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	c.ok("POST /nodes/pve1/qemu", "vmid=100")
 	c.ok("POST /cluster/ha/resources", "sid=vm:100", "state=stopped")
-	s.Edit(func(st *State) { st.HA["vm:100"].Failed = true })
+	s.Edit(func(st *state.State) { st.HA["vm:100"].Failed = true })
 	const given = "500 service 'vm:100' in error state, must be disabled and fixed first"
 	converse(t, c, []step{
 		{request: "GET /nodes/pve1/qemu/100/status/current", has: `"ha":{"managed":1,"state":"error"}`},
@@ -265,7 +269,7 @@ func TestHAGivesUp(t *testing.T) {
 	}
 	c.ok("PUT /cluster/ha/resources/vm:100", "state=disabled")
 	c.ok("PUT /cluster/ha/resources/vm:100", "state=started")
-	if g, _ := s.Guest(100); g.Power != Running {
+	if g, _ := s.Guest(100); g.Power != state.Running {
 		t.Errorf("HA has not started the VM: %s", g.Power)
 	}
 }

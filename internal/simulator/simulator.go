@@ -30,7 +30,11 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/ha"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
@@ -55,7 +59,7 @@ type Options struct {
 	// Hosts are names and addresses of the server, beside localhost, for fresh certificates.
 	Hosts []string
 	// Clock is the time; nil means the real one.
-	Clock Clock
+	Clock engine.Clock
 	// Faults are in force from the start, and again after a reset.
 	Faults []Fault
 	// State is what WriteState wrote; the server goes on from there instead of from the scenario. nil means a fresh start.
@@ -69,7 +73,7 @@ type Options struct {
 
 // Server is a simulated cluster.
 type Server struct {
-	*engine
+	*engine.Engine
 	options  Options
 	faults   *faults
 	requests *requestLog
@@ -99,18 +103,18 @@ func New(o Options) (*Server, error) {
 		options: o, faults: newFaults(o.Clock), requests: &requestLog{}, certs: o.Certificates, address: map[string]string{},
 		tokens: map[string]string{},
 	}
-	s.engine = newEngine(pace{clock: o.Clock, speed: o.Speed}, facts, s.faults)
-	s.reports, s.routes, s.controls = o.Reports, table(), s.controlRoutes()
-	s.beforeChange = []func(*op){(*op).replicate, (*op).reportGuests}
-	maps.Copy(s.durations, haDurations())
-	maps.Copy(s.durations, o.Scenario.durations())
+	s.Engine = engine.New(engine.Pace{Clock: o.Clock, Speed: o.Speed}, facts, s.faults)
+	s.Reports, s.Routes, s.controls = o.Reports, table(), s.controlRoutes()
+	s.BeforeChange = []func(*engine.Op){guest.Replicate, guest.ReportGuests}
+	maps.Copy(s.Durations, ha.Durations())
+	maps.Copy(s.Durations, o.Scenario.durations())
 	if err := s.begin(); err != nil {
 		return nil, errors.Wrap(err, "cannot build the scenario")
 	}
 	if saved != nil {
 		s.resume(saved)
 	}
-	s.first = s.state.firstNode()
+	s.first = s.State.FirstNode()
 	return s, nil
 }
 
@@ -121,7 +125,7 @@ func (o *Options) complete() (*savedState, error) {
 		return nil, err
 	}
 	if o.Clock == nil {
-		o.Clock = wallClock{}
+		o.Clock = engine.WallClock{}
 	}
 	if o.Scenario == nil {
 		if o.Scenario, err = Quickstart(); err != nil {
@@ -137,7 +141,7 @@ func (o *Options) complete() (*savedState, error) {
 // Start listens. The server runs until Close.
 func (s *Server) Start() error {
 	if s.certs == nil {
-		certs, err := NewCertificates(s.clock.Now(), s.options.Hosts...)
+		certs, err := NewCertificates(s.Clock.Now(), s.options.Hosts...)
 		if err != nil {
 			return err
 		}
@@ -148,8 +152,8 @@ func (s *Server) Start() error {
 		return errors.Wrap(err, "cannot use the server certificate")
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
-	s.certificate = s.certs.Certificate
-	s.wire = wire.NewServer(s, config, s.clock.Now)
+	s.Certificate = s.certs.Certificate
+	s.wire = wire.NewServer(s, config, s.Clock.Now)
 	if err := s.listen(s.options.Address, s.first); err != nil {
 		return err
 	}
@@ -176,11 +180,11 @@ func (s *Server) listen(address, node string) error {
 
 // Close stops the server: running tasks are interrupted, and it returns when all of it has ended.
 func (s *Server) Close() {
-	s.stop()
+	s.Stop()
 	if s.wire != nil {
 		s.wire.Close()
 	}
-	s.engine.close()
+	s.Engine.Close()
 }
 
 // URL is the address of the API's server, such as "https://127.0.0.1:8006".
@@ -198,10 +202,10 @@ func (s *Server) NodeURL(node string) string {
 func (s *Server) CA() []byte { return s.certs.CA }
 
 // Edit changes the state behind the API's back, as other users and broken hardware do.
-func (s *Server) Edit(fn func(*State)) {
-	s.update(func(st *State) {
-		before := st.offline()
+func (s *Server) Edit(fn func(*state.State)) {
+	s.Update(func(st *state.State) {
+		before := ha.Offline(st)
 		fn(st)
-		s.op("").fence(before)
+		ha.Fence(s.Op(""), before)
 	})
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 import (
 	"runtime"
@@ -24,6 +24,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // start sends a request that starts a task and returns its UPID.
@@ -41,7 +46,7 @@ func (c *client) status(node, upid string) map[string]any {
 
 func TestTaskTakesTime(t *testing.T) {
 	clock := newHandClock()
-	s := NewTest(t, Options{Speed: 1, Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Clock: clock})
 	c := connect(t, s)
 	upid := c.start("POST /nodes/pve1/qemu/9000/clone", "newid=200", "name=web")
 	if !strings.HasPrefix(upid, "UPID:pve1:") || !strings.HasSuffix(upid, ":qmclone:9000:crossplane@pve!demo:") {
@@ -75,7 +80,7 @@ func TestTaskTakesTime(t *testing.T) {
 
 func TestCreateInProgress(t *testing.T) {
 	clock := newHandClock()
-	s := NewTest(t, Options{Speed: 1, Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Clock: clock})
 	c := connect(t, s)
 	upid := c.start("POST /nodes/pve1/qemu", "vmid=200", "name=new", "start=1")
 	clock.await(t, 1)
@@ -113,15 +118,15 @@ func TestCloneTakenMeanwhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := newHandClock()
-			s := NewTest(t, Options{Speed: 1, Clock: clock})
+			s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Clock: clock})
 			c := connect(t, s)
-			s.locks.try(300, exclusive)
+			s.Locks.Try(300, engine.Exclusive)
 			upid := c.start("POST /nodes/pve1/qemu/9000/clone", "newid=300")
 			clock.await(t, 1)
-			s.Edit(func(st *State) {
-				st.Guests[300] = &Guest{VMID: 300, Node: tc.node, Config: map[string]string{"name": "other"}}
+			s.Edit(func(st *state.State) {
+				st.Guests[300] = &state.Guest{VMID: 300, Node: tc.node, Config: map[string]string{"name": "other"}}
 			})
-			s.locks.release(300, exclusive)
+			s.Locks.Release(300, engine.Exclusive)
 			if exit := exitStatus(t, s, upid); exit != tc.want {
 				t.Errorf("%s: exit status %q, want %q", tc.reason, exit, tc.want)
 			}
@@ -133,7 +138,7 @@ func TestCloneTakenMeanwhile(t *testing.T) {
 }
 
 // exitStatus waits until a task that needs no time has ended.
-func exitStatus(t *testing.T, s *Server, upid string) string {
+func exitStatus(t *testing.T, s *simulator.Server, upid string) string {
 	t.Helper()
 	for t.Context().Err() == nil {
 		for _, task := range s.Tasks() {
@@ -149,7 +154,7 @@ func exitStatus(t *testing.T, s *Server, upid string) string {
 
 func TestLocks(t *testing.T) {
 	clock := newHandClock()
-	s := NewTest(t, Options{Speed: 1, Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Clock: clock})
 	c := connect(t, s)
 	const timeout = "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"
 
@@ -171,16 +176,16 @@ func TestLocks(t *testing.T) {
 		t.Errorf("two clones of a template: %q, %q", x, y)
 	}
 
-	clock.advance(storageLockWait) // Nobody waits any more.
+	clock.advance(engine.StorageLockWait) // Nobody waits any more.
 
 	// A shutdown holds the configuration until the system is off.
-	s.Edit(func(st *State) { st.Guests[100].Agent.IgnoresShutdown = true })
+	s.Edit(func(st *state.State) { st.Guests[100].Agent.IgnoresShutdown = true })
 	shutdown := c.start("POST /nodes/pve1/qemu/100/status/shutdown")
 	clock.await(t, 1)
 	line := make(chan string)
 	go func() { line <- c.do("PUT /nodes/pve1/qemu/100/config", "cores=3").Line }()
 	clock.await(t, 2)
-	clock.advance(configLockWait)
+	clock.advance(engine.ConfigLockWait)
 	if got := <-line; got != "500 "+timeout {
 		t.Errorf("change during a shutdown: %s", got)
 	}
@@ -204,16 +209,16 @@ func TestStorageLocks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := newHandClock()
-			s := NewTest(t, Options{Speed: 1, Clock: clock})
+			s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Clock: clock})
 			c := connect(t, s)
 			clock.ended(t, s, c.start("POST /nodes/pve1/qemu", "vmid=950", "scsi0="+tc.storage+":1"))
 			clock.ended(t, s, c.start("POST /nodes/pve1/qemu/950/template"))
-			s.Edit(func(*State) { s.durations["link"] = storageLockWait + time.Second })
+			s.Edit(func(*state.State) { s.Durations["link"] = engine.StorageLockWait + time.Second })
 			a, b := c.start("POST /nodes/pve1/qemu/950/clone", "newid=3000"), c.start("POST /nodes/pve1/qemu/950/clone", "newid=3001")
 			clock.await(t, 2)
-			clock.advance(s.duration("qmclone"))
+			clock.advance(s.Duration("qmclone"))
 			clock.await(t, 2) // One makes its volume, the other waits for the lock.
-			clock.advance(storageLockWait)
+			clock.advance(engine.StorageLockWait)
 			got := []string{clock.ended(t, s, a), clock.ended(t, s, b)}
 			slices.Sort(got)
 			if diff := cmp.Diff([]string{"OK", tc.want}, got); diff != "" {
@@ -225,9 +230,9 @@ func TestStorageLocks(t *testing.T) {
 
 func TestStopTask(t *testing.T) {
 	clock := newHandClock()
-	s := NewTest(t, Options{Speed: 1, Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1, Clock: clock})
 	c := connect(t, s)
-	s.Edit(func(st *State) { st.Guests[100].Agent.IgnoresShutdown = true })
+	s.Edit(func(st *state.State) { st.Guests[100].Agent.IgnoresShutdown = true })
 	upid := c.start("POST /nodes/pve1/qemu/100/status/shutdown")
 	clock.await(t, 1)
 	active, _ := c.ok("GET /nodes/pve1/tasks", "source=active").Data.([]any)
@@ -238,7 +243,7 @@ func TestStopTask(t *testing.T) {
 	if exit := clock.ended(t, s, upid); exit != "unexpected status" {
 		t.Errorf("exit status %q", exit)
 	}
-	if g, _ := s.Guest(100); g.Power != Running {
+	if g, _ := s.Guest(100); g.Power != state.Running {
 		t.Errorf("the VM is %s", g.Power)
 	}
 }
@@ -246,9 +251,9 @@ func TestStopTask(t *testing.T) {
 func TestHA(t *testing.T) {
 	clock := newHandClock()
 	sc := lab()
-	sc.Guests = []ScenarioGuest{{VMID: 100, Node: "pve1", Config: map[string]string{"scsi0": "nfs:1"}}}
+	sc.Guests = []simulator.ScenarioGuest{{VMID: 100, Node: "pve1", Config: map[string]string{"scsi0": "nfs:1"}}}
 	sc.HA = []int{100}
-	s := NewTest(t, Options{Scenario: sc, Speed: 1, Clock: clock})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: sc, Speed: 1, Clock: clock})
 	c := connect(t, s)
 	if exit := clock.ended(t, s, c.start("POST /nodes/pve1/qemu/100/status/start")); exit != "OK" {
 		t.Errorf("exit status %q", exit)
@@ -257,7 +262,7 @@ func TestHA(t *testing.T) {
 	if tasks[0].Type != "hastart" || tasks[1].Type != "qmstart" || clock.ended(t, s, tasks[1].UPID) != "OK" {
 		t.Errorf("tasks %s, %s", tasks[0].String(), tasks[1].String())
 	}
-	if g, _ := s.Guest(100); g.Power != Running {
+	if g, _ := s.Guest(100); g.Power != state.Running {
 		t.Error("HA does not start the VM")
 	}
 	if exit := clock.ended(t, s, c.start("POST /nodes/pve1/qemu", "vmid=101", "ha-managed=1")); exit != "OK" {
@@ -267,7 +272,7 @@ func TestHA(t *testing.T) {
 }
 
 func TestPower(t *testing.T) {
-	s := NewTest(t, Options{Scenario: lab()})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
 	c.task("POST /nodes/pve1/qemu", "vmid=400", "scsi0=local:0,import-from=local:import/tiny.qcow2", "net0=virtio,bridge=vmbr0", "agent=1")
@@ -318,7 +323,7 @@ func TestPower(t *testing.T) {
 		}
 	}
 	left := 0
-	s.Edit(func(st *State) {
+	s.Edit(func(st *state.State) {
 		for _, v := range st.Volumes {
 			if v.VMID == 400 {
 				left++

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // A cluster is a simulated one, with a client and an inventory of its own.
@@ -52,7 +53,7 @@ type cluster struct {
 func newCluster(t *testing.T, version string) *cluster {
 	t.Helper()
 	c := &cluster{vmids: 10000}
-	c.Server = simulator.NewTest(t, simulator.Options{Version: version, OnRequest: func(r simulator.Request) {
+	c.Server = simulatortest.NewTest(t, simulator.Options{Version: version, OnRequest: func(r simulator.Request) {
 		switch {
 		case r.Method == http.MethodGet, strings.HasSuffix(r.Path, "/access/ticket"):
 		case strings.HasSuffix(r.Path, "/cloudinit"):
@@ -64,7 +65,7 @@ func newCluster(t *testing.T, version string) *cluster {
 	var err error
 	c.client, err = proxmox.New(proxmox.Config{
 		Endpoints: []string{c.URL()}, TLS: proxmox.TLS{CA: c.CA()},
-		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulator.RootPassword},
+		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword},
 	})
 	if err != nil {
 		t.Fatal(err)

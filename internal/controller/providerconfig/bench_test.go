@@ -47,6 +47,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 const (
@@ -69,10 +70,10 @@ type bench struct {
 
 func newBench(t *testing.T, o simulator.Options) *bench {
 	t.Helper()
-	b := &bench{T: t, pve: simulator.NewTest(t, o)}
+	b := &bench{T: t, pve: simulatortest.NewTest(t, o)}
 	b.secret = &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "pve"},
-		Data:       map[string][]byte{"tokenID": []byte(simulator.TestToken), "tokenSecret": []byte(simulator.TestSecret)},
+		Data:       map[string][]byte{"tokenID": []byte(simulatortest.TestToken), "tokenSecret": []byte(simulatortest.TestSecret)},
 	}
 	b.pc = &cluster.ProviderConfig{
 		ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1},

@@ -37,6 +37,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // invalid are failures of the configuration itself, and of what it refers to.
@@ -193,7 +194,7 @@ func testFailure(t *testing.T, f failure) {
 	if ready.Status != corev1.ConditionFalse || ready.Reason != got.Reason || ready.Message != got.Message {
 		t.Errorf("%s\nReady must say the same, got %s %s: %s", f.reason, ready.Status, ready.Reason, ready.Message)
 	}
-	if len(got.Message) > 1000 || strings.ContainsAny(got.Message, "\r\n") || strings.Contains(got.Message, hidden) || strings.Contains(got.Message, simulator.TestSecret) {
+	if len(got.Message) > 1000 || strings.ContainsAny(got.Message, "\r\n") || strings.Contains(got.Message, hidden) || strings.Contains(got.Message, simulatortest.TestSecret) {
 		t.Errorf("%s\nthe message is not one sentence without secrets: %s", f.reason, got.Message)
 	}
 	warned := func(e event.Event) bool { return e.Type == event.TypeWarning && e.Message == got.Message }

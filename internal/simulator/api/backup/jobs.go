@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/random"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// showBackup is a job with its values in the types of the parameters.
+func showBackup(c *engine.Call, id string) map[string]any {
+	out := map[string]any{"id": id, "type": "vzdump"}
+	properties := c.Facts.Parameters("POST", "/cluster/backup")
+	for key, value := range c.State.Backups[id] {
+		out[key] = value
+		if p := properties[key]; p == nil || (p.Type != "integer" && p.Type != "boolean") {
+			continue
+		}
+		if n, err := strconv.Atoi(value); err == nil {
+			out[key] = n
+		}
+	}
+	return out
+}
+
+func listBackups(c *engine.Call) (any, error) {
+	out := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(c.State.Backups)) {
+		entry := showBackup(c, id)
+		if next, ok := nextRun(c, c.State.Backups[id]); ok {
+			entry["next-run"] = next.Unix()
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
+// nextRun is when a job runs next; jobs that are off do not.
+func nextRun(c *engine.Call, job map[string]string) (time.Time, bool) {
+	event, ok := schema.ParseCalendar(job["schedule"])
+	if !ok || job["enabled"] == "0" {
+		return time.Time{}, false
+	}
+	return event.Next(c.Now())
+}
+
+func createBackup(c *engine.Call) (any, error) {
+	id := c.Str("id")
+	if id == "" {
+		id = random.UUID()
+	}
+	job, err := backupOptions(c)
+	switch {
+	case err != nil:
+		return nil, err
+	case job["schedule"] == "":
+		return nil, apierr.Param("schedule", "neither 'starttime' nor 'schedule' were set")
+	case c.State.Backups[id] != nil:
+		return nil, apierr.Errorf("Job '%s' already exists", id)
+	}
+	if job["exclude"] != "" && job["pool"] == "" {
+		job["all"] = "1"
+	}
+	if job["all"] != "1" && job["pool"] == "" && job["vmid"] == "" {
+		return nil, apierr.Param("vmid", "property is missing")
+	}
+	if job["enabled"] == "" {
+		job["enabled"] = "1"
+	}
+	c.State.Backups[id] = job
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// backupOptions are what a call says of a job, unless it contradicts itself or is not for the caller to say.
+func backupOptions(c *engine.Call) (map[string]string, error) {
+	job := c.Given("id", "starttime", "dow")
+	if c.Has("vmid") {
+		job["vmid"] = c.Str("vmid")
+	}
+	if c.Has("schedule") && c.Has("starttime") {
+		return nil, apierr.Param("starttime", "'starttime' and 'schedule' cannot both be set")
+	}
+	if c.Has("starttime") {
+		job["schedule"] = strings.TrimSpace(strings.ReplaceAll(c.Str("dow"), " ", "") + " " + c.Str("starttime"))
+	}
+	for _, key := range []string{"tmpdir", "dumpdir", "script", "job-id"} {
+		if c.Has(key) && c.Who != state.Root {
+			return nil, apierr.Param(key, "Only root may set this option.")
+		}
+	}
+	if pool := job["pool"]; pool != "" && c.State.Pools[pool] == nil {
+		return nil, apierr.Forbidden(fmt.Sprintf("pool '%s' does not exist", pool))
+	}
+	for _, key := range []string{"all", "exclude", "pool"} {
+		if job["vmid"] != "" && job[key] != "" && job[key] != "0" {
+			return nil, apierr.Param(key, "option conflicts with option 'vmid'")
+		}
+	}
+	return job, nil
+}
+
+func jobExists(c *engine.Call) error {
+	if c.State.Backups[c.Str("id")] == nil {
+		return apierr.Param("id", "No such job '%s'", c.Str("id"))
+	}
+	return nil
+}
+
+func getBackup(c *engine.Call) (any, error) {
+	if err := jobExists(c); err != nil {
+		return nil, err
+	}
+	return showBackup(c, c.Str("id")), nil
+}
+
+func updateBackup(c *engine.Call) (any, error) {
+	set, err := backupOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	job := maps.Clone(c.State.Backups[c.Str("id")])
+	switch {
+	case len(set) == 0 && len(c.Deleted()) == 0:
+		return nil, apierr.Errorf("no options specified")
+	case job == nil:
+		return nil, apierr.Errorf("no such vzdump job")
+	}
+	for _, key := range c.Deleted() {
+		if !c.Knows(key) {
+			return nil, apierr.Param("delete", "unknown option '%s'", key)
+		}
+		delete(job, key)
+	}
+	maps.Copy(job, set)
+	for _, key := range supersededBy(job, set) {
+		delete(job, key)
+	}
+	if job["all"] != "1" && job["pool"] == "" && job["vmid"] == "" {
+		return nil, apierr.Param("vmid", "property is missing")
+	}
+	c.State.Backups[c.Str("id")] = job
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// supersededBy are the options that say which guests a job is for in another way than a change does.
+func supersededBy(job, set map[string]string) []string {
+	switch {
+	case set["vmid"] != "":
+		return []string{"all", "exclude", "pool"}
+	case set["all"] == "1":
+		return []string{"vmid", "pool"}
+	case job["pool"] != "":
+		return []string{"vmid", "all", "exclude"}
+	}
+	return nil
+}
+
+func deleteBackup(c *engine.Call) (any, error) {
+	err := jobExists(c)
+	delete(c.State.Backups, c.Str("id"))
+	return nil, err
+}

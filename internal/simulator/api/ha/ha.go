@@ -1,0 +1,239 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package ha serves /cluster/ha and does what the HA manager does.
+package ha
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// Routes are the methods of HA.
+func Routes() map[string]engine.Handler {
+	const resource, group, rule = "/cluster/ha/resources", "/cluster/ha/groups", "/cluster/ha/rules"
+	return map[string]engine.Handler{
+		"GET /cluster/ha":                      engine.IndexOf("status", "resources", "groups", "rules"),
+		"GET /cluster/ha/status":               engine.IndexOf("current", "manager_status"),
+		"GET /cluster/ha/status/current":       haStatus,
+		"GET " + resource:                      listHA,
+		"POST " + resource:                     createHA,
+		"GET " + resource + "/{sid}":           getHA,
+		"PUT " + resource + "/{sid}":           updateHA,
+		"DELETE " + resource + "/{sid}":        deleteHA,
+		"POST " + resource + "/{sid}/migrate":  migrateHA,
+		"POST " + resource + "/{sid}/relocate": migrateHA,
+		"GET " + group:                         haGroup("index groups", listHAGroups),
+		"POST " + group:                        haGroup("create group", createHAGroup),
+		"GET " + group + "/{group}":            haGroup("read group", getHAGroup),
+		"PUT " + group + "/{group}":            haGroup("update group", updateHAGroup),
+		"DELETE " + group + "/{group}":         haGroup("delete group", deleteHAGroup),
+		"GET " + rule:                          listHARules,
+		"POST " + rule:                         createHARule,
+		"GET " + rule + "/{rule}":              getHARule,
+		"PUT " + rule + "/{rule}":              updateHARule,
+		"DELETE " + rule + "/{rule}":           deleteHARule,
+	}
+}
+
+// haDigest is the digest of all resources.
+func haDigest(st *state.State) string {
+	all := map[string]map[string]string{}
+	for sid, h := range st.HA {
+		all[sid] = maps.Clone(h.Options)
+		if all[sid] == nil {
+			all[sid] = map[string]string{}
+		}
+		all[sid]["state"], all[sid]["comment"] = h.State, h.Comment
+	}
+	return state.SectionsDigest(all)
+}
+
+func showHA(c *engine.Call, sid string) map[string]any {
+	h := c.State.HA[sid]
+	out := map[string]any{"sid": sid, "type": strings.SplitN(sid, ":", 2)[0], "state": h.State, "digest": haDigest(c.State)}
+	if h.Comment != "" {
+		out["comment"] = h.Comment
+	}
+	for key, value := range h.Options {
+		out[key] = haValue(c, key, value)
+	}
+	return out
+}
+
+// haValue is an option of a resource in the type of its parameter.
+func haValue(c *engine.Call, key, value string) any {
+	if p := c.Facts.Parameters("POST", "/cluster/ha/resources")[key]; p != nil && (p.Type == "integer" || p.Type == "boolean") {
+		return schema.Int(value)
+	}
+	return value
+}
+
+func listHA(c *engine.Call) (any, error) {
+	out := []map[string]any{}
+	for _, sid := range slices.Sorted(maps.Keys(c.State.HA)) {
+		if t := c.Str("type"); t == "" || strings.HasPrefix(sid, t+":") {
+			out = append(out, showHA(c, sid))
+		}
+	}
+	return out, nil
+}
+
+func getHA(c *engine.Call) (any, error) {
+	sid := state.HASID(c.Str("sid"))
+	if c.State.HA[sid] != nil {
+		return showHA(c, sid), nil
+	}
+	return nil, apierr.Errorf("no such resource '%s'", sid)
+}
+
+// haType refuses a type that is not the resource's, and groups where there are none any more.
+func haType(c *engine.Call, sid string) error {
+	if t := c.Str("type"); t != "" && !strings.HasPrefix(sid, t+":") {
+		return apierr.Errorf("types does not match")
+	}
+	if c.Has("group") && c.State.Version != "8.4" {
+		return apierr.Errorf("invalid parameter 'group': ha groups have been migrated to rules")
+	}
+	return nil
+}
+
+func createHA(c *engine.Call) (any, error) {
+	sid := state.HASID(c.Str("sid"))
+	if err := haType(c, sid); err != nil {
+		return nil, err
+	}
+	_, id, _ := strings.Cut(sid, ":")
+	if c.State.Guests[schema.Int(id)] == nil {
+		return nil, apierr.Errorf("resource '%s' does not exist in cluster", sid)
+	}
+	if c.State.HA[sid] != nil {
+		return nil, apierr.Errorf("create resource failed: resource ID '%s' already defined", sid)
+	}
+	wanted := c.Str("state")
+	if wanted == "" {
+		wanted = "started"
+	}
+	c.State.HA[sid] = &state.HAResource{State: wanted, Comment: c.Str("comment"), Options: c.Given("sid", "type", "state", "comment")}
+	requestedHA(c.Op(), schema.Int(id))
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func updateHA(c *engine.Call) (any, error) {
+	sid := state.HASID(c.Str("sid"))
+	if err := haType(c, sid); err != nil {
+		return nil, err
+	}
+	if g := c.Str("group"); g != "" && c.State.HAGroups[g] == nil {
+		return nil, apierr.Errorf("HA group '%s' does not exist", g)
+	}
+	h := c.State.HA[sid]
+	switch {
+	case h != nil && h.Failed && h.State != "ignored" && c.Str("state") != "disabled":
+		return nil, apierr.Errorf("service '%s' in error state, must be disabled and fixed first", sid)
+	case c.Has("digest") && c.Str("digest") != haDigest(c.State):
+		return nil, apierr.Modified()
+	case h == nil:
+		return nil, apierr.Errorf("no such resource '%s'", sid)
+	}
+	if err := setHA(c, h); err != nil {
+		return nil, err
+	}
+	requestedHA(c.Op(), schema.Int(strings.TrimPrefix(sid, "vm:")))
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func setHA(c *engine.Call, h *state.HAResource) error {
+	options := maps.Clone(h.Options)
+	if options == nil {
+		options = map[string]string{}
+	}
+	maps.Copy(options, c.Given("sid", "state", "comment"))
+	for _, key := range c.Deleted() {
+		if c.Facts.Parameters("POST", "/cluster/ha/resources")[key] == nil || key == "sid" || key == "type" {
+			return apierr.Errorf("no such option '%s'", key)
+		}
+		delete(options, key)
+		switch key {
+		case "state":
+			h.State = "started"
+		case "comment":
+			h.Comment = ""
+		}
+	}
+	if c.Has("state") {
+		h.State = c.Str("state")
+		h.Failed = false
+	}
+	if c.Has("comment") {
+		h.Comment = c.Str("comment")
+	}
+	h.Options = options
+	return nil
+}
+
+func deleteHA(c *engine.Call) (any, error) {
+	sid := state.HASID(c.Str("sid"))
+	if c.State.HA[sid] == nil {
+		return nil, apierr.Errorf("cannot delete service '%s', not HA managed!", sid)
+	}
+	delete(c.State.HA, sid)
+	if c.Str("purge") != "0" {
+		c.State.LeaveRules(sid)
+	}
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// migrateHA asks HA to move a guest: while it runs, or with a stop in between.
+func migrateHA(c *engine.Call) (any, error) {
+	sid, target := state.HASID(c.Str("sid")), c.Str("node")
+	vmid := schema.Int(strings.TrimPrefix(sid, "vm:"))
+	if !c.State.HAManaged(vmid) {
+		return nil, apierr.Errorf("resource '%s' is not HA managed", sid)
+	}
+	MoveHA(c.Op(), vmid, target)
+	return map[string]any{"sid": sid, "requested-node": target}, nil
+}
+
+// haStatus tells of quorum, of fencing and of what HA watches.
+func haStatus(c *engine.Call) (any, error) {
+	out := []map[string]any{{
+		"id": "quorum", "type": "quorum", "node": c.Local, "status": "OK", "quorate": schema.Flag(!c.State.NoQuorum),
+	}}
+	if c.State.Version != "8.4" {
+		out = append(out, map[string]any{
+			"id": "fencing", "type": "fencing", "node": c.Local, "armed-state": "standby", "status": "standby (CRM watchdog standby)",
+		})
+	}
+	for _, sid := range slices.Sorted(maps.Keys(c.State.HA)) {
+		h := c.State.HA[sid]
+		node, wanted, state := "", h.Wanted(), h.Shown()
+		if g := c.State.Guests[schema.Int(strings.TrimPrefix(sid, "vm:"))]; g != nil {
+			node = g.Node
+		}
+		out = append(out, map[string]any{
+			"id": "service:" + sid, "sid": sid, "type": "service", "node": node, "state": state, "request_state": wanted,
+			"crm_state": state, "status": sid + " (" + node + ", " + state + ")",
+		})
+	}
+	return out, nil
+}

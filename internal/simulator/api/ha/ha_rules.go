@@ -1,0 +1,262 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package ha
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// haGroup serves groups until PVE 8; PVE 9 has rules in their place.
+func haGroup(what string, h engine.Handler) engine.Handler {
+	return func(c *engine.Call) (any, error) {
+		if c.State.Version != "8.4" {
+			return nil, apierr.Errorf("cannot %s: ha groups have been migrated to rules", what)
+		}
+		return h(c)
+	}
+}
+
+func showHAGroup(c *engine.Call, id string) map[string]any {
+	out := c.ShowSection(c.State.HAGroups, id)
+	out["group"], out["type"] = id, "group"
+	return out
+}
+
+func listHAGroups(c *engine.Call) (any, error) {
+	out := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(c.State.HAGroups)) {
+		out = append(out, showHAGroup(c, id))
+	}
+	return out, nil
+}
+
+func getHAGroup(c *engine.Call) (any, error) {
+	if id := c.Str("group"); c.State.HAGroups[id] == nil {
+		return nil, apierr.Errorf("no such ha group '%s'", id)
+	}
+	return showHAGroup(c, c.Str("group")), nil
+}
+
+func haGroupFile() *engine.SectionFile {
+	return &engine.SectionFile{
+		Create: "create ha group failed: ", Update: "update ha group failed: ", Taken: "ha group ID '%s' already defined",
+		Missing: "no such ha group '%s'", Fixed: []string{"nodes"},
+	}
+}
+
+func createHAGroup(c *engine.Call) (any, error) {
+	return nil, haGroupFile().Add(c.State.HAGroups, c.Str("group"), c.Given("group", "type"))
+}
+
+func updateHAGroup(c *engine.Call) (any, error) {
+	return nil, haGroupFile().Change(c, c.State.HAGroups, c.Str("group"), c.Given("group"))
+}
+
+func deleteHAGroup(c *engine.Call) (any, error) {
+	id := c.Str("group")
+	for _, sid := range slices.Sorted(maps.Keys(c.State.HA)) {
+		if c.State.HA[sid].Options["group"] == id {
+			return nil, apierr.Errorf("delete ha group failed: ha group is used by service '%s'", sid)
+		}
+	}
+	delete(c.State.HAGroups, id)
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// showHARule is a rule with its defaults and its place among the others.
+func showHARule(c *engine.Call, id string) map[string]any {
+	rules := c.State.HARules
+	out := map[string]any{"rule": id, "digest": state.SectionsDigest(rules), "order": schema.Int(rules[id]["order"])}
+	for key, value := range rules[id] {
+		switch key {
+		case "disable", "strict":
+			out[key] = schema.Int(value)
+		case "order":
+		default:
+			out[key] = value
+		}
+	}
+	if problem := ruleProblem(c.State, id); problem != "" {
+		out["errors"] = map[string]any{"resources": []string{problem}}
+	}
+	return out
+}
+
+func listHARules(c *engine.Call) (any, error) {
+	rules, out := c.State.HARules, []map[string]any{}
+	order := func(a, b string) int { return schema.Int(rules[a]["order"]) - schema.Int(rules[b]["order"]) }
+	for _, id := range slices.SortedFunc(maps.Keys(rules), order) {
+		if t := c.Str("type"); t != "" && rules[id]["type"] != t {
+			continue
+		}
+		if r := c.Str("resource"); r == "" || slices.Contains(schema.SplitList(rules[id]["resources"]), state.HASID(r)) {
+			out = append(out, showHARule(c, id))
+		}
+	}
+	return out, nil
+}
+
+func getHARule(c *engine.Call) (any, error) {
+	if id := c.Str("rule"); c.State.HARules[id] == nil {
+		return nil, apierr.Errorf("no such ha rule '%s'", id)
+	}
+	return showHARule(c, c.Str("rule")), nil
+}
+
+func haRuleFile() *engine.SectionFile {
+	return &engine.SectionFile{
+		Create: "create ha rule failed: ", Update: "update HA rules failed: ", Taken: "HA rule '%s' already defined",
+		Missing: "HA rule '%s' does not exist", Fixed: []string{"resources", "nodes", "affinity"},
+	}
+}
+
+// ruleOptions are the options of a rule in the form in which they are stored.
+func ruleOptions(c *engine.Call, rule string) (map[string]string, error) {
+	out := c.Given("rule")
+	if out["disable"] == "0" {
+		delete(out, "disable")
+	}
+	for key, known := range map[string]func(string) bool{
+		"resources": func(sid string) bool { return c.State.HA[sid] != nil },
+		"nodes":     func(node string) bool { return c.State.Nodes[strings.SplitN(node, ":", 2)[0]] != nil },
+	} {
+		if _, ok := out[key]; !ok {
+			continue
+		}
+		list := schema.SplitList(out[key])
+		slices.Sort(list)
+		if err := unknownMembers(rule, key, list, known); err != nil {
+			return nil, err
+		}
+		out[key] = strings.Join(list, ",")
+	}
+	return out, nil
+}
+
+func unknownMembers(prefix, key string, list []string, known func(string) bool) error {
+	unknown := slices.DeleteFunc(slices.Clone(list), known)
+	switch {
+	case len(list) == 0:
+		return apierr.Errorf("%sno %s were specified", prefix, key)
+	case len(unknown) == 0:
+		return nil
+	case key == "resources":
+		return apierr.Errorf("%scannot use unmanaged resource(s) %s.", prefix, strings.Join(unknown, ", "))
+	}
+	return apierr.Errorf("%scannot use non-existent node(s) %s.", prefix, strings.Join(unknown, ", "))
+}
+
+func createHARule(c *engine.Call) (any, error) {
+	file, rules, id := haRuleFile(), c.State.HARules, c.Str("rule")
+	if rules[id] != nil {
+		return nil, apierr.Errorf(file.Create+file.Taken, id)
+	}
+	options, err := ruleOptions(c, file.Create)
+	if err != nil {
+		return nil, err
+	}
+	last := 0
+	for _, r := range rules {
+		last = max(last, schema.Int(r["order"]))
+	}
+	options["order"] = strconv.Itoa(last + 1)
+	rules[id] = options
+	return nil, feasible(c, file.Create, id, nil)
+}
+
+// feasible takes back a rule that cannot hold.
+func feasible(c *engine.Call, prefix, id string, before map[string]string) error {
+	problem := ruleProblem(c.State, id)
+	if problem == "" {
+		return nil
+	}
+	if c.State.HARules[id] = before; before == nil {
+		delete(c.State.HARules, id)
+	}
+	return apierr.Errorf("%s400 Rule '%s' is invalid.\nresources: %s", prefix, id, problem)
+}
+
+func updateHARule(c *engine.Call) (any, error) {
+	file, rules, id := haRuleFile(), c.State.HARules, c.Str("rule")
+	options, err := ruleOptions(c, file.Update)
+	if err != nil {
+		return nil, err
+	}
+	before := rules[id]
+	if before != nil && c.Has("type") && before["type"] != c.Str("type") {
+		return nil, apierr.Errorf("%scan't change value of fixed parameter 'type'", file.Update)
+	}
+	if err := file.Change(c, rules, id, options); err != nil {
+		return nil, err
+	}
+	return nil, feasible(c, file.Update, id, before)
+}
+
+func deleteHARule(c *engine.Call) (any, error) {
+	delete(c.State.HARules, c.Str("rule"))
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// ruleProblem is why a rule cannot hold beside the others, empty where it can.
+func ruleProblem(st *state.State, id string) string {
+	rule := st.HARules[id]
+	if rule == nil || rule["disable"] == "1" {
+		return ""
+	}
+	resources := schema.SplitList(rule["resources"])
+	if rule["type"] == "resource-affinity" {
+		return affinityProblem(st, id, rule, resources)
+	}
+	for other, r := range st.HARules {
+		if other == id || r["type"] != rule["type"] || r["disable"] == "1" {
+			continue
+		}
+		for _, sid := range resources {
+			if slices.Contains(schema.SplitList(r["resources"]), sid) {
+				return "resource '" + sid + "' is already used in another node affinity rule"
+			}
+		}
+	}
+	return ""
+}
+
+func affinityProblem(st *state.State, id string, rule map[string]string, resources []string) string {
+	switch {
+	case len(resources) < 2:
+		return "rule is ineffective as there are less than two resources"
+	case rule["affinity"] == "negative" && len(resources) > len(st.Nodes):
+		return "rule defines more resources than available nodes"
+	}
+	for other, r := range st.HARules {
+		if other == id || r["type"] != rule["type"] || r["disable"] == "1" || r["affinity"] == rule["affinity"] {
+			continue
+		}
+		shared := slices.DeleteFunc(schema.SplitList(r["resources"]), func(s string) bool { return !slices.Contains(resources, s) })
+		if len(shared) > 1 {
+			return "rule shares two or more resources with a " + r["affinity"] + " resource affinity rule"
+		}
+	}
+	return ""
+}

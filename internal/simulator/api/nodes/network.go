@@ -1,0 +1,313 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package nodes
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// FirstPriority is the number of a node's first interface; those before are the loopback's.
+const FirstPriority = 3
+
+// byPriority are the names of interfaces in their order.
+func byPriority(list map[string]*state.Interface) []string {
+	return slices.SortedFunc(maps.Keys(list), func(a, b string) int {
+		if d := list[a].Priority - list[b].Priority; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+func listNetwork(c *engine.Call) (any, error) {
+	n := c.State.Nodes[c.Node]
+	list, out := n.Networks(), []map[string]any{}
+	for _, name := range byPriority(list) {
+		if !wantsInterface(c, list[name]) {
+			continue
+		}
+		entry := show(n, name)
+		entry["iface"] = name
+		out = append(out, entry)
+	}
+	return append(out, localVNets(c)...), nil
+}
+
+// localVNets are the virtual networks of a node, which only some lists have.
+func localVNets(c *engine.Call) []map[string]any {
+	out, kind := []map[string]any{}, c.Str("type")
+	if kind != "any_bridge" && kind != "include_sdn" {
+		return out
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.State.SDN.AppliedVNets)) {
+		vnet := c.State.SDN.AppliedVNets[name]
+		if c.State.HasBridge(c.Node, name) &&
+			c.State.CheckAny(c.Who, "/sdn/zones/"+vnet["zone"]+"/"+name, "SDN.Audit", "SDN.Use") == nil {
+			entry := map[string]any{"iface": name, "type": "vnet", "active": "1", "ipam": 0, "vlanaware": schema.Int(vnet["vlanaware"]), "comments": nil}
+			if alias := vnet["alias"]; alias != "" {
+				entry["comments"] = alias
+			}
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// wantsInterface applies the filter of a list of interfaces.
+func wantsInterface(c *engine.Call, i *state.Interface) bool {
+	switch t := c.Str("type"); t {
+	case "", "include_sdn":
+		return true
+	case "any_bridge", "any_local_bridge":
+		return i.Type == "bridge" || i.Type == "OVSBridge"
+	default:
+		return i.Type == t
+	}
+}
+
+func getInterface(c *engine.Call) (any, error) {
+	n := c.State.Nodes[c.Node]
+	if n.Networks()[c.Str("iface")] == nil {
+		return nil, apierr.Param("iface", "interface does not exist")
+	}
+	return show(n, c.Str("iface")), nil
+}
+
+// show is an interface as the API tells it.
+func show(n *state.Node, name string) map[string]any {
+	i := n.Networks()[name]
+	out := map[string]any{
+		"type": i.Type, "priority": i.Priority, "families": []string{"inet"}, "method": "manual", "method6": "manual",
+	}
+	for key, value := range i.Options {
+		out[key] = value
+	}
+	if n.Up(name) {
+		out["active"] = 1
+	}
+	if i.Autostart {
+		out["autostart"] = 1
+	}
+	if i.Type == "bridge" {
+		maps.Copy(out, map[string]any{"bridge_ports": i.Ports, "bridge_stp": "off", "bridge_fd": "0"})
+	}
+	if i.VLANAware {
+		out["bridge_vlan_aware"], out["bridge_vids"] = 1, "2-4094"
+	}
+	showAddress(i, out)
+	return out
+}
+
+func showAddress(i *state.Interface, out map[string]any) {
+	if p, err := netip.ParsePrefix(i.CIDR); err == nil {
+		maps.Copy(out, map[string]any{
+			"method": "static", "cidr": i.CIDR, "address": p.Addr().String(), "netmask": fmt.Sprint(p.Bits()),
+		})
+	}
+	if i.Gateway != "" {
+		out["gateway"] = i.Gateway
+	}
+	p, err := netip.ParsePrefix(i.Options["cidr6"])
+	if err != nil {
+		return
+	}
+	families := []string{"inet6"}
+	if i.CIDR != "" {
+		families = []string{"inet", "inet6"}
+	}
+	maps.Copy(out, map[string]any{"method6": "static", "address6": p.Addr().String(), "netmask6": p.Bits(), "families": families})
+}
+
+// fill puts the parameters of a call into an interface. A change without an address takes the address away.
+func fill(c *engine.Call, i *state.Interface) {
+	i.Type = c.Str("type")
+	if c.Has("autostart") {
+		i.Autostart = c.Flag("autostart")
+	}
+	for _, key := range c.Deleted() {
+		drop(i, key)
+	}
+	if i.CIDR = c.Str("cidr"); c.Has("address") && c.Has("netmask") {
+		i.CIDR = c.Str("address") + "/" + maskLength(c.Str("netmask"))
+	}
+	if i.CIDR == "" {
+		i.Gateway = ""
+	}
+	if !c.Has("cidr6") {
+		delete(i.Options, "cidr6")
+		delete(i.Options, "gateway6")
+	}
+	for name, value := range c.Given("iface", "type", "autostart", "address", "netmask", "cidr") {
+		switch name {
+		case "gateway":
+			i.Gateway = value
+		case "bridge_ports":
+			i.Ports = value
+		case "bridge_vlan_aware":
+			i.VLANAware = value == "1"
+		case "comments":
+			i.Options[name] = strings.TrimSuffix(value, "\n") + "\n"
+		default:
+			i.Options[name] = value
+		}
+	}
+}
+
+// maskLength is how many bits a mask such as 255.255.255.0 has; a length stays as it is.
+func maskLength(mask string) string {
+	ip := net.ParseIP(mask).To4()
+	if ip == nil {
+		return mask
+	}
+	ones, _ := net.IPMask(ip).Size()
+	return strconv.Itoa(ones)
+}
+
+// drop takes an option from an interface.
+func drop(i *state.Interface, key string) {
+	switch key {
+	case "gateway":
+		i.Gateway = ""
+	case "bridge_ports":
+		i.Ports = ""
+	case "bridge_vlan_aware":
+		i.VLANAware = false
+	case "autostart":
+		i.Autostart = false
+	}
+	delete(i.Options, key)
+}
+
+// checkInterface refuses a second default route, an address that is given twice, and ports that another interface has.
+func checkInterface(c *engine.Call, name string) error {
+	for _, part := range []string{"", "6"} {
+		if c.Has("cidr"+part) && c.Has("address"+part) {
+			return apierr.Param("address"+part, "address%s conflicts with cidr%s", part, part)
+		}
+		if c.Has("cidr"+part) && c.Has("netmask"+part) {
+			return apierr.Param("netmask"+part, "netmask%s conflicts with cidr%s", part, part)
+		}
+	}
+	list := c.State.Nodes[c.Node].Networks()
+	for _, other := range byPriority(list) {
+		if other == name {
+			continue
+		}
+		if err := checkBeside(c, list[other]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkBeside checks what an interface must not have in common with another one.
+func checkBeside(c *engine.Call, other *state.Interface) error {
+	switch {
+	case c.Has("gateway") && other.Gateway != "":
+		return apierr.Param("gateway", "Default gateway already exists on interface '%s'.", other.Name)
+	case c.Has("gateway6") && other.Options["gateway6"] != "":
+		return apierr.Param("gateway6", "Default ipv6 gateway already exists on interface '%s'.", other.Name)
+	}
+	taken := strings.Fields(other.Ports + " " + other.Options["ovs_ports"] + " " + other.Options["slaves"] + " " + other.Options["ovs_bonds"])
+	for _, key := range []string{"bridge_ports", "ovs_ports", "slaves", "ovs_bonds"} {
+		for _, port := range schema.SplitList(c.Str(key)) {
+			if slices.Contains(taken, port) {
+				return apierr.Param(key, "%s is already used on interface '%s'.", port, other.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func createInterface(c *engine.Call) (any, error) {
+	n, name := c.State.Nodes[c.Node], c.Str("iface")
+	if n.Networks()[name] != nil {
+		return nil, apierr.Param("iface", "interface already exists")
+	}
+	if err := checkInterface(c, name); err != nil {
+		return nil, err
+	}
+	list := n.Changing()
+	i := &state.Interface{Name: name, Options: map[string]string{}, Priority: FirstPriority}
+	for _, other := range list {
+		i.Priority = max(i.Priority, other.Priority+1)
+	}
+	fill(c, i)
+	list[name] = i
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func updateInterface(c *engine.Call) (any, error) {
+	n, name := c.State.Nodes[c.Node], c.Str("iface")
+	old := n.Networks()[name]
+	if old == nil {
+		return nil, apierr.Param("iface", "interface does not exist")
+	}
+	if err := checkInterface(c, name); err != nil {
+		return nil, err
+	}
+	i := *old
+	i.Options = maps.Clone(old.Options)
+	if i.Options == nil {
+		i.Options = map[string]string{}
+	}
+	fill(c, &i)
+	n.Changing()[name] = &i
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func deleteInterface(c *engine.Call) (any, error) {
+	n, name := c.State.Nodes[c.Node], c.Str("iface")
+	if n.Networks()[name] == nil {
+		return nil, apierr.Param("iface", "interface does not exist")
+	}
+	delete(n.Changing(), name)
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// revertNetwork forgets the changes that wait.
+func revertNetwork(c *engine.Call) (any, error) {
+	c.State.Nodes[c.Node].PendingInterfaces = nil
+	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+// applyNetwork puts the changes that wait into force.
+func applyNetwork(c *engine.Call) (any, error) {
+	node := c.Node
+	return c.Spawn("srvreload", "networking", func(w *engine.Worker) error {
+		if err := w.PauseFor("srvreload"); err != nil {
+			return err
+		}
+		return w.Do(func(st *state.State) error {
+			if n := st.Nodes[node]; n.PendingInterfaces != nil {
+				n.Interfaces, n.PendingInterfaces = n.PendingInterfaces, nil
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/ha"
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// migrateCheck tells where a guest could go and what would go with it.
+func migrateCheck(c *engine.Call) (any, error) {
+	g, err := c.Guest()
+	if err == nil {
+		err = g.Lock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	allowed, refused, o := []string{}, map[string]any{}, c.Op()
+	for _, name := range slices.Sorted(maps.Keys(c.State.Nodes)) {
+		if name == g.Node || c.State.Nodes[name].Offline {
+			continue
+		}
+		if missing := guest.MissingStorages(o, g, name); len(missing) > 0 {
+			refused[name] = map[string]any{"unavailable_storages": missing}
+			continue
+		}
+		allowed = append(allowed, name)
+	}
+	local := []map[string]any{}
+	for _, id := range guest.Volumes(o, g) {
+		if s := c.State.Storages[guest.StorageOf(id)]; s != nil && !s.Shared {
+			local = append(local, map[string]any{"volid": id, "size": c.State.Volume(g.Node, id).Size, "cdrom": 0})
+		}
+	}
+	for _, file := range guest.LocalMedia(o, g) {
+		local = append(local, map[string]any{"volid": file, "cdrom": 1})
+	}
+	return map[string]any{
+		"running": schema.Flag(g.Power != state.Stopped), "allowed_nodes": allowed, "not_allowed_nodes": refused, "local_disks": local,
+		"local_resources": []string{}, "mapped-resources": []string{}, "mapped-resource-info": map[string]any{}, "has-dbus-vmstate": 1,
+	}, nil
+}
+
+func migrateGuest(c *engine.Call) (any, error) {
+	m := &guest.Migration{
+		Node: c.Node, VMID: c.VMID(), Target: c.Str("target"), Online: c.Flag("online"), Local: c.Flag("with-local-disks"),
+	}
+	switch {
+	case m.Target == c.Node:
+		return nil, apierr.Param("target", "target is local node.")
+	case c.State.Nodes[m.Target] == nil:
+		return nil, apierr.Errorf("no such cluster node '%s'", m.Target)
+	}
+	if err := c.RootOnly("force", "migration_type", "migration_network"); err != nil {
+		return nil, err
+	}
+	g, err := c.Guest()
+	if err == nil {
+		err = g.Lock()
+	}
+	if err == nil && g.Power != state.Stopped {
+		err = liveMigratable(c, m)
+	}
+	if err == nil {
+		m.Storages, err = targetStorages(c, g, m.Target)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.State.HAManaged(m.VMID) {
+		return c.SpawnFor(m.VMID, "hamigrate", func(w *engine.Worker) error { return requestMove(w, m) })
+	}
+	return c.SpawnFor(m.VMID, "qmigrate", func(w *engine.Worker) error {
+		return w.Locked(m.VMID, engine.Exclusive, engine.ConfigLockWait, func() error { return migrate(w, m) })
+	})
+}
+
+// liveMigratable fails for a guest that runs and cannot be moved so.
+func liveMigratable(c *engine.Call, m *guest.Migration) error {
+	switch {
+	case !m.Online:
+		return apierr.Errorf("can't migrate running VM without --online")
+	case !c.Flag("force") && guest.Replicates(c.State, m.VMID) != nil && guest.JobTo(c.State, m.VMID, m.Target) == "":
+		return apierr.Errorf("Cannot live-migrate replicated VM to node '%s' - not a replication target. Use 'force' to override.", m.Target)
+	}
+	return nil
+}
+
+// targetStorages reads where disks are to go, and checks that they can.
+func targetStorages(c *engine.Call, g *state.Guest, node string) (*guest.StorageMap, error) {
+	m, err := guest.ParseStorageMap(c.Str("targetstorage"))
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Entries) == 0 && m.Fallback == "" {
+		for _, id := range guest.StoragesOf(c.Op(), g) {
+			if _, err := c.State.EnabledStorage(id, node); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	}
+	if err := (&guest.Access{Op: c.Op(), VMID: g.VMID}).May("VM.Config.Disk"); err != nil {
+		return nil, err
+	}
+	targets := slices.Sorted(maps.Values(m.Entries))
+	if m.Fallback != "" {
+		targets = append(targets, m.Fallback)
+	}
+	for _, id := range targets {
+		s, err := c.State.EnabledStorage(id, node)
+		if err == nil {
+			err = c.State.Check(c.Who, "/storage/"+id, "Datastore.AllocateSpace")
+		}
+		if err == nil && !s.Holds("images") {
+			err = apierr.Errorf("storage '%s' does not support vm images", id)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// requestMove asks HA to move a guest; HA starts a task of its own a little later.
+func requestMove(w *engine.Worker, m *guest.Migration) error {
+	w.Logf("Requesting HA migration for VM %d to node %s", m.VMID, m.Target)
+	return w.Do(func(st *state.State) error {
+		ha.MoveHA(w.Op(st), m.VMID, m.Target)
+		return nil
+	})
+}
+
+// migrate is the task that moves a VM. Whatever goes wrong is in its log; its end only says that it was aborted.
+func migrate(w *engine.Worker, m *guest.Migration) error {
+	w.Logf("starting migration of VM %d to node '%s'", m.VMID, m.Target)
+	err := w.Do(func(st *state.State) error {
+		g, err := st.Guest(m.Node, m.VMID)
+		if err != nil {
+			return err
+		}
+		if err := guest.Migratable(w.Op(st), g, m); err != nil {
+			return err
+		}
+		g.Config["lock"] = "migrate"
+		return nil
+	})
+	if err == nil {
+		wait := w.PauseFor("qmigrate")
+		err = w.Do(func(st *state.State) error { return guest.Arrive(w.Op(st), m, wait) })
+	}
+	if err != nil {
+		w.Logf("ERROR: migration aborted: %s", err)
+		return guest.MigrationEnd(err)
+	}
+	w.Logf("migration finished successfully")
+	return nil
+}

@@ -1,0 +1,340 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// statusAction starts the task of a power action that needs a running VM.
+func statusAction(c *engine.Call, kind string, w func(*engine.Worker, int, bool) error) (any, error) {
+	return statusActionIf(c, func(*state.Guest) error { return nil }, kind, w)
+}
+
+// statusActionIf makes a further check of the running VM before the task.
+func statusActionIf(c *engine.Call, check func(*state.Guest) error, kind string, w func(*engine.Worker, int, bool) error) (any, error) {
+	if err := c.RootOnly("skiplock"); err != nil {
+		return nil, err
+	}
+	vmid, skipLock := c.VMID(), c.Flag("skiplock")
+	g, err := c.State.Process(c.Node, vmid)
+	if err != nil {
+		return nil, err
+	}
+	if g.Power == state.Stopped {
+		return nil, apierr.Errorf("VM %d not running", vmid)
+	}
+	if err := check(g); err != nil {
+		return nil, err
+	}
+	return c.SpawnFor(vmid, kind, func(wk *engine.Worker) error { return w(wk, vmid, skipLock) })
+}
+
+func startGuest(c *engine.Call) (any, error) {
+	if err := c.RootOnly("stateuri", "skiplock", "migratedfrom", "migration_type", "migration_network", "targetstorage", "force-cpu", "with-conntrack-state",
+		"nets-host-mtu"); err != nil {
+		return nil, err
+	}
+	node, vmid, skipLock := c.Node, c.VMID(), c.Flag("skiplock")
+	if c.State.HAManaged(vmid) {
+		return c.SpawnFor(vmid, "hastart", func(w *engine.Worker) error { return requestHA(w, node, vmid, "started") })
+	}
+	return c.SpawnFor(vmid, "qmstart", func(w *engine.Worker) error { return start(w, node, vmid, skipLock) })
+}
+
+// requestHA asks HA for a state; HA starts a task of its own a little later.
+func requestHA(w *engine.Worker, node string, vmid int, wanted string) error {
+	verb := map[string]string{"started": "start", "stopped": "stop"}[wanted]
+	w.Logf("Requesting HA %s for VM %d", verb, vmid)
+	failed := false
+	err := w.Do(func(st *state.State) error {
+		h := st.HA[state.HAID(vmid)]
+		if failed = h.Failed; !failed {
+			h.State = wanted
+		}
+		return nil
+	})
+	switch {
+	case failed && wanted == "started":
+		return apierr.Errorf("command 'ha-manager set %s --state started' failed: exit code 255", state.HAID(vmid))
+	case failed:
+		return err // HA lets the request be.
+	case wanted == "started":
+		w.SpawnAs(state.Root, node, "qmstart", vmid, func(w *engine.Worker) error { return start(w, node, vmid, false) })
+		return err
+	}
+	w.SpawnAs(state.Root, node, "qmshutdown", vmid, func(w *engine.Worker) error {
+		return end(w, &guest.Ending{Node: node, VMID: vmid, Shutdown: true, Force: true, Timeout: guest.ShutdownTimeout})
+	})
+	return err
+}
+
+// start starts a VM.
+func start(w *engine.Worker, node string, vmid int, skipLock bool) error {
+	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
+		if err := w.Do(func(st *state.State) error { return guest.Startable(w.Op(st), node, vmid, skipLock) }); err != nil {
+			return err
+		}
+		if err := w.PauseFor("qmstart"); err != nil {
+			return err
+		}
+		return w.Do(func(st *state.State) error {
+			guest.Boot(w.Op(st), st.Guests[vmid])
+			return nil
+		})
+	})
+}
+
+func ending(c *engine.Call) *guest.Ending {
+	e := &guest.Ending{Node: c.Node, VMID: c.VMID(), SkipLock: c.Flag("skiplock"), Timeout: guest.ShutdownTimeout}
+	if c.Has("timeout") {
+		e.Given, e.Timeout = true, time.Duration(c.Num("timeout"))*time.Second
+	}
+	return e
+}
+
+func stopGuest(c *engine.Call) (any, error) {
+	if err := c.RootOnly("skiplock", "keepActive", "migratedfrom"); err != nil {
+		return nil, err
+	}
+	e := ending(c)
+	e.Force = true
+	if c.State.HAManaged(e.VMID) {
+		if c.Flag("overrule-shutdown") {
+			return nil, apierr.Param("overrule-shutdown", "Not applicable for HA resources.")
+		}
+		return c.SpawnFor(e.VMID, "hastop", func(w *engine.Worker) error { return requestHA(w, e.Node, e.VMID, "stopped") })
+	}
+	if c.Flag("overrule-shutdown") {
+		abortShutdowns(c, e.VMID)
+	}
+	return c.SpawnFor(e.VMID, "qmstop", func(w *engine.Worker) error { return end(w, e) })
+}
+
+func abortShutdowns(c *engine.Call, vmid int) {
+	for _, t := range c.State.Tasks {
+		if t.Type == "qmshutdown" && t.ID == fmt.Sprint(vmid) && t.Running() {
+			t.Stop()
+		}
+	}
+}
+
+func shutdownGuest(c *engine.Call) (any, error) {
+	if err := c.RootOnly("skiplock", "keepActive"); err != nil {
+		return nil, err
+	}
+	e := ending(c)
+	e.Shutdown, e.Force = true, c.Flag("forceStop")
+	if g := c.State.Guests[e.VMID]; g != nil && g.Power == state.Paused {
+		if !e.Force {
+			return nil, apierr.Errorf("VM is paused - cannot shutdown")
+		}
+		e.Shutdown = false
+	}
+	if c.State.HAManaged(e.VMID) {
+		return c.SpawnFor(e.VMID, "hastop", func(w *engine.Worker) error { return requestHA(w, e.Node, e.VMID, "stopped") })
+	}
+	return c.SpawnFor(e.VMID, "qmshutdown", func(w *engine.Worker) error { return end(w, e) })
+}
+
+// end stops or shuts down a VM. The configuration stays locked until the VM is down.
+func end(w *engine.Worker, e *guest.Ending) error {
+	return w.Locked(e.VMID, engine.Exclusive, engine.ConfigLockWait, func() error {
+		on, hears := false, false
+		err := w.Do(func(st *state.State) error {
+			g, err := st.Process(e.Node, e.VMID)
+			if err != nil || g.Power == state.Stopped {
+				return err
+			}
+			on, hears = true, guest.HearsShutdown(w.Op(st), g)
+			e.Patience(w.Engine.Parse("startup", g.Config["startup"])["down"])
+			if e.SkipLock {
+				return nil
+			}
+			return g.Lock()
+		})
+		if err != nil || !on {
+			return err
+		}
+		if err := powerDown(w, e, hears); err != nil {
+			return err
+		}
+		return w.Do(func(st *state.State) error {
+			if g := st.Guests[e.VMID]; g != nil {
+				guest.Halt(w.Op(st), g)
+			}
+			return nil
+		})
+	})
+}
+
+// powerDown waits until the guest's system is off, or its process is killed.
+func powerDown(w *engine.Worker, e *guest.Ending, hears bool) error {
+	if !e.Shutdown {
+		return w.PauseFor("qmstop")
+	}
+	if takes := w.Engine.Duration("qmshutdown"); hears && takes < e.Timeout {
+		return w.Sleep(takes)
+	}
+	if err := w.Sleep(e.Timeout); err != nil {
+		agentSilent(w, e.VMID, err)
+		return err
+	}
+	if !e.Force {
+		return apierr.Errorf("VM quit/powerdown failed - got timeout")
+	}
+	w.Logf("VM still running - terminating now with SIGTERM")
+	return nil
+}
+
+// agentSilent logs why a shutdown through the guest agent ended early.
+func agentSilent(w *engine.Worker, vmid int, reason error) {
+	asked := false
+	w.Engine.Update(func(st *state.State) {
+		g := st.Guests[vmid]
+		asked = g != nil && w.Engine.Parse("agent", g.Config["agent"])["enabled"] == "1"
+	})
+	if asked {
+		w.Logf("QEMU Guest Agent is not running - %s", reason)
+	}
+}
+
+func rebootGuest(c *engine.Call) (any, error) {
+	e := ending(c)
+	e.Shutdown = true
+	g, err := c.State.Process(c.Node, e.VMID)
+	switch {
+	case err != nil:
+		return nil, err
+	case g.Power == state.Paused:
+		return nil, apierr.Errorf("VM is paused - cannot shutdown")
+	case g.Power == state.Stopped:
+		return nil, apierr.Errorf("VM %d not running", e.VMID)
+	}
+	return c.SpawnFor(e.VMID, "qmreboot", func(w *engine.Worker) error {
+		if err := end(w, e); err != nil {
+			return err
+		}
+		// The VM comes back after the task's end, started by the node itself: qm cleanup.
+		w.SpawnAs(state.Root, e.Node, "qmstart", e.VMID, func(w *engine.Worker) error { return start(w, e.Node, e.VMID, false) })
+		return nil
+	})
+}
+
+// process makes a small change to a running VM: a reset, a pause.
+func process(w *engine.Worker, kind string, vmid int, skipLock bool, fn func(*engine.Op, *state.Guest) error) error {
+	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
+		if err := w.PauseFor(kind); err != nil {
+			return err
+		}
+		return w.Do(func(st *state.State) error {
+			g := st.Guests[vmid]
+			if g == nil || g.Power == state.Stopped {
+				return apierr.Errorf("VM %d not running", vmid)
+			}
+			if err := g.Lock(); err != nil && !skipLock {
+				return err
+			}
+			return fn(w.Op(st), g)
+		})
+	})
+}
+
+func resetGuest(c *engine.Call) (any, error) {
+	return statusAction(c, "qmreset", func(w *engine.Worker, vmid int, skip bool) error {
+		return process(w, "qmreset", vmid, skip, func(_ *engine.Op, g *state.Guest) error {
+			g.Started = w.Engine.Clock.Now()
+			return nil
+		})
+	})
+}
+
+func suspendGuest(c *engine.Call) (any, error) {
+	if c.Flag("todisk") {
+		return suspendToDisk(c)
+	}
+	return statusAction(c, "qmpause", func(w *engine.Worker, vmid int, skip bool) error {
+		return process(w, "qmpause", vmid, true, func(_ *engine.Op, g *state.Guest) error {
+			if err := g.Lock(); err != nil && !skip && !guest.BackedUpNow(g) {
+				return err
+			}
+			g.Power = state.Paused
+			return nil
+		})
+	})
+}
+
+func suspendToDisk(c *engine.Call) (any, error) {
+	storage := c.Str("statestorage")
+	return statusActionIf(c, func(g *state.Guest) error { return guest.Suspendable(c.Op(), g, storage) }, "qmsuspend", func(w *engine.Worker, vmid int, skip bool) error {
+		return process(w, "qmsuspend", vmid, true, func(o *engine.Op, g *state.Guest) error {
+			switch err := g.Lock(); {
+			case guest.BackedUpNow(g):
+				return apierr.Errorf("cannot suspend to disk during backup")
+			case err != nil && !skip:
+				return err
+			}
+			return guest.Suspend(o, g, storage)
+		})
+	})
+}
+
+// resumeGuest lets a paused VM go on; one whose memory is on disk starts.
+func resumeGuest(c *engine.Call) (any, error) {
+	if err := c.RootOnly("nocheck"); err != nil {
+		return nil, err
+	}
+	node := c.Node
+	if g, err := c.Guest(); err == nil && g.Power == state.Stopped && g.Config["lock"] == "suspended" {
+		vmid := g.VMID
+		return c.SpawnFor(vmid, "qmresume", func(w *engine.Worker) error { return start(w, node, vmid, false) })
+	}
+	return statusAction(c, "qmresume", func(w *engine.Worker, vmid int, skip bool) error {
+		return process(w, "qmresume", vmid, true, func(_ *engine.Op, g *state.Guest) error {
+			if err := g.Lock(); err != nil && g.Power != state.Running && !skip && !guest.BackedUpNow(g) {
+				return err
+			}
+			g.Power = state.Running
+			return nil
+		})
+	})
+}
+
+// sendKey presses keys, which nobody looks at.
+func sendKey(c *engine.Call) (any, error) {
+	if err := c.RootOnly("skiplock"); err != nil {
+		return nil, err
+	}
+	g, err := c.Guest()
+	if err == nil && !c.Flag("skiplock") {
+		err = g.Lock()
+	}
+	if err == nil && g.Power == state.Stopped {
+		err = apierr.Errorf("VM %d not running", g.VMID)
+	}
+	return nil, err
+}
+
+func statusIndex(c *engine.Call) (any, error) {
+	return engine.Subdirs("current", "start", "stop", "reset", "shutdown", "suspend", "reboot"), nil
+}

@@ -1,0 +1,27 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// spawnStart starts a task from within a task, that starts a VM.
+func spawnStart(w *engine.Worker, node string, vmid int) {
+	w.SpawnAs(state.Identity(w.Task.User), node, "qmstart", vmid, func(w *engine.Worker) error { return start(w, node, vmid, false) })
+}

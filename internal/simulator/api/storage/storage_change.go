@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package storage
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// needed are the options without which a storage of a type cannot be defined.
+func needed(kind string) []string {
+	return map[string][]string{
+		"dir": {"path"}, "btrfs": {"path"}, "nfs": {"server", "export"}, "cifs": {"server", "share"}, "lvm": {"vgname"},
+		"lvmthin": {"vgname", "thinpool"}, "zfspool": {"pool"}, "pbs": {"server", "datastore"},
+	}[kind]
+}
+
+// defaultSize is the size of storages that are defined while the simulator runs.
+const defaultSize = 100 << 30
+
+// defaultContent is what a storage holds of whose content a definition says nothing.
+func defaultContent(kind string) []string {
+	switch kind {
+	case "lvmthin", "zfspool", "btrfs":
+		return []string{"images", "rootdir"}
+	case "pbs", "cephfs":
+		return []string{"backup"}
+	}
+	return []string{"images"}
+}
+
+// onNetwork reports whether all nodes see the same storage by its type.
+func onNetwork(kind string) bool {
+	return slices.Contains([]string{"nfs", "cifs", "rbd", "cephfs", "pbs", "iscsi", "glusterfs", "iscsidirect", "zfs"}, kind)
+}
+
+func createStorage(c *engine.Call) (any, error) {
+	id, kind := c.Str("storage"), c.Str("type")
+	for _, name := range needed(kind) {
+		if !c.Has(name) {
+			return nil, apierr.Errorf("missing value for required option '%s'", name)
+		}
+	}
+	if c.State.Storages[id] != nil {
+		return nil, apierr.Errorf("create storage failed: storage ID '%s' already defined", id)
+	}
+	s := &state.Storage{
+		ID: id, Type: kind, Path: c.Str("path"), Content: defaultContent(kind), Total: defaultSize, Shared: onNetwork(kind), Options: map[string]string{},
+	}
+	if s.Path == "" && slices.Contains([]string{"nfs", "cifs", "cephfs"}, kind) {
+		s.Path = "/mnt/pve/" + id
+	}
+	c.State.Storages[id] = s
+	setStorage(c, s)
+	return map[string]any{"storage": id, "type": kind}, nil
+}
+
+func updateStorage(c *engine.Call) (any, error) {
+	const failed = "update storage failed: "
+	s := c.State.Storages[c.Str("storage")]
+	switch {
+	case c.Has("digest") && c.Str("digest") != storageDigest(c.State):
+		return nil, apierr.Errorf("%s%s", failed, apierr.Modified())
+	case s == nil:
+		return nil, apierr.Errorf(failed+"storage '%s' does not exist", c.Str("storage"))
+	}
+	for _, key := range c.Deleted() {
+		switch {
+		case slices.Contains(needed(s.Type), key):
+			return nil, apierr.Errorf(failed+"unable to delete required option '%s'", key)
+		case !c.Knows(key):
+			return nil, apierr.Errorf(failed+"no such option '%s'", key)
+		case c.Has(key):
+			return nil, apierr.Errorf(failed+"cannot set and delete property '%s' at the same time!", key)
+		}
+	}
+	setStorage(c, s)
+	return map[string]any{"storage": s.ID, "type": s.Type}, nil
+}
+
+// setStorage takes over what a call says of a storage, secrets apart.
+func setStorage(c *engine.Call, s *state.Storage) {
+	if s.Options == nil {
+		s.Options = map[string]string{}
+	}
+	maps.Copy(s.Options, c.Given("storage", "type", "path", "content", "nodes", "disable", "shared", "password", "keyring", "encryption-key",
+		"master-pubkey"))
+	if c.Has("content") {
+		s.Content = schema.SplitList(c.Str("content"))
+	}
+	if c.Has("nodes") {
+		s.Nodes = schema.SplitList(c.Str("nodes"))
+	}
+	if c.Has("disable") {
+		s.Disabled = c.Flag("disable")
+	}
+	if c.Has("shared") {
+		s.Shared = c.Flag("shared")
+	}
+	for _, name := range c.Deleted() {
+		delete(s.Options, name)
+		switch name {
+		case "content":
+			s.Content = defaultContent(s.Type)
+		case "nodes":
+			s.Nodes = nil
+		case "disable":
+			s.Disabled = false
+		case "shared":
+			s.Shared = onNetwork(s.Type)
+		}
+	}
+}
+
+func deleteStorage(c *engine.Call) (any, error) {
+	id := c.Str("storage")
+	if c.State.Storages[id] == nil {
+		return nil, apierr.Errorf("delete storage failed: storage '%s' does not exist", id)
+	}
+	delete(c.State.Storages, id)
+	c.State.ACL = slices.DeleteFunc(c.State.ACL, func(g state.Grant) bool { return g.Path == "/storage/"+id })
+	for _, p := range c.State.Pools {
+		delete(p.Storages, id)
+	}
+	return nil, nil //nolint:nilnil // The answer is null.
+}

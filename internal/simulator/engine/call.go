@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
+)
+
+// Call is one request while it is answered.
+type Call struct {
+	Engine *Engine
+	State  *state.State
+	Facts  *schema.Facts
+	// Who makes the request; empty without credentials.
+	Who state.Identity
+	// local is the node that took the request, node the one that answers it.
+	Local, Node string
+	// offline is true when that node is off.
+	offline bool
+	Method  *schema.Method
+	Path    string
+	// Upload is the content of an uploaded file.
+	Upload []byte
+	schema.Params
+}
+
+// Handler is the behaviour of one method. It runs alone on the state.
+type Handler func(*Call) (any, error)
+
+func (c *Call) Template() string {
+	if c.Method != nil {
+		return c.Method.Path
+	}
+	return ""
+}
+
+// Perform finds, checks and runs the method. Locks are waited for and tasks are started outside of the state's lock.
+func (c *Call) Perform(r *wire.Request, values schema.Values) (any, int, error) {
+	var result any
+	err := c.prepare(r.Method, values)
+	if err == nil {
+		err = c.connect(r)
+	}
+	if err == nil {
+		result, err = c.handle()
+	}
+	for err == nil {
+		switch t := result.(type) {
+		case *spawned:
+			c.Engine.run(t)
+			return t.task.UPID, 0, nil
+		case *Locked:
+			result, err = t.run(c)
+		case Outside:
+			result, err = t()
+		case Page:
+			return t.Data, t.Total, nil
+		default:
+			return result, 0, nil
+		}
+	}
+	return nil, 0, err
+}
+
+// handle runs the method's behaviour.
+func (c *Call) handle() (any, error) {
+	h := c.Engine.Routes[c.Method.Verb+" "+c.Method.Path]
+	if h == nil {
+		return nil, apierr.NotSimulated(c.Method.Verb, c.Path)
+	}
+	c.Engine.Mu.Lock()
+	defer c.Engine.Mu.Unlock()
+	c.State = c.Engine.State
+	c.Engine.collect()
+	return h(c)
+}
+
+// Locked is the result of a call that must hold a guest's lock.
+type Locked struct {
+	VMID int
+	Wait time.Duration
+	Then Handler
+}
+
+func (l *Locked) run(c *Call) (any, error) {
+	var out any
+	err := c.Engine.withLock(c.Engine.Ctx, l.VMID, Exclusive, l.Wait, func() error {
+		c.Engine.Mu.Lock()
+		defer c.Engine.Mu.Unlock()
+		var err error
+		out, err = l.Then(c)
+		return err
+	})
+	return out, err
+}
+
+// Page is a list with the number of all its entries.
+type Page struct {
+	Data  any
+	Total int
+}
+
+// prepare finds the method and checks permissions and parameters, in PVE's order.
+func (c *Call) prepare(verb string, values schema.Values) error {
+	match, ok := c.Facts.Find(verb, c.Path)
+	if !ok {
+		return &apierr.Error{Status: http.StatusNotImplemented, Message: "Method '" + verb + " " + c.Path + "' not implemented"}
+	}
+	c.Method = match.Method
+	known := map[string]string{}
+	for name, v := range values {
+		known[name] = First(v)
+	}
+	for name, v := range match.Values {
+		if given, dup := values[name]; dup && First(given) != v {
+			return apierr.Param(name, "duplicate parameter (already defined in URI) with conflicting values!")
+		}
+		values[name], known[name] = v, v
+	}
+	if err := c.admitted(known); err != nil {
+		return err
+	}
+	if c.offline {
+		return nil
+	}
+	var wrong schema.Errors
+	if c.Params, wrong = c.Facts.Check(c.Method, values); len(wrong) > 0 {
+		return apierr.Params(wrong)
+	}
+	return nil
+}
+
+// admitted makes the checks that come before those of the parameters.
+func (c *Call) admitted(params map[string]string) error {
+	c.Engine.Mu.Lock()
+	defer c.Engine.Mu.Unlock()
+	c.State = c.Engine.State
+	if c.Method.NoToken && c.Who.Token() != "" {
+		return apierr.Forbidden("URI '" + c.Path + "' not available with API token, need proper ticket.\n")
+	}
+	if err := c.permitted(c.Method, params); err != nil {
+		return err
+	}
+	if c.State.NoQuorum && c.Method.Verb != http.MethodGet && c.Method.Path != "/access/ticket" {
+		return apierr.Errorf("cluster not ready - no quorum?")
+	}
+	return c.reach(params[c.Method.ProxyTo])
+}
+
+// reach finds the node that answers. Its parameters are checked there, so that one that is off refuses nothing.
+func (c *Call) reach(node string) error {
+	c.Node = c.Local
+	if node == "" || node == "localhost" {
+		return nil
+	}
+	c.Node = node
+	n := c.State.Nodes[node]
+	if n == nil && c.State.Resolves(node) {
+		return &apierr.Error{Status: apierr.StatusProxyTLS, Message: "error:0A000086:SSL routines::certificate verify failed", Bare: true}
+	}
+	if n == nil {
+		return apierr.Errorf("hostname lookup '%s' failed - failed to get address info for: %s: Temporary failure in name resolution", node, node)
+	}
+	c.offline = n.Offline
+	return nil
+}
+
+// connect fails when the node that answers is off; the node that was asked notices after a while.
+func (c *Call) connect(r *wire.Request) error {
+	if !c.offline {
+		return nil
+	}
+	if !c.Engine.Instant() {
+		select {
+		case <-c.Engine.Clock.After(c.Engine.Scale(c.Engine.Duration("offline"))):
+		case <-r.Context().Done():
+		}
+	}
+	return &apierr.Error{Status: apierr.StatusNoRoute, Message: "No route to host", Bare: true}
+}
+
+func First(v any) string {
+	switch t := v.(type) {
+	case string:
+		return t
+	case []string:
+		return strings.Join(t, ",")
+	case bool:
+		if t {
+			return "1"
+		}
+		return "0"
+	}
+	return ""
+}

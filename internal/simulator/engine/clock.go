@@ -1,0 +1,63 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"time"
+)
+
+// Clock tells the time and waits. Tests may bring their own.
+type Clock interface {
+	// Now returns the current time.
+	Now() time.Time
+	// After returns a channel on which the time arrives once d has passed.
+	After(d time.Duration) <-chan time.Time
+}
+
+type WallClock struct{}
+
+func (WallClock) Now() time.Time { return time.Now() }
+
+func (WallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// Pace turns simulated durations into real ones.
+type Pace struct {
+	Clock Clock
+	// Speed divides durations; 0 makes everything instant.
+	Speed float64
+}
+
+// minimumLockWait keeps waits for locks above what a scheduler needs, however fast the tasks are.
+const minimumLockWait = 50 * time.Millisecond
+
+func (p Pace) Instant() bool { return p.Speed == 0 }
+
+func (p Pace) Scale(d time.Duration) time.Duration {
+	if p.Instant() {
+		return 0
+	}
+	return time.Duration(float64(d) / p.Speed)
+}
+
+// lockWait is how long to wait for a lock that is waited for d in reality. Instant tasks hold locks for a moment only,
+// so that the real time is used.
+func (p Pace) lockWait(d time.Duration) time.Duration {
+	if p.Instant() {
+		return d
+	}
+	return max(p.Scale(d), minimumLockWait)
+}

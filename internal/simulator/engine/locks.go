@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// lockTable holds the locks of guests' configuration files, as flock holds them on a real node.
+type lockTable struct {
+	mu    sync.Mutex
+	locks map[int]*guestLock
+}
+
+type guestLock struct {
+	exclusive bool
+	shared    int
+	changed   chan struct{}
+}
+
+func newLockTable() *lockTable { return &lockTable{locks: map[int]*guestLock{}} }
+
+// lockMode is how a lock is held.
+type lockMode bool
+
+const (
+	Shared    lockMode = false
+	Exclusive lockMode = true
+)
+
+func (l *guestLock) take(mode lockMode) bool {
+	if l.exclusive || (mode == Exclusive && l.shared > 0) {
+		return false
+	}
+	if mode == Exclusive {
+		l.exclusive = true
+	} else {
+		l.shared++
+	}
+	return true
+}
+
+// Try takes the lock or returns a channel that closes when somebody releases it.
+func (t *lockTable) Try(vmid int, mode lockMode) (bool, <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.locks[vmid]
+	if l == nil {
+		l = &guestLock{changed: make(chan struct{})}
+		t.locks[vmid] = l
+	}
+	return l.take(mode), l.changed
+}
+
+// acquire waits for the lock until the deadline or the end of ctx and reports whether it has it.
+func (t *lockTable) acquire(ctx context.Context, vmid int, mode lockMode, deadline <-chan time.Time) bool {
+	for {
+		ok, changed := t.Try(vmid, mode)
+		if ok {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (t *lockTable) Release(vmid int, mode lockMode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.locks[vmid]
+	if mode == Exclusive {
+		l.exclusive = false
+	} else {
+		l.shared--
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+	if !l.exclusive && l.shared == 0 {
+		delete(t.locks, vmid)
+	}
+}
+
+// Waits for locks as qemu-server has them.
+const (
+	ConfigLockWait = 10 * time.Second
+	BriefLockWait  = time.Second
+	// StorageLockWait is that of pve-storage, for a storage of one node as for a shared one.
+	StorageLockWait = 10 * time.Second
+)
+
+// lockTimeout is what a call or task says when it did not get a lock.
+func lockTimeout(vmid int) error {
+	return apierr.Errorf("can't lock file '/var/lock/qemu-server/lock-%d.conf' - got timeout", vmid)
+}
+
+// withLock runs fn while the guest's lock is held.
+func (s *Engine) withLock(ctx context.Context, vmid int, mode lockMode, wait time.Duration, fn func() error) error {
+	if !s.Locks.acquire(ctx, vmid, mode, s.Clock.After(s.lockWait(wait))) {
+		return lockTimeout(vmid)
+	}
+	defer s.Locks.Release(vmid, mode)
+	return fn()
+}
+
+// WithStorage runs fn while the storage's lock is held, as PVE::Storage does where it makes a volume from another one: on one node
+// for a storage of its own, in the cluster for a shared one.
+func (w *Worker) WithStorage(id string, fn func() error) error {
+	key, line := "storage-"+id, fmt.Sprintf("trying to acquire cfs lock 'storage-%s' ...", id)
+	late := apierr.Errorf("cfs-lock 'storage-%s' error: got lock request timeout", id)
+	if !w.sharedStorage(id) {
+		key, line = w.Task.Node+"/"+key, "trying to acquire lock..."
+		late = apierr.Errorf("can't lock file '/var/lock/pve-manager/pve-storage-%s' - got timeout", id)
+	}
+	lock := w.Engine.storageLocks.of(key)
+	select {
+	case lock <- struct{}{}:
+	default:
+		w.Logf("%s", line)
+		select {
+		case lock <- struct{}{}:
+		case <-w.Engine.Clock.After(w.Engine.lockWait(StorageLockWait)):
+			return late
+		case <-w.Ctx.Done():
+			return errInterrupted
+		}
+	}
+	defer func() { <-lock }()
+	return fn()
+}
+
+// queues are locks that are given in the order of coming: who has put something into a lock's channel has the lock.
+type queues struct {
+	mu    sync.Mutex
+	locks map[string]chan struct{}
+}
+
+func (q *queues) of(key string) chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.locks[key] == nil {
+		q.locks[key] = make(chan struct{}, 1)
+	}
+	return q.locks[key]
+}
+
+func (w *Worker) sharedStorage(id string) (shared bool) {
+	w.Engine.Update(func(st *state.State) {
+		s := st.Storages[id]
+		shared = s != nil && s.Shared
+	})
+	return shared
+}

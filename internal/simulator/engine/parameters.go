@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// Typed shows values with the types that the named parameters of this path have.
+func (c *Call) Typed(values map[string]string) map[string]any {
+	out := map[string]any{}
+	for key, value := range values {
+		out[key] = c.TypedValue(key, value)
+	}
+	return out
+}
+
+func (c *Call) TypedValue(key, value string) any {
+	for _, verb := range []string{"PUT", "POST"} {
+		p := c.Facts.Parameters(verb, c.Path)[key]
+		if p == nil || (p.Type != "integer" && p.Type != "boolean") {
+			continue
+		}
+		if n, err := strconv.Atoi(value); err == nil {
+			return n
+		}
+	}
+	return value
+}
+
+// Given are the parameters of a call that are not about where it goes.
+func (c *Call) Given(but ...string) map[string]string {
+	out := maps.Clone(c.Values)
+	for _, name := range append(but, "node", "vmid", "digest", "delete") {
+		delete(out, name)
+	}
+	return out
+}
+
+func (c *Call) Now() time.Time { return c.Engine.Clock.Now() }
+
+// Str, num and flag read the parameters of a call; absent ones are empty, 0 or false.
+func (c *Call) Str(name string) string { return c.Values[name] }
+
+func (c *Call) Num(name string) int { return schema.Int(c.Values[name]) }
+
+func (c *Call) Flag(name string) bool { return c.Values[name] == "1" }
+
+func (c *Call) Has(name string) bool {
+	_, ok := c.Values[name]
+	return ok
+}
+
+// Deleted are the options that a call is to delete.
+func (c *Call) Deleted() []string { return schema.SplitList(c.Values["delete"]) }
+
+func (c *Call) VMID() int { return c.Num("vmid") }
+
+// Guest finds the guest that the call is about on the node that answers.
+func (c *Call) Guest() (*state.Guest, error) { return c.State.Guest(c.Node, c.VMID()) }
+
+// RootOnly fails when somebody else sets an option that is for root@pam.
+func (c *Call) RootOnly(names ...string) error {
+	for _, name := range names {
+		if c.Has(name) && c.Str(name) != "0" && c.Who != state.Root {
+			return apierr.Param(name, "Only root may use this option.")
+		}
+	}
+	return nil
+}
+
+// Knows reports whether the called method has a parameter.
+func (c *Call) Knows(name string) bool {
+	if c.Method.Parameters.Find(name) != nil {
+		return true
+	}
+	return c.Method.Variants != nil && slices.ContainsFunc(slices.Collect(maps.Values(c.Method.Variants.Of)), func(ps schema.Properties) bool {
+		return ps.Find(name) != nil
+	})
+}

@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guest
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+func AgentRuns(o *engine.Op, g *state.Guest) error {
+	switch {
+	case g.Config["agent"] == "":
+		return apierr.Errorf("No QEMU guest agent configured")
+	case g.Power == state.Stopped:
+		return apierr.Errorf("VM %d is not running", g.VMID)
+	case o.Engine.Parse("agent", g.Config["agent"])["enabled"] != "1", !booted(o, g), g.Agent != nil && g.Agent.Missing:
+		return apierr.Errorf("QEMU guest agent is not running")
+	}
+	return nil
+}
+
+// Addresses are those of a NIC: what the scenario says, what cloud-init configured, or what a DHCP server would give.
+func Addresses(o *engine.Op, g *state.Guest, nic int) []string {
+	if g.Agent != nil && len(g.Agent.Addresses[nic]) > 0 {
+		return slices.Clone(g.Agent.Addresses[nic])
+	}
+	out := []string{}
+	config := o.Engine.Parse("ipconfig0", g.Config[fmt.Sprintf("ipconfig%d", nic)])
+	if strings.Contains(config["ip6"], "/") {
+		out = append(out, config["ip6"])
+	}
+	if strings.Contains(config["ip"], "/") {
+		return append([]string{config["ip"]}, out...)
+	}
+	lease := netip.AddrFrom4([4]byte{10, byte(10 + nic), byte(g.VMID / 250), byte(g.VMID%250 + 2)}) //nolint:gosec // Wrapping is fine.
+	return append([]string{lease.String() + "/16"}, out...)
+}
+
+// LinkLocal is the IPv6 address that follows from a MAC address.
+func LinkLocal(mac string) string {
+	hw, err := net.ParseMAC(mac)
+	if err != nil || len(hw) != 6 {
+		return "fe80::1/64"
+	}
+	a := netip.AddrFrom16([16]byte{0xfe, 0x80, 8: hw[0] ^ 2, hw[1], hw[2], 0xff, 0xfe, hw[3], hw[4], hw[5]})
+	return a.String() + "/64"
+}
+
+func NetworkInterface(name, mac string, addresses []string) map[string]any {
+	list := []map[string]any{}
+	for _, a := range addresses {
+		prefix, err := netip.ParsePrefix(a)
+		if err != nil {
+			continue
+		}
+		kind := "ipv4"
+		if prefix.Addr().Is6() {
+			kind = "ipv6"
+		}
+		list = append(list, map[string]any{
+			"ip-address": prefix.Addr().String(), "ip-address-type": kind, "prefix": prefix.Bits(),
+		})
+	}
+	return map[string]any{
+		"name": name, "hardware-address": mac, "ip-addresses": list,
+		"statistics": map[string]any{
+			"rx-bytes": 0, "rx-packets": 0, "rx-errs": 0, "rx-dropped": 0, "tx-bytes": 0, "tx-packets": 0, "tx-errs": 0, "tx-dropped": 0,
+		},
+	}
+}

@@ -1,0 +1,314 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
+)
+
+// dropNoops forgets pending values that are in force and deletions of what is not there.
+func dropNoops(g *state.Guest) {
+	maps.DeleteFunc(g.Pending, func(key, value string) bool {
+		old, ok := g.Config[key]
+		return ok && old == value
+	})
+	maps.DeleteFunc(g.Delete, func(key string, _ bool) bool {
+		_, ok := g.Config[key]
+		return !ok
+	})
+}
+
+// applyPending puts everything pending into force, as a VM that is off allows.
+func applyPending(o *engine.Op, g *state.Guest) {
+	for _, key := range slices.Sorted(maps.Keys(g.Delete)) {
+		putAway(o, g, key)
+		delete(g.Config, key)
+	}
+	g.Delete = map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(g.Pending)) {
+		inForce(o, g, key)
+	}
+}
+
+// putAway detaches the volume of a drive that goes.
+func putAway(o *engine.Op, g *state.Guest, key string) {
+	if value, ok := g.Config[key]; ok && IsDrive(key) {
+		d := ParseDrive(o.Engine, key, value)
+		if g.Delete[key] {
+			volume.Free(o, d.File())
+			return
+		}
+		keepUnused(o, g, d)
+	}
+}
+
+// inForce makes one pending value the current one.
+func inForce(o *engine.Op, g *state.Guest, key string) {
+	value := g.Pending[key]
+	if old, ok := g.Config[key]; ok && IsDrive(key) {
+		was, is := ParseDrive(o.Engine, key, old), ParseDrive(o.Engine, key, value)
+		if was.File() != is.File() {
+			keepUnused(o, g, was)
+		}
+	}
+	if IsDrive(key) {
+		reattached(o, g, ParseDrive(o.Engine, key, value).File())
+	}
+	g.Config[key] = value
+	delete(g.Pending, key)
+}
+
+// reattached removes the entry of an unused disk that is in use again.
+func reattached(o *engine.Op, g *state.Guest, volume string) {
+	maps.DeleteFunc(g.Config, func(key, value string) bool {
+		return IsUnused(key) && o.Engine.Parse(key, value)["file"] == volume
+	})
+}
+
+// keepUnused remembers the volume of a detached disk as unused, and returns as which; cloud-init drives are made anew and
+// go.
+func keepUnused(o *engine.Op, g *state.Guest, d Drive) string {
+	if d.CloudInit() {
+		volume.Free(o, d.File())
+		return ""
+	}
+	v := o.State.Volume(g.Node, d.File())
+	if d.Cdrom() || v == nil || v.VMID != g.VMID {
+		return ""
+	}
+	free := ""
+	for i := range 256 {
+		key := "unused" + strconv.Itoa(i)
+		switch g.Config[key] {
+		case d.File():
+			return ""
+		case "":
+			free = cmp.Or(free, key)
+		}
+	}
+	if free != "" {
+		g.Config[free] = d.File()
+	}
+	return free
+}
+
+// dropUsed removes the entries of unused disks that are in use, or are to be.
+func dropUsed(o *engine.Op, g *state.Guest) {
+	for _, config := range []map[string]string{g.Config, g.Pending} {
+		for key, value := range config {
+			if IsDrive(key) {
+				reattached(o, g, ParseDrive(o.Engine, key, value).File())
+			}
+		}
+	}
+}
+
+// fastOptions are put into force on a running VM without its noticing.
+func fastOptions() *regexp.Regexp {
+	return regexp.MustCompile(`^(description|hookscript|lock|migrate_downtime|migrate_speed|name|onboot|protection|shares|startup|tags|` +
+		`vmstatestorage|cicustom|cipassword|citype|ciuser|ciupgrade|nameserver|searchdomain|sshkeys|ipconfig\d+)$`)
+}
+
+// hotplug puts into force what a running VM allows; the rest stays pending.
+func hotplug(o *engine.Op, g *state.Guest, selected map[string]bool) error {
+	h := &hotplugger{Op: o, g: g, features: hotplugFeatures(g.Config["hotplug"])}
+	fast := fastOptions()
+	for _, key := range slices.Sorted(maps.Keys(g.Pending)) {
+		if fast.MatchString(key) {
+			h.recordCloudInit(key)
+			g.Config[key] = g.Pending[key]
+			delete(g.Pending, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(g.Delete)) {
+		if selected[key] && (fast.MatchString(key) || h.unplugs(key)) {
+			h.recordCloudInit(key)
+			putAway(o, g, key)
+			delete(g.Config, key)
+			delete(g.Delete, key)
+		}
+	}
+	wrong := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(g.Pending)) {
+		if !selected[key] {
+			continue
+		}
+		ok, problem := h.plugs(key, g.Pending[key])
+		if problem != "" {
+			wrong[key] = fmt.Sprintf("hotplug problem - %s\n", problem)
+		}
+		if ok {
+			h.recordCloudInit(key)
+			inForce(o, g, key)
+		}
+	}
+	if len(wrong) > 0 {
+		return apierr.Params(wrong)
+	}
+	return nil
+}
+
+func hotplugFeatures(value string) map[string]bool {
+	switch value {
+	case "", "1":
+		value = "network,disk,usb"
+	case "0":
+		value = ""
+	}
+	out := map[string]bool{}
+	for _, f := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
+		out[f] = true
+	}
+	return out
+}
+
+// hotplugger decides what a running VM takes.
+type hotplugger struct {
+	*engine.Op
+	g        *state.Guest
+	features map[string]bool
+}
+
+// unplugs reports whether an option can be removed while the VM runs.
+func (h *hotplugger) unplugs(key string) bool {
+	switch {
+	case key == "hotplug":
+		return !strings.Contains(h.g.Config[key], "cpu") && !strings.Contains(h.g.Config[key], "memory")
+	case key == "tablet" || Indexed(key, "usb"):
+		return h.features["usb"]
+	case key == "vcpus":
+		return h.features["cpu"]
+	case key == "balloon":
+		return h.g.Config[key] != "0"
+	case key == "cpuunits" || key == "cpulimit":
+		return true
+	case key == "memory":
+		return h.features["memory"]
+	case IsNIC(key):
+		return h.features["network"]
+	case IsDrive(key):
+		return h.features["disk"] && (strings.HasPrefix(key, "scsi") || strings.HasPrefix(key, "virtio"))
+	}
+	return false
+}
+
+// plugs reports whether a value can be put into force while the VM runs, or what is wrong with trying.
+func (h *hotplugger) plugs(key, value string) (bool, string) {
+	old, exists := h.g.Config[key]
+	switch {
+	case key == "hotplug":
+		return !strings.Contains(value+old, "cpu") && !strings.Contains(value+old, "memory"), ""
+	case key == "tablet" || Indexed(key, "usb"):
+		return h.features["usb"], ""
+	case key == "vcpus":
+		return h.features["cpu"], ""
+	case key == "balloon":
+		return (exists && old == "0") == (value == "0"), ""
+	case key == "cpuunits" || key == "cpulimit":
+		return true, ""
+	case key == "memory":
+		return h.features["memory"], ""
+	case key == "agent":
+		return exists && h.sameBut(key, old, value, "fstrim_cloned_disks"), ""
+	case IsNIC(key):
+		return h.plugsNIC(key, old, value), ""
+	case IsDrive(key):
+		return h.plugsDrive(key, old, value)
+	}
+	return false, ""
+}
+
+// sameBut reports whether two property strings differ in the given keys only.
+func (h *hotplugger) sameBut(key, a, b string, but ...string) bool {
+	x, y := h.Engine.Parse(key, a), h.Engine.Parse(key, b)
+	for _, k := range but {
+		delete(x, k)
+		delete(y, k)
+	}
+	return maps.Equal(x, y)
+}
+
+// plugsNIC: the link and the bridge side change at any time, the device itself by unplugging it.
+func (h *hotplugger) plugsNIC(key, old, value string) bool {
+	if old == "" {
+		return h.features["network"]
+	}
+	if h.Engine.Parse(key, value)["bridge"] == "" || h.Engine.Parse(key, old)["bridge"] == "" {
+		return h.features["network"]
+	}
+	return h.features["network"] || h.sameBut(key, old, value, "bridge", "tag", "trunks", "firewall", "rate", "link_down")
+}
+
+func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
+	if key == "efidisk0" || key == "tpmstate0" {
+		return false, ""
+	}
+	pluggable := h.features["disk"] && (strings.HasPrefix(key, "scsi") || strings.HasPrefix(key, "virtio"))
+	was, is := ParseDrive(h.Engine, key, old), ParseDrive(h.Engine, key, value)
+	if old == "" {
+		return h.plugsNewDrive(is, pluggable)
+	}
+	switch {
+	case was.Cdrom() != is.Cdrom():
+		return false, "unable to change media type"
+	case was.Cdrom():
+		return true, ""
+	case was.File() != is.File():
+		return pluggable, ""
+	}
+	waits := func(k string) bool { return was[k] != is[k] }
+	return !slices.ContainsFunc(unpluggable(), waits), ""
+}
+
+// plugsNewDrive: before PVE plugs a drive it looks for its volume, and finds no name of one in that of an empty drive.
+func (h *hotplugger) plugsNewDrive(d Drive, pluggable bool) (bool, string) {
+	if file := d.File(); pluggable && (file == "none" || file == "cdrom") {
+		return false, fmt.Sprintf("unable to parse volume ID '%s'", file)
+	}
+	return pluggable, ""
+}
+
+// unpluggable are the drive options that wait for the next start. PVE puts the others into the configuration at once: QEMU
+// changes limits on the fly, and finds the rest when it starts next (vmconfig_update_disk).
+func unpluggable() []string {
+	return []string{"aio", "cache", "discard", "iothread", "product", "queues", "ro", "ssd", "vendor"}
+}
+
+// recordCloudInit remembers what the cloud-init drive still holds when an option that it contains changes.
+func (h *hotplugger) recordCloudInit(key string) {
+	part := regexp.MustCompile(`^(cicustom|cipassword|citype|ciuser|nameserver|searchdomain|sshkeys|ipconfig\d+|name|net\d+)$`)
+	if !part.MatchString(key) {
+		return
+	}
+	if h.g.CloudInit == nil {
+		h.g.CloudInit = map[string]string{}
+	}
+	if _, ok := h.g.CloudInit[key]; !ok {
+		h.g.CloudInit[key] = h.g.Config[key]
+	}
+}

@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
+)
+
+// LocalMedia are the media in drives of a guest, now, pending or in a snapshot, that only its node has: images on local
+// storage, and the drive of the node itself (PVE::QemuServer::foreach_volid). Drives for cloud-init go along.
+func LocalMedia(o *engine.Op, g *state.Guest) []string {
+	out := []string{}
+	configs := []map[string]string{g.Config, g.Pending}
+	for _, s := range g.Snapshots {
+		configs = append(configs, s.Config)
+	}
+	for _, config := range configs {
+		for key, value := range config {
+			if !IsDrive(key) {
+				continue
+			}
+			d := ParseDrive(o.Engine, key, value)
+			s := o.State.Storages[StorageOf(d.File())]
+			if d.Cdrom() && !d.CloudInit() && (d.File() == "cdrom" || s != nil && !s.Shared) {
+				out = append(out, d.File())
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// stayingMedia fails for media that cannot go along (PVE::QemuMigrate::scan_local_volumes).
+func stayingMedia(o *engine.Op, g *state.Guest) error {
+	media := LocalMedia(o, g)
+	for _, file := range media {
+		if file == "cdrom" {
+			o.Logf("can't migrate local cdrom drive")
+			continue
+		}
+		o.Logf("can't migrate local disk '%s': local cdrom image", file)
+	}
+	if len(media) == 0 {
+		return nil
+	}
+	return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
+}
+
+// StoragesOf are the storages of all drives that a guest has.
+func StoragesOf(o *engine.Op, g *state.Guest) []string {
+	out := []string{}
+	for key, value := range g.Config {
+		if !IsDrive(key) {
+			continue
+		}
+		if id := StorageOf(ParseDrive(o.Engine, key, value).File()); o.State.Storages[id] != nil {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// MissingStorages are those storages of a guest that a node has not.
+func MissingStorages(o *engine.Op, g *state.Guest, node string) []string {
+	return slices.DeleteFunc(StoragesOf(o, g), func(id string) bool {
+		_, err := o.State.EnabledStorage(id, node)
+		return err == nil
+	})
+}
+
+// StorageMap says to which storages disks go.
+type StorageMap struct {
+	Entries  map[string]string
+	Fallback string
+}
+
+// ParseStorageMap reads a map such as "a:b,c"; "1" keeps every storage.
+func ParseStorageMap(text string) (*StorageMap, error) {
+	m := &StorageMap{Entries: map[string]string{}}
+	for _, entry := range schema.SplitList(text) {
+		from, to, pair := strings.Cut(entry, ":")
+		switch {
+		case entry == "1":
+		case pair && m.Entries[from] != "":
+			return nil, apierr.Param("targetstorage", "failed to parse storage map: duplicate mapping for source '%s'\n", from)
+		case pair:
+			m.Entries[from] = to
+		case m.Fallback != "":
+			return nil, apierr.Param("targetstorage", "failed to parse storage map: default target ID can only be provided once\n")
+		default:
+			m.Fallback = entry
+		}
+	}
+	return m, nil
+}
+
+func (m *StorageMap) target(id string) string {
+	if to := m.Entries[id]; to != "" {
+		return to
+	}
+	return firstOf(m.Fallback, id)
+}
+
+// Migration is a VM's way to another node.
+type Migration struct {
+	Node, Target  string
+	VMID          int
+	Online, Local bool
+	Storages      *StorageMap
+}
+
+// MigrationEnd is how a task ends whose migration failed; a missing configuration and a lock are noticed before it begins.
+func MigrationEnd(err error) error {
+	for _, early := range []string{"Configuration file", "VM is locked"} {
+		if strings.HasPrefix(err.Error(), early) {
+			return err
+		}
+	}
+	return apierr.Errorf("migration aborted")
+}
+
+// Arrive lets a VM be on the other node, unless the way there was interrupted.
+func Arrive(o *engine.Op, m *Migration, wait error) error {
+	g := o.State.Guests[m.VMID]
+	if g == nil {
+		return apierr.Errorf("the configuration has gone")
+	}
+	delete(g.Config, "lock")
+	if wait != nil {
+		return wait
+	}
+	if job := JobTo(o.State, g.VMID, m.Target); job != "" {
+		o.Logf("replicating disk images")
+		if err := syncReplica(o, job, g); err != nil {
+			return err
+		}
+	}
+	if err := carry(o, g, m); err != nil {
+		return err
+	}
+	g.Node = m.Target
+	switchReplication(o.State, g.VMID, m.Node, m.Target)
+	return nil
+}
+
+func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
+	job := JobTo(o.State, g.VMID, m.Target)
+	if o.State.Replications[job]["remove_job"] != "" {
+		return apierr.Errorf("refusing to migrate replicated VM whose replication job is marked for removal")
+	}
+	if err := g.Lock(); err != nil {
+		return err
+	}
+	if o.State.Nodes[m.Target].Offline {
+		return apierr.Errorf("Can't connect to destination address using public key")
+	}
+	if err := stayingMedia(o, g); err != nil {
+		return err
+	}
+	for _, id := range Volumes(o, g) {
+		s := o.State.Storages[StorageOf(id)]
+		if s.Shared && m.Storages.target(s.ID) == s.ID || job != "" && replicates(s) && !leftOut(o, g, id) {
+			continue
+		}
+		if g.Power != state.Stopped && !m.Local {
+			o.Logf("can't migrate local disk '%s': can't live migrate attached local disks without with-local-disks option", id)
+			return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
+		}
+		if _, err := o.State.EnabledStorage(m.Storages.target(s.ID), m.Target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carry moves the volumes of local storages to the other node, to other storages if they are to go there.
+func carry(o *engine.Op, g *state.Guest, m *Migration) error {
+	there := &engine.Op{Engine: o.Engine, State: o.State, Who: o.Who, Node: m.Target, Task: o.Task}
+	renamed := map[string]string{}
+	for _, id := range Volumes(o, g) {
+		storage, name, _ := state.SplitVolume(id)
+		from, to := o.State.Storages[storage], o.State.Storages[m.Storages.target(storage)]
+		if from.Shared && from == to {
+			continue
+		}
+		v := o.State.Volumes[from.Key(m.Node, name)]
+		if r := o.State.Volume(m.Target, id); r != nil && r.Replica != "" && r.Replica == JobTo(o.State, g.VMID, m.Target) {
+			continue
+		}
+		if v.Used > volume.Room(there, to) {
+			return apierr.Errorf("storage migration for '%s' to storage '%s' failed - No space left on device", id, to.ID)
+		}
+		if to != from || o.State.Volumes[to.Key(m.Target, name)] != nil {
+			name = arrivalName(there, g, to, name, v)
+		}
+		o.Logf("volume '%s' is '%s:%s' on the target", id, to.ID, name)
+		delete(o.State.Volumes, from.Key(m.Node, storageName(id)))
+		o.State.Volumes[to.Key(m.Target, name)] = v
+		renamed[id] = to.ID + ":" + name
+	}
+	for key, value := range g.Config {
+		g.Config[key] = relocated(o, key, value, renamed)
+	}
+	for _, snapshot := range g.Snapshots {
+		for key, value := range snapshot.Config {
+			snapshot.Config[key] = relocated(o, key, value, renamed)
+		}
+	}
+	return nil
+}
+
+func storageName(id string) string {
+	_, name, _ := state.SplitVolume(id)
+	return name
+}
+
+// arrivalName is the name of a volume on a storage that it comes to. Storages without files hold raw images only.
+func arrivalName(o *engine.Op, g *state.Guest, to *state.Storage, name string, v *state.Volume) string {
+	if !slices.Contains(to.Formats(), v.Format) {
+		v.Format = to.Formats()[0]
+	}
+	base := state.BaseName(name)
+	if !strings.Contains(base, "-disk-") {
+		return to.ImageName(g.VMID, base, v.Format)
+	}
+	return to.ImageName(g.VMID, freeDisk(o, to, g.VMID), v.Format)
+}
+
+// relocated is the value of an option after volumes have got other names.
+func relocated(o *engine.Op, key, value string, renamed map[string]string) string {
+	if to, ok := renamed[value]; ok {
+		return to
+	}
+	if !IsDrive(key) && !IsUnused(key) {
+		return value
+	}
+	d := ParseDrive(o.Engine, key, value)
+	to, ok := renamed[d.File()]
+	if !ok || to == d.File() {
+		return value
+	}
+	d["file"] = to
+	return o.Engine.Print(key, d)
+}

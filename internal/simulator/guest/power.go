@@ -1,0 +1,193 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guest
+
+import (
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
+)
+
+func Startable(o *engine.Op, node string, vmid int, skipLock bool) error {
+	g, err := o.State.Guest(node, vmid)
+	if err != nil {
+		return err
+	}
+	if g.Template() {
+		return apierr.Errorf("you can't start a vm if it's a template")
+	}
+	if err := g.Lock(); err != nil && !skipLock && g.Config["lock"] != "suspended" {
+		return err
+	}
+	if g.Power != state.Stopped {
+		return apierr.Errorf("VM %d already running", vmid)
+	}
+	applyPending(o, g)
+	if cpus := o.State.Nodes[node].CPUs; Vcpus(o.Engine, g.Config) > cpus {
+		return apierr.Errorf("MAX %d vcpus allowed per VM on this node", cpus)
+	}
+	if err := Fits(o.Engine, g.Config); err != nil {
+		return err
+	}
+	return devicesExist(o, g)
+}
+
+// noBridge is how a start fails without a bridge. Before PVE 9 only QEMU noticed.
+func noBridge(o *engine.Op, bridge string) error {
+	if o.State.Version == "8.4" {
+		o.Logf("bridge '%s' does not exist", bridge)
+		return apierr.Errorf("start failed: QEMU exited with code 1")
+	}
+	return apierr.Errorf("bridge '%s' does not exist", bridge)
+}
+
+// devicesExist checks what a VM needs of its node: bridges and volumes.
+func devicesExist(o *engine.Op, g *state.Guest) error {
+	for key, value := range g.Config {
+		if IsNIC(key) {
+			bridge := o.Engine.Parse(key, value)["bridge"]
+			if bridge != "" && !o.State.HasBridge(g.Node, bridge) {
+				return noBridge(o, bridge)
+			}
+		}
+		if !IsDrive(key) {
+			continue
+		}
+		if file := ParseDrive(o.Engine, key, value).File(); file != "none" && file != "cdrom" && o.State.Volume(g.Node, file) == nil {
+			return apierr.Errorf("volume '%s' does not exist", file)
+		}
+	}
+	return nil
+}
+
+func Vcpus(s *engine.Engine, config map[string]string) int {
+	return max(schema.Int(config["sockets"]), 1) * max(schema.Int(config["cores"]), 1)
+}
+
+// Boot makes a VM run.
+func Boot(o *engine.Op, g *state.Guest) {
+	o.State.Sequence++
+	g.Power, g.Started, g.PID = state.Running, o.Engine.Clock.Now(), o.State.Sequence
+	g.CloudInit, g.Frozen = nil, false
+	for key, value := range g.Config {
+		if IsDrive(key) && ParseDrive(o.Engine, key, value).CloudInit() {
+			o.Logf("generating cloud-init ISO")
+		}
+	}
+	if g.Config["lock"] == "suspended" {
+		volume.Free(o, g.Config["vmstate"])
+		for _, key := range []string{"lock", "vmstate", "runningmachine", "runningcpu"} {
+			delete(g.Config, key)
+		}
+	}
+}
+
+// Halt makes a VM stop, and what was pending takes force.
+func Halt(o *engine.Op, g *state.Guest) {
+	g.Power, g.PID = state.Stopped, 0
+	applyPending(o, g)
+}
+
+// ShutdownTimeout is how long a shutdown waits without a timeout of its own.
+const ShutdownTimeout = 60 * time.Second
+
+// Ending is how a VM is to be stopped.
+type Ending struct {
+	Node     string
+	VMID     int
+	Shutdown bool
+	Force    bool
+	SkipLock bool
+	Timeout  time.Duration
+	// Given is true when the timeout is the call's own.
+	Given bool
+}
+
+// Patience takes over how many seconds the VM's own configuration gives a shutdown, unless the call says so.
+func (e *Ending) Patience(seconds string) {
+	if n := schema.Int(seconds); n > 0 && e.Shutdown && !e.Given {
+		e.Timeout = time.Duration(n) * time.Second
+	}
+}
+
+// HearsShutdown reports whether the guest's system acts on a request to power off: it must have booted.
+func HearsShutdown(o *engine.Op, g *state.Guest) bool {
+	return booted(o, g) && (g.Agent == nil || !g.Agent.IgnoresShutdown)
+}
+
+// booted reports whether a system runs in the guest.
+func booted(o *engine.Op, g *state.Guest) bool {
+	ready := g.Started.Add(o.Engine.Scale(o.Engine.Duration("boot")))
+	return g.Power == state.Running && hasSystem(o, g) && !o.Engine.Clock.Now().Before(ready)
+}
+
+// hasSystem reports whether one of the guest's disks holds a system.
+func hasSystem(o *engine.Op, g *state.Guest) bool {
+	if g.Agent != nil {
+		return true
+	}
+	for key, value := range g.Config {
+		if !IsDrive(key) {
+			continue
+		}
+		if v := o.State.Volume(g.Node, ParseDrive(o.Engine, key, value).File()); v != nil && v.System {
+			return true
+		}
+	}
+	return false
+}
+
+// BackedUpNow reports whether a backup holds the lock, under which a VM may still be paused and go on.
+func BackedUpNow(g *state.Guest) bool { return g.Config["lock"] == "backup" }
+
+// Suspendable makes the checks of a suspension to disk that come before its task.
+func Suspendable(o *engine.Op, g *state.Guest, storage string) error {
+	if o.State.HAManaged(g.VMID) {
+		return apierr.Errorf("Cannot suspend HA managed VM to disk")
+	}
+	if err := (&Access{Op: o, VMID: g.VMID}).May("VM.Config.Disk"); err != nil {
+		return err
+	}
+	for key := range g.Config {
+		if Indexed(key, "hostpci") {
+			return apierr.Errorf("cannot suspend VM to disk due to passed-through PCI device(s), which lack the possibility to save/restore their internal state")
+		}
+	}
+	if storage == "" {
+		storage = stateStorage(o, g)
+	}
+	return o.State.Check(o.Who, "/storage/"+storage, "Datastore.AllocateSpace")
+}
+
+// Suspend keeps a VM's memory until its next start, and stops it.
+func Suspend(o *engine.Op, g *state.Guest, storage string) error {
+	if storage == "" {
+		storage = stateStorage(o, g)
+	}
+	if err := saveMemory(o, g, storage, "suspend-"+o.Engine.Clock.Now().Format(time.DateOnly), g.Config); err != nil {
+		return err
+	}
+	rememberMachine(o, g.Config)
+	delete(g.Config, "running-nets-host-mtu")
+	g.Config["lock"] = "suspended"
+	g.Power, g.PID = state.Stopped, 0
+	return nil
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guest
+
+import (
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// measure is what a node knows of a guest right now.
+func measure(o *engine.Op, g *state.Guest) *state.Report {
+	r := &state.Report{
+		Name: g.Name(), Status: string(g.Power), Template: g.Template(), CPUs: cpus(o, g), Memory: sizes(o, g).Memory, Disk: sizes(o, g).Disk,
+	}
+	if g.Power == state.Stopped {
+		return r
+	}
+	r.Uptime = max(int64(o.Engine.Clock.Now().Sub(g.Started)/time.Second), 0)
+	r.Cpu, r.Mem, r.Memhost = 0.01, r.Memory/4, r.Memory/2
+	r.Netin, r.Netout, r.Diskread, r.Diskwritten = r.Uptime*1000, r.Uptime*500, r.Uptime*1000, r.Uptime*1000
+	return r
+}
+
+// sizes reads the sizes of a guest's memory and of the first disk of its boot order. Lists need them of every guest, so that
+// they are read anew only when the options have changed.
+func sizes(o *engine.Op, g *state.Guest) *state.Sizes {
+	old := g.Sizes
+	if old != nil && old.DiskKey != "" && old.MemoryText == g.Config["memory"] && old.BootText == g.Config["boot"] &&
+		old.DiskText == g.Config[old.DiskKey] {
+		return old
+	}
+	s := &state.Sizes{Memory: memory(o.Engine, g.Config), MemoryText: g.Config["memory"], BootText: g.Config["boot"]}
+	for _, key := range schema.SplitList(o.Engine.Read("boot", s.BootText)["order"]) {
+		if d := Drive(o.Engine.Read(key, g.Config[key])); IsDrive(key) && len(d) > 0 && !d.Cdrom() {
+			s.DiskKey, s.DiskText = key, g.Config[key]
+			s.Disk, _ = schema.ParseSize(d["size"])
+			break
+		}
+	}
+	g.Sizes = s
+	return s
+}
+
+// ReportGuests lets the nodes report their guests if it is time to. It comes before every change, so that a report tells how
+// things were when it was due.
+func ReportGuests(o *engine.Op) {
+	every := reportEvery(o.Engine)
+	if every <= 0 {
+		return
+	}
+	due := o.Engine.Clock.Now().Truncate(every)
+	if !due.After(o.Engine.Reported) {
+		return
+	}
+	o.Engine.Reported = due
+	for _, g := range o.State.Guests {
+		if n := o.State.Nodes[g.Node]; n != nil && !n.Offline {
+			g.Report = measure(o, g)
+		}
+	}
+}
+
+// Known is the latest report of a guest, nil where the cluster has none.
+func Known(o *engine.Op, g *state.Guest) *state.Report {
+	switch n := o.State.Nodes[g.Node]; {
+	case n == nil || n.Offline:
+		return nil
+	case reportEvery(o.Engine) <= 0:
+		return measure(o, g)
+	}
+	return g.Report
+}
+
+// NodeUsage are the numbers that a node reports.
+func NodeUsage(o *engine.Op, n *state.Node) map[string]any {
+	used, cpu := int64(2<<30), 0.01
+	for _, g := range o.State.Guests {
+		if g.Node == n.Name && g.Power != state.Stopped {
+			used += sizes(o, g).Memory / 2
+			cpu += 0.01 * float64(cpus(o, g)) / float64(n.CPUs)
+		}
+	}
+	return map[string]any{
+		"cpu": cpu, "maxcpu": n.CPUs, "mem": min(used, n.Memory), "maxmem": n.Memory, "disk": n.Disk / 10, "maxdisk": n.Disk,
+		"uptime": uptime(o, n),
+	}
+}
+
+// reportEvery is how often nodes report; 0 means that what is known of a guest is always fresh.
+func reportEvery(s *engine.Engine) time.Duration {
+	if s.Instant() {
+		return s.Reports
+	}
+	return s.Scale(s.Duration("resources"))
+}

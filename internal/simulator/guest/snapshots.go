@@ -1,0 +1,219 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package guest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/random"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
+)
+
+// Show is the configuration of a snapshot with the fields that only snapshots have.
+func Show(s *state.Snapshot) map[string]string {
+	out := maps.Clone(s.Config)
+	out["snaptime"] = strconv.FormatInt(s.Time.Unix(), 10)
+	for key, value := range map[string]string{"description": s.Description, "parent": s.Parent} {
+		delete(out, key)
+		if value != "" {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// restored are the options that a guest made from the snapshot has.
+func restored(s *state.Snapshot) map[string]string {
+	out := maps.Clone(s.Config)
+	delete(out, "description")
+	if s.Description != "" {
+		out["description"] = s.Description
+	}
+	return out
+}
+
+func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory bool) error {
+	if g.Template() {
+		return apierr.Errorf("you can't take a snapshot if it's a template")
+	}
+	if g.Snapshots[name] != nil {
+		return apierr.Errorf("snapshot name '%s' already used", name)
+	}
+	config := maps.Clone(g.Config)
+	maps.DeleteFunc(config, func(key, _ string) bool { return IsUnused(key) || key == "parent" || key == "description" })
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		d := ParseDrive(o.Engine, key, config[key])
+		if !IsDrive(key) || d.Cdrom() {
+			continue
+		}
+		if !HasFeature(o, d, "snapshot") {
+			return apierr.Errorf("snapshot feature is not available")
+		}
+		o.Logf("snapshotting 'drive-%s' (%s)", key, d.File())
+	}
+	memory = memory && g.Power != state.Stopped
+	g.Snapshots[name] = &state.Snapshot{
+		Config: config, Description: description, Parent: g.Config["parent"], Time: o.Engine.Clock.Now(), VMState: memory,
+	}
+	if memory {
+		saved := g.Snapshots[name].Config
+		if err := saveMemory(o, g, stateStorage(o, g), name, saved); err != nil {
+			delete(g.Snapshots, name)
+			return err
+		}
+		rememberMachine(o, saved)
+	}
+	g.Config["parent"] = name
+	return nil
+}
+
+// stateStorage is where a VM's memory is kept: on the storage that is set for it, or beside its first disk.
+func stateStorage(o *engine.Op, g *state.Guest) string {
+	storages := []string{g.Config["vmstatestorage"]}
+	for _, key := range bootDevices(o.Engine, g.Config) {
+		if d := ParseDrive(o.Engine, key, g.Config[key]); IsDrive(key) && !d.Cdrom() {
+			storages = append(storages, StorageOf(d.File()))
+		}
+	}
+	for _, id := range storages {
+		if o.State.Storages[id] != nil {
+			return id
+		}
+	}
+	return "local"
+}
+
+// saveMemory keeps the VM's memory in a volume.
+func saveMemory(o *engine.Op, g *state.Guest, storage, name string, into map[string]string) error {
+	s, err := o.State.Storage(storage)
+	if err != nil {
+		return err
+	}
+	base := fmt.Sprintf("vm-%d-state-%s", g.VMID, name)
+	into["vmstate"], err = volume.Allocate(o, s, g.VMID, base, "raw", memory(o.Engine, g.Config)*2+(500<<20))
+	return err
+}
+
+// rememberMachine notes the machine that the memory fits to.
+func rememberMachine(o *engine.Op, config map[string]string) {
+	config["runningmachine"] = "pc-i440fx-" + machine(o.State)
+	config["runningcpu"] = "qemu64,+lahf_lm,+sep"
+	if o.State.Version == "8.4" {
+		return
+	}
+	nics := []string{}
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		if IsNIC(key) {
+			nics = append(nics, key+"=1500")
+		}
+	}
+	if len(nics) > 0 {
+		config["running-nets-host-mtu"] = strings.Join(nics, ",")
+	}
+}
+
+// MayRollBack fails for volumes of ZFS, which go back to their latest snapshot only.
+func MayRollBack(o *engine.Op, g *state.Guest, name string) error {
+	for key, value := range g.Snapshots[name].Config {
+		d := ParseDrive(o.Engine, key, value)
+		if s := o.State.Storages[StorageOf(d.File())]; !IsDrive(key) || d.Cdrom() || s == nil || s.Type != "zfspool" {
+			continue
+		}
+		for _, other := range g.Snapshots {
+			if other.Time.After(g.Snapshots[name].Time) && strings.HasPrefix(other.Config[key], d.File()) {
+				return apierr.Errorf("can't rollback, '%s' is not most recent snapshot on '%s'", name, d.File())
+			}
+		}
+	}
+	return nil
+}
+
+// Rollback puts the guest back; it is off afterwards unless its memory was kept. The description stays, and so do unused
+// disks; disks that the snapshot does not know become unused.
+func Rollback(o *engine.Op, g *state.Guest, name string, s *state.Snapshot) {
+	before := g.Config
+	g.Power, g.Pending, g.Delete = state.Stopped, map[string]string{}, map[string]bool{}
+	g.Config = maps.Clone(s.Config)
+	maps.DeleteFunc(g.Config, func(key, _ string) bool { return key == "vmstate" || strings.HasPrefix(key, "running") })
+	for key, value := range before {
+		if IsUnused(key) || key == "description" {
+			g.Config[key] = value
+		}
+	}
+	kept := map[string]bool{}
+	for key, value := range s.Config {
+		d := ParseDrive(o.Engine, key, value)
+		kept[d.File()] = true
+		if v := o.State.Volume(g.Node, d.File()); IsDrive(key) && v != nil && !d.Cdrom() {
+			v.Size = sizeOf(d, v.Size)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if d := ParseDrive(o.Engine, key, before[key]); IsDrive(key) && !kept[d.File()] {
+			keepUnused(o, g, d)
+		}
+	}
+	dropReattached(o, g)
+	g.Config["parent"] = name
+	if g.Config["vmgenid"] != "" {
+		g.Config["vmgenid"] = random.UUID()
+	}
+	if s.VMState {
+		Boot(o, g)
+	}
+}
+
+// dropReattached forgets unused disks that are in use again.
+func dropReattached(o *engine.Op, g *state.Guest) {
+	for key, value := range g.Config {
+		if IsDrive(key) {
+			reattached(o, g, ParseDrive(o.Engine, key, value).File())
+		}
+	}
+}
+
+// sizeOf is the size that a drive's option tells, or else another one.
+func sizeOf(d Drive, otherwise int64) int64 {
+	if size, ok := schema.ParseSize(d["size"]); ok && size > 0 {
+		return size
+	}
+	return otherwise
+}
+
+// Reparent puts what stood on a snapshot onto another one, or onto none.
+func Reparent(g *state.Guest, from, to string) {
+	for _, other := range g.Snapshots {
+		if other.Parent == from {
+			other.Parent = to
+		}
+	}
+	if g.Config["parent"] != from {
+		return
+	}
+	delete(g.Config, "parent")
+	if to != "" {
+		g.Config["parent"] = to
+	}
+}

@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package simulatortest starts simulators for tests.
+package simulatortest
+
+import (
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// TB is the part of testing.TB that NewTest needs.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(fn func())
+}
+
+// Credentials of the built-in scenario's user.
+const (
+	// TestToken is an API token of the quickstart scenario, with the least privileges that the provider needs.
+	TestToken = "crossplane@pve!demo"
+	// TestSecret is its secret.
+	TestSecret = "00000000-0000-4000-8000-000000000001"
+	// RootPassword is the password of root@pam in every scenario.
+	RootPassword = "root"
+)
+
+// NewTest starts a server that ends with the test. Options are as for New: without a scenario it is quickstart with
+// instant tasks.
+func NewTest(t TB, o simulator.Options) *simulator.Server {
+	t.Helper()
+	s, err := simulator.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	running := s
+	t.Cleanup(func() {
+		running.Close()
+		running = nil // A test keeps what it has called until its parents end, too.
+	})
+	return s
+}

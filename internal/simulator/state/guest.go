@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package state
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+func (p *Pool) contains(path string) bool {
+	if storage, ok := strings.CutPrefix(path, "/storage/"); ok {
+		return p.Storages[storage]
+	}
+	vmid, ok := strings.CutPrefix(path, "/vms/")
+	return ok && p.VMs[schema.Int(vmid)]
+}
+
+// Process is a program that has run inside a guest.
+type Process struct {
+	// Out is what it has printed, Code its exit status.
+	Out  string `json:"_out"`
+	Code int    `json:"_code"`
+}
+
+// Guest finds a guest on a node.
+func (st *State) Guest(node string, vmid int) (*Guest, error) {
+	if g := st.Guests[vmid]; g != nil && g.Node == node {
+		return g, nil
+	}
+	return nil, apierr.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", node, vmid)
+}
+
+// Process finds a guest for calls that look at its process first and say so differently.
+func (st *State) Process(node string, vmid int) (*Guest, error) {
+	g, err := st.Guest(node, vmid)
+	if err != nil {
+		return nil, apierr.Errorf("unable to find configuration file for VM %d on node '%s'", vmid, node)
+	}
+	return g, nil
+}
+
+// HASID is the resource that a call names; a bare VMID is a VM's.
+func HASID(sid string) string {
+	if !strings.Contains(sid, ":") {
+		return "vm:" + sid
+	}
+	return sid
+}
+
+// HAManaged reports whether HA acts for a guest: it lets alone what it is to ignore.
+func (st *State) HAManaged(vmid int) bool {
+	h := st.HA[HAID(vmid)]
+	return h != nil && h.State != "ignored"
+}
+
+// Wanted is the state that HA brings a resource into.
+func (h *HAResource) Wanted() string {
+	if h.State == "enabled" || h.State == "" {
+		return "started"
+	}
+	return h.State
+}
+
+// Shown is the state that HA has a resource in.
+func (h *HAResource) Shown() string {
+	if h.Failed {
+		return "error"
+	}
+	return h.Wanted()
+}
+
+// LeaveRules takes a resource out of all rules; a rule without resources goes.
+func (st *State) LeaveRules(sid string) {
+	for id, r := range st.HARules {
+		list := slices.DeleteFunc(schema.SplitList(r["resources"]), func(s string) bool { return s == sid })
+		if r["resources"] = strings.Join(list, ","); len(list) == 0 {
+			delete(st.HARules, id)
+		}
+	}
+}
+
+func HAID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
+
+// Replicated is the guest that a job is for: the job's ID begins with its VMID.
+func Replicated(id string) string {
+	guest, _, _ := strings.Cut(id, "-")
+	return guest
+}
+
+// Report is what pvestatd tells the cluster of a guest. Sizes and counts are in bytes, uptime in seconds.
+type Report struct {
+	Name, Status                                 string
+	Template                                     bool
+	CPUs                                         int
+	Cpu                                          float64
+	Memory, Mem, Memhost, Disk                   int64
+	Uptime, Netin, Netout, Diskread, Diskwritten int64
+}
+
+// Sizes are the sizes that lists show of a guest, in bytes, with the options that they were read from.
+type Sizes struct {
+	Memory, Disk         int64
+	MemoryText, BootText string
+	DiskKey, DiskText    string
+}
+
+// Digest is the hash of the whole configuration: equal contents have equal digests.
+func (g *Guest) Digest() string {
+	h := sha1.New() //nolint:gosec // PVE's digests are SHA-1.
+	section(h.Write, "", g.Config)
+	section(h.Write, "[PENDING]", g.Pending)
+	for _, key := range slices.Sorted(maps.Keys(g.Delete)) {
+		fmt.Fprintf(h, "delete: %s %t\n", key, g.Delete[key])
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Snapshots)) {
+		s := g.Snapshots[name]
+		section(h.Write, "["+name+"]"+s.Description+s.Parent, s.Config)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Effective is the configuration as GET config shows it: pending values over those in force.
+func (g *Guest) Effective() map[string]string {
+	out := maps.Clone(g.Config)
+	maps.Copy(out, g.Pending)
+	for key := range g.Delete {
+		delete(out, key)
+	}
+	return out
+}
+
+func (g *Guest) Name() string {
+	if n := g.Config["name"]; n != "" {
+		return n
+	}
+	return fmt.Sprintf("VM %d", g.VMID)
+}
+
+func (g *Guest) Template() bool { return g.Config["template"] == "1" }
+
+func (g *Guest) Lock() error {
+	if l := g.Config["lock"]; l != "" {
+		return apierr.Errorf("VM is locked (%s)", l)
+	}
+	return nil
+}

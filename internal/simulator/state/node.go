@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package state
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Resolves reports whether a name that is no member's is still a node's: its address, or its name in other letters.
+func (st *State) Resolves(name string) bool {
+	for _, n := range st.Nodes {
+		if strings.EqualFold(n.Name, name) || n.Address == name {
+			return true
+		}
+		for _, i := range n.Interfaces {
+			if address, _, ok := strings.Cut(i.CIDR, "/"); ok && address == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Networks are the interfaces as they are written down: changes that wait to be applied, or what is in force.
+func (n *Node) Networks() map[string]*Interface {
+	if n.PendingInterfaces != nil {
+		return n.PendingInterfaces
+	}
+	return n.Interfaces
+}
+
+// Changing returns the interfaces for a change that waits to be applied.
+func (n *Node) Changing() map[string]*Interface {
+	if n.PendingInterfaces == nil {
+		n.PendingInterfaces = maps.Clone(n.Interfaces)
+	}
+	return n.PendingInterfaces
+}
+
+// Up reports whether an interface is in force and in use: a network card is while something is connected to it.
+func (n *Node) Up(name string) bool {
+	i := n.Interfaces[name]
+	if i == nil || i.Type != "eth" || i.CIDR != "" {
+		return i != nil
+	}
+	for _, other := range n.Interfaces {
+		if slices.Contains(strings.Fields(other.Ports+" "+other.Options["slaves"]), name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (st *State) FirstNode() string {
+	names := slices.Sorted(maps.Keys(st.Nodes))
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+func (n *Node) Status() string {
+	if n.Offline {
+		return "offline"
+	}
+	return "online"
+}

@@ -1,0 +1,32 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package state
+
+import (
+	"time"
+)
+
+// Replica is what has become of a replication job.
+type Replica struct {
+	// Tried is when the job last began, Synced when it last began and did its work; zero if never.
+	Tried, Synced time.Time
+	// Failures are how often in a row it has failed since, and Error is why.
+	Failures int
+	Error    string
+	// Storages are those that the job has last sent volumes of.
+	Storages []string
+}

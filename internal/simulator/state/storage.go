@@ -1,0 +1,195 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package state
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+)
+
+// MarshalText makes a key of JSON.
+func (k VolumeKey) MarshalText() ([]byte, error) {
+	return []byte(k.Storage + ":" + k.Node + ":" + k.Name), nil
+}
+
+// UnmarshalText reads a key of JSON.
+func (k *VolumeKey) UnmarshalText(text []byte) error {
+	parts := strings.SplitN(string(text), ":", 3)
+	if len(parts) != 3 {
+		return errors.Errorf("cannot read the volume %q", text)
+	}
+	k.Storage, k.Node, k.Name = parts[0], parts[1], parts[2]
+	return nil
+}
+
+// StorageOn reports whether the storage exists on the node.
+func (s *Storage) StorageOn(node string) bool {
+	return len(s.Nodes) == 0 || slices.Contains(s.Nodes, node)
+}
+
+func (s *Storage) Holds(content string) bool { return slices.Contains(s.Content, content) }
+
+// Key finds a volume of the storage as seen from a node.
+func (s *Storage) Key(node, name string) VolumeKey {
+	if s.Shared {
+		node = ""
+	}
+	return VolumeKey{Storage: s.ID, Node: node, Name: name}
+}
+
+func SplitVolume(id string) (storage, name string, ok bool) {
+	storage, name, ok = strings.Cut(id, ":")
+	return storage, name, ok && !strings.HasPrefix(id, "/")
+}
+
+// FileBased storages name volumes as files below a folder of the VM.
+func (s *Storage) FileBased() bool {
+	return slices.Contains([]string{"dir", "nfs", "cifs", "btrfs", "cephfs", "glusterfs"}, s.Type)
+}
+
+// Formats are the image formats that the storage holds, the default one first.
+func (s *Storage) Formats() []string {
+	if s.FileBased() {
+		return []string{"raw", "qcow2", "vmdk"}
+	}
+	return []string{"raw"}
+}
+
+// Storage finds a storage that is defined.
+func (st *State) Storage(id string) (*Storage, error) {
+	if s := st.Storages[id]; s != nil {
+		return s, nil
+	}
+	return nil, apierr.Errorf("storage '%s' does not exist", id)
+}
+
+// EnabledStorage finds a storage that is usable on a node.
+func (st *State) EnabledStorage(id, node string) (*Storage, error) {
+	s, err := st.Storage(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Disabled:
+		return nil, apierr.Errorf("storage '%s' is disabled", id)
+	case !s.StorageOn(node):
+		return nil, apierr.Errorf("storage '%s' is not available on node '%s'", id, node)
+	}
+	return s, nil
+}
+
+// ImageStorage finds a storage that holds VM images and is usable on the node.
+func (st *State) ImageStorage(id, node string) (*Storage, error) {
+	s, err := st.EnabledStorage(id, node)
+	if err == nil && !s.Holds("images") {
+		return nil, apierr.Param("storage", "storage '%s' does not support vm images", id)
+	}
+	return s, err
+}
+
+// Volume finds a volume as seen from a node, nil if there is none.
+func (st *State) Volume(node, id string) *Volume {
+	storage, name, ok := SplitVolume(id)
+	if s := st.Storages[storage]; ok && s != nil {
+		return st.Volumes[s.Key(node, name)]
+	}
+	return nil
+}
+
+// KindOf tells from the name of a volume what it is, and who owns it.
+func (s *Storage) KindOf(name string) (content string, vmid int, err error) {
+	folder, _, ok := strings.Cut(name, "/")
+	if ok && slices.Contains([]string{"iso", "import", "vztmpl", "backup", "snippets"}, folder) {
+		return folder, 0, nil
+	}
+	expression, kind := `^(?:(?:base-\d+-[^/]+/)|(?:\d+/base-\d+-[^/]+/))?(?:\d+/)?(?:vm|base)-(\d+)-.+$`, s.Type
+	if s.FileBased() {
+		expression, kind = `^(?:\d+/[^/]+/)?(\d+)/[^/]+\.(?:raw|qcow2|vmdk)$`, "directory"
+	}
+	m := regexp.MustCompile(expression).FindStringSubmatch(name)
+	if m == nil {
+		return "", 0, apierr.Errorf("unable to parse %s volume name '%s'", strings.TrimSuffix(kind, "pool"), name)
+	}
+	return "images", schema.Int(m[1]), nil
+}
+
+// BaseName is the name of an image without folders and extension: "vm-100-disk-0".
+func BaseName(name string) string {
+	name = path.Base(name)
+	return strings.TrimSuffix(name, path.Ext(name))
+}
+
+// ImageName returns the full name of an image in the storage.
+func (s *Storage) ImageName(vmid int, base, format string) string {
+	if s.FileBased() {
+		return fmt.Sprintf("%d/%s.%s", vmid, base, format)
+	}
+	return base
+}
+
+// Thick storages set aside the whole size of a volume.
+func (s *Storage) Thick() bool { return s.Type == "lvm" || s.Type == "zfspool" }
+
+// Root is the folder of a storage of files.
+func (s *Storage) Root() string {
+	if s.Path == "" {
+		return "/mnt/pve/" + s.ID
+	}
+	return s.Path
+}
+
+// FilePath is where a volume lies on a node.
+func (s *Storage) FilePath(content, name string) string {
+	root := s.Root()
+	switch content {
+	case "images":
+		if !s.FileBased() {
+			return "/dev/" + s.ID + "/" + name
+		}
+		return root + "/images/" + name
+	case "import", "snippets":
+		return root + "/" + name
+	}
+	return root + "/template/" + name
+}
+
+// Path is where a volume lies on a node.
+func (st *State) Path(id string) string {
+	storage, name, _ := SplitVolume(id)
+	s := st.Storages[storage]
+	if s == nil {
+		return id
+	}
+	content, _, err := s.KindOf(name)
+	if err != nil {
+		return id
+	}
+	return s.FilePath(content, name)
+}
+
+// Backup is what a backup holds of a guest: its configuration, and its disks by the options that they belong to.
+type Backup struct {
+	Config map[string]string
+	Disks  map[string]Volume
+}

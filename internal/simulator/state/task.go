@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// LogEntry is a line of the cluster log.
+type LogEntry struct {
+	Time     time.Time `json:"_time"`
+	UID      int       `json:"_uid"`
+	Node     string    `json:"_node"`
+	User     string    `json:"_user"`
+	Priority int       `json:"_pri"`
+	Message  string    `json:"_msg"`
+}
+
+// maxLog is how many lines the cluster log keeps.
+const maxLog = 500
+
+func (st *State) LogLine(e LogEntry) {
+	st.Sequence++
+	e.UID = st.Sequence
+	st.Log = append(st.Log, e)
+	if len(st.Log) > maxLog {
+		st.Log = slices.Delete(st.Log, 0, len(st.Log)-maxLog)
+	}
+}
+
+// Belongs reports whether an identity started the task: a user owns the tasks of the own tokens, a token only its own.
+func (t *Task) Belongs(who Identity) bool {
+	return t.User == string(who) || Identity(t.User).User() == string(who)
+}
+
+func (t *Task) Entry() map[string]any {
+	out := map[string]any{
+		"upid": t.UPID, "node": t.Node, "type": t.Type, "id": t.ID, "user": Identity(t.User).User(), "starttime": t.Started.Unix(),
+	}
+	if token := Identity(t.User).Token(); token != "" {
+		out["tokenid"] = token
+	}
+	return out
+}
+
+// Kind is how the filter by status calls the task's end.
+func (t *Task) Kind() string {
+	switch {
+	case t.Running() || t.Exit == "unexpected status":
+		return "unknown"
+	case t.Exit == "OK":
+		return "ok"
+	case strings.HasPrefix(t.Exit, "WARNINGS: "):
+		return "warning"
+	}
+	return "error"
+}
+
+// String is the task's UPID and state, for messages of tests.
+func (t *Task) String() string { return fmt.Sprintf("%s %s", t.UPID, t.Exit) }
+
+// Task is a worker process of a node.
+type Task struct {
+	// UPID is the task's identity, Type what it does, such as "qmclone", ID what it does it to, such as a VMID.
+	UPID, Node, Type, ID string
+	// User is who started it: "user@realm" or "user@realm!token".
+	User string
+	// Started and Ended are its times; Ended is zero while it runs.
+	Started, Ended time.Time
+	// Exit is the exit status of an ended task: "OK", "WARNINGS: n" or the error.
+	Exit string
+	// Log are its lines.
+	Log []string
+
+	// PID is the worker's process, PStart when it started, in the kernel's ticks.
+	PID    int `json:"_pid"`
+	PStart int `json:"_pstart"`
+	// Warnings counts the warnings in the log.
+	Warnings int `json:"_warnings"`
+	// Cancel ends the worker, Stopped means that somebody has ended it.
+	Cancel  context.CancelFunc `json:"-"`
+	Stopped bool               `json:"-"`
+}
+
+// Running reports whether the task has not ended.
+func (t *Task) Running() bool { return t.Ended.IsZero() }
+
+func (st *State) NewTask(node, kind, id string, who Identity, now time.Time) *Task {
+	st.Sequence++
+	t := &Task{
+		Node: node, Type: kind, ID: id, User: string(who), Started: now, PID: st.Sequence, PStart: st.Sequence*37 + 4711,
+	}
+	t.UPID = fmt.Sprintf("UPID:%s:%08X:%08X:%08X:%s:%s:%s:", node, t.PID, t.PStart, now.Unix(), kind, id, who)
+	st.Tasks = append(st.Tasks, t)
+	st.forgetTasks()
+	st.LogLine(LogEntry{Time: now, Node: node, User: string(who), Priority: 6, Message: "starting task " + t.UPID})
+	return t
+}
+
+// maxTasks is how many ended tasks are remembered.
+const maxTasks = 2000
+
+func (st *State) forgetTasks() {
+	if len(st.Tasks) <= maxTasks || st.Tasks[0].Running() {
+		return
+	}
+	st.Tasks = slices.Delete(st.Tasks, 0, 1)
+}
+
+func (st *State) Task(upid string) *Task {
+	for _, t := range slices.Backward(st.Tasks) {
+		if t.UPID == upid {
+			return t
+		}
+	}
+	return nil
+}
+
+// Stop ends a task from outside.
+func (t *Task) Stop() {
+	if t.Running() && t.Cancel != nil {
+		t.Stopped = true
+		t.Cancel()
+	}
+}
