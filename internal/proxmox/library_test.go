@@ -30,6 +30,7 @@ import (
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // library is a client of Telmate's library as its own documentation sets it up, and the
@@ -49,7 +50,7 @@ type library struct {
 
 func newLibrary(t *testing.T) *library {
 	t.Helper()
-	l := &library{t: t, pve: simulator.NewTest(t, simulator.Options{Version: "9.2"}), answer: map[string]string{}}
+	l := &library{t: t, pve: simulatortest.NewTest(t, simulator.Options{Version: "9.2"}), answer: map[string]string{}}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(l.pve.CA())
 	l.next = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
@@ -63,7 +64,7 @@ func newLibrary(t *testing.T) *library {
 
 func (l *library) login() {
 	l.t.Helper()
-	if err := l.Login(l.t.Context(), "root@pam", simulator.RootPassword, ""); err != nil {
+	if err := l.Login(l.t.Context(), "root@pam", simulatortest.RootPassword, ""); err != nil {
 		l.t.Fatal(err)
 	}
 }
