@@ -299,7 +299,7 @@ func TestEndInLog(t *testing.T) {
 		defer c.Close()
 		c.Watch(t.Context(), "a", 100, &witness{})
 		seen := func() (out []proxmox.UPID) {
-			tasks, err := c.RecentTasks(t.Context())
+			tasks, err := c.Tasks(t.Context(), Current)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -416,7 +416,7 @@ func TestKnownConfig(t *testing.T) {
 		reads := func(why string, want int64) {
 			t.Helper()
 			before := p.calls.Load()
-			if _, err := c.KnownConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 9000}); err != nil {
+			if _, err := c.Config(t.Context(), proxmox.Ref{Node: "pve1", VMID: 9000}); err != nil {
 				t.Fatal(err)
 			}
 			if got := p.calls.Load() - before; got != want {
@@ -433,7 +433,7 @@ func TestKnownConfig(t *testing.T) {
 		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 9000: -cores 2")} })
 		pass(DefaultEventPollInterval)
 		reads("After a sign", 1)
-		pass(slowestAge + time.Second)
+		pass(Stable + time.Second)
 		reads("Later", 1)
 	})
 }
@@ -549,7 +549,7 @@ func TestChanged(t *testing.T) {
 		ref := proxmox.Ref{Node: "pve1", VMID: 9000}
 		reads := func() int64 {
 			before := p.calls.Load()
-			if _, err := c.KnownConfig(t.Context(), ref); err != nil {
+			if _, err := c.Config(t.Context(), ref); err != nil {
 				t.Fatal(err)
 			}
 			return p.calls.Load() - before

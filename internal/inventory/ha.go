@@ -79,36 +79,26 @@ func granted[T any](ctx context.Context, c *Cluster, of *cached[readResult[T]], 
 	return r.or(err)
 }
 
-// HARules of the cluster, at most 20 seconds old: nothing tells that they have changed.
-// They must not be changed.
-func (c *Cluster) HARules(ctx context.Context) (proxmox.HARules, error) {
-	r, err := c.ha.rules.get(ctx, c.life, c.now, c.slow(slowAge))
+// HARules returns the HA rules of the cluster. No event reports that they have changed. They must not be changed.
+func (c *Cluster) HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules, error) {
+	r, err := read(ctx, c, &c.ha.rules, maxAge)
 	return r.or(err)
 }
 
-// FreshHARules of the cluster, read after this call began.
-func (c *Cluster) FreshHARules(ctx context.Context) (proxmox.HARules, error) {
-	r, err := c.ha.rules.fresh(ctx, c.life, c.now)
-	return r.or(err)
+// HAResources returns what HA was told of VMs, by VMID. The value is read anew after InvalidateHA and after any sign that HA does
+// something else than before. It must not be changed.
+func (c *Cluster) HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error) {
+	if maxAge == Fresh {
+		r, err := c.ha.resources.fresh(ctx, c.life, c.now)
+		return r.or(err)
+	}
+	return granted(ctx, c, &c.ha.resources, c.scale(maxAge), c.scale(min(maxAge, Relaxed)))
 }
 
-// HAResources are what HA was told of VMs, by VMID: at most five minutes old, and read
-// after ChangedHA and after any sign that HA does something else than before. They
-// must not be changed.
-func (c *Cluster) HAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
-	return granted(ctx, c, &c.ha.resources, c.slow(slowestAge), c.slow(slowAge))
-}
-
-// FreshHAResources are what HA was told of VMs, read after this call began.
-func (c *Cluster) FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
-	r, err := c.ha.resources.fresh(ctx, c.life, c.now)
-	return r.or(err)
-}
-
-// HAStatus is what high availability does: at most a minute old, and read after any
-// sign that it does something else than before.
+// HAStatus returns what high availability does. It is at most a minute old, and read anew after any sign that HA does something else
+// than before.
 func (c *Cluster) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
-	r, err := c.ha.status.get(ctx, c.life, c.now, c.slow(minuteAge))
+	r, err := read(ctx, c, &c.ha.status, time.Minute)
 	return r.or(err)
 }
 

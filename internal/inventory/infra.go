@@ -25,19 +25,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// How old a shared reading may be of what seldom changes and is asked of each node
-// or storage.
-const (
-	// slowAge is for what is of use to few.
-	slowAge = 20 * time.Second
-
-	// minuteAge is for what is looked at once a minute, and of use to nearly nobody.
-	minuteAge = time.Minute
-
-	// slowestAge is for what all want again and again.
-	slowestAge = 5 * time.Minute
-)
-
 // An infraClient reads what VMs can be attached to, and where copies of them are.
 type infraClient interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
@@ -123,106 +110,67 @@ func (r *cachedBy[K, T]) forget(pick func(K) bool) {
 	maps.DeleteFunc(r.all, func(k K, _ *cached[T]) bool { return pick(k) })
 }
 
-// KnownConfig is the configuration of a VM that many are made from. It is at most
-// five minutes old while signs of its change would be seen, and otherwise at most as
-// old as resources. It must not be changed.
-func (c *Cluster) KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
-	age := c.maxAge
+// Config returns the configuration of a VM that many are made from. It is at most Stable while signs of its change would be seen, and
+// otherwise Current. It must not be changed.
+func (c *Cluster) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
+	age := Current
 	if c.watching() && c.mayReadLog(ctx) {
-		age = c.slow(slowestAge)
+		age = Stable
 	}
-	return c.infra.configs.of(ref).get(ctx, c.life, c.now, age)
+	return read(ctx, c, c.infra.configs.of(ref), age)
 }
 
-// Bridges of a node, those of SDN included, at most 20 seconds old. Ask for those
-// of nodes that are online: PVE is slow to say that a node is not.
-func (c *Cluster) Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
-	return c.infra.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowAge))
+// Bridges returns the bridges of a node, those of SDN included. Ask for those of nodes that are online: PVE is slow to report that a
+// node is not.
+func (c *Cluster) Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error) {
+	return read(ctx, c, c.infra.bridges.of(node), maxAge)
 }
 
-// KnownBridges of a node are at most five minutes old: enough for who finds there
-// what is looked for.
-func (c *Cluster) KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
-	return c.infra.bridges.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+// Volumes returns the volumes of a content type on a storage of a node.
+func (c *Cluster) Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error) {
+	return read(ctx, c, c.infra.volumes.of(storageKey{node, storage, content}), maxAge)
 }
 
-// Volumes of a content type on a storage of a node, at most as old as resources.
-func (c *Cluster) Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
-	return c.infra.volumes.of(storageKey{node, storage, content}).get(ctx, c.life, c.now, c.maxAge)
-}
-
-// KnownVolumes are at most five minutes old: enough for who finds there what is
-// looked for.
-func (c *Cluster) KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
-	return c.infra.volumes.of(storageKey{node, storage, content}).get(ctx, c.life, c.now, c.slow(slowestAge))
-}
-
-// slow is an age, in proportion to that of resources.
-func (c *Cluster) slow(age time.Duration) time.Duration {
-	return time.Duration(float64(age) / float64(DefaultMaxAge) * float64(c.maxAge))
-}
-
-// Version of PVE, at most five minutes old.
+// Version returns the version of PVE, which is Stable.
 func (c *Cluster) Version(ctx context.Context) (proxmox.Version, error) {
-	return c.infra.version.get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, &c.infra.version, Stable)
 }
 
-// PCIMappings of the cluster, at most 20 seconds old: VMs are placed by them.
-func (c *Cluster) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
-	return c.infra.mappings.get(ctx, c.life, c.now, c.slow(slowAge))
+// PCIMappings returns the PCI mappings of the cluster.
+func (c *Cluster) PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error) {
+	return read(ctx, c, &c.infra.mappings, maxAge)
 }
 
-// KnownPCIMappings of the cluster are at most five minutes old: enough to show them.
-func (c *Cluster) KnownPCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
-	return c.infra.mappings.get(ctx, c.life, c.now, c.slow(slowestAge))
-}
-
-// Fingerprints of the nodes' certificates, at most five minutes old, and read after
-// nodes have come or gone.
+// Fingerprints returns those of the nodes' certificates. They are Stable, and read anew after nodes have come or gone.
 func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
-	return c.infra.fingerprints.get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, &c.infra.fingerprints, Stable)
 }
 
-// ClusterStatus is the cluster's name, quorum and members, at most 20 seconds old.
-func (c *Cluster) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	r, err := c.infra.status.get(ctx, c.life, c.now, c.slow(slowAge))
+// ClusterStatus returns the cluster's name, quorum and members.
+func (c *Cluster) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error) {
+	r, err := read(ctx, c, &c.infra.status, maxAge)
 	return r.or(err)
 }
 
-// ClusterName is the cluster's name, which stays: it is read once a day, and every five
-// minutes while PVE does not permit that. It is empty for a node that is in no cluster.
+// ClusterName returns the cluster's name, which stays: it is read once a day, and every five minutes while PVE does not permit that.
+// It is empty for a node that is in no cluster.
 func (c *Cluster) ClusterName(ctx context.Context) (string, error) {
-	s, err := granted(ctx, c, &c.infra.status, 24*time.Hour, c.slow(slowestAge))
+	s, err := granted(ctx, c, &c.infra.status, 24*time.Hour, c.scale(Stable))
 	return s.Name, err
 }
 
-// FreshClusterStatus is the cluster's name, quorum and members, read after this call
-// began.
-func (c *Cluster) FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
-	r, err := c.infra.status.fresh(ctx, c.life, c.now)
-	return r.or(err)
-}
-
-// PoolVMs are the VMIDs of the guests in a pool, at most 20 seconds old, and whether there
-// is such a pool.
+// PoolVMs returns the VMIDs of the guests in a pool, and whether the pool exists. Both are Relaxed.
 func (c *Cluster) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
-	m, err := c.infra.pools.of(pool).get(ctx, c.life, c.now, c.slow(slowAge))
+	m, err := read(ctx, c, c.infra.pools.of(pool), Relaxed)
 	return m.vmids, m.exists, err
 }
 
-// Privileges of the user on a path, at most 20 seconds old: enough for who finds there
-// what is looked for.
+// Privileges returns the privileges of the user on a path. They are Relaxed.
 func (c *Cluster) Privileges(ctx context.Context, path string) (proxmox.Privileges, error) {
-	return c.infra.privileges.of(path).get(ctx, c.life, c.now, c.slow(slowAge))
+	return read(ctx, c, c.infra.privileges.of(path), Relaxed)
 }
 
-// Replications are the replication jobs of all guests, at most 20 seconds old.
-func (c *Cluster) Replications(ctx context.Context) ([]proxmox.Replication, error) {
-	return c.infra.replications.get(ctx, c.life, c.now, c.slow(slowAge))
-}
-
-// FreshReplications are the replication jobs of all guests, read after this call
-// began.
-func (c *Cluster) FreshReplications(ctx context.Context) ([]proxmox.Replication, error) {
-	return c.infra.replications.fresh(ctx, c.life, c.now)
+// Replications returns the replication jobs of all guests.
+func (c *Cluster) Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error) {
+	return read(ctx, c, &c.infra.replications, maxAge)
 }

@@ -175,9 +175,44 @@ func New(client Client, opts ...Option) *Cluster {
 // Close stops the readers.
 func (c *Cluster) Close() { c.end() }
 
-// Resources of the cluster, at most the maximum age old.
-func (c *Cluster) Resources(ctx context.Context) (proxmox.Resources, error) {
-	return c.resources.get(ctx, c.life, c.now, c.maxReadAge(c.maxAge))
+// How old the value may be that a method of Cluster returns, for its argument maxAge. Another maxAge of WithMaxAge than the default
+// scales all of them.
+const (
+	// Fresh values are read after the call began. Callers that arrive while a read is under way share the next one.
+	Fresh time.Duration = 0
+
+	// Recent is for what others may change at the same time, such as which VMIDs are in use.
+	Recent = time.Second
+
+	// Current is as old as the list of resources gets: such values need no call while VMs are watched.
+	Current = DefaultMaxAge
+
+	// Relaxed is for what needs a call of its own.
+	Relaxed = 20 * time.Second
+
+	// Stable is for what seldom changes. It is enough for callers that find there what they look for.
+	Stable = 5 * time.Minute
+)
+
+// read returns the value of a cache, at most maxAge old.
+func read[T any](ctx context.Context, c *Cluster, from *cached[T], maxAge time.Duration) (T, error) {
+	if maxAge == Fresh {
+		return from.fresh(ctx, c.life, c.now)
+	}
+	return from.get(ctx, c.life, c.now, c.scale(maxAge))
+}
+
+// scale returns an age in proportion to that of resources.
+func (c *Cluster) scale(age time.Duration) time.Duration {
+	return time.Duration(float64(age) / float64(DefaultMaxAge) * float64(c.maxAge))
+}
+
+// Resources returns what the list of the cluster's resources has, at most maxAge old.
+func (c *Cluster) Resources(ctx context.Context, maxAge time.Duration) (proxmox.Resources, error) {
+	if maxAge < Current {
+		return read(ctx, c, &c.resources, maxAge)
+	}
+	return c.resources.get(ctx, c.life, c.now, c.maxReadAge(c.scale(maxAge)))
 }
 
 // maxReadAge is how old a reading may be that a reader repeats: as old as it gets in
@@ -191,51 +226,31 @@ func (c *Cluster) maxReadAge(interval time.Duration) time.Duration {
 	return interval + interval/2
 }
 
-// Guests of the cluster, at most the maximum age old. A guest that is missing
-// may be invisible to the user.
-func (c *Cluster) Guests(ctx context.Context) ([]proxmox.Guest, error) {
-	r, err := c.Resources(ctx)
+// Guests returns the guests of the cluster. A guest that is missing may be invisible to the user.
+func (c *Cluster) Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error) {
+	r, err := c.Resources(ctx, maxAge)
 	return r.Guests, err
 }
 
-// recent is how old a list may be by which VMIDs are chosen: others may choose at the
-// same time.
-const recent = time.Second
-
-// RecentGuests are the guests of the cluster, at most a second old.
-func (c *Cluster) RecentGuests(ctx context.Context) ([]proxmox.Guest, error) {
-	r, err := c.resources.get(ctx, c.life, c.now, c.slow(recent))
-	return r.Guests, err
-}
-
-// FreshGuests are the guests of the cluster, read after this call began. Whoever
-// calls while a read is under way shares the next one.
-func (c *Cluster) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {
-	r, err := c.resources.fresh(ctx, c.life, c.now)
-	return r.Guests, err
-}
-
-// Nodes of the cluster, at most the maximum age old.
+// Nodes returns the nodes of the cluster, as Current as resources.
 func (c *Cluster) Nodes(ctx context.Context) ([]proxmox.Node, error) {
-	r, err := c.Resources(ctx)
+	r, err := c.Resources(ctx, Current)
 	return r.Nodes, err
 }
 
-// Storages of all nodes, at most the maximum age old.
+// Storages returns the storages of all nodes, as Current as resources.
 func (c *Cluster) Storages(ctx context.Context) ([]proxmox.Storage, error) {
-	r, err := c.Resources(ctx)
+	r, err := c.Resources(ctx, Current)
 	return r.Storages, err
 }
 
-// Tasks of the cluster, running and recent, read after this call began.
-func (c *Cluster) Tasks(ctx context.Context) ([]proxmox.Task, error) {
-	return c.tasks.fresh(ctx, c.life, c.now)
-}
-
-// RecentTasks of the cluster, running and recent, about one poll old at most. Those of
-// others whose end is known by now do not run, whatever the list says: it was read
-// before the log, which has told their end and will not tell it again.
-func (c *Cluster) RecentTasks(ctx context.Context) ([]proxmox.Task, error) {
+// Tasks returns the tasks of the cluster, running and recent. The list is read anew if maxAge is Fresh. Any other maxAge returns the
+// list that was polled last, in which the tasks of others do not run whose end is known by now: it was read before the log, which has
+// told their end and will not tell it again.
+func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error) {
+	if maxAge == Fresh {
+		return c.tasks.fresh(ctx, c.life, c.now)
+	}
 	tasks, err := c.tasks.get(ctx, c.life, c.now, c.maxReadAge(c.pace()))
 	c.feeds.Lock()
 	defer c.feeds.Unlock()

@@ -215,7 +215,7 @@ func TestOneReadForAll(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				if g, err := c.Guests(t.Context()); err != nil || len(g) != 1 {
+				if g, err := c.Guests(t.Context(), Current); err != nil || len(g) != 1 {
 					t.Errorf("want one guest, got %v, %v", g, err)
 				}
 			})
@@ -234,22 +234,22 @@ func TestMaxAge(t *testing.T) {
 		p := &pve{}
 		c := New(p, WithMaxAge(10*time.Second))
 		defer c.Close()
-		read := func(why string, want int64, list func(context.Context) ([]proxmox.Guest, error)) {
+		read := func(why string, want int64, maxAge time.Duration) {
 			t.Helper()
-			if _, err := list(t.Context()); err != nil {
+			if _, err := c.Guests(t.Context(), maxAge); err != nil {
 				t.Fatal(err)
 			}
 			if n := p.calls.Load(); n != want {
 				t.Errorf("%s: want %d reads in all, got %d", why, want, n)
 			}
 		}
-		read("The first read", 1, c.Guests)
+		read("The first read", 1, Current)
 		pass(10 * time.Second)
-		read("As old as may be", 1, c.Guests)
+		read("As old as may be", 1, Current)
 		pass(time.Second)
-		read("Too old", 2, c.Guests)
-		read("Fresh", 3, c.FreshGuests)
-		read("After a fresh one", 3, c.Guests)
+		read("Too old", 2, Current)
+		read("Fresh", 3, Fresh)
+		read("After a fresh one", 3, Current)
 	})
 }
 
@@ -265,14 +265,14 @@ func TestLists(t *testing.T) {
 		if s, err := c.Storages(t.Context()); err != nil || len(s) != 1 {
 			t.Errorf("storages: %v, %v", s, err)
 		}
-		if _, err := c.RecentTasks(t.Context()); err != nil {
+		if _, err := c.Tasks(t.Context(), Current); err != nil {
 			t.Error(err)
 		}
 	}
 	if n := p.calls.Load(); n != 2 {
 		t.Errorf("want one read of resources and one of tasks, got %d", n)
 	}
-	if _, err := c.Tasks(t.Context()); err != nil || p.calls.Load() != 3 {
+	if _, err := c.Tasks(t.Context(), Fresh); err != nil || p.calls.Load() != 3 {
 		t.Errorf("tasks are read anew: %v after %d reads", err, p.calls.Load())
 	}
 }
@@ -282,11 +282,11 @@ func TestFailedReadIsNotKept(t *testing.T) {
 	p := &pve{err: boom}
 	c := New(p)
 	defer c.Close()
-	if _, err := c.Guests(t.Context()); !errors.Is(err, boom) {
+	if _, err := c.Guests(t.Context(), Current); !errors.Is(err, boom) {
 		t.Errorf("want the error, got %v", err)
 	}
 	p.set(func() { p.err, p.guests = nil, []proxmox.Guest{{VMID: 100}} })
-	if g, err := c.Guests(t.Context()); err != nil || len(g) != 1 {
+	if g, err := c.Guests(t.Context(), Current); err != nil || len(g) != 1 {
 		t.Errorf("want another read after a failure, got %v, %v", g, err)
 	}
 }
@@ -298,9 +298,9 @@ func TestCallerGoes(t *testing.T) {
 		defer c.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		impatient, patient := make(chan error, 1), make(chan error, 1)
-		go func() { _, err := c.Guests(ctx); impatient <- err }()
+		go func() { _, err := c.Guests(ctx, Current); impatient <- err }()
 		synctest.Wait()
-		go func() { _, err := c.Guests(t.Context()); patient <- err }()
+		go func() { _, err := c.Guests(t.Context(), Current); patient <- err }()
 		synctest.Wait()
 		cancel()
 		if err := <-impatient; !errors.Is(err, context.Canceled) {
@@ -320,16 +320,16 @@ func TestFreshReadJoinsNoOlderOne(t *testing.T) {
 		c := New(p)
 		defer c.Close()
 		first := make(chan int, 1)
-		go func() { g, _ := c.Guests(t.Context()); first <- len(g) }()
+		go func() { g, _ := c.Guests(t.Context(), Current); first <- len(g) }()
 		synctest.Wait()
 		p.set(func() { p.gate, p.guests = nil, []proxmox.Guest{{VMID: 100}} })
-		if g, err := c.FreshGuests(t.Context()); err != nil || len(g) != 1 {
+		if g, err := c.Guests(t.Context(), Fresh); err != nil || len(g) != 1 {
 			t.Errorf("want a read that began now, got %v, %v", g, err)
 		}
 		p.set(func() { p.guests = nil })
 		close(old)
 		<-first
-		if g, err := c.Guests(t.Context()); err != nil || len(g) != 1 {
+		if g, err := c.Guests(t.Context(), Current); err != nil || len(g) != 1 {
 			t.Errorf("a read that began earlier must not replace a newer one, got %v, %v", g, err)
 		}
 	})
@@ -340,7 +340,7 @@ func TestReadEndsWithTheCluster(t *testing.T) {
 		p := &pve{gate: make(chan struct{})}
 		c := New(p)
 		ended := make(chan error, 1)
-		go func() { _, err := c.Guests(t.Context()); ended <- err }()
+		go func() { _, err := c.Guests(t.Context(), Current); ended <- err }()
 		synctest.Wait()
 		c.Close()
 		if err := <-ended; err == nil {
@@ -353,7 +353,7 @@ func TestReadTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(&pve{gate: make(chan struct{})})
 		defer c.Close()
-		if _, err := c.Guests(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Guests(context.Background(), Current); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a read that is never answered must end, got %v", err)
 		}
 	})
@@ -549,15 +549,15 @@ func TestSurroundings(t *testing.T) {
 		defer c.Close()
 		read := func() {
 			for _, node := range []string{"pve1", "pve2"} {
-				b, err := c.Bridges(t.Context(), node)
+				b, err := c.Bridges(t.Context(), node, Relaxed)
 				if err != nil || len(b) != 1 || b[0].Name != "vmbr-"+node {
 					t.Errorf("Bridges(%q): got %v, %v", node, b, err)
 				}
 			}
-			if m, err := c.PCIMappings(t.Context()); err != nil || len(m) != 1 {
+			if m, err := c.PCIMappings(t.Context(), Relaxed); err != nil || len(m) != 1 {
 				t.Errorf("PCIMappings(): got %v, %v", m, err)
 			}
-			if s, err := c.ClusterStatus(t.Context()); err != nil || s.Name != "lab" {
+			if s, err := c.ClusterStatus(t.Context(), Relaxed); err != nil || s.Name != "lab" {
 				t.Errorf("ClusterStatus(): got %v, %v", s, err)
 			}
 			if f, err := c.Fingerprints(t.Context()); err != nil || f["pve1"] != "AA" {
@@ -565,7 +565,7 @@ func TestSurroundings(t *testing.T) {
 			}
 		}
 		read()
-		pass(slowAge)
+		pass(Relaxed)
 		read()
 		if got := p.calls.Load(); got != 5 {
 			t.Errorf("want one call for each node and list while it is young, got %d", got)

@@ -105,7 +105,7 @@ func (c *Cluster) needed(r *reader) bool {
 // readTasks and tell who follows some of them. What they touch is told by whatever
 // reads the list.
 func (c *Cluster) readTasks() {
-	if tasks, err := c.Tasks(c.life); err == nil {
+	if tasks, err := c.Tasks(c.life, Fresh); err == nil {
 		c.settle(tasks)
 	}
 }
@@ -176,7 +176,7 @@ func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
 
 // readFirst reads what has been so far.
 func (c *Cluster) readFirst(ctx context.Context) (struct{}, error) {
-	_, failed := c.RecentTasks(ctx)
+	_, failed := c.Tasks(ctx, Current)
 	_, err := c.readLog(ctx)
 	return struct{}{}, errors.Join(failed, err)
 }
@@ -205,7 +205,7 @@ func (c *Cluster) privileges(ctx context.Context) (proxmox.Privileges, error) {
 // may read that.
 func (c *Cluster) CatchUp(ctx context.Context) bool {
 	if may, err := c.hasPrivilege(ctx, audit); err == nil && may {
-		_, err := c.Tasks(ctx)
+		_, err := c.Tasks(ctx, Fresh)
 		return err == nil
 	}
 	if !c.mayReadLog(ctx) {

@@ -36,7 +36,7 @@ type settingsClient interface {
 }
 
 // settings are what a cluster and its nodes are like themselves, which seldom changes.
-// All of it is at most five minutes old.
+// All of it is Stable.
 type settings struct {
 	vnets   cached[[]proxmox.VNet]
 	options cached[proxmox.Settings]
@@ -57,41 +57,37 @@ func newSettings(client settingsClient) *settings {
 	}
 }
 
-// VNets of SDN, at most five minutes old, and read after networks were reloaded as
-// far as that is seen.
+// VNets returns those of SDN. They are Stable, and read anew after a reload of networks was seen.
 func (c *Cluster) VNets(ctx context.Context) ([]proxmox.VNet, error) {
-	return c.settings.vnets.get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, &c.settings.vnets, Stable)
 }
 
-// ClusterOptions are at most five minutes old, and read after ChangedOptions. They must
-// not be changed.
+// ClusterOptions returns the options of the cluster. They are Stable, and read anew after InvalidateOptions. They must not be changed.
 func (c *Cluster) ClusterOptions(ctx context.Context) (proxmox.Settings, error) {
-	return c.settings.options.get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, &c.settings.options, Stable)
 }
 
 // InvalidateOptions tells that we have changed the cluster's options.
 func (c *Cluster) InvalidateOptions() { c.settings.options.invalidate() }
 
-// NodeStatus is what a node says of itself, at most five minutes old, and read after
-// the node was away or started again.
+// NodeStatus returns what a node reports of itself. It is Stable, and read anew after the node was away or started again.
 func (c *Cluster) NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error) {
-	return c.settings.status.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, c.settings.status.of(node), Stable)
 }
 
-// NodeConfig of a node, at most five minutes old, and read after ChangedNode. It must
-// not be changed.
+// NodeConfig returns the configuration of a node. It is Stable, and read anew after InvalidateNode. It must not be changed.
 func (c *Cluster) NodeConfig(ctx context.Context, node string) (proxmox.Settings, error) {
-	return c.settings.configs.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, c.settings.configs.of(node), Stable)
 }
 
-// NodeDNS of a node, at most five minutes old, and read after ChangedNode.
+// NodeDNS returns the DNS settings of a node. They are Stable, and read anew after InvalidateNode.
 func (c *Cluster) NodeDNS(ctx context.Context, node string) (proxmox.DNS, error) {
-	return c.settings.dns.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, c.settings.dns.of(node), Stable)
 }
 
-// NodeTimeZone of a node, at most five minutes old, and read after ChangedNode.
+// NodeTimeZone returns the time zone of a node. It is Stable, and read anew after InvalidateNode.
 func (c *Cluster) NodeTimeZone(ctx context.Context, node string) (string, error) {
-	return c.settings.zones.of(node).get(ctx, c.life, c.now, c.slow(slowestAge))
+	return read(ctx, c, c.settings.zones.of(node), Stable)
 }
 
 // InvalidateNode tells that we have changed the settings of a node.

@@ -30,12 +30,12 @@ import (
 // seldom are readings of what seldom changes.
 func seldom() map[string]func(context.Context, *Cluster) error {
 	return map[string]func(context.Context, *Cluster) error{
-		"HAResources":    func(ctx context.Context, c *Cluster) error { _, err := c.HAResources(ctx); return err },
+		"HAResources":    func(ctx context.Context, c *Cluster) error { _, err := c.HAResources(ctx, Stable); return err },
 		"HAStatus":       func(ctx context.Context, c *Cluster) error { _, err := c.HAStatus(ctx); return err },
-		"ClusterStatus":  func(ctx context.Context, c *Cluster) error { _, err := c.ClusterStatus(ctx); return err },
+		"ClusterStatus":  func(ctx context.Context, c *Cluster) error { _, err := c.ClusterStatus(ctx, Relaxed); return err },
 		"Fingerprints":   func(ctx context.Context, c *Cluster) error { _, err := c.Fingerprints(ctx); return err },
-		"Bridges":        func(ctx context.Context, c *Cluster) error { _, err := c.KnownBridges(ctx, "pve1"); return err },
-		"PCIMappings":    func(ctx context.Context, c *Cluster) error { _, err := c.KnownPCIMappings(ctx); return err },
+		"Bridges":        func(ctx context.Context, c *Cluster) error { _, err := c.Bridges(ctx, "pve1", Stable); return err },
+		"PCIMappings":    func(ctx context.Context, c *Cluster) error { _, err := c.PCIMappings(ctx, Stable); return err },
 		"VNets":          func(ctx context.Context, c *Cluster) error { _, err := c.VNets(ctx); return err },
 		"ClusterOptions": func(ctx context.Context, c *Cluster) error { _, err := c.ClusterOptions(ctx); return err },
 		"NodeStatus":     func(ctx context.Context, c *Cluster) error { _, err := c.NodeStatus(ctx, "pve1"); return err },
@@ -118,7 +118,7 @@ func TestSeldom(t *testing.T) {
 				p := &pve{}
 				c := New(p)
 				defer c.Close()
-				for i, wait := range []time.Duration{0, slowAge, slowestAge + time.Second} {
+				for i, wait := range []time.Duration{0, Relaxed, Stable + time.Second} {
 					pass(wait)
 					want := []int64{1, 1, 2}[i]
 					if err := get(t.Context(), c); err != nil || p.calls.Load() != want {
@@ -138,8 +138,8 @@ func TestRefused(t *testing.T) {
 		get    func(context.Context, *Cluster) error
 		within time.Duration
 	}{
-		"HAResources": {reason: "What HA was told is seen soon.", get: seldom()["HAResources"], within: slowAge},
-		"ClusterName": {reason: "The name is read once a day, but for as long as it is not permitted.", within: slowestAge, get: func(ctx context.Context, c *Cluster) error {
+		"HAResources": {reason: "What HA was told is seen soon.", get: seldom()["HAResources"], within: Relaxed},
+		"ClusterName": {reason: "The name is read once a day, but for as long as it is not permitted.", within: Stable, get: func(ctx context.Context, c *Cluster) error {
 			name, err := c.ClusterName(ctx)
 			if err == nil && name != "lab" {
 				t.Errorf("ClusterName(): got %q", name)
@@ -179,7 +179,7 @@ func TestOutdated(t *testing.T) {
 		c := New(p)
 		defer c.Close()
 		for range 2 {
-			go func() { _, _ = c.HAResources(t.Context()) }()
+			go func() { _, _ = c.HAResources(t.Context(), Stable) }()
 			synctest.Wait()
 			c.InvalidateHA()
 		}
@@ -188,7 +188,7 @@ func TestOutdated(t *testing.T) {
 		if n := p.calls.Load(); n != 2 {
 			t.Errorf("want a call before and one after the change, got %d", n)
 		}
-		if _, err := c.HAResources(t.Context()); err != nil || p.calls.Load() != 3 {
+		if _, err := c.HAResources(t.Context(), Stable); err != nil || p.calls.Load() != 3 {
 			t.Errorf("want a call after both changes, got %d in all, %v", p.calls.Load(), err)
 		}
 	})

@@ -43,7 +43,7 @@ type reservation struct {
 // and nobody else here was given lately. PVE reserves nothing: who creates a
 // guest first has the VMID, so the caller must be prepared to lose it.
 func (c *Cluster) ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error) {
-	guests, err := c.RecentGuests(ctx)
+	guests, err := c.Guests(ctx, Recent)
 	if err != nil {
 		return 0, err
 	}

@@ -55,11 +55,10 @@ type Client interface {
 // An Inventory is the shared view of a PVE cluster.
 type Inventory interface {
 	Version(ctx context.Context) (proxmox.Version, error)
-	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
+	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
 	VNets(ctx context.Context) ([]proxmox.VNet, error)
 	HAStatus(ctx context.Context) (proxmox.HAStatus, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)

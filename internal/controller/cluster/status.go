@@ -30,6 +30,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -54,7 +55,7 @@ func (e *external) readCluster(ctx context.Context, wanted []string) (*view, err
 	s := &view{bridges: map[string][]proxmox.Bridge{}}
 	reads := []func() error{
 		func() (err error) { s.version, err = e.inventory.Version(ctx); return },
-		func() (err error) { s.status, err = e.inventory.ClusterStatus(ctx); return },
+		func() (err error) { s.status, err = e.inventory.ClusterStatus(ctx, inventory.Relaxed); return },
 		func() (err error) { s.nodes, err = e.inventory.Nodes(ctx); return },
 		func() (err error) { s.storages, err = e.inventory.Storages(ctx); return },
 		func() (err error) { s.fingerprints, err = e.inventory.Fingerprints(ctx); return },
@@ -71,19 +72,19 @@ func (e *external) readCluster(ctx context.Context, wanted []string) (*view, err
 	} else if !proxmox.IsAuthorization(err) {
 		return nil, err
 	}
-	if err := lookAtBridges(ctx, s, e.inventory.KnownBridges); err != nil || !s.lacks(wanted) {
+	if err := e.readBridges(ctx, s, inventory.Stable); err != nil || !s.lacks(wanted) {
 		return s, err
 	}
-	return s, lookAtBridges(ctx, s, e.inventory.Bridges)
+	return s, e.readBridges(ctx, s, inventory.Relaxed)
 }
 
-// lookAtBridges of the nodes that are online. One that has just gone has none.
-func lookAtBridges(ctx context.Context, s *view, list func(context.Context, string) ([]proxmox.Bridge, error)) error {
+// readBridges reads those of the nodes that are online. A node that has just gone has none.
+func (e *external) readBridges(ctx context.Context, s *view, maxAge time.Duration) error {
 	for _, n := range s.nodes {
 		if !n.Online() {
 			continue
 		}
-		b, err := list(ctx, n.Name)
+		b, err := e.inventory.Bridges(ctx, n.Name, maxAge)
 		switch {
 		case err == nil:
 			s.bridges[n.Name] = b

@@ -91,7 +91,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: b.pve, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.talks, cache: b.sights, scheduler: b.fleet, unschedulable: b.queue,
+		client: b.pve, inventory: pveInventory{b.pve}, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.talks, cache: b.sights, scheduler: b.fleet, unschedulable: b.queue,
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.shares },
 		wake:          func(m Machine) { b.woken <- m },
 		record:        event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -42,7 +43,7 @@ func (e *external) checkCluster(ctx context.Context, m Machine, id qemu.Identity
 	if o.Cluster == "" || e.vm != nil && id.Prove(e.vm.Config) != qemu.Foreign || e.tasks.destroyed(m) {
 		return nil
 	}
-	s, err := e.inventory.FreshClusterStatus(ctx)
+	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)
 	name := clusterName(s)
 	agreed, stated := m.GetAnnotations()[AnnotationCluster]
 	switch {

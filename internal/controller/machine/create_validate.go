@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -246,13 +247,13 @@ func (e *external) checkBridges(ctx context.Context, c *creation) error {
 // bridgesWith the names on a node. A list that may be old is good enough if it has
 // them all.
 func (e *external) bridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
-	there, err := e.inventory.KnownBridges(ctx, node)
+	there, err := e.inventory.Bridges(ctx, node, inventory.Stable)
 	known := bridgeNames(there)
 	missing := func(name string) bool { return !slices.Contains(known, name) }
 	if err != nil || !slices.ContainsFunc(names, missing) {
 		return there, err
 	}
-	return e.inventory.Bridges(ctx, node)
+	return e.inventory.Bridges(ctx, node, inventory.Relaxed)
 }
 
 func bridgeNames(bridges []proxmox.Bridge) []string {

@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -132,11 +133,11 @@ func (e *external) replications(ctx context.Context) ([]proxmox.Replication, err
 	if may, err := e.mayBeReplicated(ctx); !may || err != nil {
 		return nil, err
 	}
-	jobs, err := e.inventory.Replications(ctx)
+	jobs, err := e.inventory.Replications(ctx, inventory.Relaxed)
 	if err != nil || !slices.ContainsFunc(jobs, e.copies) {
 		return nil, err
 	}
-	jobs, err = e.inventory.FreshReplications(ctx)
+	jobs, err = e.inventory.Replications(ctx, inventory.Fresh)
 	return slices.DeleteFunc(slices.Clone(jobs), func(j proxmox.Replication) bool { return !e.copies(j) }), err
 }
 

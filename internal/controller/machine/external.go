@@ -34,6 +34,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -259,14 +260,14 @@ type taskView struct {
 // would then be started once more. After a call whose outcome is not known, the
 // tasks are read anew.
 func (e *external) lookAtTasks(ctx context.Context, m Machine) taskView {
-	read := e.inventory.RecentTasks
+	maxAge := inventory.Current
 	switch ago := e.tasks.sinceUnknownOutcome(m); {
 	case ago < arrival:
 		return taskView{ours: true}
 	case ago < visibleWithin:
-		read = e.inventory.Tasks
+		maxAge = inventory.Fresh
 	}
-	listed, err := read(ctx)
+	listed, err := e.inventory.Tasks(ctx, maxAge)
 	listed = e.withoutDeadTasks(ctx, listed)
 	return taskView{listed: listed, err: err, ours: e.tasks.running(m, listed)}
 }

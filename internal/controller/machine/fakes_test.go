@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 
@@ -279,20 +280,15 @@ func (p *pve) ReadFile(_ context.Context, ref proxmox.Ref, path string) (string,
 	return g.files[path], p.call("ReadFile " + path)
 }
 
-func (p *pve) Bridges(context.Context, string) ([]proxmox.Bridge, error) {
+func (p *pve) Bridges(context.Context, string, time.Duration) ([]proxmox.Bridge, error) {
 	return p.bridges, p.call("Bridges")
 }
 
-func (p *pve) KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error) {
-	return p.Bridges(ctx, node)
-}
+// A pveInventory is the fake as an Inventory.
+type pveInventory struct{ *pve }
 
-func (p *pve) KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
-	return p.Volumes(ctx, node, storage, content)
-}
-
-func (p *pve) KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
-	return p.Config(ctx, ref)
+func (i pveInventory) Volumes(ctx context.Context, node, storage, content string, _ time.Duration) ([]proxmox.Volume, error) {
+	return i.pve.Volumes(ctx, node, storage, content)
 }
 
 func (p *pve) Watch(_ context.Context, key string, _ int, w inventory.Watcher) bool {
@@ -313,7 +309,7 @@ func (p *pve) InvalidateGuest(vmid int) {
 
 func (p *pve) Unwatch(key string) { delete(p.watchers, key) }
 
-func (p *pve) PCIMappings(context.Context) ([]proxmox.PCIMapping, error) {
+func (p *pve) PCIMappings(context.Context, time.Duration) ([]proxmox.PCIMapping, error) {
 	return nil, p.call("PCIMappings")
 }
 
@@ -409,7 +405,7 @@ func (p *pve) LeavePool(_ context.Context, pool string, vmid int) error {
 	return p.write("LeavePool", "%s %d", pool, vmid)
 }
 
-func (p *pve) HAResources(context.Context) (map[int]proxmox.HASettings, error) {
+func (p *pve) HAResources(context.Context, time.Duration) (map[int]proxmox.HASettings, error) {
 	all := map[int]proxmox.HASettings{}
 	for id, g := range p.vms {
 		if p.ha != nil || g.now.HAManaged {
@@ -418,10 +414,6 @@ func (p *pve) HAResources(context.Context) (map[int]proxmox.HASettings, error) {
 		}
 	}
 	return all, p.call("HAResources")
-}
-
-func (p *pve) FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error) {
-	return p.HAResources(ctx)
 }
 
 // ignored is the state that the cluster's list has of VMs that HA is to ignore.
@@ -451,18 +443,12 @@ func (p *pve) RemoveHAResource(_ context.Context, vmid int) error {
 	return p.write("RemoveHAResource", "%d", vmid)
 }
 
-func (p *pve) HARules(context.Context) (proxmox.HARules, error) { return p.rules, p.call("HARules") }
-
-func (p *pve) FreshHARules(context.Context) (proxmox.HARules, error) {
+func (p *pve) HARules(context.Context, time.Duration) (proxmox.HARules, error) {
 	return p.rules, p.call("HARules")
 }
 
-func (p *pve) Replications(context.Context) ([]proxmox.Replication, error) {
+func (p *pve) Replications(context.Context, time.Duration) ([]proxmox.Replication, error) {
 	return p.replications, p.call("Replications")
-}
-
-func (p *pve) FreshReplications(ctx context.Context) ([]proxmox.Replication, error) {
-	return p.Replications(ctx)
 }
 
 func (p *pve) ReplicationFailures(context.Context, proxmox.Ref) (map[string]string, error) {
@@ -506,7 +492,12 @@ func (p *pve) Delete(_ context.Context, ref proxmox.Ref, o proxmox.DeleteOptions
 	return upid(ref.Node, "qmdestroy", ref.VMID), p.write("Delete", "%d purge %t", ref.VMID, o.Purge)
 }
 
-func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
+func (p *pve) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest, error) {
+	if maxAge == inventory.Fresh {
+		if err := p.call("FreshGuests"); err != nil {
+			return nil, err
+		}
+	}
 	var all []proxmox.Guest
 	for id, g := range p.vms {
 		if !p.hidden[id] {
@@ -516,18 +507,9 @@ func (p *pve) Guests(context.Context) ([]proxmox.Guest, error) {
 	return all, p.call("Guests")
 }
 
-func (p *pve) RecentGuests(ctx context.Context) ([]proxmox.Guest, error) { return p.Guests(ctx) }
-
-func (p *pve) FreshGuests(ctx context.Context) ([]proxmox.Guest, error) {
-	if err := p.call("FreshGuests"); err != nil {
-		return nil, err
-	}
-	return p.Guests(ctx)
-}
-
 func (p *pve) ClusterName(context.Context) (string, error) { return p.cluster, p.call("ClusterName") }
 
-func (p *pve) FreshClusterStatus(context.Context) (proxmox.ClusterStatus, error) {
+func (p *pve) ClusterStatus(context.Context, time.Duration) (proxmox.ClusterStatus, error) {
 	local := []proxmox.ClusterNode{{Name: "pve1", Online: true, Local: true}}
 	return proxmox.ClusterStatus{Name: p.cluster, Quorate: !p.cutOff, Nodes: local}, p.call("ClusterStatus")
 }
@@ -538,11 +520,12 @@ func (p *pve) Storages(context.Context) ([]proxmox.Storage, error) {
 	return p.storages, p.call("Storages")
 }
 
-func (p *pve) RecentTasks(context.Context) ([]proxmox.Task, error) {
+func (p *pve) Tasks(_ context.Context, maxAge time.Duration) ([]proxmox.Task, error) {
+	if maxAge == inventory.Fresh {
+		return p.tasks, p.call("Tasks")
+	}
 	return p.tasks, p.call("RecentTasks")
 }
-
-func (p *pve) Tasks(context.Context) ([]proxmox.Task, error) { return p.tasks, p.call("Tasks") }
 
 func (p *pve) Follow(u proxmox.UPID, done func(proxmox.Task)) { p.ends[u] = done }
 

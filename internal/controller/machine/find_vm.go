@@ -25,6 +25,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -100,7 +101,7 @@ func (v *vm) read(values []proxmox.PendingValue) {
 // out of date, or not show it. It is an error if they disagree, as they do while
 // a VM moves to another node.
 func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 			return v, err
 		}
 	}
-	if guests, err = e.inventory.FreshGuests(ctx); err != nil {
+	if guests, err = e.inventory.Guests(ctx, inventory.Fresh); err != nil {
 		return nil, err
 	}
 	g, ok := guestOf(guests, id)
@@ -143,7 +144,7 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 // is cut off, or has not joined its cluster yet after a start, lists what it knew last.
 // Who may not ask for the quorum takes its word.
 func (e *external) checkQuorum(ctx context.Context, id int, node string) error {
-	s, err := e.inventory.FreshClusterStatus(ctx)
+	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)
 	if proxmox.IsAuthorization(err) {
 		return nil
 	}

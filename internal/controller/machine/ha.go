@@ -21,12 +21,14 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -129,8 +131,8 @@ func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
 			return err
 		}
 	}
-	for _, list := range []func(context.Context) (map[int]proxmox.HASettings, error){e.inventory.HAResources, e.inventory.FreshHAResources} {
-		all, err := list(ctx)
+	for _, maxAge := range []time.Duration{inventory.Stable, inventory.Fresh} {
+		all, err := e.inventory.HAResources(ctx, maxAge)
 		if proxmox.IsAuthorization(err) {
 			return e.setHAUnavailable(d, err)
 		}
@@ -154,7 +156,7 @@ func (e *external) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
 	if d.haState(e.vm) == haIgnored {
 		return true, nil
 	}
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	g, _ := guestOf(guests, e.vm.VMID)
 	return g.HAState == haIgnored, err
 }

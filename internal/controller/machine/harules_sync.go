@@ -21,12 +21,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -77,8 +79,8 @@ func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
 			return err
 		}
 	}
-	for _, list := range []func(context.Context) (proxmox.HARules, error){e.inventory.HARules, e.inventory.FreshHARules} {
-		has, err := list(ctx)
+	for _, maxAge := range []time.Duration{inventory.Relaxed, inventory.Fresh} {
+		has, err := e.inventory.HARules(ctx, maxAge)
 		if proxmox.IsAuthorization(err) {
 			e.vm.haUnavailable = err.Error() // All else goes on being seen.
 			return nil
@@ -111,7 +113,7 @@ func (e *external) desiredRulesFor(ctx context.Context, m Machine, r *haRules) e
 	if err != nil {
 		return err
 	}
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return err
 	}
@@ -195,7 +197,7 @@ const maxRuleSteps = 50
 // left, since a change is refused if anything was changed in between.
 func (e *external) applyRules(ctx context.Context, a desiredRules, due func(ruleStep) bool) error {
 	for range maxRuleSteps {
-		has, err := e.inventory.FreshHARules(ctx)
+		has, err := e.inventory.HARules(ctx, inventory.Fresh)
 		if err != nil {
 			return err
 		}
@@ -228,7 +230,7 @@ func (e *external) leaveRules(ctx context.Context, m Machine) error {
 	if m.GetAnnotations()[AnnotationHARules] == "" {
 		return nil
 	}
-	has, err := e.inventory.FreshHARules(ctx)
+	has, err := e.inventory.HARules(ctx, inventory.Fresh)
 	if err != nil || has.Grouped {
 		return errors.Wrap(err, "cannot take the VM out of the rules of high availability")
 	}
@@ -254,7 +256,7 @@ func (e *external) orphanedRules(ctx context.Context, m Machine) ([]ruleStep, er
 	if err != nil {
 		return nil, err
 	}
-	has, err := e.inventory.FreshHARules(ctx)
+	has, err := e.inventory.HARules(ctx, inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}

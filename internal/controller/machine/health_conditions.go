@@ -21,11 +21,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -79,8 +81,8 @@ func (e *external) missingBridges(ctx context.Context) string {
 	if len(wanted) == 0 {
 		return ""
 	}
-	for _, list := range []func(context.Context, string) ([]proxmox.Bridge, error){e.inventory.KnownBridges, e.inventory.Bridges} {
-		there, err := list(ctx, e.vm.Node)
+	for _, maxAge := range []time.Duration{inventory.Stable, inventory.Relaxed} {
+		there, err := e.inventory.Bridges(ctx, e.vm.Node, maxAge)
 		if err != nil {
 			return ""
 		}

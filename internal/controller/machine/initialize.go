@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -133,7 +134,7 @@ func (e *external) renewVMIDs(ctx context.Context) error {
 // replaceVMID chooses another VMID for a VM that was not created yet. The list of those
 // that are taken has turned out to be old.
 func (e *external) replaceVMID(ctx context.Context, m Machine, c *creation) error {
-	if _, err := e.inventory.FreshGuests(ctx); err != nil {
+	if _, err := e.inventory.Guests(ctx, inventory.Fresh); err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")
 	}
 	a, err := e.allocate(ctx, m)

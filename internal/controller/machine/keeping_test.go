@@ -38,7 +38,7 @@ func listedWeb(uptime time.Duration) *proxmox.Guest {
 // lockedOut is an Inventory that sees whether it is called with a lock held
 // that it would wait for itself when it tells of signs.
 type lockedOut struct {
-	*pve
+	pveInventory
 
 	sights *vmCache
 	t      *testing.T
@@ -50,14 +50,14 @@ func (i lockedOut) Unwatch(key string) {
 		return
 	}
 	i.sights.mu.Unlock()
-	i.pve.Unwatch(key)
+	i.pveInventory.Unwatch(key)
 }
 
 func TestForgetWithoutLock(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	e := b.external()
-	e.inventory = lockedOut{pve: b.pve, sights: b.sights, t: t}
+	e.inventory = lockedOut{pveInventory: pveInventory{b.pve}, sights: b.sights, t: t}
 	b.reconcileWith(t.Context(), e)
 	if len(b.watchers) != 1 {
 		t.Fatalf("the VM is not watched: %v", b.watchers)
@@ -93,11 +93,11 @@ func TestKeepsLittle(t *testing.T) {
 func TestPacesLetGo(t *testing.T) {
 	c := newClock()
 	g := newAgentResults(c.now)
-	if !g.takeSlot(newPVE(), time.Minute) {
+	if !g.takeSlot(pveInventory{newPVE()}, time.Minute) {
 		t.Error("The first has a turn.")
 	}
 	c.wait(time.Minute)
-	if !g.takeSlot(newPVE(), time.Minute) || len(g.paced) != 1 {
+	if !g.takeSlot(pveInventory{newPVE()}, time.Minute) || len(g.paced) != 1 {
 		t.Errorf("Views that are used no more are kept: %d", len(g.paced))
 	}
 }
@@ -189,7 +189,7 @@ func TestLeavesView(t *testing.T) {
 	other := newPVE()
 	other.vms[10000] = ourVM("running")
 	e := b.external()
-	e.client, e.inventory = other, other
+	e.client, e.inventory = other, pveInventory{other}
 	if s := b.reconcileWith(t.Context(), e); s.err != nil || len(b.watchers) != 0 || len(other.watchers) != 1 {
 		t.Errorf("want the VM to be watched where it is now: %+v, %d here, %d there", s, len(b.watchers), len(other.watchers))
 	}
@@ -197,7 +197,7 @@ func TestLeavesView(t *testing.T) {
 	other.on["Pending"] = func() { n++ }
 	again := func() int {
 		e := b.external()
-		e.client, e.inventory = other, other
+		e.client, e.inventory = other, pveInventory{other}
 		b.reconcileWith(t.Context(), e)
 		return n
 	}

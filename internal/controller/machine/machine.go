@@ -117,13 +117,10 @@ type Inventory interface {
 	ClusterInfo
 	InfraReader
 
-	Guests(ctx context.Context) ([]proxmox.Guest, error)
-	RecentGuests(ctx context.Context) ([]proxmox.Guest, error)
-	FreshGuests(ctx context.Context) ([]proxmox.Guest, error)
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	Tasks(ctx context.Context) ([]proxmox.Task, error)
-	RecentTasks(ctx context.Context) ([]proxmox.Task, error)
+	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
 	RenewVMID(owner string, id int)
@@ -136,26 +133,21 @@ type ClusterInfo interface {
 	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
 	ClusterName(ctx context.Context) (string, error)
-	FreshClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 }
 
 // InfraReader is the part of an Inventory that knows what VMs are made from and
 // attached to, and what they are told by.
 type InfraReader interface {
-	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
-	KnownVolumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
-	KnownConfig(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
-	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
+	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error)
 	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
-	HARules(ctx context.Context) (proxmox.HARules, error)
-	FreshHARules(ctx context.Context) (proxmox.HARules, error)
-	HAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
-	FreshHAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
+	HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules, error)
+	HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error)
 	InvalidateHA()
-	Replications(ctx context.Context) ([]proxmox.Replication, error)
-	FreshReplications(ctx context.Context) ([]proxmox.Replication, error)
+	Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error)
 }
 
 // wakes is how many Machines may be woken before anybody has to wait.

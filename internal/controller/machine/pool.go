@@ -20,8 +20,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -29,8 +31,8 @@ import (
 // date is read again before it is found to differ. It names no pool to who may not audit
 // that, which then tells itself whom it has.
 func (e *external) readPool(ctx context.Context, d desired) error {
-	for _, list := range []func(context.Context) ([]proxmox.Guest, error){e.inventory.Guests, e.inventory.FreshGuests} {
-		guests, err := list(ctx)
+	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
+		guests, err := e.inventory.Guests(ctx, maxAge)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -131,7 +132,7 @@ func (e *external) networkPrivileges(ctx context.Context, change qemu.Difference
 	if !slices.ContainsFunc(change.Options(), qemu.IsNIC) {
 		return nil, nil
 	}
-	bridges, err := e.inventory.KnownBridges(ctx, node)
+	bridges, err := e.inventory.Bridges(ctx, node, inventory.Stable)
 	if proxmox.IsAuthorization(err) {
 		return nil, nil
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -46,7 +47,7 @@ func (e *external) clusterView(ctx context.Context, c *creation) (*clusterView, 
 	if err != nil {
 		return nil, err
 	}
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (e *external) clusterView(ctx context.Context, c *creation) (*clusterView, 
 	if len(c.mappings()) == 0 {
 		return s, nil
 	}
-	mappings, err := e.inventory.PCIMappings(ctx)
+	mappings, err := e.inventory.PCIMappings(ctx, inventory.Relaxed)
 	if proxmox.IsAuthorization(err) {
 		return s, nil
 	}

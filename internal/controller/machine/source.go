@@ -31,6 +31,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -74,7 +75,7 @@ func (e *external) sourceOf(ctx context.Context, m Machine) (*source, error) {
 }
 
 func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters) (*source, error) {
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters
 	if err != nil {
 		return nil, e.hintMissingPrivilege(ctx, err, qemu.On(templatePath(p.Template), "VM.Audit"))
 	}
-	config, err := e.inventory.KnownConfig(ctx, g.Ref())
+	config, err := e.inventory.Config(ctx, g.Ref())
 	return &source{Guest: g, Config: maps.Clone(config.Values)}, err
 }
 

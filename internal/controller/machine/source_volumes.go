@@ -26,13 +26,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A StorageReader has what VMs are made from and plugged into.
 type StorageReader interface {
-	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
@@ -172,11 +172,11 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 // volumesWith a medium on a node. A list that may be old is good enough if it has the
 // medium.
 func (e *external) volumesWith(ctx context.Context, m medium, node string) ([]proxmox.Volume, error) {
-	there, err := e.inventory.KnownVolumes(ctx, node, m.storage(), m.content)
+	there, err := e.inventory.Volumes(ctx, node, m.storage(), m.content, inventory.Stable)
 	if err != nil || m.among(there) {
 		return there, err
 	}
-	return e.inventory.Volumes(ctx, node, m.storage(), m.content)
+	return e.inventory.Volumes(ctx, node, m.storage(), m.content, inventory.Current)
 }
 
 func (m medium) among(there []proxmox.Volume) bool {

@@ -58,7 +58,7 @@ func (e *external) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bo
 // adoptCached what is known of the VM through another connection to the cluster, as far as
 // this one shows the same. To read all VMs because of a new token would be in vain.
 func (e *external) adoptCached(ctx context.Context, m Machine, id qemu.Identity) {
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return
 	}
@@ -128,7 +128,7 @@ func (e *external) creating(m Machine) bool {
 // is good enough: PVE refuses to make a VM whose VMID is taken.
 func (e *external) locate(ctx context.Context, m Machine, id qemu.Identity) (*vm, error) {
 	if m.GetAnnotations()[AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
-		guests, err := e.inventory.RecentGuests(ctx)
+		guests, err := e.inventory.Guests(ctx, inventory.Recent)
 		if _, listed := guestOf(guests, id.VMID); err != nil || !listed {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (e *external) locate(ctx context.Context, m Machine, id qemu.Identity) (*vm
 
 // remains is the VM that has the VMID of one that we have destroyed, or nil.
 func (e *external) remains(ctx context.Context, vmid int) (*vm, error) {
-	guests, err := e.inventory.FreshGuests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status,
 	if !e.cache.first(m) || e.tasksBefore.hasRecentTask(e.vm.VMID, "") {
 		return proxmox.Status{}, false
 	}
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return proxmox.Status{}, false
 	}

@@ -73,13 +73,13 @@ func TestEnrich(t *testing.T) {
 				tc.listed(&g)
 			}
 			e := b.external()
-			e.inventory = &listing{pve: b.pve, guests: []proxmox.Guest{g}}
+			e.inventory = &listing{pveInventory: pveInventory{b.pve}, guests: []proxmox.Guest{g}}
 			v, err := e.getConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.vm = v
-			b.sights.beginRead(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, b.pve, false)
+			b.sights.beginRead(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, pveInventory{b.pve}, false)
 			for _, setup := range tc.setup {
 				setup(b, e)
 			}

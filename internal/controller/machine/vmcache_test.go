@@ -122,12 +122,12 @@ func TestRemembered(t *testing.T) {
 
 // A listing is another connection, whose list may say something else.
 type listing struct {
-	*pve
+	pveInventory
 
 	guests []proxmox.Guest
 }
 
-func (l *listing) Guests(context.Context) ([]proxmox.Guest, error) { return l.guests, nil }
+func (l *listing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return l.guests, nil }
 
 // TestInherit has a Machine connect in another way, with another token, say.
 func TestInherit(t *testing.T) {
@@ -151,7 +151,7 @@ func TestInherit(t *testing.T) {
 			reads := b.reads()
 			g := listed
 			tc.change(&g)
-			before, to := b.watchers, &listing{pve: newPVE(), guests: []proxmox.Guest{g}}
+			before, to := b.watchers, &listing{pveInventory: pveInventory{newPVE()}, guests: []proxmox.Guest{g}}
 			to.vms = b.vms
 			if !tc.broken {
 				maps.Copy(to.watchers, before)
@@ -306,7 +306,7 @@ func TestFollows(t *testing.T) {
 				b.sights.predictResize(b.m, "scsi0", tc.resize)
 			}
 			b.sights.onTaskDone(b.m, tc.task)
-			v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false)
+			v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false)
 			if (v == nil) != tc.read {
 				t.Fatalf("%s\nwant it read %t, got %+v", tc.reason, tc.read, v)
 			}
@@ -317,7 +317,7 @@ func TestFollows(t *testing.T) {
 				t.Errorf("%s\nwant it %s with %v, inferred, got %+v with %v", tc.reason, tc.status, tc.config, v.Status, v.Config)
 			}
 			b.clock.wait(checkWithin)
-			if v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, b.pve, false); v != nil {
+			if v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false); v != nil {
 				t.Errorf("%s\nwhat is inferred is read some time soon", tc.reason)
 			}
 		})

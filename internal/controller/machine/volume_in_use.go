@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -42,7 +43,7 @@ func (e *external) checkVolumesUnused(ctx context.Context, volumes []string) err
 	if len(volumes) == 0 {
 		return nil
 	}
-	guests, err := e.inventory.FreshGuests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return err
 	}

@@ -67,12 +67,12 @@ type Settings interface {
 type Inventory interface {
 	Settings
 
-	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
-	Guests(ctx context.Context) ([]proxmox.Guest, error)
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	KnownBridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
-	KnownPCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
+	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
+	PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error)
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error)
 	InvalidateNode(node string)

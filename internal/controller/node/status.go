@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -92,7 +93,7 @@ func names(nodes []proxmox.Node) string {
 // readCluster for what it knows of the node. Its name needs a privilege that
 // nothing else here needs.
 func (e *external) readCluster(ctx context.Context, s *view) error {
-	status, err := e.inventory.ClusterStatus(ctx)
+	status, err := e.inventory.ClusterStatus(ctx, inventory.Relaxed)
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
 	}
@@ -102,7 +103,7 @@ func (e *external) readCluster(ctx context.Context, s *view) error {
 		return err
 	}
 	s.fingerprint = fingerprints[s.node.Name]
-	guests, err := e.inventory.Guests(ctx)
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return err
 	}
@@ -124,10 +125,10 @@ func (e *external) readStatus(ctx context.Context, s *view) error {
 	if s.status, err = e.inventory.NodeStatus(ctx, s.node.Name); err != nil {
 		return err
 	}
-	if s.bridges, err = e.inventory.KnownBridges(ctx, s.node.Name); err != nil {
+	if s.bridges, err = e.inventory.Bridges(ctx, s.node.Name, inventory.Stable); err != nil {
 		return err
 	}
-	s.mappings, err = e.inventory.KnownPCIMappings(ctx)
+	s.mappings, err = e.inventory.PCIMappings(ctx, inventory.Stable)
 	return err
 }
 
