@@ -17,7 +17,6 @@ limitations under the License.
 package inventory
 
 import (
-	"context"
 	"maps"
 	"sync"
 	"time"
@@ -39,6 +38,12 @@ type follower struct {
 	done   func(proxmox.Task)
 	begun  time.Time
 	misses int
+
+	// looks is how often the task was asked for by itself, next when it is asked for
+	// again, and looking is true meanwhile.
+	looks   int
+	next    time.Time
+	looking bool
 }
 
 // Follow calls done once the task has ended. It returns at once; done must not
@@ -94,43 +99,19 @@ func (c *Cluster) handover(key string, w *watch, unclear bool) {
 	c.watch(key, &heir)
 }
 
-// settle tells followers about the tasks that have ended.
+// settle tells followers about the tasks that have ended, and looks at those that the
+// list lacks.
 func (c *Cluster) settle(tasks []proxmox.Task) {
 	listed := make(map[proxmox.UPID]proxmox.Task, len(tasks))
 	for _, t := range tasks {
 		listed[t.UPID] = t
 	}
-	for _, u := range c.unsettled(listed) {
-		if t, err := c.look(u); err == nil {
-			listed[u] = t
-		}
+	for _, u := range c.due(listed, !c.client.ListsOwnTasks(tasks)) {
+		go c.look(u)
 	}
 	for _, end := range c.ended(listed) {
 		end()
 	}
-}
-
-// unsettled are the followed tasks that the list has not had for a while.
-func (c *Cluster) unsettled(listed map[proxmox.UPID]proxmox.Task) []proxmox.UPID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var missing []proxmox.UPID
-	for u, f := range c.followed {
-		if _, ok := listed[u]; ok {
-			f.misses = 0
-			continue
-		}
-		if f.misses++; f.misses >= missesBeforeLook {
-			missing = append(missing, u)
-		}
-	}
-	return missing
-}
-
-func (c *Cluster) look(u proxmox.UPID) (proxmox.Task, error) {
-	ctx, cancel := context.WithTimeout(c.life, readTimeout)
-	defer cancel()
-	return c.client.Task(ctx, u)
 }
 
 // ended are the calls to make for tasks that have ended, which are followed no

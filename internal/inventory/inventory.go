@@ -52,6 +52,8 @@ type Client interface {
 	Resources(ctx context.Context) (proxmox.Resources, error)
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	OwnTasks(ctx context.Context, node string) ([]proxmox.Task, error)
+	ListsOwnTasks(list []proxmox.Task) bool
 	Log(ctx context.Context, most int) ([]proxmox.LogLine, error)
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
@@ -128,6 +130,7 @@ type Cluster struct {
 	settings  *settings
 	permitted cached[proxmox.Privileges] // on /
 	primed    cached[struct{}]           // whether what has been so far was read
+	own       cached[struct{}]           // whether our tasks were looked for on all nodes
 
 	ids  reservations
 	life context.Context //nolint:containedctx // It is the life of the readers.
@@ -142,6 +145,9 @@ type Cluster struct {
 	mu       sync.Mutex // of what follows
 	readers  []*reader
 	followed map[proxmox.UPID]*follower
+	// recentlyEnded are tasks that PVE did not list.
+	recentlyEnded map[proxmox.UPID]endedTask
+
 	watches  map[string]*watch
 	watchers map[int]map[string]*watch // by VMID
 	compared time.Time
@@ -157,16 +163,16 @@ func New(client Client, opts ...Option) *Cluster {
 		maxAge:    DefaultMaxAge,
 		lag:       DefaultLag,
 		now:       time.Now,
-		followed:  map[proxmox.UPID]*follower{},
-		watches:   map[string]*watch{},
-		watchers:  map[int]map[string]*watch{},
+		followed:  map[proxmox.UPID]*follower{}, recentlyEnded: map[proxmox.UPID]endedTask{},
+		watches:  map[string]*watch{},
+		watchers: map[int]map[string]*watch{},
 	}
 	for _, o := range opts {
 		o(c)
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
-	c.primed.read = c.readFirst
+	c.primed.read, c.own.read = c.readFirst, c.followOwn
 	c.infra, c.ha, c.settings = newInfra(client), newHA(client), newSettings(client)
 	c.readers = c.newReaders()
 	return c
@@ -246,15 +252,22 @@ func (c *Cluster) Storages(ctx context.Context) ([]proxmox.Storage, error) {
 
 // Tasks returns the tasks of the cluster, running and recent. The list is read anew if maxAge is Fresh. Any other maxAge returns the
 // list that was polled last, in which the tasks of others do not run whose end is known by now: it was read before the log, which has
-// told their end and will not tell it again.
+// told their end and will not tell it again. Our own tasks are added where PVE does not list them.
 func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error) {
 	if maxAge == Fresh {
-		return c.tasks.fresh(ctx, c.life, c.now)
+		tasks, err := c.tasks.fresh(ctx, c.life, c.now)
+		if err == nil && !c.client.ListsOwnTasks(tasks) {
+			_, err = c.own.fresh(ctx, c.life, c.now)
+		}
+		return c.withFollowed(tasks), err
 	}
 	tasks, err := c.tasks.get(ctx, c.life, c.now, c.maxReadAge(c.pace()))
+	if err == nil && !c.client.ListsOwnTasks(tasks) {
+		_, err = c.own.get(ctx, c.life, c.now, forGood)
+	}
 	c.feeds.Lock()
 	defer c.feeds.Unlock()
-	return c.taskFeed.corrected(tasks, c.client), err
+	return c.withFollowed(c.taskFeed.corrected(tasks, c.client)), err
 }
 
 // pace of looking at tasks now.

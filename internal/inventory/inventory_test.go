@@ -19,6 +19,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,12 @@ func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Nobody waits 
 type pve struct {
 	calls atomic.Int64 // of the lists
 	looks atomic.Int64 // at single tasks
+
+	// nodeLists counts the lists of the tasks of one node. A token that may not audit sees
+	// its own tasks there only; hidesOwn has us be one, and runsAll has every task run.
+	nodeLists                 atomic.Int64
+	own                       map[string][]proxmox.Task
+	hidesOwn, runsAll, noTask bool
 
 	mu     sync.Mutex
 	guests []proxmox.Guest
@@ -200,12 +207,27 @@ func (p *pve) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) 
 	return proxmox.ClusterStatus{Name: "lab"}, p.err
 }
 
-func (p *pve) Task(context.Context, proxmox.UPID) (proxmox.Task, error) {
+func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
 	p.looks.Add(1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	switch {
+	case p.noTask:
+		return proxmox.Task{}, &proxmox.Error{Status: http.StatusInternalServerError, Message: "no such task"}
+	case p.runsAll:
+		return running(u), nil
+	}
 	return p.task, p.err
 }
+
+func (p *pve) OwnTasks(_ context.Context, node string) ([]proxmox.Task, error) {
+	p.nodeLists.Add(1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.own[node]), p.err
+}
+
+func (p *pve) ListsOwnTasks([]proxmox.Task) bool { return !p.hidesOwn }
 
 func TestOneReadForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (c *Cluster) needed(r *reader) bool {
 // readTasks and tell who follows some of them. What they touch is told by whatever
 // reads the list.
 func (c *Cluster) readTasks() {
-	if tasks, err := c.Tasks(c.life, Fresh); err == nil {
+	if tasks, err := c.tasks.fresh(c.life, c.life, c.now); err == nil {
 		c.settle(tasks)
 	}
 }

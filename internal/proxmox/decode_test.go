@@ -54,6 +54,7 @@ func everyCall() map[string]func(context.Context, *Client) error {
 		"Interfaces":     func(ctx context.Context, c *Client) error { _, err := c.Interfaces(ctx, vm100); return err },
 		"Task":           func(ctx context.Context, c *Client) error { _, err := c.Task(ctx, startUPID); return err },
 		"TaskLog":        func(ctx context.Context, c *Client) error { _, err := c.TaskLog(ctx, startUPID, 5); return err },
+		"OwnTasks":       func(ctx context.Context, c *Client) error { _, err := c.OwnTasks(ctx, "pve1"); return err },
 		"Tasks":          func(ctx context.Context, c *Client) error { _, err := c.Tasks(ctx); return err },
 		"Start":          func(ctx context.Context, c *Client) error { _, err := c.Start(ctx, vm100); return err },
 		"Configure": func(ctx context.Context, c *Client) error {

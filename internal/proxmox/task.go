@@ -137,6 +137,9 @@ func (c *Client) Task(ctx context.Context, u UPID) (Task, error) {
 	}
 	var d taskData
 	if err := c.do(ctx, r, &d); err != nil {
+		if IsNoSuchTask(err) {
+			c.limiter.forget(u)
+		}
 		return Task{}, err
 	}
 	if d.UPID == "" {
@@ -162,6 +165,38 @@ func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
 	}
 	c.limiter.observe(tasks, true)
 	return tasks, nil
+}
+
+// ListsOwnTasks reports whether a list of [Client.Tasks] has the tasks of this Client's
+// user. PVE compares their owner without the name of the token: a token sees all tasks,
+// with Sys.Audit on /, or none, not even its own.
+func (c *Client) ListsOwnTasks(list []Task) bool { return !c.identity.Token || len(list) > 0 }
+
+// mostOwnTasks is how many running tasks of a node are read.
+const mostOwnTasks = 5000
+
+// OwnTasks are the tasks of this Client's user that run on a node, which must be online.
+// Here a token sees its own tasks whatever its privileges are.
+func (c *Client) OwnTasks(ctx context.Context, node string) ([]Task, error) {
+	r := request{
+		op: "list tasks of node " + strconv.Quote(node), method: http.MethodGet, path: "/nodes/{node}/tasks", args: []string{node},
+		query: url.Values{"source": {"active"}, "limit": {strconv.Itoa(mostOwnTasks)}},
+	}
+	if !validNode(node) {
+		return nil, r.refuse("node name is not valid")
+	}
+	var data list[taskData]
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	var own []Task
+	for _, d := range data {
+		if u := UPID(d.UPID); u.User() == c.identity.ID && strings.EqualFold(string(d.Status), "running") {
+			own = append(own, d.task(true, ""))
+		}
+	}
+	c.limiter.observe(own, false)
+	return own, nil
 }
 
 // noLog is what PVE answers, with success, for the log of a task it has not.

@@ -202,6 +202,14 @@ func (t *taskLimiter) observe(tasks []Task, all bool) {
 	t.wakeReady()
 }
 
+// forget a task that PVE does not know, unless it may not be visible yet.
+func (t *taskLimiter) forget(u UPID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.running, func(_ int, r *ownTask) bool { return r.upid == u && t.clock().Sub(r.begun) > listedWithin })
+	t.wakeReady()
+}
+
 // wakeReady those whose turn has come.
 func (t *taskLimiter) wakeReady() {
 	now := t.clock()

@@ -259,3 +259,22 @@ func TestDismissed(t *testing.T) {
 	}
 	q.ends(q.busy)
 }
+
+// TestTasksThatAreNotListed keeps the place of a task that PVE does not list to its token.
+func TestTasksThatAreNotListed(t *testing.T) {
+	q := newQueue(t)
+	q.clock.Add(2 * listedWithin)
+	q.observe(nil, false)
+	turn := q.waits(2)
+	q.forget(q.busy)
+	if !came(turn) {
+		t.Error("A task that PVE does not know any more holds up the others")
+	}
+}
+
+// TestTaskThatIsNotVisibleYet keeps the place of a task that PVE does not know yet.
+func TestTaskThatIsNotVisibleYet(t *testing.T) {
+	q := newQueue(t)
+	q.forget(q.busy)
+	q.waits(2)
+}

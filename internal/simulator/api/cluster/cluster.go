@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 func clusterLog(c *engine.Call) (any, error) {
@@ -82,11 +83,13 @@ func clusterStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
+// clusterTasks compares the owner of a task without the name of the token: a user sees the tasks of the own tokens, and a token
+// none unless it may see all.
 func clusterTasks(c *engine.Call) (any, error) {
 	all := c.State.May(c.Who, "/", "Sys.Audit")
 	running, ended := []map[string]any{}, []map[string]any{}
 	for _, t := range slices.Backward(c.State.Tasks) {
-		if c.State.Nodes[t.Node] == nil || (!all && !t.Belongs(c.Who)) {
+		if c.State.Nodes[t.Node] == nil || (!all && state.Identity(t.User).User() != string(c.Who)) {
 			continue
 		}
 		if t.Running() {

@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const (
+	// firstLook and lastLook are how long after one look at a single task the next one
+	// follows: the longer the task runs, the longer.
+	firstLook = time.Second
+	lastLook  = 5 * time.Second
+
+	// mostLooks is how many single tasks are looked at in one round.
+	mostLooks = 10
+
+	// visibleWithin is how long PVE may need to show a task that has just started.
+	visibleWithin = time.Minute
+
+	// endedFor is how long lists have the end of a task that PVE does not list.
+	endedFor = time.Minute
+
+	// exitUnknown is the end of a task of which PVE knows nothing any more.
+	exitUnknown = "PVE does not know the task any more"
+)
+
+// PVE compares the owner of a task without the name of the token: /cluster/tasks has no
+// task at all for a token without Sys.Audit on /, not even its own. What is followed is
+// asked for by its UPID then, and runs until PVE says otherwise.
+
+// due returns the followed tasks that a list lacks and that are to be looked at by
+// themselves now. A list that has no task of ours is not waited for.
+func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, hidden bool) []proxmox.UPID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	var all []proxmox.UPID
+	for u, f := range c.followed {
+		if _, ok := listed[u]; ok {
+			f.misses = 0
+			continue
+		}
+		f.misses++
+		if (hidden || f.misses >= missesBeforeLook) && !f.looking && !now.Before(f.next) {
+			all = append(all, u)
+		}
+	}
+	slices.SortFunc(all, func(a, b proxmox.UPID) int {
+		return cmp.Or(c.followed[a].next.Compare(c.followed[b].next), c.followed[a].begun.Compare(c.followed[b].begun), cmp.Compare(a, b))
+	})
+	all = all[:min(len(all), mostLooks)]
+	for _, u := range all {
+		c.followed[u].looking = true
+	}
+	return all
+}
+
+// look at a single task. Its node may be slow to answer, which holds up nothing else.
+func (c *Cluster) look(u proxmox.UPID) {
+	ctx, cancel := context.WithTimeout(c.life, readTimeout)
+	defer cancel()
+	t, err := c.client.Task(ctx, u)
+	known := err == nil
+	c.mu.Lock()
+	f, ok := c.followed[u]
+	if ok {
+		f.looking, f.next = false, c.now().Add(min(firstLook*time.Duration(f.looks+1), lastLook))
+		f.looks++
+		if proxmox.IsNoSuchTask(err) && c.now().Sub(f.begun) > visibleWithin {
+			t, known = followedTask(u), true
+			t.Running, t.ExitStatus = false, exitUnknown
+		}
+	}
+	if ok && known && !t.Running {
+		c.recentlyEnded[u] = endedTask{Task: t, at: c.now()}
+	}
+	c.mu.Unlock()
+	if !known {
+		return
+	}
+	for _, end := range c.ended(map[proxmox.UPID]proxmox.Task{u: t}) {
+		end()
+	}
+}
+
+// An endedTask has ended lately, and PVE does not list it.
+type endedTask struct {
+	proxmox.Task
+
+	at time.Time
+}
+
+// followedTask is what the UPID of a task tells of it, while it runs.
+func followedTask(u proxmox.UPID) proxmox.Task {
+	return proxmox.Task{UPID: u, Node: u.Node(), Type: u.Type(), ID: u.ID(), User: u.User(), Running: true}
+}
+
+// withFollowed adds to a list the followed tasks that it lacks: those run, or have ended
+// a moment ago.
+func (c *Cluster) withFollowed(list []proxmox.Task) []proxmox.Task {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.recentlyEnded, func(_ proxmox.UPID, t endedTask) bool { return c.now().Sub(t.at) > endedFor })
+	if len(c.followed) == 0 && len(c.recentlyEnded) == 0 {
+		return list
+	}
+	listed := make(map[proxmox.UPID]bool, len(list))
+	for _, t := range list {
+		listed[t.UPID] = true
+	}
+	list = slices.Clone(list)
+	for u := range c.followed {
+		if !listed[u] {
+			list, listed[u] = append(list, followedTask(u)), true
+		}
+	}
+	for u, t := range c.recentlyEnded {
+		if !listed[u] {
+			list = append(list, t.Task)
+		}
+	}
+	return list
+}
+
+// followOwn follows the tasks of this user that run on any node. Nodes that cannot be
+// asked are left out: nothing can be started there.
+func (c *Cluster) followOwn(ctx context.Context) (struct{}, error) {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return struct{}{}, err
+	}
+	for _, n := range nodes {
+		if n.Offline() {
+			continue
+		}
+		tasks, err := c.client.OwnTasks(ctx, n.Name)
+		if err != nil && !proxmox.IsUnavailable(err) {
+			return struct{}{}, err
+		}
+		for _, t := range tasks {
+			c.followFound(t.UPID)
+		}
+	}
+	return struct{}{}, nil
+}
+
+// followFound follows a task that nobody follows yet. Whoever watches its guest is told
+// when it has ended.
+func (c *Cluster) followFound(u proxmox.UPID) {
+	c.mu.Lock()
+	_, known := c.followed[u]
+	_, ended := c.recentlyEnded[u]
+	c.mu.Unlock()
+	if known || ended {
+		return
+	}
+	c.Follow(u, func(t proxmox.Task) {
+		all := changes{}
+		all.add(u.ID(), ChangeAll)
+		c.notify(all)
+	})
+}

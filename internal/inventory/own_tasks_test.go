@@ -1,0 +1,182 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// runningOf returns the UPIDs of the tasks in a list that run.
+func runningOf(t *testing.T, read func(context.Context) ([]proxmox.Task, error)) string {
+	t.Helper()
+	list, err := read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []proxmox.UPID
+	for _, one := range list {
+		if one.Running {
+			all = append(all, one.UPID)
+		}
+	}
+	return fmt.Sprint(all)
+}
+
+// TestOwnTaskIsNotListed follows a task of a token without Sys.Audit on /, to which PVE
+// lists no task at all.
+func TestOwnTaskIsNotListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := upidOf("1", "qmshutdown", "100", "we@pve!token")
+		p := &pve{task: running(u), hidesOwn: true}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 10)
+		c.Follow(u, f.done)
+		pass(10 * time.Minute)
+		want := fmt.Sprint([]proxmox.UPID{u})
+		if got := runningOf(t, recent(c)); got != want {
+			t.Errorf("A task runs until PVE says otherwise, whatever the list lacks: want %s, got %s", want, got)
+		}
+		if got := runningOf(t, fresh(c)); got != want {
+			t.Errorf("So it does in a list that is read anew: want %s, got %s", want, got)
+		}
+		if n, most := p.looks.Load(), int64(10*time.Minute/lastLook)+5; n > most || n == 0 {
+			t.Errorf("A task that runs for long is asked for ever more seldom: want at most %d calls, got %d", most, n)
+		}
+		p.set(func() { p.task.Running, p.task.ExitStatus = false, "boom" })
+		pass(lastLook + time.Second)
+		if got := fmt.Sprint(f.told()); got != fmt.Sprintf("[%s boom]", u) {
+			t.Errorf("Its end is reported, got %s", got)
+		}
+		list, _ := c.Tasks(t.Context(), time.Second)
+		if len(list) != 1 || list[0].Running || list[0].ExitStatus != "boom" {
+			t.Errorf("The list has how it ended while others may not know that yet, got %v", list)
+		}
+		pass(2 * endedFor)
+		if list, _ := c.Tasks(t.Context(), time.Second); len(list) != 0 {
+			t.Errorf("A task that has ended is forgotten, got %v", list)
+		}
+	})
+}
+
+func TestOwnTaskIsAskedForAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := upidOf("1", "qmstart", "100", "we@pve!token")
+		p := &pve{task: over(u), hidesOwn: true}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 10)
+		c.Follow(u, f.done)
+		pass(time.Second)
+		if len(f.told()) != 1 {
+			t.Error("A list that is known to lack our tasks is not waited for")
+		}
+	})
+}
+
+// TestOwnTaskIsUnknown follows a task that PVE does not know: one that has just begun may
+// not be visible yet, an old one is lost.
+func TestOwnTaskIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := upidOf("1", "qmstart", "100", "we@pve!token")
+		p := &pve{hidesOwn: true, noTask: true}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 10)
+		c.Follow(u, f.done)
+		pass(visibleWithin - time.Second)
+		if len(f.told()) != 0 {
+			t.Error("A task that is not visible yet has not ended")
+		}
+		pass(10 * time.Second)
+		if got := fmt.Sprint(f.told()); got != fmt.Sprintf("[%s %s]", u, exitUnknown) {
+			t.Errorf("A task that PVE has lost has ended somehow, got %s", got)
+		}
+	})
+}
+
+// TestManyOwnTasks bounds how often single tasks are asked for.
+func TestManyOwnTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{hidesOwn: true, runsAll: true}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		for i := range 500 {
+			c.Follow(upidOf(fmt.Sprint(i), "qmclone", "9000", "we@pve!token"), func(proxmox.Task) {})
+		}
+		pass(time.Minute)
+		synctest.Wait()
+		if n := p.looks.Load(); n > 60*mostLooks || n < 50*mostLooks {
+			t.Errorf("want about %d single tasks a second at most, got %d in a minute", mostLooks, n)
+		}
+	})
+}
+
+// TestOwnTaskOfBefore finds a task that this user has started before this process was, or
+// by a call whose answer was lost.
+func TestOwnTaskOfBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, lost := upidOf("1", "qmshutdown", "100", "we@pve!token"), upidOf("2", "qmstart", "101", "we@pve!token")
+		p := &pve{hidesOwn: true, runsAll: true, own: map[string][]proxmox.Task{"pve1": {running(before)}}}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		if got, want := runningOf(t, recent(c)), fmt.Sprint([]proxmox.UPID{before}); got != want {
+			t.Errorf("The first look finds what runs: want %s, got %s", want, got)
+		}
+		n := p.nodeLists.Load()
+		p.set(func() { p.own["pve1"] = append(p.own["pve1"], running(lost)) })
+		pass(time.Minute)
+		_ = runningOf(t, recent(c))
+		if p.nodeLists.Load() != n {
+			t.Errorf("Nodes are not asked again and again, got %d more calls", p.nodeLists.Load()-n)
+		}
+		if got, want := len(runningOf(t, fresh(c))), len(fmt.Sprint([]proxmox.UPID{before, lost})); got != want {
+			t.Errorf("A fresh list has what has begun since, got %s", runningOf(t, fresh(c)))
+		}
+	})
+}
+
+// TestListWithOwnTasks asks no node where PVE lists our tasks.
+func TestListWithOwnTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := upidOf("1", "qmstart", "100", "we@pve")
+		p := &pve{tasks: []proxmox.Task{running(u)}}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		c.Follow(u, func(proxmox.Task) {})
+		pass(time.Minute)
+		_, _, _ = runningOf(t, recent(c)), runningOf(t, fresh(c)), runningOf(t, fresh(c))
+		if p.looks.Load() != 0 || p.nodeLists.Load() != 0 {
+			t.Errorf("want no call beside the list, got %d and %d", p.looks.Load(), p.nodeLists.Load())
+		}
+	})
+}
+
+// fresh reads the list of tasks anew, recent takes the one that was polled last.
+func fresh(c *Cluster) func(context.Context) ([]proxmox.Task, error) {
+	return func(ctx context.Context) ([]proxmox.Task, error) { return c.Tasks(ctx, Fresh) }
+}
+
+func recent(c *Cluster) func(context.Context) ([]proxmox.Task, error) {
+	return func(ctx context.Context) ([]proxmox.Task, error) { return c.Tasks(ctx, time.Second) }
+}
