@@ -29,6 +29,7 @@ import (
 
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -467,7 +468,7 @@ func (p *pve) RemoveReplication(_ context.Context, id string) error {
 
 func (p *pve) AddHARule(_ context.Context, r proxmox.HARule) error {
 	p.rules.Rules = append(p.rules.Rules, r)
-	return p.write("AddHARule", "%s %s", r.Name, describeRule(r))
+	return p.write("AddHARule", "%s %s", r.Name, harules.Describe(r))
 }
 
 func (p *pve) ChangeHARule(_ context.Context, r proxmox.HARule) error {
@@ -476,7 +477,7 @@ func (p *pve) ChangeHARule(_ context.Context, r proxmox.HARule) error {
 			p.rules.Rules[i] = r
 		}
 	}
-	return p.write("ChangeHARule", "%s %s digest %s", r.Name, describeRule(r), r.Digest)
+	return p.write("ChangeHARule", "%s %s digest %s", r.Name, harules.Describe(r), r.Digest)
 }
 
 func (p *pve) RemoveHARule(_ context.Context, r proxmox.HARule) error {

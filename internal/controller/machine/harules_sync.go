@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -38,42 +39,41 @@ import (
 // is where others learn that they may put the VM into rules with theirs.
 const AnnotationHARules = "proxmox.vitistack.io/ha-rules"
 
-// A haRules is what becomes of HA's rules of a VM.
+// haRules is what is to be done about the rules of HA for a VM.
 type haRules struct {
-	desiredRules
+	harules.Desired
 
-	// due says that rules are kept or removed; wanted, that they are kept.
+	// due is true if rules are kept or removed, wanted if they are kept.
 	due, wanted bool
 
 	// grouped is true for PVE 8, whose HA has groups.
 	grouped bool
 
-	steps      []ruleStep
+	steps      []harules.Step
 	rejections []string
 }
 
-// wantsRules says whether the spec wants rules kept.
+// wantsRules reports whether the spec wants rules kept.
 func wantsRules(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled == nil || *ha.Enabled) && ptr.Deref(ha.Rules, "") == v1alpha1.HARulesPlacement
 }
 
-// removesRules says whether the spec wants rules gone. Without the field they are
-// left alone.
+// removesRules reports whether the spec wants rules removed. Without the field they are left alone.
 func removesRules(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled != nil && !*ha.Enabled || ptr.Deref(ha.Rules, "") == v1alpha1.HARulesNone)
 }
 
-// readRules finds what HA's rules are to say of the VM and what they say. Rules
-// that may be out of date are read again before they are found to differ.
+// readRules compares the rules of HA with those that the VM is to have. Rules that may be out of date are read again before they are
+// found to differ.
 func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
 	r := haRules{wanted: wantsRules(m.Parameters()) && !e.vm.template()}
 	r.due = r.wanted || removesRules(m.Parameters()) && m.GetAnnotations()[AnnotationHARules] != ""
 	if !r.due {
 		return nil
 	}
-	r.desiredRules = noRules(m, d.Identity.UUID, e.vm.VMID)
+	r.Desired = noRules(m, d.Identity.UUID, e.vm.VMID)
 	if r.wanted {
 		if err := e.desiredRulesFor(ctx, m, &r); err != nil {
 			return err
@@ -82,13 +82,13 @@ func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
 	for _, maxAge := range []time.Duration{inventory.Relaxed, inventory.Fresh} {
 		has, err := e.inventory.HARules(ctx, maxAge)
 		if proxmox.IsAuthorization(err) {
-			e.vm.haUnavailable = err.Error() // All else goes on being seen.
+			e.vm.haUnavailable = err.Error() // The rest of the VM is still observed.
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r.grouped, r.steps = has.Grouped, r.desiredRules.steps(has)
+		r.grouped, r.steps = has.Grouped, r.Desired.Steps(has)
 		if len(r.steps) == 0 {
 			break
 		}
@@ -98,16 +98,16 @@ func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
 	return nil
 }
 
-// noRules wants no rules of a VM.
-func noRules(m Machine, uuid string, vmid int) desiredRules {
-	return desiredRules{sid: sidOf(vmid), name: ruleName(uuid), ownerSuffix: shortHash(string(m.GetUID()), 8), owner: "provider-proxmox keeps this for Machine " + qualifiedName(m)}
+// noRules returns what is desired of a VM that is to have no rules.
+func noRules(m Machine, uuid string, vmid int) harules.Desired {
+	return harules.None(string(m.GetUID()), uuid, vmid, "provider-proxmox keeps this for Machine "+qualifiedName(m))
 }
 
 func qualifiedName(m Machine) string {
 	return strings.TrimPrefix(m.GetNamespace()+"/"+m.GetName(), "/")
 }
 
-// desiredRulesFor finds the nodes and bonds that the Machine's placement asks for.
+// desiredRulesFor finds the nodes and affinities that the Machine's placement asks for.
 func (e *external) desiredRulesFor(ctx context.Context, m Machine, r *haRules) error {
 	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
@@ -122,19 +122,36 @@ func (e *external) desiredRulesFor(ctx context.Context, m Machine, r *haRules) e
 		return err
 	}
 	self := placement.Occupant{ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m), Node: e.vm.Node}
-	c := ruleMembers{known: nodesOf(nodes, nil, members.nodes), sids: map[string]string{self.ID: r.sid}}
-	r.managed, r.machines = map[string]bool{r.sid: true}, map[string]bool{}
+	r.Managed, r.Machines = map[string]bool{r.SID: true}, map[string]bool{}
 	for _, g := range guests {
 		if g.HAState != "" {
-			r.managed[sidOf(g.VMID)] = true
+			r.Managed[harules.SID(g.VMID)] = true
 		}
 	}
-	c.add(members.machines, guests, self.ID, r.machines)
-	c.setTargets(r, self)
+	c := harules.NewMembers(self, e.vm.VMID, nodesOf(nodes, nil, members.nodes))
+	addMembers(c, members.machines, guests, self.ID, r.Machines)
+	r.rejections = append(r.rejections, c.SetTargets(&r.Desired)...)
 	return nil
 }
 
-// rejectAffinities that PVE 8 cannot keep.
+// addMembers adds the Machines but one whose VMs may be put into rules, and notes the VMs of all.
+func addMembers(c *harules.Members, machines []Machine, guests []proxmox.Guest, self string, ours map[string]bool) {
+	for _, o := range machines {
+		vmid, err := strconv.Atoi(meta.GetExternalName(o))
+		if err != nil || string(o.GetUID()) == self {
+			continue
+		}
+		ours[harules.SID(vmid)] = true
+		proven := o.GetAnnotations()[AnnotationHARules] == meta.GetExternalName(o)
+		if !proven || meta.WasDeleted(o) || !wantsRules(o.Parameters()) {
+			continue
+		}
+		g, _ := guestOf(guests, vmid)
+		c.Add(placement.Occupant{ID: string(o.GetUID()), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Rules: rulesOf(o), Node: g.Node}, vmid)
+	}
+}
+
+// rejectAffinities rejects affinities with other VMs, which PVE 8 cannot keep.
 func (r *haRules) rejectAffinities(p *v1alpha1.MachineParameters) {
 	if r.wanted && r.grouped && p.Placement != nil && placement.Bound(*p.Placement) {
 		r.rejections = append(r.rejections, "high availability of Proxmox VE 8 cannot keep VMs together or apart: "+
@@ -142,20 +159,20 @@ func (r *haRules) rejectAffinities(p *v1alpha1.MachineParameters) {
 	}
 }
 
-// group that the HA resource is to name in PVE 8, if that is for us to say.
+// group returns the group that the HA resource is to name in PVE 8, or nil if the provider does not set it.
 func (r *haRules) group(v *vm) *string {
 	switch {
 	case !r.due || !r.grouped:
 		return nil
-	case r.nodes != nil:
-		return &r.name
-	case v.HA["group"] == r.name:
+	case r.Nodes != nil:
+		return &r.Name
+	case v.HA["group"] == r.Name:
 		return new("")
 	}
 	return nil
 }
 
-// ruleAnnotation says that the VM may be put into rules.
+// ruleAnnotation returns the annotation by which others learn that they may put the VM into rules.
 func (e *external) ruleAnnotation(m Machine) map[string]string {
 	vmid := strconv.Itoa(e.vm.VMID)
 	if !e.plan.haRules.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
@@ -164,14 +181,13 @@ func (e *external) ruleAnnotation(m Machine) map[string]string {
 	return map[string]string{AnnotationHARules: vmid}
 }
 
-// ruleSteps are the calls before and after the HA resource is what it should be.
-// A rule is about resources that HA manages; a group is there before a resource
-// names it, and as long as one does.
+// ruleSteps returns the calls before and after the HA resource is changed. A rule can only name resources that HA manages. A group
+// must exist before a resource names it, and as long as one does.
 func (e *external) ruleSteps() (before, after []step) {
 	r := e.plan.haRules
 	for _, s := range r.steps {
-		n := step{difference: s.difference()}
-		if r.grouped && s.action != removeRule {
+		n := step{difference: s.Difference()}
+		if r.grouped && s.Action != harules.Remove {
 			before = append(before, n)
 		} else {
 			after = append(after, n)
@@ -179,29 +195,29 @@ func (e *external) ruleSteps() (before, after []step) {
 	}
 	if len(before) > 0 {
 		before[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.applyRules(ctx, r.desiredRules, func(s ruleStep) bool { return s.action != removeRule })
+			return "", e.applyRules(ctx, r.Desired, func(s harules.Step) bool { return s.Action != harules.Remove })
 		}
 	}
 	if len(after) > 0 {
 		after[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.applyRules(ctx, r.desiredRules, func(ruleStep) bool { return true })
+			return "", e.applyRules(ctx, r.Desired, func(harules.Step) bool { return true })
 		}
 	}
 	return before, after
 }
 
-// maxRuleSteps is more than any one VM takes: what is left waits for the next look.
+// maxRuleSteps is more than any one VM takes. The rest waits for the next reconcile.
 const maxRuleSteps = 50
 
-// applyRules as they are aimed at. Each call is decided by what the one before has
-// left, since a change is refused if anything was changed in between.
-func (e *external) applyRules(ctx context.Context, a desiredRules, due func(ruleStep) bool) error {
+// applyRules makes the rules as desired. It reads the rules before each call, since PVE refuses a change if anything was changed in
+// between.
+func (e *external) applyRules(ctx context.Context, a harules.Desired, due func(harules.Step) bool) error {
 	for range maxRuleSteps {
 		has, err := e.inventory.HARules(ctx, inventory.Fresh)
 		if err != nil {
 			return err
 		}
-		steps := a.steps(has)
+		steps := a.Steps(has)
 		i := slices.IndexFunc(steps, due)
 		if i < 0 {
 			return nil
@@ -213,19 +229,18 @@ func (e *external) applyRules(ctx context.Context, a desiredRules, due func(rule
 	return nil
 }
 
-func (e *external) applyRuleStep(ctx context.Context, s ruleStep) error {
-	switch s.action {
-	case addRule:
-		return e.client.AddHARule(ctx, s.rule)
-	case changeRule:
-		return e.client.ChangeHARule(ctx, s.rule)
-	case removeRule:
+func (e *external) applyRuleStep(ctx context.Context, s harules.Step) error {
+	switch s.Action {
+	case harules.Add:
+		return e.client.AddHARule(ctx, s.Rule)
+	case harules.Change:
+		return e.client.ChangeHARule(ctx, s.Rule)
+	case harules.Remove:
 	}
-	return e.client.RemoveHARule(ctx, s.rule)
+	return e.client.RemoveHARule(ctx, s.Rule)
 }
 
-// leaveRules takes the VM out of HA's rules before it is removed. A group of PVE 8
-// has to stay until its resource has gone with the VM.
+// leaveRules takes the VM out of the rules of HA before it is removed. A group of PVE 8 stays until its resource has gone with the VM.
 func (e *external) leaveRules(ctx context.Context, m Machine) error {
 	if m.GetAnnotations()[AnnotationHARules] == "" {
 		return nil
@@ -238,13 +253,12 @@ func (e *external) leaveRules(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
-	err = e.applyRules(ctx, noRules(m, id.UUID, id.VMID), func(ruleStep) bool { return true })
+	err = e.applyRules(ctx, noRules(m, id.UUID, id.VMID), func(harules.Step) bool { return true })
 	return errors.Wrap(err, "cannot take the VM out of the rules of high availability")
 }
 
-// orphanedRules are what is left of HA's rules of a VM that is gone. Its VMID may be
-// another Machine's by now, whose rules stay.
-func (e *external) orphanedRules(ctx context.Context, m Machine) ([]ruleStep, error) {
+// orphanedRules returns what removes the rules of a VM that is gone. Its VMID may belong to another Machine by now, whose rules stay.
+func (e *external) orphanedRules(ctx context.Context, m Machine) ([]harules.Step, error) {
 	if m.GetAnnotations()[AnnotationHARules] == "" {
 		return nil, nil
 	}
@@ -264,7 +278,7 @@ func (e *external) orphanedRules(ctx context.Context, m Machine) ([]ruleStep, er
 	if slices.ContainsFunc(members.machines, func(o Machine) bool {
 		return o.GetUID() != m.GetUID() && meta.GetExternalName(o) == meta.GetExternalName(m)
 	}) {
-		a.sid = ""
+		a.SID = ""
 	}
-	return a.steps(has), nil
+	return a.Steps(has), nil
 }

@@ -27,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -45,7 +46,7 @@ type plan struct {
 	waitReason error
 
 	// orphanedRules are what is left of HA's rules of a VM that is gone.
-	orphanedRules []ruleStep
+	orphanedRules []harules.Step
 
 	rejections []string
 	change     qemu.Difference

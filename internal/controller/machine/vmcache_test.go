@@ -127,7 +127,9 @@ type listing struct {
 	guests []proxmox.Guest
 }
 
-func (l *listing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return l.guests, nil }
+func (l *listing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) {
+	return l.guests, nil
+}
 
 // TestInherit has a Machine connect in another way, with another token, say.
 func TestInherit(t *testing.T) {

@@ -17,6 +17,8 @@ limitations under the License.
 package machine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +56,7 @@ func neighbour(uid, vmid string, p *v1alpha1.MachinePlacement, change ...func(*n
 }
 
 const (
-	ownRule  = rulePrefix + ourUUID
+	ownRule  = "crossplane-" + ourUUID
 	onlyPVE1 = "only pve1"
 )
 
@@ -62,10 +64,16 @@ func nodeRule(nodes ...string) proxmox.HARule {
 	return proxmox.HARule{Name: ownRule, Type: proxmox.HANodeAffinity, Resources: []string{"vm:10000"}, Nodes: nodes, Strict: true, Digest: "d7"}
 }
 
+// shortHash is the part of a checksum that names of shared rules have.
+func shortHash(s string, digits int) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:digits]
+}
+
 // sharedRule of a group that is spread, made by somebody.
 func sharedRule(key, founder string, resources ...string) proxmox.HARule {
-	b := newAffinityRule("team", key, true, nil)
-	return proxmox.HARule{Name: b.prefix + founder, Type: proxmox.HAResourceAffinity, Affinity: b.affinity, Resources: resources, Digest: "d7"}
+	name := "crossplane-apart-" + shortHash("team/"+key, 12) + "-" + founder
+	return proxmox.HARule{Name: name, Type: proxmox.HAResourceAffinity, Affinity: proxmox.HANegative, Resources: resources, Digest: "d7"}
 }
 
 func rulesAre(rules ...proxmox.HARule) func(*bench) {
@@ -84,7 +92,7 @@ func TestHARules(t *testing.T) {
 	attracted := func(nodes ...string) *v1alpha1.MachinePlacement {
 		return &v1alpha1.MachinePlacement{Nodes: nodes, Group: new("g"), Affinity: []v1alpha1.MachineAffinityTerm{{Group: new("g")}}}
 	}
-	together := newAffinityRule("team", `together {"group":"g"}`, false, nil).prefix + shortHash("uid", 8)
+	together := "crossplane-together-" + shortHash(`team/together {"group":"g"}`, 12) + "-" + shortHash("uid", 8)
 	off := spec(func(s *v1alpha1.MachineParameters) {
 		s.HighAvailability = &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesNone)}
 	})
@@ -114,7 +122,7 @@ func TestHARules(t *testing.T) {
 		"NodesGone":  {reason: "Without nodes there is no rule.", machine: all(joined, ruled(nil)), pve: rulesAre(nodeRule("pve1")), writes: []string{"RemoveHARule " + ownRule}},
 		"NoNode":     {reason: "PVE takes no rule without a node.", machine: ruled(&v1alpha1.MachinePlacement{Nodes: []string{"pve9"}}), err: "no node of the cluster is one that placement.nodes"},
 		"Added":      {reason: "HA manages the VM before a rule names it.", machine: ruled(onPVE1), notOurs: true, writes: []string{"AddHAResource 10000 map[state:started]", "AddHARule " + ownRule + " vm:10000: only pve1"}},
-		"Migrated":   {reason: "The rule that PVE 9 makes of our group gives way to ours.", machine: all(joined, ruled(onPVE1)), pve: rulesAre(proxmox.HARule{Name: migratedGroup + ownRule, Type: proxmox.HANodeAffinity, Resources: []string{"vm:10000"}, Nodes: []string{"pve1"}, Strict: true}), writes: []string{"RemoveHARule " + migratedGroup + ownRule, "AddHARule " + ownRule + " vm:10000: only pve1"}},
+		"Migrated":   {reason: "The rule that PVE 9 makes of our group gives way to ours.", machine: all(joined, ruled(onPVE1)), pve: rulesAre(proxmox.HARule{Name: "ha-group-" + ownRule, Type: proxmox.HANodeAffinity, Resources: []string{"vm:10000"}, Nodes: []string{"pve1"}, Strict: true}), writes: []string{"RemoveHARule " + "ha-group-" + ownRule, "AddHARule " + ownRule + " vm:10000: only pve1"}},
 		"Theirs":     {reason: "What others have told HA is left alone.", machine: all(joined, ruled(nil)), pve: rulesAre(theirs)},
 		"Unseen":     {reason: "Who may not see rules is told so.", machine: ruled(onPVE1), pve: func(b *bench) { b.errs["HARules"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit"},
 
