@@ -56,11 +56,20 @@ type MachineCDROM struct {
 	Type *string `json:"type,omitempty"`
 
 	// Device of PVE that the drive is, such as ide0. Default: the drive that has
-	// the same image already; for the first drives of a clone those of the source,
-	// for the first ones of an adopted VM its own; otherwise a free one of its
-	// type. Drives for cloud-init are never taken. Cannot change.
+	// the same image already; for the first drives of the list those that the VM came
+	// with from its source or by its adoption; otherwise a free one of its type. Drives for cloud-init are never taken. Cannot change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30))$`
 	Device *string `json:"device,omitempty"`
+
+	// RemovalPolicy is what becomes of the drive when it is taken off the list: Detach
+	// and Destroy take it from the VM, and keep the ISO image, Retain leaves it as it is, no longer
+	// managed. Default: Retain for one that was not made for this list, such as one
+	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
+	// for this list count only if the list said so up to the very change that took it
+	// off.
+	// +optional
+	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
+	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }

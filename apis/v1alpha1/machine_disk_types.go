@@ -29,7 +29,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.wwn) || (has(self.type) ? self.type != 'virtio' : !has(self.device) || !self.device.startsWith('virtio'))",message="wwn needs type ide, sata or scsi, not virtio"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
-// +kubebuilder:validation:XValidation:rule="!(has(self.volume) && has(self.importFrom))",messageExpression="'disk %s is either an existing volume or filled from an image: set volume or importFrom'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="!(has(self.volume) && size(self.volume) > 0 && has(self.importFrom))",messageExpression="'disk %s is either an existing volume or filled from an image: set volume or importFrom'.format([self.name])"
 type MachineDisk struct {
 	// Name of the disk in this list, up to 63 characters. It stands for one
 	// disk of the VM for as long as it is listed, whatever its position.
@@ -65,10 +65,11 @@ type MachineDisk struct {
 	// +kubebuilder:validation:Enum=ide;sata;scsi;virtio
 	Type *string `json:"type,omitempty"`
 
-	// Device of PVE that the disk is, such as scsi0. Default: for the first
-	// disks of a clone those of the source, boot disk first; the first
-	// assignment for an adopted VM takes its existing disks too, boot disk
-	// first; otherwise the lowest free one of its type. Cannot change.
+	// Device of PVE that the disk is, such as scsi0. An entry of a new name with
+	// the device of one that is taken off the list is that one, with its data.
+	// Default: for the first disks of the list those that the VM came with from its
+	// source or by its adoption, boot disk first; otherwise the lowest free one of
+	// its type. Cannot change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$`
@@ -221,19 +222,22 @@ type MachineDisk struct {
 
 	// Volume is the volume ID of an existing disk to attach instead of making a
 	// new one, such as local-lvm:vm-100-disk-1: an unused disk of this VM, or
-	// another volume that PVE holds for its VMID and that no VM uses. It counts
-	// when the disk is attached only.
+	// another volume that PVE holds for its VMID and that no VM uses. Empty makes a
+	// new disk, where the VM has an unused disk that had this name before, or came
+	// with one that this entry would be. It counts when the disk is attached only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:[^,\s]+$`
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:[^,\s]+)?$`
 	Volume *string `json:"volume,omitempty"`
 
-	// RemovalPolicy says what happens to the disk when it is taken off the list:
-	// Detach keeps it as an unused disk of the VM, Retain leaves it attached,
-	// Destroy deletes it with its data. Destroy counts only if the list said so
-	// up to the very change that took the disk off; otherwise the disk is
-	// detached. All of them go with the VM when this resource is deleted. Default:
-	// Detach.
+	// RemovalPolicy is what becomes of the disk when it is taken off the list: Detach
+	// keeps it as an unused disk of the VM, which an entry of the same name has again;
+	// Retain leaves it attached, no longer managed; Destroy deletes it with its data.
+	// All of them go with the VM when this resource is deleted. Default: Retain for the
+	// disk that the VM boots from and for a disk that was not made for this list, such
+	// as one of a template, and Detach otherwise. Destroy, and Detach of a disk that
+	// would be retained otherwise, count only if the list said so up to the very change
+	// that took the disk off.
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`

@@ -508,6 +508,16 @@ type MachinePCIDevice struct {
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
 	SubDeviceID *string `json:"subDeviceID,omitempty"`
+
+	// RemovalPolicy is what becomes of the device when it is taken off the list: Detach
+	// and Destroy take it from the VM, Retain leaves it as it is, no longer
+	// managed. Default: Retain for one that was not made for this list, such as one
+	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
+	// for this list count only if the list said so up to the very change that took it
+	// off.
+	// +optional
+	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
+	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
 // MachineUSBDevice is a USB device of the node handed to the guest.
@@ -541,6 +551,16 @@ type MachineUSBDevice struct {
 	// default off.
 	// +optional
 	USB3 *bool `json:"usb3,omitempty"`
+
+	// RemovalPolicy is what becomes of the device when it is taken off the list: Detach
+	// and Destroy take it from the VM, Retain leaves it as it is, no longer
+	// managed. Default: Retain for one that was not made for this list, such as one
+	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
+	// for this list count only if the list said so up to the very change that took it
+	// off.
+	// +optional
+	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
+	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
 // MachineVirtioFS is a directory of the node shared with the guest.
@@ -579,4 +599,14 @@ type MachineVirtioFS struct {
 	// expose-xattr=, default off.
 	// +optional
 	ExposeXattr *bool `json:"exposeXattr,omitempty"`
+
+	// RemovalPolicy is what becomes of the share when it is taken off the list: Detach
+	// and Destroy take it from the VM, Retain leaves it as it is, no longer
+	// managed. Default: Retain for one that was not made for this list, such as one
+	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
+	// for this list count only if the list said so up to the very change that took it
+	// off.
+	// +optional
+	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
+	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }

@@ -32,9 +32,11 @@ type MachineNetwork struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
 	Name string `json:"name"`
 
-	// Device of PVE that the interface is, net0 to net31. Default: the lowest
-	// one that no other entry has; net0 of a clone is that of the source.
-	// Cannot change.
+	// Device of PVE that the interface is, net0 to net31. An entry of a new name
+	// with the device of one that is taken off the list is that one, with its MAC
+	// address. Default: for the first interfaces of the list those that the VM came
+	// with from its source or by its adoption; otherwise the lowest free one. Cannot
+	// change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=5
 	// +kubebuilder:validation:Pattern=`^net([0-9]|[12][0-9]|3[01])$`
@@ -114,6 +116,17 @@ type MachineNetwork struct {
 	// IPConfig is what cloud-init configures in the guest. PVE: ipconfigN.
 	// +optional
 	IPConfig *MachineIPConfig `json:"ipConfig,omitempty"`
+
+	// RemovalPolicy is what becomes of the interface when it is taken off the list:
+	// Detach removes it from the VM; it has its MAC address again when it is put back.
+	// Retain leaves it as it is, no longer managed. Destroy removes it and forgets its
+	// MAC address. Default: Retain for an interface that was not made for this list,
+	// such as one of a template, and Detach otherwise. Detach and Destroy of an
+	// interface that was not made for this list count only if the list said so up to
+	// the very change that took it off.
+	// +optional
+	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
+	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
 // MachineIPConfig is the IP configuration of an interface by cloud-init.

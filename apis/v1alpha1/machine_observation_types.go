@@ -112,6 +112,14 @@ type MachineObservation struct {
 	// +listMapKey=device
 	Networks []MachineNetworkObservation `json:"networks,omitempty"`
 
+	// RetainedDevices are devices of the VM whose entries have left their list of the
+	// spec and that stay as they are. They are no longer managed, until an entry of
+	// their name or with their device is put back.
+	// +optional
+	// +listType=map
+	// +listMapKey=device
+	RetainedDevices []MachineRetainedDevice `json:"retainedDevices,omitempty"`
+
 	// Config is the VM's configuration in force as PVE writes it, declared or
 	// not, by the names of its options. Notes, SSH keys, passwords and QEMU
 	// arguments are left out.
@@ -185,7 +193,7 @@ type MachineDiskObservation struct {
 	// Device of PVE, such as scsi0, or unused0 for a disk that is detached.
 	Device string `json:"device"`
 
-	// Name of the disk in the spec, if it is declared there.
+	// Name of the disk in the spec, if it is, or was, declared there.
 	// +optional
 	Name string `json:"name,omitempty"`
 
@@ -203,7 +211,7 @@ type MachineCDROMObservation struct {
 	// Device of PVE, such as ide2.
 	Device string `json:"device"`
 
-	// Name of the drive in the spec's cdroms, if it is declared there.
+	// Name of the drive in the spec's cdroms, if it is, or was, declared there.
 	// +optional
 	Name string `json:"name,omitempty"`
 
@@ -218,7 +226,7 @@ type MachineNetworkObservation struct {
 	// Device of PVE, such as net0.
 	Device string `json:"device"`
 
-	// Name of the interface in the spec, if it is declared there.
+	// Name of the interface in the spec, if it is, or was, declared there.
 	// +optional
 	Name string `json:"name,omitempty"`
 
@@ -246,6 +254,22 @@ type MachineNetworkObservation struct {
 	// +optional
 	// +listType=atomic
 	IPAddresses []string `json:"ipAddresses,omitempty"`
+}
+
+// MachineRetainedDevice is a device whose entry has left its list of the spec.
+type MachineRetainedDevice struct {
+	// Device of PVE, such as scsi0.
+	Device string `json:"device"`
+
+	// List of the spec that the entry was in: disks, cdroms, networks, pciDevices,
+	// usbDevices or virtiofs.
+	List string `json:"list"`
+
+	// Name of the entry.
+	Name string `json:"name"`
+
+	// Reason to retain the device.
+	Reason string `json:"reason"`
 }
 
 // MachinePendingChange is the change of one option.

@@ -39,7 +39,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.clone) || !has(self.clone.snapshot)",message="a template has no snapshots: clone.snapshot needs clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.image) == has(oldSelf.image)",message="the source of a Machine cannot change: image can be neither added nor removed"
-// +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.disks) && self.disks.exists(d, !has(self.image.disk) || d.name == self.image.disk)",message="image needs the disk that it fills: list it in disks"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.image) || has(self.disks) && self.disks.exists(d, !has(self.image.disk) || d.name == self.image.disk)",message="image needs the disk that it fills: list it in disks",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.highAvailability.state) || !has(self.powerState) || self.highAvailability.state == 'ignored' || (self.highAvailability.state == 'started') == (self.powerState == 'Running')",messageExpression="'highAvailability.state %s and powerState %s disagree: leave one of them out'.format([self.highAvailability.state, self.powerState])"
 // +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.powerState) || self.powerState != 'Suspended' || has(self.highAvailability.enabled) && !self.highAvailability.enabled",message="a VM that high availability manages cannot be suspended to disk: powerState is Running or Stopped"
@@ -146,20 +146,21 @@ type MachineParameters struct {
 	// +optional
 	Balloon *bool `json:"balloon,omitempty"`
 
-	// Disks of the VM by name. What becomes of a disk that is taken off this
-	// list its removalPolicy has said; by default it is detached and kept as an
-	// unused disk of the VM. Disks that are not declared (those of a template,
-	// say) are left alone.
+	// Disks of the VM by name. What becomes of a disk that is taken off this list
+	// its removalPolicy decides. Without this list no disk is managed, and nothing
+	// changes; an empty list takes all entries off. Disks that are not declared (those
+	// of a template, say) are left alone.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=57
 	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two disks have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
-	Disks []MachineDisk `json:"disks,omitempty"`
+	Disks []MachineDisk `json:"disks,omitzero"`
 
-	// CDROMs are CD-ROM drives of the VM by name, beside the one that iso has. A
-	// drive that is taken off this list is removed; the ISO image in it is kept.
-	// Drives that are not declared are left alone. A drive is added and removed at
+	// CDROMs are CD-ROM drives of the VM by name, beside the one that iso has. What
+	// becomes of a drive that is taken off this list its removalPolicy decides; the ISO
+	// image in it is kept. Without this list nothing changes; an empty list takes all
+	// entries off. Drives that are not declared are left alone. A drive is added and removed at
 	// the next restart, on scsi at once; its medium changes at once. PVE: ide0 to
 	// ide3, sata0 to sata5, scsi0 to scsi30 with media=cdrom.
 	// +optional
@@ -167,7 +168,7 @@ type MachineParameters struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=41
 	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two CD-ROM drives have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
-	CDROMs []MachineCDROM `json:"cdroms,omitempty"`
+	CDROMs []MachineCDROM `json:"cdroms,omitzero"`
 
 	// EFIDisk holds the variables of the UEFI firmware (bios: ovmf). It is
 	// made once, with the size that PVE gives it. PVE: efidisk0.
@@ -179,15 +180,17 @@ type MachineParameters struct {
 	// +optional
 	TPM *MachineTPM `json:"tpm,omitempty"`
 
-	// Networks are the network interfaces of the VM by name. The MAC address
-	// of an interface never changes unless macAddress says so. Interfaces that
-	// are not declared are left alone.
+	// Networks are the network interfaces of the VM by name. The MAC address of an
+	// interface never changes unless macAddress says so. What becomes of an interface
+	// that is taken off this list its removalPolicy decides. Without this list nothing
+	// changes; an empty list takes all entries off. Interfaces that are not declared
+	// are left alone.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:XValidation:rule="self.all(a, !has(a.device) || self.filter(b, has(b.device) && b.device == a.device).size() == 1)",messageExpression="'two networks have the same device: %s'.format([self.filter(a, has(a.device) && self.filter(b, has(b.device) && b.device == a.device).size() > 1)[0].device])"
-	Networks []MachineNetwork `json:"networks,omitempty"`
+	Networks []MachineNetwork `json:"networks,omitzero"`
 
 	// CloudInit configures the guest at its first boot.
 	// +optional
@@ -321,34 +324,37 @@ type MachineParameters struct {
 	// +optional
 	SMBIOS *MachineSMBIOS `json:"smbios,omitempty"`
 
-	// PCIDevices are PCI devices of the node handed to the guest, by name. One
-	// that is taken off the list is taken from the guest; devices that are not
-	// declared are left alone. Applied at the next restart. PVE: hostpci0 to
+	// PCIDevices are PCI devices of the node handed to the guest, by name. What
+	// becomes of one that is taken off this list its removalPolicy decides. Without
+	// this list nothing changes; an empty list takes all entries off. Devices that are
+	// not declared are left alone. Applied at the next restart. PVE: hostpci0 to
 	// hostpci15.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
-	PCIDevices []MachinePCIDevice `json:"pciDevices,omitempty"`
+	PCIDevices []MachinePCIDevice `json:"pciDevices,omitzero"`
 
-	// USBDevices are USB devices of the node handed to the guest, by name. One
-	// that is taken off the list is taken from the guest; devices that are not
-	// declared are left alone. PVE: usb0 to usb13.
+	// USBDevices are USB devices of the node handed to the guest, by name. What
+	// becomes of one that is taken off this list its removalPolicy decides. Without
+	// this list nothing changes; an empty list takes all entries off. Devices that are
+	// not declared are left alone. PVE: usb0 to usb13.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=14
-	USBDevices []MachineUSBDevice `json:"usbDevices,omitempty"`
+	USBDevices []MachineUSBDevice `json:"usbDevices,omitzero"`
 
-	// VirtioFS are directories of the node shared with the guest, by name. One
-	// that is taken off the list is no longer shared; shares that are not
-	// declared are left alone. Applied at the next restart. PVE: virtiofs0 to
+	// VirtioFS are directories of the node shared with the guest, by name. What
+	// becomes of one that is taken off this list its removalPolicy decides. Without
+	// this list nothing changes; an empty list takes all entries off. Shares that are
+	// not declared are left alone. Applied at the next restart. PVE: virtiofs0 to
 	// virtiofs9.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=10
-	VirtioFS []MachineVirtioFS `json:"virtiofs,omitempty"`
+	VirtioFS []MachineVirtioFS `json:"virtiofs,omitzero"`
 
 	// Hotplug lists what may change while the VM runs: network, disk, cpu,
 	// memory, usb, cloudinit; an empty list turns hotplug off. That of memory needs

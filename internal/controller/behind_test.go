@@ -323,7 +323,7 @@ func moves(w *world) {
 	volume, _, _ := strings.Cut(w.vm().Config["scsi1"], ",")
 	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[0].RemovalPolicy = nil })
 	w.ready()
-	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = nil })
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = []v1alpha1.MachineDisk{} })
 	w.eventually("the disk is detached", func() bool { return w.vm().Config["unused0"] == volume })
 	w.ready()
 	w.change(func(p *v1alpha1.MachineParameters) {
@@ -333,7 +333,7 @@ func moves(w *world) {
 		return strings.HasPrefix(w.vm().Config["scsi2"], volume) && w.vm().Config["unused0"] == ""
 	})
 	w.ready()
-	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = nil })
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = []v1alpha1.MachineDisk{} })
 	w.eventually("the disk is destroyed", func() bool {
 		there := false
 		w.pve.Edit(func(s *simulator.State) {

@@ -84,7 +84,7 @@ func windows(w *world) {
 	if w.tasks("qmstart") != 1 || w.tasks("qmreboot")+w.tasks("qmstop") > 0 {
 		w.Errorf("a medium was changed by a restart:\n%s", w)
 	}
-	w.change(func(p *v1alpha1.MachineParameters) { p.CDROMs = nil })
+	w.change(func(p *v1alpha1.MachineParameters) { p.CDROMs = []v1alpha1.MachineCDROM{} })
 	w.says(machine.TypeRestartRequired, machine.ReasonPendingChanges, "ide0")
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
 	w.eventually("the drive goes with the next stop", func() bool { return w.vm().Power == simulator.Stopped && w.vm().Config["ide0"] == "" })

@@ -104,6 +104,8 @@ func excuses() map[string]func(*randomRun) bool {
 	return map[string]func(*randomRun) bool{
 		`disk "[^"]*" is no longer at`:         (*randomRun).editedByHand,
 		`(efiDisk|tpm) is no longer at`:        (*randomRun).editedByHand,
+		`can be read in two ways`:              (*randomRun).isUnassigned,
+		`comes back with its volume`:           (*randomRun).isUnassigned,
 		`cannot shrink from`:                   (*randomRun).shrinks,
 		`is not this resource's`:               (*randomRun).isTheirs,
 		`is protected: set protection to`:      (*randomRun).isProtected,
@@ -186,6 +188,13 @@ func (k *randomRun) isSuspended() bool {
 	return g.Config["lock"] == "suspended" && len(k.m.Observation().Difference) > 0
 }
 
+// isUnassigned says whether the spec has an entry that is no device yet.
+func (k *randomRun) isUnassigned() bool {
+	p := k.m.Parameters()
+	return slices.ContainsFunc(p.Disks, func(d v1alpha1.MachineDisk) bool { return k.device(d.Name) == "" }) ||
+		slices.ContainsFunc(p.Networks, func(n v1alpha1.MachineNetwork) bool { return k.device(n.Name) == "" })
+}
+
 // shrinks says whether the spec wants a disk smaller than it is.
 func (k *randomRun) shrinks() bool {
 	g, _ := k.pve.Guest(k.vmid())
@@ -261,6 +270,7 @@ func (k *randomRun) count(l *subject) {
 		l.disks = 0
 		return
 	}
+	k.keepsData(l, g)
 	n := k.disks(g)
 	if lost := l.disks - n; lost > 0 {
 		if l.mayGo -= lost; l.mayGo < 0 {
@@ -317,6 +327,7 @@ func (k *randomRun) check() {
 		k.describes(g)
 		if k.tidy() {
 			k.fulfils(g)
+			k.likeNew(l, g)
 		}
 	}
 	k.ends(mine...)

@@ -98,17 +98,20 @@ func edits() map[string]step {
 			action := oneOf(r, "Reboot", "Reset", "Shutdown", "Stop", "Start")
 			p.PowerAction = &v1alpha1.MachinePowerAction{Action: action, Token: strconv.Itoa(r.IntN(1000))}
 		}),
-		"disk":     edit(addDisk),
-		"grow":     edit(growDisk),
-		"move":     edit(moveDisk),
-		"policy":   edit(setRemoval),
-		"drop":     dropDisk,
-		"reattach": reattach,
-		"network":  edit(addNetwork),
-		"rewire":   edit(changeNetwork),
-		"unplug": edit(func(p *v1alpha1.MachineParameters, _ *rand.Rand) {
-			p.Networks = p.Networks[:max(0, len(p.Networks)-1)]
-		}),
+		"disk":      edit(addDisk),
+		"grow":      edit(growDisk),
+		"move":      edit(moveDisk),
+		"policy":    edit(setRemoval),
+		"drop":      dropDisk,
+		"reattach":  reattach,
+		"network":   edit(addNetwork),
+		"rewire":    edit(changeNetwork),
+		"unplug":    unplug,
+		"absent":    leaveOut,
+		"none":      takeAllOff,
+		"putback":   putBack,
+		"rename":    edit(renameDisk),
+		"rebrand":   edit(renameNetwork),
 		"cdrom":     edit(setCDROM),
 		"cloudinit": edit(setCloudInit),
 		"policies":  setPolicies,
@@ -164,6 +167,12 @@ func addDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		Name: fmt.Sprintf("more%d", r.IntN(1e6)), Size: new(oneOf(r, "1G", "2G")), Storage: oneOf(r, nil, new("ceph"), new("local-lvm"), new("nfs")),
 		Type: oneOf(r, nil, new("scsi"), new("virtio"), new("sata")), RemovalPolicy: oneOf(r, nil, new("Destroy"), new("Retain")),
 	}
+	if oneOf(r, true, false) {
+		d.Type, d.Device = nil, new(fmt.Sprintf("scsi%d", 10+r.IntN(20)))
+		if slices.ContainsFunc(p.Disks, func(other v1alpha1.MachineDisk) bool { return ptr.Deref(other.Device, "") == *d.Device }) {
+			return // Admission refuses it.
+		}
+	}
 	if len(p.Disks) > 0 || p.Template == nil {
 		p.Disks = slices.Insert(p.Disks, oneOf(r, len(p.Disks), min(1, len(p.Disks))), d)
 		return
@@ -206,11 +215,92 @@ func dropDisk(k *randomRun, l *subject, r *rand.Rand) string {
 		if i >= len(p.Disks) || i == 0 && p.Image != nil {
 			return
 		}
-		if ptr.Deref(p.Disks[i].RemovalPolicy, "") == "Destroy" {
-			l.mayGo++
-		}
+		l.takeOff(p.Disks[i])
 		p.Disks = slices.Delete(slices.Clone(p.Disks), i, i+1)
 	})(k, l, r)
+}
+
+func (l *subject) takeOff(d v1alpha1.MachineDisk) {
+	if ptr.Deref(d.RemovalPolicy, "") == "Destroy" {
+		l.mayGo++
+	}
+	if d.Volume == nil {
+		l.disksOff = append(l.disksOff, d)
+	}
+}
+
+// unplug the last network.
+func unplug(k *randomRun, l *subject, r *rand.Rand) string {
+	return edit(func(p *v1alpha1.MachineParameters, _ *rand.Rand) {
+		if last := len(p.Networks) - 1; last >= 0 {
+			l.networksOff = append(l.networksOff, p.Networks[last])
+			p.Networks = p.Networks[:last]
+		}
+	})(k, l, r)
+}
+
+// leaveOut a list: what it has had may come back.
+func leaveOut(k *randomRun, l *subject, r *rand.Rand) string {
+	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
+		if oneOf(r, true, false) {
+			l.networksOff, p.Networks = append(l.networksOff, p.Networks...), nil
+			return
+		}
+		if p.Image == nil {
+			for _, d := range p.Disks {
+				l.takeOff(d)
+			}
+			p.Disks = nil
+		}
+	})(k, l, r)
+}
+
+// takeAllOff their list.
+func takeAllOff(k *randomRun, l *subject, r *rand.Rand) string {
+	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
+		if oneOf(r, true, false) {
+			l.networksOff, p.Networks = append(l.networksOff, p.Networks...), []v1alpha1.MachineNetwork{}
+			return
+		}
+		if p.Image == nil {
+			for _, d := range p.Disks {
+				l.takeOff(d)
+			}
+			p.Disks = []v1alpha1.MachineDisk{}
+		}
+	})(k, l, r)
+}
+
+// putBack an entry that was taken off its list.
+func putBack(k *randomRun, l *subject, r *rand.Rand) string {
+	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
+		if n := len(l.disksOff); n > 0 && (len(l.networksOff) == 0 || oneOf(r, true, false)) {
+			back := l.disksOff[r.IntN(n)]
+			if !slices.ContainsFunc(p.Disks, func(d v1alpha1.MachineDisk) bool { return d.Name == back.Name }) {
+				p.Disks = append(p.Disks, back)
+			}
+			return
+		}
+		if n := len(l.networksOff); n > 0 {
+			back := l.networksOff[r.IntN(n)]
+			if !slices.ContainsFunc(p.Networks, func(d v1alpha1.MachineNetwork) bool { return d.Name == back.Name }) {
+				p.Networks = append(p.Networks, back)
+			}
+		}
+	})(k, l, r)
+}
+
+// renameDisk gives a disk another name, where its device is declared.
+func renameDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
+	if d := anyDisk(p, r); d != nil && d.Device != nil && p.Image == nil {
+		d.Name = fmt.Sprintf("other%d", r.IntN(1e6))
+	}
+}
+
+func renameNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
+	if n := len(p.Networks); n > 0 && p.Networks[n-1].Device != nil {
+		p.Networks[n-1].Name = fmt.Sprintf("other%d", r.IntN(1e6))
+	}
 }
 
 // reattach a disk of the VM's that is not used.
@@ -234,6 +324,13 @@ func addNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	if oneOf(r, true, false) {
 		n.VLAN = new(int32(20))
 	}
+	if device := fmt.Sprintf("net%d", 8+r.IntN(20)); oneOf(r, true, false) {
+		if slices.ContainsFunc(p.Networks, func(other v1alpha1.MachineNetwork) bool { return ptr.Deref(other.Device, "") == device }) {
+			return
+		}
+		n.Device = &device
+	}
+	n.RemovalPolicy = oneOf(r, nil, new("Detach"), new("Retain"), new("Destroy"))
 	p.Networks = append(p.Networks, n)
 }
 

@@ -374,6 +374,7 @@ func (w *env) holdings() holdings {
 		for id, g := range s.Guests {
 			c := *g
 			c.Config, c.Pending, c.Delete = maps.Clone(g.Config), maps.Clone(g.Pending), maps.Clone(g.Delete)
+			c.Report, c.Sizes = nil, nil // What the API tells of the guest changes by itself.
 			h.Guests[id] = c
 		}
 		for k, v := range s.Volumes {

@@ -117,7 +117,15 @@ type subject struct {
 	// disks with data that the VM has had, and how many of them may go: their
 	// removal was asked for, or people have their hands in it.
 	disks, mayGo int
-	edited       bool
+
+	// volumes that the disks had last, by name.
+	volumes map[string]string
+
+	// Entries that were taken off their lists.
+	disksOff    []v1alpha1.MachineDisk
+	networksOff []v1alpha1.MachineNetwork
+
+	edited bool
 }
 
 // A randomRun leads some Machines, and the VMs of others, through a route.
@@ -164,7 +172,8 @@ func (k *randomRun) create(l *subject) {
 	m.Name, l.creations = name, l.creations+1
 	m.UID = types.UID(fmt.Sprintf("5a7a5f2c-0000-4000-8000-%06x%06d", []byte(name[:3]), l.creations))
 	m.CreationTimestamp = metav1.NewTime(k.clock.Now())
-	l.m, l.gone, l.failures, l.disks, l.edited = m, false, 0, 0, false
+	l.m, l.gone, l.failures, l.disks, l.edited, l.volumes = m, false, 0, 0, false, nil
+	l.disksOff, l.networksOff = nil, nil
 	if err := k.kube.Create(k.t.Context(), m); err != nil {
 		k.t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/utils/ptr"
@@ -31,31 +32,35 @@ import (
 // defaultBus is the bus of a new disk whose spec names none.
 const defaultBus = "scsi"
 
-// Assign gives every named entry of the spec a device: the one it has, the
-// one it names, or a free one. have is the configuration of the VM, or of the
-// source that it is to be cloned from. Only the first assignment takes disks and
-// networks that are there already; one that is added later is a new device unless
-// it names one. It is an error if an entry can have none.
+// Assign gives every named entry of the spec a device: the one it has, the one it
+// names, the one that it had before it left the list, the one of the source that a new
+// VM would give it, or a free one. have is the configuration of the VM, or of the source
+// that it is to be cloned from. It is an error if an entry can have none, or can be read
+// in two ways.
 func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, error) {
 	out := d.clone()
-	var disks, nics, drives []string
+	out.assigned = true
 	if !d.assigned {
-		disks, nics, drives = have.Disks(), have.NICs(), have.mediaDrives()
+		out.Source = SourceDevices{Disks: have.Disks(), CDROMs: have.mediaDrives(), Networks: have.NICs()}
 	}
 	out.ISO = out.releaseISO(p, have)
 	if err := out.claimDrives(p, have); err != nil {
 		return out, err
 	}
-	if err := out.assignDisks(p.Disks, disks, have); err != nil {
+	if err := out.assignListed(out.diskList(p), have); err != nil {
 		return out, err
 	}
-	if err := out.assignNetworks(p.Networks, nics, have); err != nil {
+	networks := out.networkList(p)
+	if err := out.claimAll(networks, have); err != nil {
+		return out, err
+	}
+	if err := out.assignListed(networks, have); err != nil {
 		return out, err
 	}
 	if p.ISO != nil {
 		out.ISO = cmp.Or(out.ISO, out.isoDrive(*p.ISO, have))
 	}
-	if err := out.assignCDROMs(p.CDROMs, drives, have); err != nil {
+	if err := out.assignCDROMs(p, have); err != nil {
 		return out, err
 	}
 	return out, out.assignPassthroughs(p, have)
@@ -75,23 +80,19 @@ func (d Devices) releaseISO(p *v1alpha1.MachineParameters, have Config) string {
 // claimDrives gives disks and CD-ROM drives the devices that the spec names. Drives
 // whose entries have got another name are free for those.
 func (d Devices) claimDrives(p *v1alpha1.MachineParameters, have Config) error {
-	for _, k := range p.Disks {
-		if k.Device != nil {
-			if err := claim(d.Disks, "disk", k.Name, *k.Device); err != nil {
-				return err
+	if err := d.claimAll(d.diskList(p), have); err != nil {
+		return err
+	}
+	drives := d.cdromList(p)
+	for _, c := range p.CDROMs {
+		for name, device := range d.CDROMs {
+			if d.CDROMs[c.Name] == "" && drives.declared && !drives.has(name) && fits(c, device, have) {
+				d.takeOver(drives, name, c.Name)
 			}
 		}
 	}
-	off := d.removed(p).CDROMs
-	for _, c := range p.CDROMs {
-		if d.CDROMs[c.Name] == "" {
-			maps.DeleteFunc(d.CDROMs, func(name, device string) bool { return off[name] == device && fits(c, device, have) })
-		}
-		if c.Device != nil {
-			if err := claim(d.CDROMs, cdromDrive, c.Name, *c.Device); err != nil {
-				return err
-			}
-		}
+	if err := d.claimAll(drives, have); err != nil {
+		return err
 	}
 	return d.contested()
 }
@@ -113,60 +114,296 @@ func (d Devices) contested() error {
 	return nil
 }
 
-// drives are the devices of disks and of removable media that entries have.
-func (d Devices) drives() map[string]string {
-	all := map[string]string{"iso": d.ISO}
-	for name, device := range d.Disks {
-		all["disk "+name] = device
-	}
-	for name, device := range d.CDROMs {
-		all[cdromDrive+" "+name] = device
-	}
-	return all
-}
-
-func (d Devices) assignDisks(disks []v1alpha1.MachineDisk, existing []string, have Config) error {
-	for _, k := range disks {
-		if has := d.Disks[k.Name]; has != "" {
-			if k.Type != nil && busOf(has) != *k.Type {
-				return errors.Errorf("disk %q is device %s: its type cannot become %s", k.Name, has, *k.Type)
-			}
+// claimAll gives the entries of a list the devices that the spec names.
+func (d Devices) claimAll(l deviceList, have Config) error {
+	for _, e := range l.entries {
+		if e.device == "" {
 			continue
 		}
-		device := firstFree(d.drives(), existing, ptr.Deref(k.Type, ""))
-		if device == "" {
-			device = lowestFree(d.drives(), have, cmp.Or(ptr.Deref(k.Type, ""), defaultBus))
+		if err := d.claim(l, e, have); err != nil {
+			return err
 		}
-		if device == "" {
-			return errors.Errorf("no free %s device for disk %q", cmp.Or(ptr.Deref(k.Type, ""), defaultBus), k.Name)
-		}
-		d.Disks[k.Name] = device
 	}
 	return nil
 }
 
-func (d Devices) assignNetworks(networks []v1alpha1.MachineNetwork, existing []string, have Config) error {
-	for _, n := range networks {
-		if n.Device != nil {
-			if err := claim(d.Networks, "network", n.Name, *n.Device); err != nil {
+// claim gives an entry the device that the spec names: also that of an entry which has
+// left the list, which the new one is then by another name.
+func (d Devices) claim(l deviceList, e listEntry, have Config) error {
+	switch has := l.devices[e.name]; {
+	case has == e.device:
+		return nil
+	case has != "":
+		return errors.Errorf("%s %q is device %s: it cannot become %s", l.what, e.name, has, e.device)
+	}
+	if owner := l.owner(e.device); owner != "" {
+		return errors.Errorf("device %s is %s %q already: %q cannot have it", e.device, l.what, owner, e.name)
+	}
+	volume, at := d.kept(l, e, have)
+	if there := have.Volume(e.device); at != "" && at != e.device && there != "" {
+		return twoWays(l, e, "the volume "+volume+" that it had, at "+at, "the volume "+there+" at "+e.device, "set volume to the one that is meant")
+	}
+	if l.name == listDisks && at == "" {
+		d.forgetEntry(l, e.name)
+	}
+	if _, there := have[e.device]; !there && at == "" && e.volume == nil && l.former(e.device) == "" {
+		if err := d.inherit(l, e, have); err != nil {
+			return err
+		}
+	}
+	d.bind(l, e, e.device, have)
+	return nil
+}
+
+// inherit has an entry be by another name what was at the device that it names, if the
+// VM has the volume still, or if the MAC address of the interface is known.
+func (d Devices) inherit(l deviceList, e listEntry, have Config) error {
+	var heirs []string
+	for name := range d.leftNames(l, e.device) {
+		unused := l.name == listDisks && d.Volumes[name] != "" && strings.HasPrefix(have.holderOf(d.Volumes[name]), "unused")
+		if unused || l.name == listNetworks && d.MACs[name] != "" && d.MACs[e.name] == "" {
+			heirs = append(heirs, name)
+		}
+	}
+	slices.SortFunc(heirs, func(a, b string) int { return cmp.Compare(d.Left[l.key(b)].Generation, d.Left[l.key(a)].Generation) })
+	switch {
+	case len(heirs) > 1 && l.name == listDisks:
+		return twoWays(l, e, d.Volumes[heirs[0]]+", which was "+e.device, d.Volumes[heirs[1]]+", which was so before", "set volume to the one that is meant")
+	case len(heirs) > 0:
+		d.takeOver(l, heirs[0], e.name)
+	}
+	return nil
+}
+
+// leftNames are the entries that have left a list and were a device that they no longer
+// have.
+func (d Devices) leftNames(l deviceList, device string) map[string]bool {
+	found := map[string]bool{}
+	for key, left := range d.Left {
+		name, ok := strings.CutPrefix(key, l.name+"/")
+		if ok && left.Device == device && l.devices[name] == "" && !l.has(name) {
+			found[name] = true
+		}
+	}
+	return found
+}
+
+// bind an entry to a device. One that another entry has had, which has left the list,
+// brings what is known of it.
+func (d Devices) bind(l deviceList, e listEntry, device string, have Config) {
+	if former := l.former(device); former != "" {
+		d.takeOver(l, former, e.name)
+		return
+	}
+	l.devices[e.name] = device
+	_, there := have[device]
+	_, back := d.Left[l.key(e.name)]
+	if !there && !back && ptr.Deref(e.volume, "") == "" {
+		d.Made[l.key(e.name)] = true
+	}
+}
+
+// takeOver has an entry be what one is or was that has left the list.
+func (d Devices) takeOver(l deviceList, from, to string) {
+	if _, bound := l.devices[from]; bound {
+		delete(d.Left, l.key(from))
+		delete(d.Left, l.key(to))
+	}
+	move(l.devices, from, to)
+	move(d.Left, l.key(from), l.key(to))
+	move(d.Made, l.key(from), l.key(to))
+	delete(d.Policies, l.key(from))
+	switch l.name {
+	case listDisks:
+		move(d.Volumes, from, to)
+		move(d.Seen, from, to)
+	case listNetworks:
+		move(d.MACs, from, to)
+	}
+}
+
+// move what a map has of one key to another, in place of what it has of that.
+func move[V any](m map[string]V, from, to string) {
+	v, there := m[from]
+	delete(m, from)
+	delete(m, to)
+	if there {
+		m[to] = v
+	}
+}
+
+// twoWays is the error for an entry that can be read in two ways.
+func twoWays(l deviceList, e listEntry, one, other, cure string) error {
+	return errors.Errorf("%s %q can be read in two ways: as %s, or as %s; %s", l.what, e.name, one, other, cure)
+}
+
+// assignListed gives entries of a list of disks or networks that have no device theirs.
+func (d Devices) assignListed(l deviceList, have Config) error {
+	source := l.fromSource()
+	for _, e := range l.entries {
+		if has := l.devices[e.name]; has != "" {
+			if e.bus != "" && busOf(has) != e.bus {
+				return errors.Errorf("%s %q is device %s: its type cannot become %s", l.what, e.name, has, e.bus)
+			}
+			continue
+		}
+		if back, err := d.assignKept(l, e, have); back || err != nil {
+			if err != nil {
 				return err
 			}
-		}
-	}
-	for _, n := range networks {
-		if d.Networks[n.Name] != "" {
 			continue
 		}
-		device := firstFree(d.Networks, existing, "net")
-		if device == "" {
-			device = lowestFree(d.Networks, have, "net")
+		device, err := d.sourceDevice(l, e, source[e.name], have)
+		if err != nil {
+			return err
 		}
-		if device == "" {
-			return errors.Errorf("no free device for network %q", n.Name)
+		if device = cmp.Or(device, d.free(l, e, have)); device == "" {
+			return errors.Errorf("no free %s device for %s %q", cmp.Or(e.bus, defaultBus), l.what, e.name)
 		}
-		d.Networks[n.Name] = device
+		d.bind(l, e, device, have)
 	}
 	return nil
+}
+
+// free is the lowest device for a new entry that neither another entry nor the VM has.
+func (d Devices) free(l deviceList, e listEntry, have Config) string {
+	if l.name == listNetworks {
+		return lowestFree(l.devices, have, e.bus)
+	}
+	return lowestFree(d.drives(), have, cmp.Or(e.bus, defaultBus))
+}
+
+// kept is the volume that an entry had before it left the list, and where the VM has it;
+// empty if it has it no longer, or if the spec names another one.
+func (d Devices) kept(l deviceList, e listEntry, have Config) (volume, at string) {
+	if l.name != listDisks || e.volume != nil || d.Volumes[e.name] == "" || l.devices[e.name] != "" {
+		return "", ""
+	}
+	volume = d.Volumes[e.name]
+	at = have.holderOf(volume)
+	if l.owner(at) != "" {
+		return "", ""
+	}
+	return volume, at
+}
+
+// assignKept gives an entry that comes back to its list the device that it had, if
+// its volume is there still, or what is known of its interface. Otherwise the entry is a
+// new one.
+func (d Devices) assignKept(l deviceList, e listEntry, have Config) (bool, error) {
+	left, off := d.Left[l.key(e.name)]
+	volume, at := d.kept(l, e, have)
+	switch {
+	case busOf(at) != "" && e.bus != "" && busOf(at) != e.bus:
+		return false, errors.Errorf("%s %q had the volume %s, which is device %s: its type cannot become %s", l.what, e.name, volume, at, e.bus)
+	case busOf(at) != "":
+		d.bind(l, e, at, have)
+		return true, nil
+	case at == "" && !(l.name == listNetworks && off):
+		d.forgetEntry(l, e.name)
+		return false, nil
+	}
+	device := left.Device
+	if _, there := have[device]; device == "" || there || d.taken(l, device) || e.bus != "" && busOf(device) != e.bus {
+		device = d.free(l, listEntry{bus: cmp.Or(e.bus, busOf(device))}, have)
+	}
+	if device == "" {
+		return false, errors.Errorf("no free device for %s %q", l.what, e.name)
+	}
+	l.devices[e.name] = device
+	return true, nil
+}
+
+// taken reports whether a device is another entry's.
+func (d Devices) taken(l deviceList, device string) bool {
+	if l.name == listNetworks {
+		return has(l.devices, device)
+	}
+	return has(d.drives(), device)
+}
+
+// forgetEntry drops what is known of an entry that has left its list.
+func (d Devices) forgetEntry(l deviceList, name string) {
+	delete(d.Left, l.key(name))
+	delete(d.Made, l.key(name))
+	switch l.name {
+	case listDisks:
+		delete(d.Volumes, name)
+		delete(d.Seen, name)
+	case listNetworks:
+		delete(d.MACs, name)
+	}
+}
+
+// sourceDevice is the device that the VM came with and that the entry would be of a new
+// VM; empty if it would be a new one. It is an error if that device is another entry's, or
+// is not what it was.
+func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Config) (string, error) {
+	if device == "" {
+		return d.namedVolume(l, e, have), nil
+	}
+	const cure = "set its device"
+	asNew, came := "a new "+l.what, device+", with which the VM came"
+	if owner := l.owner(device); owner != "" {
+		return "", twoWays(l, e, came+" and which is "+l.what+" "+strconv.Quote(owner)+" here", asNew, cure)
+	}
+	former := l.former(device)
+	if left, off := d.Left[l.key(former)]; former != "" && off && left.Policy != policyRetain {
+		return "", twoWays(l, e, came+" and which the removalPolicy of "+l.what+" "+strconv.Quote(former)+" takes away", asNew, cure)
+	}
+	if _, there := have[device]; there {
+		return device, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.leftNames(l, device))) {
+		volume := d.Volumes[name]
+		if at := have.holderOf(volume); at != "" && l.owner(at) == "" {
+			return "", twoWays(l, e, volume+" at "+at+", with which the VM came as "+device, asNew, `set its volume, "" for a new one`)
+		}
+	}
+	return "", nil
+}
+
+// namedVolume is the device with which the VM came that has the volume which the spec names.
+func (d Devices) namedVolume(l deviceList, e listEntry, have Config) string {
+	volume := ptr.Deref(e.volume, "")
+	at := have.holderOf(volume)
+	if l.name != listDisks || volume == "" || !slices.Contains(l.source, at) || l.owner(at) != "" {
+		return ""
+	}
+	return at
+}
+
+// attachAgain notes with which values devices are attached that listed entries have and
+// the VM has not: disks that are unused ones of the VM, and networks that came with it.
+func (d Devices) attachAgain(config Config, p *v1alpha1.MachineParameters) {
+	for _, l := range d.lists(p) {
+		if l.name != listDisks && l.name != listNetworks {
+			continue
+		}
+		for _, e := range l.entries {
+			value := d.Left[l.key(e.name)].Value
+			if l.name == listDisks {
+				value = d.unusedValue(e.name, value, config)
+			}
+			if _, there := config[l.devices[e.name]]; !there && value != "" && (l.name == listDisks || !d.Made[l.key(e.name)]) {
+				d.returning[l.key(e.name)] = value
+			}
+		}
+	}
+}
+
+// unusedValue is the value that a disk is attached with again whose volume is an unused
+// one of the VM; empty if it is none. What was not made for the list has the options that
+// it came with.
+func (d Devices) unusedValue(name, left string, config Config) string {
+	volume := d.Volumes[name]
+	if at := config.holderOf(volume); at == "" || busOf(at) != "" {
+		return ""
+	}
+	if volumeIn(left) != volume {
+		return volume
+	}
+	return left
 }
 
 // assignPassthroughs gives an entry the device that is what it asks for, if the
@@ -174,7 +411,7 @@ func (d Devices) assignNetworks(networks []v1alpha1.MachineNetwork, existing []s
 // which device that is, so that it may be added at any time.
 func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, have Config) error {
 	for _, t := range d.passthroughs(p) {
-		for _, h := range t.entries {
+		for i, h := range t.hosts {
 			if t.devices[h.name] != "" {
 				continue
 			}
@@ -185,23 +422,9 @@ func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, have Config) 
 			if device == "" {
 				return errors.Errorf("no free device for %s %q: Proxmox VE has %d", t.what, h.name, busSizes[t.prefix])
 			}
-			t.devices[h.name] = device
+			d.bind(t.deviceList, t.entries[i], device, have)
 		}
 	}
-	return nil
-}
-
-// claim gives a name the device that the spec names.
-func claim(taken map[string]string, what, name, device string) error {
-	if has := taken[name]; has != "" && has != device {
-		return errors.Errorf("%s %q is device %s: it cannot become %s", what, name, has, device)
-	}
-	for other, has := range taken {
-		if other != name && has == device {
-			return errors.Errorf("device %s is %s %q already: %q cannot have it", device, what, other, name)
-		}
-	}
-	taken[name] = device
 	return nil
 }
 

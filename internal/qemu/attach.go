@@ -24,7 +24,6 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // reOwner finds the VMID in the name of a volume: that of the directory which the
@@ -45,18 +44,28 @@ func volumeOwner(volume string) (int, bool) {
 
 // attachRejections are why an existing volume cannot become a disk of the VM.
 func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []string {
-	owner, known := volumeOwner(*k.Volume)
+	volume := d.existingVolume(k)
+	owner, known := volumeOwner(volume)
 	switch {
 	case !known:
-		return []string{fmt.Sprintf("disk %q: volume %s is not named as one that belongs to a VM", k.Name, *k.Volume)}
+		return []string{fmt.Sprintf("disk %q: volume %s is not named as one that belongs to a VM", k.Name, volume)}
 	case owner != d.Identity.VMID:
-		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, *k.Volume, owner)}
+		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, volume, owner)}
 	}
-	for device, v := range config {
-		disk, err := proxmox.ParseDisk(v)
-		if err == nil && busOf(device) != "" && disk.Volume == *k.Volume {
-			return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, *k.Volume, device)}
-		}
+	if device := config.holderOf(volume); busOf(device) != "" {
+		return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, volume, device)}
 	}
 	return nil
+}
+
+// Attached are the existing volumes that a change of the VM's configuration attaches.
+func (d Desired) Attached(change Difference, config Config) []string {
+	var volumes []string
+	for _, k := range d.Disks {
+		device := d.Devices.Disks[k.Name]
+		if volume := d.existingVolume(k); volume != "" && config[device] == "" && change.Set[device] != "" {
+			volumes = append(volumes, volume)
+		}
+	}
+	return volumes
 }

@@ -20,6 +20,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -44,15 +46,7 @@ func (d Desired) Restored(s State) Config {
 
 // listed are the devices that the spec has.
 func (d Desired) listed() []string {
-	var devices []string
-	off := d.Devices.removed(d.MachineParameters).all()
-	for i, taken := range d.Devices.all() {
-		for name, device := range taken {
-			if _, removed := off[i][name]; !removed {
-				devices = append(devices, device)
-			}
-		}
-	}
+	devices := d.Devices.listed(d.MachineParameters)
 	for _, f := range firmware(d.MachineParameters) {
 		if f.wanted() {
 			devices = append(devices, f.device)
@@ -71,7 +65,7 @@ func (d Desired) means(device, now string) bool {
 		}
 	}
 	for _, k := range d.Disks {
-		if d.Devices.Disks[k.Name] == device && k.Volume != nil {
+		if d.Devices.Disks[k.Name] == device && ptr.Deref(k.Volume, "") != "" {
 			return err == nil && disk.Volume == *k.Volume
 		}
 	}

@@ -203,6 +203,26 @@ func (c Config) Volume(device string) string {
 	return d.Volume
 }
 
+// holderOf a volume is the device of the VM that it is, or the option of an unused disk;
+// empty if the VM has it not.
+func (c Config) holderOf(volume string) string {
+	options := slices.Concat(c.Drives(), c.Unused())
+	i := slices.IndexFunc(options, func(option string) bool { return volume != "" && c.Volume(option) == volume })
+	if i < 0 {
+		return ""
+	}
+	return options[i]
+}
+
+// bootDisk is the disk that the VM boots from, or empty.
+func (c Config) bootDisk() string {
+	disks := c.Disks()
+	if len(disks) == 0 {
+		return ""
+	}
+	return disks[0]
+}
+
 // Medium is the volume in a CD-ROM drive, or empty.
 func (c Config) Medium(device string) string {
 	if v := c.Volume(device); v != noMedium {

@@ -17,20 +17,24 @@ limitations under the License.
 package qemu
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// Devices say which device of PVE each named entry of the spec is. They are
-// kept with the resource, so that an entry stands for the same device whatever
-// its position in the list. The zero value has none assigned yet.
+// Devices records which device of PVE each named entry of the spec is, and what is
+// known of entries that have left their list. It is kept with the resource, so that an
+// entry stands for the same device whatever its position in the list. The zero value
+// has none assigned yet.
 type Devices struct {
-	// Devices of the entries of each list, by name.
+	// Devices of the entries of each list, by name. Entries that have left their list
+	// are among them as long as the VM has their device.
 	Disks    map[string]string `json:"disks,omitempty"`
 	CDROMs   map[string]string `json:"cdroms,omitempty"`
 	Networks map[string]string `json:"networks,omitempty"`
@@ -41,20 +45,49 @@ type Devices struct {
 	// ISO is the CD-ROM drive of the ISO image.
 	ISO string `json:"iso,omitempty"`
 
+	// Source are the devices that the VM came with.
+	Source SourceDevices `json:"source,omitzero"`
+
 	// Seen are the disks that the VM has had, and those of its firmware, by their
 	// device and a slash before it. One that is gone since is not replaced by an empty
 	// one.
 	Seen map[string]bool `json:"seen,omitempty"`
 
-	// MACs are the MAC addresses that the networks' interfaces had last. One that is
-	// gone comes back with its own.
+	// Volumes that the disks had last, by name. A disk that is detached is attached
+	// again with its own.
+	Volumes map[string]string `json:"volumes,omitempty"`
+
+	// MACs are the MAC addresses that the networks' interfaces had last, by name. One
+	// that is gone comes back with its own.
 	MACs map[string]string `json:"macs,omitempty"`
 
-	// Removal is what becomes of disks that are taken off the list, where it is
-	// not to detach them.
-	Removal map[string]removal `json:"removal,omitempty"`
+	// Made are the entries whose devices the provider has made, by list and name.
+	Made map[string]bool `json:"made,omitempty"`
+
+	// Policies are the removal policies of the entries that declare one, by list and
+	// name.
+	Policies map[string]declaredPolicy `json:"policies,omitempty"`
+
+	// Left are the entries that have left their list, by list and name.
+	Left map[string]leftEntry `json:"left,omitempty"`
+
+	// returning are the values that devices are attached with again, by list and name.
+	returning map[string]string
 
 	assigned bool
+}
+
+// SourceDevices are the devices that a VM came with: those of the template or VM that
+// it is a clone of, or those that it had when it was adopted.
+type SourceDevices struct {
+	// Disks, the one that the VM boots from first.
+	Disks []string `json:"disks,omitempty"`
+
+	// CDROMs are drives for removable media that have nothing of cloud-init's.
+	CDROMs []string `json:"cdroms,omitempty"`
+
+	// Networks are network interfaces.
+	Networks []string `json:"networks,omitempty"`
 }
 
 // ParseDevices reads what String has written. Empty is the zero value.
@@ -70,7 +103,7 @@ func ParseDevices(s string) (Devices, error) {
 	return d, nil
 }
 
-// String is what is kept of them.
+// String returns what is kept of them.
 func (d Devices) String() string {
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -79,113 +112,71 @@ func (d Devices) String() string {
 	return string(b)
 }
 
-// Equal says whether both are the same assignment.
-func (d Devices) Equal(o Devices) bool {
-	return d.ISO == o.ISO && slices.EqualFunc(d.all(), o.all(), maps.Equal) &&
-		maps.Equal(d.Seen, o.Seen) && maps.Equal(d.MACs, o.MACs) && maps.Equal(d.Removal, o.Removal)
-}
+// Equal reports whether the same is kept of both.
+func (d Devices) Equal(o Devices) bool { return d.String() == o.String() }
 
-// On a VM that exists: the devices of the spec's entries, with what is to be known
-// of those that the VM has, and without those off the lists that it no longer has.
-// The generation is that of the spec.
+// On returns the devices of the spec's entries on a VM that exists, with what is to be
+// known of them later. The generation is that of the spec.
 func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (Devices, error) {
-	now, err := d.Assign(p, s.Config)
+	now := d.clone()
+	now.leave(s, p, generation)
+	now.release(s, p)
+	now, err := now.Assign(p, s.Config)
 	if err != nil {
 		return now, err
 	}
-	now = now.without(now.settled(p, s.all())).without(now.retained(p))
-	return now.see(s.Config).seeFirmware(p, s.Config).seeMACs(s.Config).remember(p, s.Config, generation), nil
+	now.attachAgain(s.Config, p)
+	now.record(s, p, generation)
+	now.forget(s)
+	return now, nil
 }
 
 // clone has maps of its own, that entries can be added to.
 func (d Devices) clone() Devices {
-	own := func(m map[string]string) map[string]string {
-		if m == nil {
-			return map[string]string{}
-		}
-		return maps.Clone(m)
-	}
-	return Devices{
-		Disks: own(d.Disks), CDROMs: own(d.CDROMs), Networks: own(d.Networks), PCI: own(d.PCI), USB: own(d.USB), VirtioFS: own(d.VirtioFS),
-		ISO: d.ISO, Seen: maps.Clone(d.Seen), MACs: maps.Clone(d.MACs), Removal: maps.Clone(d.Removal),
-	}
-}
-
-// all assignments, by sort of device.
-func (d Devices) all() []map[string]string {
-	return []map[string]string{d.Disks, d.CDROMs, d.Networks, d.PCI, d.USB, d.VirtioFS}
-}
-
-// removed are the devices of names that the spec no longer lists.
-func (d Devices) removed(p *v1alpha1.MachineParameters) Devices {
-	gone := d.clone()
-	gone.Seen, gone.MACs = nil, nil
-	for _, k := range p.Disks {
-		delete(gone.Disks, k.Name)
-	}
-	for _, c := range p.CDROMs {
-		delete(gone.CDROMs, c.Name)
-	}
-	for _, n := range p.Networks {
-		delete(gone.Networks, n.Name)
-	}
-	for _, t := range gone.passthroughs(p) {
-		for _, h := range t.entries {
-			delete(t.devices, h.name)
-		}
-	}
-	return gone
-}
-
-// without leaves out what is in gone.
-func (d Devices) without(gone Devices) Devices {
-	out := d.clone()
-	for name := range gone.Disks {
-		delete(out.Seen, name)
-		delete(out.Removal, name)
-	}
-	for name := range gone.Networks {
-		delete(out.MACs, name)
-	}
-	mine := out.all()
-	for i, taken := range gone.all() {
-		for name := range taken {
-			delete(mine[i], name)
-		}
-	}
-	return out
-}
-
-// settled are the removed devices that the VM no longer has. What takes their
-// place later is not theirs.
-func (d Devices) settled(p *v1alpha1.MachineParameters, config Config) Devices {
-	gone := d.removed(p)
-	still := func(_, device string) bool { _, ok := config[device]; return ok }
-	drives := maps.Clone(gone.CDROMs)
-	maps.DeleteFunc(drives, func(_, device string) bool { return config.takesMedia(device) })
-	for _, taken := range gone.all() {
-		maps.DeleteFunc(taken, still)
-	}
-	gone.CDROMs = drives // What has become another sort of drive is somebody else's.
-	return gone
-}
-
-// see notes the disks that a VM has.
-func (d Devices) see(config Config) Devices {
-	seen := map[string]bool{}
-	maps.Copy(seen, d.Seen)
-	for name, device := range d.Disks {
-		if _, ok := config[device]; ok {
-			seen[name] = true
-		}
-	}
-	d.Seen = seen
+	d.Disks, d.CDROMs, d.Networks = cloned(d.Disks), cloned(d.CDROMs), cloned(d.Networks)
+	d.PCI, d.USB, d.VirtioFS = cloned(d.PCI), cloned(d.USB), cloned(d.VirtioFS)
+	d.Seen, d.Volumes, d.MACs, d.Made = cloned(d.Seen), cloned(d.Volumes), cloned(d.MACs), cloned(d.Made)
+	d.Policies, d.Left, d.returning = cloned(d.Policies), cloned(d.Left), cloned(d.returning)
 	return d
 }
 
-// seeFirmware notes the disks of the firmware that a VM has, as long as the spec wants
-// them.
-func (d Devices) seeFirmware(p *v1alpha1.MachineParameters, config Config) Devices {
+func cloned[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return maps.Clone(m)
+}
+
+// record notes what the VM has of the entries' devices, and the removal policies that
+// the lists declare.
+func (d Devices) record(s State, p *v1alpha1.MachineParameters, generation int64) {
+	for name, device := range d.Disks {
+		if _, there := s.Config[device]; there {
+			d.Seen[name] = true
+		}
+		if v := s.Config.Volume(device); v != "" {
+			d.Volumes[name] = v
+		}
+	}
+	d.recordFirmware(p, s.Config)
+	d.recordMACs(s.Config)
+	for _, l := range d.lists(p) {
+		for _, e := range l.entries {
+			key := l.key(e.name)
+			delete(d.Policies, key)
+			if e.policy != "" {
+				d.Policies[key] = declaredPolicy{Policy: e.policy, Generation: generation}
+			}
+			if _, there := s.Config[l.devices[e.name]]; there {
+				delete(d.Left, key)
+			}
+		}
+	}
+}
+
+// recordFirmware notes the disks of the firmware that a VM has, as long as the spec
+// wants them.
+func (d Devices) recordFirmware(p *v1alpha1.MachineParameters, config Config) {
 	wanted := map[string]bool{}
 	for _, f := range firmware(p) {
 		wanted[f.device] = f.wanted()
@@ -198,25 +189,114 @@ func (d Devices) seeFirmware(p *v1alpha1.MachineParameters, config Config) Devic
 			d.Seen[firmwareKey(device)] = true
 		}
 	}
-	return d
 }
 
-// seeMACs notes the MAC addresses of the interfaces that a VM has. That of one which
-// is gone is forgotten once another has it.
-func (d Devices) seeMACs(config Config) Devices {
-	macs := map[string]string{}
-	for name, device := range d.Networks {
-		mac := config.mac(device)
-		if last := d.MACs[name]; mac == "" && !config.hasMAC(last) {
-			mac = last
-		}
-		if mac != "" {
-			macs[name] = mac
+// recordMACs notes the MAC addresses of the interfaces that a VM has. That of one which
+// is gone is forgotten once another interface has it.
+func (d Devices) recordMACs(config Config) {
+	for name, last := range d.MACs {
+		if config.mac(d.Networks[name]) == "" && config.hasMAC(last) {
+			delete(d.MACs, name)
 		}
 	}
-	d.MACs = macs
-	return d
+	for name, device := range d.Networks {
+		if mac := config.mac(device); mac != "" {
+			d.MACs[name] = mac
+		}
+	}
+}
+
+// release drops the devices of entries off the lists that the VM no longer has: what
+// takes their place later is not theirs.
+func (d Devices) release(s State, p *v1alpha1.MachineParameters) {
+	all := s.all()
+	for _, l := range d.lists(p) {
+		maps.DeleteFunc(l.devices, func(name, device string) bool {
+			_, there := all[device]
+			return l.declared && !l.has(name) && !(there && l.suits(device, all))
+		})
+	}
+}
+
+// mostMACs is how many MAC addresses of interfaces that are gone are kept.
+const mostMACs = 32
+
+// forget what is known of entries off the lists that nothing is left of.
+func (d Devices) forget(s State) {
+	all := s.all()
+	maps.DeleteFunc(d.Volumes, func(name, volume string) bool { return d.Disks[name] == "" && all.holderOf(volume) == "" })
+	d.forgetMACs()
+	known := map[string]bool{}
+	for _, l := range d.lists(&v1alpha1.MachineParameters{}) {
+		for name := range l.devices {
+			known[l.key(name)] = true
+		}
+	}
+	for name := range d.Volumes {
+		known[listDisks+"/"+name] = true
+	}
+	for name := range d.MACs {
+		known[listNetworks+"/"+name] = true
+	}
+	maps.DeleteFunc(d.Made, func(key string, _ bool) bool { return !known[key] })
+	maps.DeleteFunc(d.Policies, func(key string, _ declaredPolicy) bool { return !known[key] })
+	maps.DeleteFunc(d.Left, func(key string, _ leftEntry) bool { return !known[key] })
+	maps.DeleteFunc(d.Seen, func(name string, _ bool) bool { return !strings.HasPrefix(name, "/") && !known[listDisks+"/"+name] })
+}
+
+// forgetMACs of interfaces that were to be destroyed, and the oldest of those beyond the
+// most that are kept.
+func (d Devices) forgetMACs() {
+	var gone []string
+	for name := range d.MACs {
+		left, off := d.Left[listNetworks+"/"+name]
+		switch {
+		case d.Networks[name] != "":
+		case off && left.Policy == policyDestroy:
+			delete(d.MACs, name)
+		default:
+			gone = append(gone, name)
+		}
+	}
+	slices.SortFunc(gone, func(a, b string) int {
+		return cmp.Or(cmp.Compare(d.Left[listNetworks+"/"+a].Generation, d.Left[listNetworks+"/"+b].Generation), strings.Compare(a, b))
+	})
+	for _, name := range gone[:max(0, len(gone)-mostMACs)] {
+		delete(d.MACs, name)
+	}
 }
 
 // firmwareKey is what no disk of a spec is called.
 func firmwareKey(device string) string { return "/" + device }
+
+// drives are the devices of disks and of removable media that entries have.
+func (d Devices) drives() map[string]string {
+	all := map[string]string{"iso": d.ISO}
+	for name, device := range d.Disks {
+		all["disk "+name] = device
+	}
+	for name, device := range d.CDROMs {
+		all[cdromDrive+" "+name] = device
+	}
+	return all
+}
+
+// all assignments, by sort of device.
+func (d Devices) all() []map[string]string {
+	return []map[string]string{d.Disks, d.CDROMs, d.Networks, d.PCI, d.USB, d.VirtioFS}
+}
+
+// Retained are the devices of entries that have left their list and that stay
+// attached.
+func (d Devices) Retained() []Retained {
+	var found []Retained
+	for _, l := range d.lists(&v1alpha1.MachineParameters{}) {
+		for name, device := range l.devices {
+			if left := d.Left[l.key(name)]; left.Policy == policyRetain {
+				found = append(found, Retained{List: l.name, What: l.what, Name: name, Device: device, Reason: left.Reason})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Retained) int { return strings.Compare(a.List+"/"+a.Device, b.List+"/"+b.Device) })
+	return found
+}

@@ -40,7 +40,7 @@ func (w *writer) disks() {
 			k.Storage, k.Format, k.Size = nonEmpty(disk.Storage()), nonEmpty(formatOf(disk.Volume)), declaredSize(disk)
 			left := readParts(disk.Options, diskParts(&k))
 			p.Disks = append(p.Disks, k)
-			return diskOption(device, k, ""), without(left, "size", "format", "media")
+			return diskOption(device, k, func() proxmox.Disk { return Desired{}.newDisk(k) }), without(left, "size", "format", "media")
 		})
 	}
 }
@@ -90,7 +90,7 @@ func (w *writer) networks() {
 			n := v1alpha1.MachineNetwork{Name: device, Device: &device, Model: &nic.Model, MACAddress: nonEmpty(nic.MAC)}
 			left := readParts(nic.Options, nicParts(&n))
 			p.Networks = append(p.Networks, n)
-			return nicOption(device, n, "", ""), left
+			return nicOption(device, n, func() proxmox.NIC { return Desired{}.newNIC(n) }), left
 		})
 	}
 }

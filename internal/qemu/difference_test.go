@@ -36,8 +36,27 @@ func desiredOf(t *testing.T, p v1alpha1.MachineParameters, before Devices, confi
 		Defaults:          Defaults{Storage: "local-lvm", Bridge: "vmbr0"},
 	}
 	var err error
-	if d.Devices, err = before.Assign(&p, config); err != nil {
+	if d.Devices, err = assigned(&p, before, config); err != nil {
 		t.Fatal(err)
+	}
+	return d
+}
+
+// assigned are the devices of a spec where the provider has made all that there were
+// before.
+func assigned(p *v1alpha1.MachineParameters, before Devices, config Config) (Devices, error) {
+	before = madeByUs(before)
+	before.leave(State{Config: config, Active: config}, p, 1)
+	return before.Assign(p, config)
+}
+
+// madeByUs are devices all of which the provider has made.
+func madeByUs(d Devices) Devices {
+	d = d.clone()
+	for _, l := range d.lists(&v1alpha1.MachineParameters{}) {
+		for name := range l.devices {
+			d.Made[l.key(name)] = true
+		}
 	}
 	return d
 }
@@ -80,6 +99,7 @@ func TestDifference(t *testing.T) {
 		"NetworkRemoved": {
 			reason: "With a network goes what cloud-init was to configure on it.",
 			before: Devices{Networks: m{"lan": "net1"}, assigned: true},
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{}},
 			config: our(m{"net1": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ipconfig1": "ip=dhcp"}),
 			want:   Difference{Set: proxmox.Params{}, Delete: []string{"ipconfig1", "net1"}},
 		},

@@ -125,33 +125,44 @@ func onOrIgnore(b bool) string {
 	return "ignore"
 }
 
-// diskOption is the option of a disk. A disk that is not there is made anew, on
-// its storage or the default one.
-func diskOption(device string, k v1alpha1.MachineDisk, defaultStorage string) option {
+// diskOption is the option of a disk. A disk that is not there is attached or made.
+func diskOption(device string, k v1alpha1.MachineDisk, missing func() proxmox.Disk) option {
 	others := undeclaredParts("file", diskParts(&k))
 	return option{name: device, same: sameProperties("file"), allocates: true, others: others, want: func(now string) (string, bool) {
 		d, err := proxmox.ParseDisk(now)
 		if err != nil {
-			d = newDisk(k, defaultStorage)
+			d = missing()
 		}
 		declared := overlay(&d.Options, diskParts(&k)...)
 		return d.String(), declared || now == ""
 	}}
 }
 
-// newDisk is a disk to attach, or to allocate: storage:GiB, or storage:0 for one
-// that gets the size of what it is filled from.
-func newDisk(k v1alpha1.MachineDisk, defaultStorage string) proxmox.Disk {
-	if k.Volume != nil {
-		return proxmox.Disk{Volume: *k.Volume}
+// newDisk is a disk to attach, or to allocate on its storage or the default one:
+// storage:GiB, or storage:0 for one that gets the size of what it is filled from.
+func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
+	if volume := d.existingVolume(k); volume != "" {
+		disk, err := proxmox.ParseDisk(d.Devices.returning[listDisks+"/"+k.Name])
+		if err != nil || disk.Volume != volume {
+			return proxmox.Disk{Volume: volume}
+		}
+		disk.Options.Delete("size")
+		return disk
 	}
 	gib := float64(SizeOf(k)) / float64(proxmox.GiB)
-	d := proxmox.Disk{Volume: cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage) + ":" + strconv.FormatFloat(gib, 'f', -1, 64)}
+	storage := cmp.Or(ptr.Deref(k.Storage, ""), d.Defaults.Storage)
+	disk := proxmox.Disk{Volume: storage + ":" + strconv.FormatFloat(gib, 'f', -1, 64)}
 	if k.ImportFrom != nil {
-		d.Volume = cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage) + ":0"
+		disk.Volume = storage + ":0"
 	}
-	overlay(&d.Options, part{key: "import-from", codec: texts(&k.ImportFrom)}, part{key: "format", codec: texts(&k.Format)})
-	return d
+	overlay(&disk.Options, part{key: "import-from", codec: texts(&k.ImportFrom)}, part{key: "format", codec: texts(&k.Format)})
+	return disk
+}
+
+// existingVolume is the volume that a disk is attached with: the one that it had before,
+// or that the spec names. It is empty for a disk that is made anew.
+func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {
+	return cmp.Or(volumeIn(d.Devices.returning[listDisks+"/"+k.Name]), ptr.Deref(k.Volume, ""))
 }
 
 // SizeOf a disk is its declared size in bytes, or 0. Units are binary with and

@@ -76,31 +76,46 @@ func (d Devices) holding(medium string, drives []string, have Config, bus string
 }
 
 // assignCDROMs gives entries the drives that have their images. The others get those
-// of the existing ones that are left, in their order, and then new ones.
-func (d Devices) assignCDROMs(cdroms []v1alpha1.MachineCDROM, existing []string, have Config) error {
+// that the VM came with, in their order, and then new ones.
+func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error {
+	l := d.cdromList(p)
 	there := have.mediaDrives()
-	for _, c := range cdroms {
+	for i, c := range p.CDROMs {
 		if d.CDROMs[c.Name] != "" {
 			continue
 		}
 		if device := d.holding(mediumOf(c), there, have, ptr.Deref(c.Type, "")); device != "" {
-			d.CDROMs[c.Name] = device
+			d.bind(l, l.entries[i], device, have)
 		}
 	}
-	for _, c := range cdroms {
-		bus, device := ptr.Deref(c.Type, ""), d.CDROMs[c.Name]
+	for _, e := range l.entries {
+		device := d.CDROMs[e.name]
 		switch {
-		case device != "" && bus != "" && busOf(device) != bus:
-			return errors.Errorf("%s %q is device %s: its type cannot become %s", cdromDrive, c.Name, device, bus)
+		case device != "" && e.bus != "" && busOf(device) != e.bus:
+			return errors.Errorf("%s %q is device %s: its type cannot become %s", cdromDrive, e.name, device, e.bus)
 		case device != "":
 			continue
 		}
-		d.CDROMs[c.Name] = cmp.Or(firstFree(d.drives(), existing, bus), d.freeDrive(have, bus))
-		if d.CDROMs[c.Name] == "" {
-			return errors.Errorf("no free %s device for %s %q", cmp.Or(bus, "ide or sata"), cdromDrive, c.Name)
+		if device = cmp.Or(d.sourceDrive(l, e, there), d.freeDrive(have, e.bus)); device == "" {
+			return errors.Errorf("no free %s device for %s %q", cmp.Or(e.bus, "ide or sata"), cdromDrive, e.name)
 		}
+		d.bind(l, e, device, have)
 	}
 	return nil
+}
+
+// sourceDrive is the first drive that the VM came with, among those that it has, that no
+// other entry has and that stays.
+func (d Devices) sourceDrive(l deviceList, e listEntry, there []string) string {
+	for _, device := range l.source {
+		former := l.former(device)
+		left, off := d.Left[l.key(former)]
+		free := former == "" && !has(d.drives(), device) || former != "" && off && left.Policy == policyRetain
+		if free && slices.Contains(there, device) && (e.bus == "" || busOf(device) == e.bus) {
+			return device
+		}
+	}
+	return ""
 }
 
 // mediumOf an entry is the volume that it asks for, if any.

@@ -28,6 +28,7 @@ import (
 )
 
 func TestMedia(t *testing.T) {
+	none := v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{}}
 	ours := Devices{CDROMs: map[string]string{"a": "ide0"}, assigned: true}
 	list := func(c ...v1alpha1.MachineCDROM) v1alpha1.MachineParameters {
 		return v1alpha1.MachineParameters{CDROMs: c}
@@ -54,9 +55,9 @@ func TestMedia(t *testing.T) {
 		"NotPhysical":  {reason: "And is taken away.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}), config: config("cdrom,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"}},
 		"NeverWas":     {reason: "An image is not the node's drive.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}), config: config("l:iso/a,media=cdrom")},
 		"Gone":         {reason: "A drive that somebody has removed is made anew: it holds nothing that could be lost.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), config: Config{}, set: proxmox.Params{"ide0": "l:iso/a,media=cdrom"}},
-		"Removed":      {reason: "A drive that is off the list is removed.", devices: ours, config: config("l:iso/a,media=cdrom"), remove: []string{"ide0"}},
-		"RemovedDisk":  {reason: "But no disk that has come in its place.", devices: ours, config: config("l:vm-100-disk-0,size=1G")},
-		"RemovedDrive": {reason: "Nor a drive for cloud-init.", devices: ours, config: config("l:vm-100-cloudinit,media=cdrom")},
+		"Removed":      {reason: "A drive that is off the list is removed.", spec: none, devices: ours, config: config("l:iso/a,media=cdrom"), remove: []string{"ide0"}},
+		"RemovedDisk":  {reason: "But no disk that has come in its place.", spec: none, devices: ours, config: config("l:vm-100-disk-0,size=1G")},
+		"RemovedDrive": {reason: "Nor a drive for cloud-init.", spec: none, devices: ours, config: config("l:vm-100-cloudinit,media=cdrom")},
 		"Foreign":      {reason: "A drive that is not declared is left alone.", spec: list(cdromOf("a", "")), devices: ours, config: Config{"ide0": "none,media=cdrom", "ide2": "l:iso/x,media=cdrom"}},
 		"Held":         {reason: "An image that the VM cannot migrate with is kept out.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), held: map[string]bool{"l": true}, config: config("l:iso/a,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"}},
 		"NotHeld":      {reason: "One that goes along is not.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), held: map[string]bool{"m": true}, config: config("l:iso/a,media=cdrom")},

@@ -49,12 +49,11 @@ const defaultModel = "virtio"
 // nicOption is the option of a network interface. It always carries the MAC
 // address that the interface has, or had before it went missing, since PVE makes up
 // a new one otherwise.
-func nicOption(device string, n v1alpha1.MachineNetwork, mac, defaultBridge string) option {
+func nicOption(device string, n v1alpha1.MachineNetwork, missing func() proxmox.NIC) option {
 	return option{name: device, same: sameNIC, others: besideNIC(n), want: func(now string) (string, bool) {
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
-			nic = proxmox.NIC{Model: defaultModel, MAC: mac}
-			overlay(&nic.Options, part{key: "bridge", codec: fixed(nonEmpty(defaultBridge))})
+			nic = missing()
 		}
 		nic.Model = cmp.Or(ptr.Deref(n.Model, ""), nic.Model)
 		if n.MACAddress != nil && !strings.EqualFold(*n.MACAddress, nic.MAC) {
@@ -63,6 +62,17 @@ func nicOption(device string, n v1alpha1.MachineNetwork, mac, defaultBridge stri
 		overlay(&nic.Options, nicParts(&n)...)
 		return nic.String(), true
 	}}
+}
+
+// newNIC is an interface to add, with the MAC address that it had if there was one.
+func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
+	nic, err := proxmox.ParseNIC(d.Devices.returning[listNetworks+"/"+n.Name])
+	if err != nil {
+		nic = proxmox.NIC{Model: defaultModel}
+		overlay(&nic.Options, part{key: "bridge", codec: fixed(nonEmpty(d.Defaults.Bridge))})
+	}
+	nic.MAC = d.Devices.MACs[n.Name]
+	return nic
 }
 
 // besideNIC is what a network interface has that the spec leaves open.

@@ -122,22 +122,39 @@ func sharedDirectories(p *v1alpha1.MachineParameters) []hostDevice {
 	return all
 }
 
-// A passthrough is a sort of devices of the node.
+// A passthrough is a list of devices of the node.
 type passthrough struct {
-	what, prefix string
-	entries      []hostDevice
+	deviceList
 
-	// devices by the name of the entry.
-	devices map[string]string
+	prefix string
+
+	// hosts are the entries with what they ask for.
+	hosts []hostDevice
 }
 
-// passthroughs are all sorts, with the entries of the spec.
+// passthroughs are all lists of devices of the node.
 func (d Devices) passthroughs(p *v1alpha1.MachineParameters) []passthrough {
-	return []passthrough{
-		{what: "PCI device", prefix: "hostpci", entries: pciDevices(p), devices: d.PCI},
-		{what: "USB device", prefix: "usb", entries: usbDevices(p), devices: d.USB},
-		{what: "virtiofs share", prefix: "virtiofs", entries: sharedDirectories(p), devices: d.VirtioFS},
+	pci := newPassthrough(deviceList{name: listPCI, what: "PCI device", declared: p.PCIDevices != nil, devices: d.PCI}, "hostpci", pciDevices(p))
+	for i, k := range p.PCIDevices {
+		pci.entries[i].policy = ptr.Deref(k.RemovalPolicy, "")
 	}
+	usb := newPassthrough(deviceList{name: listUSB, what: "USB device", declared: p.USBDevices != nil, devices: d.USB}, "usb", usbDevices(p))
+	for i, k := range p.USBDevices {
+		usb.entries[i].policy = ptr.Deref(k.RemovalPolicy, "")
+	}
+	shares := newPassthrough(deviceList{name: listVirtioFS, what: "virtiofs share", declared: p.VirtioFS != nil, devices: d.VirtioFS}, "virtiofs", sharedDirectories(p))
+	for i, k := range p.VirtioFS {
+		shares.entries[i].policy = ptr.Deref(k.RemovalPolicy, "")
+	}
+	return []passthrough{pci, usb, shares}
+}
+
+func newPassthrough(l deviceList, prefix string, hosts []hostDevice) passthrough {
+	l.suits = isAny
+	for _, h := range hosts {
+		l.entries = append(l.entries, listEntry{name: h.name})
+	}
+	return passthrough{deviceList: l, prefix: prefix, hosts: hosts}
 }
 
 // existing is a device of the VM that is what an entry asks for and that no
@@ -145,7 +162,7 @@ func (d Devices) passthroughs(p *v1alpha1.MachineParameters) []passthrough {
 func (t passthrough) existing(h hostDevice, have Config) string {
 	for i := range busSizes[t.prefix] {
 		device := t.prefix + strconv.Itoa(i)
-		if h.is(have[device]) && !has(t.devices, device) {
+		if h.is(have[device]) && t.owner(device) == "" {
 			return device
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestPassthroughDevices(t *testing.T) {
@@ -67,8 +68,8 @@ virtiofs: [{name: data, mapping: data}]`
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !got.Equal(tc.want.clone()) {
-				t.Errorf("\n%s\nassign: -want, +got:\n%s", tc.reason, cmp.Diff(tc.want.String(), got.String()))
+			if diff := cmp.Diff(tc.want.all(), got.all(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nassign: -want, +got:\n%s", tc.reason, diff)
 			}
 			if again, err := ParseDevices(got.String()); err != nil || !again.Equal(got) {
 				t.Errorf("%s is read as %s, %v", got, again, err)

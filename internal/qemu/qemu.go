@@ -24,6 +24,7 @@ import (
 	"slices"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // A Desired VM is a spec, and what else decides about the configuration that it
@@ -82,14 +83,14 @@ func (d Desired) options() []option {
 		options = append(options, f.option(d.Defaults.Storage))
 	}
 	for _, k := range p.Disks {
-		options = append(options, diskOption(d.Devices.Disks[k.Name], k, d.Defaults.Storage))
+		options = append(options, diskOption(d.Devices.Disks[k.Name], k, func() proxmox.Disk { return d.newDisk(k) }))
 	}
 	for _, n := range p.Networks {
 		device := d.Devices.Networks[n.Name]
-		options = append(options, nicOption(device, n, d.Devices.MACs[n.Name], d.Defaults.Bridge), ipConfigOption(device, n.IPConfig))
+		options = append(options, nicOption(device, n, func() proxmox.NIC { return d.newNIC(n) }), ipConfigOption(device, n.IPConfig))
 	}
 	for _, t := range d.Devices.passthroughs(p) {
-		for _, h := range t.entries {
+		for _, h := range t.hosts {
 			options = append(options, h.option(t.devices[h.name]))
 		}
 	}

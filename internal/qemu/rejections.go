@@ -59,6 +59,9 @@ const rounding = 32 * proxmox.MiB
 func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string {
 	device := d.Devices.Disks[k.Name]
 	disk, err := proxmox.ParseDisk(config[device])
+	if err != nil && d.existingVolume(k) != "" {
+		return append(d.attachRejections(k, config), d.keptRejections(k, config)...)
+	}
 	if err != nil && d.Devices.Seen[k.Name] {
 		return []string{fmt.Sprintf("disk %q is no longer at %s of the VM: attach it there again, "+
 			"or take it off the list and add a new one by another name", k.Name, device)}
@@ -76,10 +79,21 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 	return no
 }
 
-func (d Desired) newDiskRejections(k v1alpha1.MachineDisk, config Config) []string {
-	if k.Volume != nil {
-		return d.attachRejections(k, config)
+// keptRejections are why a disk that comes back cannot have the volume that it had.
+func (d Desired) keptRejections(k v1alpha1.MachineDisk, config Config) []string {
+	value := d.Devices.returning[listDisks+"/"+k.Name]
+	disk, err := proxmox.ParseDisk(value)
+	if err != nil {
+		return nil
 	}
+	if has, known := disk.Size(); known && k.Size != nil && SizeOf(k)+rounding < has {
+		return []string{fmt.Sprintf("disk %q comes back with its volume %s (%s), which cannot shrink from %s to %s: set its size to %s or more, or use another name for a new disk",
+			k.Name, disk.Volume, config.holderOf(disk.Volume), has, *k.Size, has)}
+	}
+	return nil
+}
+
+func (d Desired) newDiskRejections(k v1alpha1.MachineDisk, config Config) []string {
 	var no []string
 	if k.Size == nil && k.ImportFrom == nil {
 		no = append(no, fmt.Sprintf("disk %q is new and has no size", k.Name))

@@ -17,87 +17,150 @@ limitations under the License.
 package qemu
 
 import (
-	"maps"
 	"slices"
-
-	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// What becomes of disks that are taken off the list, beside Detach.
+// Removal policies: what becomes of the device of an entry that leaves its list.
 const (
-	removalRetain  = "Retain"
-	removalDestroy = "Destroy"
+	policyDetach  = "Detach"
+	policyRetain  = "Retain"
+	policyDestroy = "Destroy"
 )
 
-// A removal is what the list said of a disk while it was on it.
-type removal struct {
+// Why a device stays although its entry has left the list.
+const (
+	reasonPolicy   = "its removalPolicy is Retain"
+	reasonBootDisk = "the VM boots from it"
+	reasonNotMade  = "it was not made for this list"
+)
+
+// A declaredPolicy is the removal policy that a list declares for an entry.
+type declaredPolicy struct {
 	Policy string `json:"policy"`
 
-	// Volume of the disk then: another one at the same device is not meant.
-	Volume string `json:"volume"`
-
-	// Generation of the spec that said so last. A spec in between that nobody
-	// has seen may have said otherwise.
+	// Generation of the spec that declared it last. A spec in between that nobody
+	// has seen may have declared another one.
 	Generation int64 `json:"generation"`
-
-	// Due is true once the disk was taken off by the generation that followed.
-	Due bool `json:"due,omitempty"`
 }
 
-// remember what the list says of its disks' removal, and whether it is due for
-// those that are off it.
-func (d Devices) remember(p *v1alpha1.MachineParameters, config Config, generation int64) Devices {
-	all := maps.Clone(d.Removal)
-	if all == nil {
-		all = map[string]removal{}
-	}
-	listed := map[string]bool{}
-	for _, k := range p.Disks {
-		listed[k.Name] = true
-		delete(all, k.Name)
-		policy, volume := ptr.Deref(k.RemovalPolicy, ""), volumeOf(k, config[d.Disks[k.Name]])
-		if volume != "" && (policy == removalRetain || policy == removalDestroy) {
-			all[k.Name] = removal{Policy: policy, Volume: volume, Generation: generation}
+// A leftEntry is one that has left its list.
+type leftEntry struct {
+	// Policy that was decided on when it left, and the reason to retain it.
+	Policy string `json:"policy"`
+	Reason string `json:"reason,omitempty"`
+
+	// Device that it was, and the value of that then.
+	Device string `json:"device"`
+	Value  string `json:"value,omitempty"`
+
+	// Generation of the spec that left it out.
+	Generation int64 `json:"generation"`
+}
+
+// A Retained device is one whose entry has left its list and that stays attached.
+type Retained struct {
+	// List that the entry was in, and what messages call an entry of it.
+	List, What string
+
+	// Name of the entry, and its device.
+	Name, Device string
+
+	// Reason to retain it.
+	Reason string
+}
+
+// leave decides what becomes of the entries that have left their lists.
+func (d Devices) leave(s State, p *v1alpha1.MachineParameters, generation int64) {
+	for _, l := range d.lists(p) {
+		for name, device := range l.devices {
+			if _, decided := d.Left[l.key(name)]; decided || !l.declared || l.has(name) {
+				continue
+			}
+			left := leftEntry{Device: device, Value: s.Config[device], Generation: generation}
+			left.Policy, left.Reason = d.removalOf(l, name, s, generation)
+			d.Left[l.key(name)] = left
 		}
 	}
-	for name, r := range all {
-		if !listed[name] && r.Generation+1 == generation {
-			r.Due = true
-			all[name] = r
+}
+
+// removalOf is the policy for an entry that leaves its list with a generation of the
+// spec, and the reason to retain its device. To take away what the VM boots from, or
+// what was not made for the list, takes a policy that was declared up to this generation.
+func (d Devices) removalOf(l deviceList, name string, s State, generation int64) (policy, reason string) {
+	declared := d.Policies[l.key(name)]
+	certain := declared.Generation+1 == generation
+	why := d.whyRetained(l, name, s)
+	switch {
+	case declared.Policy == policyRetain:
+		return policyRetain, reasonPolicy
+	case declared.Policy == policyDestroy && certain && d.sameVolume(l, name, s):
+		return policyDestroy, ""
+	case declared.Policy == policyDetach && certain, why == "":
+		return policyDetach, ""
+	}
+	return policyRetain, why
+}
+
+// whyRetained is the reason to retain a device whose entry declares no policy.
+func (d Devices) whyRetained(l deviceList, name string, s State) string {
+	device := l.devices[name]
+	switch {
+	case l.name == listDisks && (s.Config.bootDisk() == device || s.Active.bootDisk() == device):
+		return reasonBootDisk
+	case !d.Made[l.key(name)]:
+		return reasonNotMade
+	}
+	return ""
+}
+
+// sameVolume reports whether a device has the volume that it had while its entry was
+// listed: another one is not meant.
+func (d Devices) sameVolume(l deviceList, name string, s State) bool {
+	return l.name != listDisks || s.Config.Volume(l.devices[name]) == d.Volumes[name]
+}
+
+// removed are the devices of entries that have left their lists and that go.
+func (d Devices) removed(p *v1alpha1.MachineParameters) Devices {
+	gone := d.clone()
+	all := gone.lists(p)
+	for _, l := range all {
+		for name := range l.devices {
+			left, off := d.Left[l.key(name)]
+			if !l.declared || l.has(name) || !off || left.Policy == policyRetain {
+				delete(l.devices, name)
+			}
 		}
 	}
-	d.Removal = all
-	return d
+	return gone
 }
 
-// volumeOf a listed disk: the one that is there, or that is to be attached.
-func volumeOf(k v1alpha1.MachineDisk, config string) string {
-	if disk, err := proxmox.ParseDisk(config); err == nil {
-		return disk.Volume
+// listed are the devices of entries that the spec lists.
+func (d Devices) listed(p *v1alpha1.MachineParameters) []string {
+	var devices []string
+	for _, l := range d.lists(p) {
+		for _, e := range l.entries {
+			devices = append(devices, l.devices[e.name])
+		}
 	}
-	return ptr.Deref(k.Volume, "")
-}
-
-// retained are the disks off the list that stay attached.
-func (d Devices) retained(p *v1alpha1.MachineParameters) Devices {
-	disks := d.removed(p).Disks
-	maps.DeleteFunc(disks, func(name, _ string) bool { return d.Removal[name].Policy != removalRetain })
-	return Devices{Disks: disks}
+	return devices
 }
 
 // Destroyed are the devices of disks off the list whose data is to be deleted.
 func (d Devices) Destroyed(p *v1alpha1.MachineParameters, config Config) []string {
 	var found []string
 	for name, device := range d.removed(p).Disks {
-		r := d.Removal[name]
+		left := d.Left[listDisks+"/"+name]
 		disk, err := proxmox.ParseDisk(config[device])
-		if err == nil && r.Policy == removalDestroy && r.Due && disk.Volume == r.Volume && !disk.CDROM() {
+		if err == nil && left.Policy == policyDestroy && disk.Volume == volumeIn(left.Value) && !disk.CDROM() {
 			found = append(found, device)
 		}
 	}
 	slices.SortFunc(found, compareDevices)
 	return found
 }
+
+// volumeIn the value of a disk; empty if there is none.
+func volumeIn(value string) string { return Config{"disk": value}.Volume("disk") }

@@ -17,24 +17,501 @@ limitations under the License.
 package qemu
 
 import (
+	stdcmp "cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A removal that is due stays so, however often the spec changes before it can
+// A lifetime is a VM with what is kept of its devices, through edits of its spec.
+type lifetime struct {
+	t          *testing.T
+	devices    Devices
+	config     Config
+	generation int64
+	desired    Desired
+
+	// sizes of volumes, and how many there were made.
+	sizes map[string]string
+	made  int
+}
+
+// edit has the VM brought to another spec. It is an error that the spec is refused.
+func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
+	l.t.Helper()
+	l.generation++
+	s := State{Config: l.config, Active: l.config}
+	devices, err := l.devices.On(s, &p, l.generation)
+	if err != nil {
+		return err
+	}
+	l.desired = Desired{
+		MachineParameters: &p, Identity: Identity{VMID: 100, UUID: ourUUID}, Defaults: Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Devices: devices,
+	}
+	if no := l.desired.Rejections(l.config); len(no) > 0 {
+		return rejected(strings.Join(no, "; "))
+	}
+	gone := devices.Destroyed(&p, l.config)
+	l.config = l.stored(l.desired.Difference(l.config))
+	for _, device := range gone {
+		delete(l.config, device)
+	}
+	if devices, err = devices.On(State{Config: l.config, Active: l.config}, &p, l.generation); err != nil {
+		return err
+	}
+	if l.devices, err = ParseDevices(devices.String()); err != nil {
+		l.t.Fatal(err)
+	}
+	return nil
+}
+
+type rejected string
+
+func (r rejected) Error() string { return string(r) }
+
+// stored is what PVE makes of a change: volumes of disks that are made, MAC addresses, and
+// unused disks of those that are detached.
+func (l *lifetime) stored(change Difference) Config {
+	after := maps.Clone(l.config)
+	if l.sizes == nil {
+		l.sizes = map[string]string{}
+	}
+	for _, device := range after.Drives() {
+		if k, err := proxmox.ParseDisk(after[device]); err == nil {
+			l.sizes[k.Volume] = k.Options.Get("size")
+		}
+	}
+	for _, option := range change.Delete {
+		if volume := l.config.Volume(option); volume != "" && !l.config.takesMedia(option) {
+			after[l.unused(after)] = volume
+		}
+		delete(after, option)
+	}
+	for _, option := range slices.Sorted(maps.Keys(change.Set)) {
+		value := change.Set[option]
+		if nic, err := proxmox.ParseNIC(value); busOf(option) == "net" && err == nil {
+			nic.MAC = stdcmp.Or(nic.MAC, fmt.Sprintf("BC:24:11:99:00:%02X", deviceNumber(option)))
+			value = nic.String()
+		}
+		if disk, err := proxmox.ParseDisk(value); busOf(option) != "net" && busOf(option) != "" && err == nil && !disk.CDROM() {
+			value = l.allocated(after, disk)
+		}
+		after[option] = value
+	}
+	return after
+}
+
+func (l *lifetime) unused(config Config) string {
+	for i := range 9 {
+		if option := fmt.Sprintf("unused%d", i); config[option] == "" {
+			return option
+		}
+	}
+	l.t.Fatal("too many unused disks")
+	return ""
+}
+
+// allocated is a disk with its volume, one that is made if it has only a size.
+func (l *lifetime) allocated(config Config, disk proxmox.Disk) string {
+	if _, gib, _ := strings.Cut(disk.Volume, ":"); !strings.HasPrefix(gib, "vm-") {
+		disk.Volume = fmt.Sprintf("local-lvm:vm-100-disk-%d", l.made)
+		l.sizes[disk.Volume] = gib + "G"
+		l.made++
+	}
+	disk.Options.Set("size", l.sizes[disk.Volume])
+	maps.DeleteFunc(config, func(option, value string) bool { return strings.HasPrefix(option, "unused") && value == disk.Volume })
+	return disk.String()
+}
+
+// volumes of the disks that the spec lists, and MAC addresses of its networks.
+func (l *lifetime) shown() map[string]string {
+	found := map[string]string{}
+	for _, k := range l.desired.Disks {
+		device := l.devices.Disks[k.Name]
+		found[k.Name] = device + " " + l.config.Volume(device)
+	}
+	for _, n := range l.desired.Networks {
+		device := l.devices.Networks[n.Name]
+		found[n.Name] = device + " " + l.config.mac(device)
+	}
+	return found
+}
+
+// cloneConfig is a VM as a clone of a template with two disks and two networks is.
+func cloneConfig() Config {
+	return Config{
+		"smbios1": "uuid=" + ourUUID,
+		"scsi0":   "local-lvm:vm-100-disk-0,discard=on,size=8G",
+		"scsi1":   "local-lvm:vm-100-disk-1,size=2G",
+		"ide2":    "local:iso/tools.iso,media=cdrom",
+		"net0":    "e1000=BC:24:11:00:00:01,bridge=vmbr1,firewall=1",
+		"net1":    "virtio=BC:24:11:00:00:02,bridge=vmbr0",
+		"boot":    "order=scsi0;net0",
+	}
+}
+
+type spec = v1alpha1.MachineParameters
+
+func disksOf(all ...v1alpha1.MachineDisk) spec { return spec{Disks: append([]v1alpha1.MachineDisk{}, all...)} }
+
+func networksOf(all ...v1alpha1.MachineNetwork) spec {
+	return spec{Networks: append([]v1alpha1.MachineNetwork{}, all...)}
+}
+
+// sized is a disk with what a new one needs.
+func sized(name, size string) v1alpha1.MachineDisk {
+	return v1alpha1.MachineDisk{Name: name, Size: &size}
+}
+
+func leaving(k v1alpha1.MachineDisk, policy string) v1alpha1.MachineDisk {
+	k.RemovalPolicy = &policy
+	return k
+}
+
+func withVolume(k v1alpha1.MachineDisk, volume string) v1alpha1.MachineDisk {
+	k.Volume = &volume
+	return k
+}
+
+// TestPathIndependence has specs that are reached by edits. Each declared entry is what
+// it is on a new VM of the last spec, but for data that are there.
+func TestPathIndependence(t *testing.T) {
+	type m = map[string]string
+	root, data := "scsi0 local-lvm:vm-100-disk-0", "scsi1 local-lvm:vm-100-disk-1"
+	cases := map[string]struct {
+		reason string
+		vm     Config // A clone, unless it says otherwise.
+		edits  []spec
+		want   m
+		config m // Options of the VM in the end.
+		err    string
+	}{
+		"Absent": {
+			reason: "Lists that are left out change nothing.",
+			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), {}},
+			config: m{"scsi0": "local-lvm:vm-100-disk-0,discard=on,size=8G", "scsi2": "local-lvm:vm-100-disk-2,size=1G"},
+		},
+		"AbsentNetworks": {
+			reason: "No interface goes with its list.",
+			edits:  []spec{networksOf(network("lan"), network("dmz"), network("more")), {}},
+			config: m{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr1,firewall=1", "net2": "virtio=BC:24:11:99:00:02,bridge=vmbr0"},
+		},
+		"AbsentThenBack": {
+			reason: "Entries of a list that comes back are what they were.",
+			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), {}, disksOf(sized("more", "1G"), disk("root"))},
+			want:   m{"root": root, "more": "scsi2 local-lvm:vm-100-disk-2"},
+		},
+		"Empty": {
+			reason: "An empty list takes off what was made for it, and nothing else.",
+			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf()},
+			config: m{"scsi0": "local-lvm:vm-100-disk-0,discard=on,size=8G", "scsi1": "local-lvm:vm-100-disk-1,size=2G", "scsi2": "", "unused0": "local-lvm:vm-100-disk-2"},
+		},
+		"EmptyNetworks": {
+			reason: "So it is with networks.",
+			edits:  []spec{networksOf(network("lan"), network("dmz"), network("more")), networksOf()},
+			config: m{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr1,firewall=1", "net1": "virtio=BC:24:11:00:00:02,bridge=vmbr0", "net2": ""},
+		},
+		"BootDiskMade": {
+			reason: "A disk that the VM boots from stays although it was made for the list.",
+			vm:     Config{},
+			edits:  []spec{disksOf(sized("root", "8G"), sized("data", "1G")), disksOf()},
+			config: m{"scsi0": "local-lvm:vm-100-disk-0,size=8G", "scsi1": ""},
+		},
+		"BootDiskDetached": {
+			reason: "Unless its entry has said so.",
+			vm:     Config{},
+			edits:  []spec{disksOf(leaving(sized("root", "8G"), "Detach")), disksOf()},
+			config: m{"scsi0": "", "unused0": "local-lvm:vm-100-disk-0"},
+		},
+		"BootDiskDestroyed": {
+			reason: "Or that it is to be destroyed.",
+			edits:  []spec{disksOf(leaving(disk("root"), "Destroy")), disksOf()},
+			config: m{"scsi0": "", "unused0": ""},
+		},
+		"PutBack": {
+			reason: "A disk that is put back has its data.",
+			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), sized("more", "1G"))},
+			want:   m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-2"},
+			config: m{"unused0": ""},
+		},
+		"PutBackSource": {
+			reason: "One of the source has the options that it came with, too.",
+			edits:  []spec{disksOf(leaving(disk("root"), "Detach")), disksOf(), disksOf(disk("root"))},
+			want:   m{"root": root},
+			config: m{"scsi0": "local-lvm:vm-100-disk-0,discard=on,size=8G"},
+		},
+		"PutBackOtherBus": {
+			reason: "It is attached where the spec asks for it.",
+			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), v1alpha1.MachineDisk{Name: "more", Type: new("sata"), Size: new("1G")})},
+			want:   m{"root": root, "data": data, "more": "sata0 local-lvm:vm-100-disk-2"},
+		},
+		"PutBackSmaller": {
+			reason: "A size that is too small for its data is named with the cure.",
+			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "4G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), sized("more", "1G"))},
+			err:    `disk "more" comes back with its volume local-lvm:vm-100-disk-2 (unused0), which cannot shrink from 4G to 1G`,
+		},
+		"PutBackBlank": {
+			reason: "An empty volume asks for a new disk under an old name.",
+			edits: []spec{
+				disksOf(disk("root"), disk("data"), sized("more", "4G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), withVolume(sized("more", "1G"), "")),
+			},
+			want:   m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-3"},
+			config: m{"unused0": "local-lvm:vm-100-disk-2"},
+		},
+		"PutBackTaken": {
+			reason: "A volume that another entry has got is no longer its own.",
+			edits: []spec{
+				disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")),
+				disksOf(disk("root"), disk("data"), withVolume(disk("other"), "local-lvm:vm-100-disk-2")),
+				disksOf(disk("root"), disk("data"), withVolume(disk("other"), "local-lvm:vm-100-disk-2"), sized("more", "1G")),
+			},
+			want: m{"root": root, "data": data, "other": "scsi2 local-lvm:vm-100-disk-2", "more": "scsi3 local-lvm:vm-100-disk-3"},
+		},
+		"Rename": {
+			reason: "An entry of a new name with the device of one that has left is that one.",
+			vm:     Config{},
+			edits:  []spec{disksOf(sized("root", "8G"), sized("data", "1G")), disksOf(sized("root", "8G"), diskOn("files", "scsi1"))},
+			want:   m{"root": root, "files": data},
+		},
+		"RenameLater": {
+			reason: "Also some edits later.",
+			vm:     Config{},
+			edits:  []spec{disksOf(sized("root", "8G"), sized("data", "1G")), disksOf(sized("root", "8G")), disksOf(sized("root", "8G"), diskOn("files", "scsi1"))},
+			want:   m{"root": root, "files": data},
+		},
+		"RenameDestroyed": {
+			reason: "It is not destroyed then.",
+			vm:     Config{},
+			edits:  []spec{disksOf(sized("root", "8G"), leaving(sized("data", "1G"), "Destroy")), disksOf(sized("root", "8G"), diskOn("files", "scsi1"))},
+			want:   m{"root": root, "files": data},
+		},
+		"RenameBoot": {
+			reason: "So the boot disk gets another name.",
+			edits:  []spec{disksOf(disk("root")), disksOf(diskOn("system", "scsi0"))},
+			want:   m{"system": root},
+		},
+		"RenameSource": {
+			reason: "A disk of the source needs no device for that: a new VM would mean it too.",
+			edits:  []spec{disksOf(disk("root")), disksOf(disk("system"))},
+			want:   m{"system": root},
+		},
+		"RenameNetwork": {
+			reason: "A network keeps its MAC address.",
+			edits:  []spec{networksOf(network("lan"), network("dmz"), network("x")), networksOf(network("lan"), network("dmz"), networkOn("y", "net2"))},
+			want:   m{"lan": "net0 BC:24:11:00:00:01", "dmz": "net1 BC:24:11:00:00:02", "y": "net2 BC:24:11:99:00:02"},
+		},
+		"NetworkBack": {
+			reason: "It has it again when it is put back.",
+			edits:  []spec{networksOf(network("lan"), network("dmz"), network("x")), networksOf(network("lan"), network("dmz")), networksOf(network("lan"), network("dmz"), network("x"))},
+			want:   m{"lan": "net0 BC:24:11:00:00:01", "dmz": "net1 BC:24:11:00:00:02", "x": "net2 BC:24:11:99:00:02"},
+		},
+		"NetworkSourceBack": {
+			reason: "One of the source comes back as it was.",
+			edits:  []spec{networksOf(goingNIC("lan")), networksOf(), networksOf(network("lan"))},
+			want:   m{"lan": "net0 BC:24:11:00:00:01"},
+			config: m{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr1,firewall=1"},
+		},
+		"Later": {
+			reason: "Entries that are added later are the devices that the VM came with, as on a new one.",
+			edits:  []spec{{}, {Disks: []v1alpha1.MachineDisk{sized("root", "30G")}, Networks: []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(20))}}}},
+			want:   m{"root": root, "lan": "net0 BC:24:11:00:00:01"},
+			config: m{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr1,firewall=1,tag=20"},
+		},
+		"LaterSecond": {
+			reason: "The second entry is the second disk.",
+			edits:  []spec{disksOf(disk("root")), disksOf(disk("root"), disk("data"))},
+			want:   m{"root": root, "data": data},
+		},
+		"LaterNew": {
+			reason: "A disk that somebody has attached since is none of them.",
+			vm:     Config{"scsi0": "local-lvm:vm-100-disk-0,size=8G"},
+			edits:  []spec{{}, disksOf(disk("root"), sized("more", "1G"))},
+			want:   m{"root": root, "more": "scsi2 local-lvm:vm-100-disk-2"},
+		},
+		"TwoWaysInFront": {
+			reason: "In front of an entry that has the source's disk, a new VM would mean that.",
+			edits:  []spec{disksOf(disk("root"), disk("data")), disksOf(sized("more", "9G"), disk("root"), disk("data"))},
+			err:    `disk "more" can be read in two ways: as scsi0, with which the VM came and which is disk "root" here, or as a new disk; set its device`,
+		},
+		"InFrontByDevice": {
+			reason: "With its device it can be read in one way.",
+			edits:  []spec{disksOf(disk("root"), disk("data")), disksOf(v1alpha1.MachineDisk{Name: "more", Device: new("scsi2"), Size: new("1G")}, disk("root"), disk("data"))},
+			want:   m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-2"},
+		},
+		"TwoWaysDestroyed": {
+			reason: "What is to go may not be what is to come.",
+			edits:  []spec{disksOf(leaving(disk("root"), "Destroy")), disksOf(sized("system", "9G"))},
+			err:    `disk "system" can be read in two ways: as scsi0, with which the VM came and which the removalPolicy of disk "root" takes away, or as a new disk`,
+		},
+		"TwoWaysDetached": {
+			reason: "Nor what has gone.",
+			edits:  []spec{disksOf(leaving(disk("root"), "Detach")), disksOf(), disksOf(sized("system", "9G"))},
+			err:    `disk "system" can be read in two ways: as local-lvm:vm-100-disk-0 at unused0, with which the VM came as scsi0, or as a new disk`,
+		},
+		"DetachedByVolume": {
+			reason: "The volume says which it is.",
+			edits:  []spec{disksOf(leaving(disk("root"), "Detach")), disksOf(), disksOf(withVolume(sized("system", "9G"), "local-lvm:vm-100-disk-0"))},
+			want:   m{"system": "scsi0 local-lvm:vm-100-disk-0"},
+		},
+		"DetachedNew": {
+			reason: "Or that it is a new one.",
+			edits:  []spec{disksOf(leaving(disk("root"), "Detach")), disksOf(), disksOf(withVolume(sized("system", "9G"), ""))},
+			want:   m{"system": "scsi0 local-lvm:vm-100-disk-2"},
+		},
+		"TwoWaysKept": {
+			reason: "An old name with another one's device has two volumes.",
+			vm:     Config{},
+			edits: []spec{
+				disksOf(sized("root", "8G"), sized("data", "1G"), sized("more", "1G")), disksOf(sized("root", "8G"), sized("data", "1G")),
+				disksOf(sized("root", "8G"), diskOn("more", "scsi1")),
+			},
+			err: `disk "more" can be read in two ways: as the volume local-lvm:vm-100-disk-2 that it had, at unused0, or as the volume local-lvm:vm-100-disk-1 at scsi1`,
+		},
+		"Drive": {
+			reason: "A drive of the source stays, one that was made goes.",
+			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "a"}, {Name: "b"}}}, {CDROMs: []v1alpha1.MachineCDROM{}}},
+			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": ""},
+		},
+		"USB": {
+			reason: "So it is with devices of the node.",
+			vm:     Config{"usb0": "host=spice"},
+			edits:  []spec{{USBDevices: usb("a", "b")}, {USBDevices: []v1alpha1.MachineUSBDevice{}}},
+			config: m{"usb0": "host=spice", "usb1": ""},
+		},
+		"USBRenamed": {
+			reason: "By another name it is the same one if it asks for the same.",
+			vm:     Config{},
+			edits:  []spec{{USBDevices: usb("a")}, {USBDevices: usb("b")}},
+			config: m{"usb0": "spice", "usb1": ""},
+		},
+		"USBAbsent": {
+			reason: "A list that is left out changes nothing.",
+			vm:     Config{},
+			edits:  []spec{{USBDevices: usb("a")}, {}},
+			config: m{"usb0": "spice"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := &lifetime{t: t, config: tc.vm}
+			if tc.vm == nil {
+				l.config, l.made = cloneConfig(), 2
+			}
+			var err error
+			for i, p := range tc.edits {
+				if err = l.edit(p); err != nil && i < len(tc.edits)-1 {
+					t.Fatalf("\n%s\nedit %d: %v", tc.reason, i, err)
+				}
+				if name == "LaterNew" && i == 0 {
+					l.config["scsi1"] = "local-lvm:vm-100-disk-1,size=1G" // By hand.
+					l.made = 2
+				}
+			}
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Fatalf("\n%s\nwant error %q, got %v", tc.reason, tc.err, err)
+			}
+			if diff := cmp.Diff(tc.want, l.shown(), cmpopts.EquateEmpty()); diff != "" && tc.err == "" && tc.want != nil {
+				t.Errorf("\n%s\nentries: -want, +got:\n%s", tc.reason, diff)
+			}
+			got := maps.Clone(tc.config)
+			for option := range tc.config {
+				got[option] = l.config[option]
+			}
+			if diff := cmp.Diff(tc.config, got); diff != "" {
+				t.Errorf("\n%s\nVM: -want, +got:\n%s\nkept: %s", tc.reason, diff, l.devices)
+			}
+		})
+	}
+}
+
+// usb devices by their names, all of SPICE.
+func usb(names ...string) []v1alpha1.MachineUSBDevice {
+	var all []v1alpha1.MachineUSBDevice
+	for _, name := range names {
+		all = append(all, v1alpha1.MachineUSBDevice{Name: name, Host: new("spice")})
+	}
+	return all
+}
+
+func goingNIC(name string) v1alpha1.MachineNetwork {
+	return v1alpha1.MachineNetwork{Name: name, RemovalPolicy: new("Detach")}
+}
+
+// What stays although its entry has left the list is told, with the reason.
+func TestRetained(t *testing.T) {
+	l := &lifetime{t: t, config: cloneConfig(), made: 2}
+	for _, p := range []spec{
+		{Disks: []v1alpha1.MachineDisk{disk("root"), disk("data"), leaving(sized("more", "1G"), "Retain")}, Networks: []v1alpha1.MachineNetwork{network("lan")}},
+		{Disks: []v1alpha1.MachineDisk{}, Networks: []v1alpha1.MachineNetwork{}},
+	} {
+		if err := l.edit(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []Retained{
+		{List: "disks", What: "disk", Name: "root", Device: "scsi0", Reason: reasonBootDisk},
+		{List: "disks", What: "disk", Name: "data", Device: "scsi1", Reason: reasonNotMade},
+		{List: "disks", What: "disk", Name: "more", Device: "scsi2", Reason: reasonPolicy},
+		{List: "networks", What: "network", Name: "lan", Device: "net0", Reason: reasonNotMade},
+	}
+	if diff := cmp.Diff(want, l.devices.Retained()); diff != "" {
+		t.Errorf("retained: -want, +got:\n%s", diff)
+	}
+	if err := l.edit(disksOf(disk("root"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.devices.Retained(); len(got) != 3 || got[0].Name != "data" {
+		t.Errorf("want root managed again, got %v", got)
+	}
+}
+
+// A policy that somebody may have changed since counts as none where it takes away what
+// would stay otherwise.
+func TestPolicyUnseen(t *testing.T) {
+	for policy, made := range map[string]string{"Detach": "local-lvm:vm-100-disk-2", "Destroy": "local-lvm:vm-100-disk-2", "Retain": ""} {
+		l := &lifetime{t: t, config: cloneConfig(), made: 2}
+		if err := l.edit(disksOf(leaving(disk("root"), policy), disk("data"), leaving(sized("more", "1G"), policy))); err != nil {
+			t.Fatal(err)
+		}
+		l.generation++ // A spec that nobody has looked at.
+		if err := l.edit(disksOf(disk("data"))); err != nil {
+			t.Fatal(err)
+		}
+		if l.config["scsi0"] == "" {
+			t.Errorf("%s: the boot disk was taken away", policy)
+		}
+		if got := l.config["unused0"]; got != made {
+			t.Errorf("%s: of the disk that was made, want unused %q, got %q", policy, made, got)
+		}
+	}
+}
+
+// A removal that was decided on stays so, however often the spec changes before it can
 // be made.
 func TestRemovalStaysDue(t *testing.T) {
-	d := Devices{Disks: map[string]string{"data": "scsi1"}}
-	config := map[string]string{"scsi1": "s:vm-1-disk-1"}
-	listed := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "data", RemovalPolicy: new("Destroy")}}}
-	gone := &v1alpha1.MachineParameters{}
-	d = d.remember(listed, config, 4).remember(gone, config, 5).remember(gone, config, 9)
-	if got := d.Destroyed(gone, config); len(got) != 1 {
-		t.Errorf("want scsi1 destroyed, got %q", got)
-	}
-	d = d.remember(listed, config, 10).remember(gone, config, 12)
-	if got := d.Destroyed(gone, config); len(got) != 0 {
-		t.Errorf("want nothing destroyed that was listed again since, got %q", got)
+	config := Config{"scsi0": "s:vm-1-disk-0", "scsi1": "s:vm-1-disk-1"}
+	s := State{Config: config, Active: config}
+	listed, gone := disksOf(leaving(disk("data"), "Destroy")), disksOf()
+	d := Devices{Disks: map[string]string{"data": "scsi1"}, assigned: true}
+	for _, step := range []struct {
+		p          *spec
+		generation int64
+		want       int
+	}{{&listed, 4, 0}, {&gone, 5, 1}, {&gone, 9, 1}, {&listed, 10, 0}, {&gone, 12, 0}} {
+		var err error
+		if d, err = d.On(s, step.p, step.generation); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Destroyed(step.p, config); len(got) != step.want {
+			t.Errorf("generation %d: want %d disks destroyed, got %q", step.generation, step.want, got)
+		}
 	}
 }

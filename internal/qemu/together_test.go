@@ -73,15 +73,15 @@ func TestTogether(t *testing.T) {
 		"ProtectedFirst": {
 			reason: "PVE detaches no disk of a VM that is protected: the protection is lifted first.",
 			before: Devices{Disks: m{"data": "scsi1"}, Networks: m{"lan": "net1"}, assigned: true},
-			spec:   v1alpha1.MachineParameters{Protection: new(false), TPM: &v1alpha1.MachineTPM{Enabled: new(false)}},
-			config: our(m{"protection": "1", "scsi1": "s:vm-100-disk-1,size=1G", "tpmstate0": "s:vm-100-disk-2,size=4M", "net1": "virtio=BC:24:11:00:00:01"}),
+			spec:   v1alpha1.MachineParameters{Protection: new(false), TPM: &v1alpha1.MachineTPM{Enabled: new(false)}, Disks: []v1alpha1.MachineDisk{}, Networks: []v1alpha1.MachineNetwork{}},
+			config: our(m{"protection": "1", "scsi0": "s:vm-100-disk-0,size=1G", "scsi1": "s:vm-100-disk-1,size=1G", "tpmstate0": "s:vm-100-disk-2,size=4M", "net1": "virtio=BC:24:11:00:00:01"}),
 			want:   Difference{Set: proxmox.Params{"protection": "0"}, Delete: []string{"net1"}},
 		},
 		"ProtectedLast": {
 			reason: "A disk is detached before PVE protects the VM.",
 			before: Devices{Disks: m{"data": "scsi1"}, assigned: true},
-			spec:   v1alpha1.MachineParameters{Protection: new(true)},
-			config: our(m{"scsi1": "s:vm-100-disk-1,size=1G"}),
+			spec:   v1alpha1.MachineParameters{Protection: new(true), Disks: []v1alpha1.MachineDisk{}},
+			config: our(m{"scsi0": "s:vm-100-disk-0,size=1G", "scsi1": "s:vm-100-disk-1,size=1G"}),
 			want:   Difference{Set: proxmox.Params{"protection": "1"}, Delete: []string{"scsi1"}},
 		},
 	}
@@ -106,7 +106,8 @@ func TestNotTogether(t *testing.T) {
 		return v1alpha1.MachineParameters{MachineType: &kind, MachineOptions: &o}
 	}
 	gone := Devices{Disks: m{"data": "scsi1"}, assigned: true}
-	kept := m{"protection": "1", "scsi1": "s:vm-100-disk-1,size=1G", "efidisk0": "s:vm-100-disk-2,size=528K", "balloon": "2048"}
+	noDrives := v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{}}
+	kept := m{"protection": "1", "scsi0": "s:vm-100-disk-0,size=1G", "scsi1": "s:vm-100-disk-1,size=1G", "efidisk0": "s:vm-100-disk-2,size=528K", "balloon": "2048"}
 	cases := map[string]struct {
 		reason string
 		before Devices
@@ -114,10 +115,10 @@ func TestNotTogether(t *testing.T) {
 		config m
 		want   string
 	}{
-		"Protected":         {reason: "A disk of a VM that stays protected cannot be detached.", before: gone, spec: v1alpha1.MachineParameters{Protection: new(true)}, config: kept, want: `disk "data" (scsi1) cannot be detached: the VM is protected`},
-		"ProtectedByOthers": {reason: "Nor can one whose protection somebody else has set.", before: gone, config: kept, want: `disk "data" (scsi1) cannot be detached`},
-		"ProtectedDrive":    {reason: "So it is with CD-ROM drives.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, config: m{"protection": "1", "ide0": "none,media=cdrom"}, want: `CD-ROM drive "tools" (ide0) cannot be detached: the VM is protected`},
-		"ProtectedForeign":  {reason: "What has become another's drive stays.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, config: m{"protection": "1", "ide0": "s:vm-100-cloudinit,media=cdrom"}},
+		"Protected":         {reason: "A disk of a VM that stays protected cannot be detached.", before: gone, spec: v1alpha1.MachineParameters{Protection: new(true), Disks: []v1alpha1.MachineDisk{}}, config: kept, want: `disk "data" (scsi1) cannot be detached: the VM is protected`},
+		"ProtectedByOthers": {reason: "Nor can one whose protection somebody else has set.", before: gone, spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{}}, config: kept, want: `disk "data" (scsi1) cannot be detached`},
+		"ProtectedDrive":    {reason: "So it is with CD-ROM drives.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives, config: m{"protection": "1", "ide0": "none,media=cdrom"}, want: `CD-ROM drive "tools" (ide0) cannot be detached: the VM is protected`},
+		"ProtectedForeign":  {reason: "What has become another's drive stays.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives, config: m{"protection": "1", "ide0": "s:vm-100-cloudinit,media=cdrom"}},
 		"ProtectedEFI":      {reason: "The firmware's disks are protected too.", spec: v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{Enabled: new(false)}}, config: kept, want: "efiDisk cannot be detached"},
 		"Intel":             {reason: "Intel's IOMMU is that of q35.", spec: machine("pc", v1alpha1.MachineOptions{VIOMMU: new("intel")}), want: "needs machineType q35"},
 		"Bits":              {reason: "There is no width of addresses without an IOMMU.", spec: machine("q35", v1alpha1.MachineOptions{AWBits: new(int32(48))}), want: "needs machineOptions.viommu"},
@@ -209,7 +210,7 @@ func TestPending(t *testing.T) {
 		{Key: "cores", Value: new("1"), Pending: new("2")},
 	})
 	before := Devices{PCI: map[string]string{"gpu": "hostpci0"}, assigned: true}
-	d := desiredOf(t, v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("a")}}, before, state.Config)
+	d := desiredOf(t, v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("a")}, PCIDevices: []v1alpha1.MachinePCIDevice{}}, before, state.Config)
 	var got []string
 	for _, p := range d.Pending(state) {
 		got = append(got, p.Key)

@@ -238,7 +238,7 @@ func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
 	if s := b.reconcile(t.Context()); s.err != nil {
 		t.Fatal(s.err)
 	}
-	want := map[string]string{"node": "pve1", "source": "9000", "devices": `{"disks":{"root":"scsi1"}}`}
+	want := map[string]string{"node": "pve1", "source": "9000", "devices": `{"disks":{"root":"scsi1"},"source":{"disks":["scsi1","scsi0"],"networks":["net0","net1"]}}`}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("What is to be remembered must be kept before the VM is created: -want, +got:\n%s", diff)
 	}

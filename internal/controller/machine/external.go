@@ -161,7 +161,7 @@ func (e *external) observe(ctx context.Context, m Machine, id qemu.Identity) (ma
 	e.recordCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.observe(o, e.plan.Devices, e.now())
-	for _, happened := range changeEvents(before, o, e.tasks.active(m)) {
+	for _, happened := range append(changeEvents(before, o, e.tasks.active(m)), retainedEvents(before, o)...) {
 		e.record.Event(m, happened)
 	}
 	e.observeAction(ctx, m)

@@ -91,21 +91,21 @@ func TestAdoptionIsKept(t *testing.T) {
 			t.Fatal(s.err)
 		}
 	}
-	if got, want := b.kept(t, AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"},"seen":{"a":true,"b":true}}`; got != want {
+	if got, want := b.kept(t, AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"},"source":{"disks":["scsi0","scsi1","scsi2"]},"seen":{"a":true,"b":true},"volumes":{"a":"s:a","b":"s:b"}}`; got != want {
 		t.Errorf("Which device an entry stands for is kept, got %s", got)
 	}
 	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) != 0 {
 		t.Errorf("Adoption changes nothing: %+v, %q", s, b.writes)
 	}
-	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "new", Size: new("1G")}, {Name: "b"}, {Name: "a", Size: new("5G")}}
+	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "b"}, {Name: "a", Size: new("5G")}, {Name: "c"}, {Name: "new", Size: new("1G")}}
 	b.reconcile(t.Context())
 	if diff := cmp.Diff([]string{"ConfigureAsync 10000 set scsi3 delete  digest d1"}, b.writes); diff != "" {
-		t.Errorf("A new entry is a new device, and an undeclared disk stays undeclared: -want, +got:\n%s", diff)
+		t.Errorf("A third entry is the third disk, and the next one is a new device: -want, +got:\n%s", diff)
 	}
 }
 
 func TestForgetDetached(t *testing.T) {
-	b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"}}` })
+	b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"},"made":{"disks/b":true}}` })
 	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a"}}
 	b.vms[10000] = ourVM("running")
 	b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"] = "s:a,size=1G", "s:b,size=1G"

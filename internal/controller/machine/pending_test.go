@@ -107,14 +107,14 @@ func TestRemovalTakenBack(t *testing.T) {
 		"Disk": {
 			reason:  "A disk keeps its data.",
 			option:  "sata0",
-			without: "disks: []",
-			with:    "disks: [{name: data, type: sata, size: 1G}]",
+			without: "bootOrder: [root]\ndisks: [{name: root, size: 1G}]",
+			with:    "bootOrder: [root]\ndisks: [{name: root, size: 1G}, {name: data, type: sata, size: 1G}]",
 		},
 		"Destroyed": {
 			reason:  "So does one that was to be destroyed.",
 			option:  "sata0",
-			without: "disks: []",
-			with:    "disks: [{name: data, type: sata, size: 1G, removalPolicy: Destroy}]",
+			without: "bootOrder: [root]\ndisks: [{name: root, size: 1G}]",
+			with:    "bootOrder: [root]\ndisks: [{name: root, size: 1G}, {name: data, type: sata, size: 1G, removalPolicy: Destroy}]",
 		},
 		"Firmware": {
 			reason:  "Firmware keeps its variables.",

@@ -35,7 +35,7 @@ func withDisk(value string) (func(*namespaced.Machine), *guest) {
 	g := ourVM("running")
 	g.config["scsi1"] = value
 	return func(m *namespaced.Machine) {
-		m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true}}`
+		m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
 	}, g
 }
 
@@ -267,7 +267,7 @@ func TestRemoval(t *testing.T) {
 			p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), RemovalPolicy: policy}}
 		}
 	}
-	none := func(p *v1alpha1.MachineParameters) { p.Disks = nil }
+	none := func(p *v1alpha1.MachineParameters) { p.Disks = []v1alpha1.MachineDisk{} }
 	detach, destroy := "Configure 10000 set  delete scsi1 digest d1", "ConfigureAsync 10000 set  delete scsi1 digest d1 destroy"
 	type edit struct {
 		change func(*v1alpha1.MachineParameters)
@@ -279,6 +279,8 @@ func TestRemoval(t *testing.T) {
 		vm     func(*guest)
 		writes []string
 	}{
+		"Absent":  {reason: "A list that is left out changes nothing.", edits: []edit{{change: data(nil)}, {change: func(p *v1alpha1.MachineParameters) { p.Disks = nil }}}},
+		"Boot":    {reason: "What the VM boots from stays.", edits: []edit{{change: data(nil)}, {change: none}}, vm: func(g *guest) { g.config["boot"] = "order=scsi1" }},
 		"Default": {reason: "A disk is detached by default.", edits: []edit{{change: data(nil)}, {change: none}}, writes: []string{detach}},
 		"Detach":  {reason: "So is one that says so.", edits: []edit{{change: data(new("Detach"))}, {change: none}}, writes: []string{detach}},
 		"Retain":  {reason: "A disk may stay attached.", edits: []edit{{change: data(new("Retain"))}, {change: none}}},
@@ -295,7 +297,8 @@ func TestRemoval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
 			b.vms[10000] = ourVM("running")
-			b.vms[10000].config["scsi1"] = "s:vm-10000-disk-1,size=1G"
+			b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"] = "s:vm-10000-disk-0,size=1G", "s:vm-10000-disk-1,size=1G"
+			b.m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
 			for i, e := range tc.edits {
 				e.change(&b.m.Spec.ForProvider)
 				b.m.Generation++

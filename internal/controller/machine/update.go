@@ -81,7 +81,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if e.vm.suspended() {
 		return e.afterChanges(ctx, m)
 	}
-	if err := e.checkVolumesUnused(ctx, p.attachedVolumes(e.vm.Config)); err != nil {
+	if err := e.checkVolumesUnused(ctx, p.Attached(p.change, e.vm.Config)); err != nil {
 		e.tasks.refused(m, err)
 		return err
 	}

@@ -25,18 +25,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// attachedVolumes are the volumes that the planned change attaches.
-func (p plan) attachedVolumes(config qemu.Config) []string {
-	var volumes []string
-	for _, k := range p.Disks {
-		device := p.Devices.Disks[k.Name]
-		if k.Volume != nil && config[device] == "" && p.change.Set[device] != "" {
-			volumes = append(volumes, *k.Volume)
-		}
-	}
-	return volumes
-}
-
 // checkVolumesUnused is an error if a VM uses a volume that is to be attached. PVE does
 // not look, and two VMs that write to one disk destroy it.
 func (e *external) checkVolumesUnused(ctx context.Context, volumes []string) error {
