@@ -24,7 +24,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/importer"
@@ -32,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // TestAdoptFound adopts VMs as years, other tools and people's own hands leave them
@@ -68,7 +68,7 @@ func adoptFound(w *world, config map[string]string, described v1alpha1.MachinePa
 	w.observes(config)
 	w.change(func(p *v1alpha1.MachineParameters) { *p = *described.DeepCopy() })
 	w.ready()
-	if diff := cmp.Diff(before, w.router(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" || len(w.writes()) > 0 {
+	if diff := cmp.Diff(before, w.router(), simulatortest.IgnoreRuntime()); diff != "" || len(w.writes()) > 0 {
 		w.Fatalf("adoption changes nothing: -before, +after:\n%s\n%s", diff, w)
 	}
 	w.pve.Edit(func(s *simulator.State) { delete(s.Guests[router].Config, "lock") })

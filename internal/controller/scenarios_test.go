@@ -27,7 +27,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -39,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // A scenario of a Machine's life, the same in both scopes.
@@ -321,7 +321,7 @@ func foreign(w *world) {
 	})
 	w.delete()
 	w.gone()
-	if diff := cmp.Diff(before, w.router(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" {
+	if diff := cmp.Diff(before, w.router(), simulatortest.IgnoreRuntime()); diff != "" {
 		w.Errorf("somebody else's VM was changed: -before, +after:\n%s", diff)
 	}
 	if writes := w.writes(); len(writes) > 0 {
@@ -335,7 +335,7 @@ func adopt(w *world) {
 	before := w.router()
 	w.create(v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "wan"}}}, adopting)
 	w.ready()
-	if diff := cmp.Diff(before, w.router(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" || len(w.writes()) > 0 {
+	if diff := cmp.Diff(before, w.router(), simulatortest.IgnoreRuntime()); diff != "" || len(w.writes()) > 0 {
 		w.Errorf("adoption changes nothing: -before, +after:\n%s\n%s", diff, w)
 	}
 	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("ours now") })

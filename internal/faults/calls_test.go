@@ -68,7 +68,10 @@ func TestCalls(t *testing.T) {
 
 // polled are paths that the provider reads in the background for all Machines together. The wall clock decides how often.
 func polled() []string {
-	return []string{"/cluster/tasks", "/cluster/resources", "/cluster/log", "/access/permissions", "/nodes/{node}/network"}
+	return []string{
+		"/cluster/tasks", "/cluster/resources", "/cluster/log", "/access/permissions",
+		"/nodes/{node}/network", "/nodes/{node}/tasks", "/nodes/{node}/tasks/{upid}/status",
+	}
 }
 
 // awaitReads waits until the lists that are read for all Machines were read after now. Without a VM to watch nobody reads them.

@@ -424,7 +424,7 @@ func (w *env) untouched(t *testing.T, s scenario, mine ...simulator.Guest) {
 		now = now.without(s.adopts)
 	}
 	for id, g := range before.Guests {
-		if diff := cmp.Diff(g, now.Guests[id], cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" {
+		if diff := cmp.Diff(g, now.Guests[id], simulatortest.IgnoreRuntime()); diff != "" {
 			t.Errorf("somebody else's VM %d was changed: -before, +after:\n%s\n%s", id, diff, w)
 		}
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,7 +32,7 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
-	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // TestOwnershipConflicts has a second Machine, of the other scope and another configuration,
@@ -109,7 +108,7 @@ func TestOwnershipConflicts(t *testing.T) {
 			if now := w.writes(); len(now) > n {
 				t.Errorf("the second Machine has written to PVE: %+v", slices.Clone(now[n:]))
 			}
-			if diff := cmp.Diff(before, w.holdings(), cmpopts.IgnoreUnexported(simulator.Guest{})); diff != "" {
+			if diff := cmp.Diff(before, w.holdings(), simulatortest.IgnoreRuntime()); diff != "" {
 				t.Errorf("the cluster was changed: -before, +after:\n%s", diff)
 			}
 		})

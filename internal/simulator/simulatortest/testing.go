@@ -18,6 +18,9 @@ limitations under the License.
 package simulatortest
 
 import (
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -37,6 +40,12 @@ const (
 	// RootPassword is the password of root@pam in every scenario.
 	RootPassword = "root"
 )
+
+// IgnoreRuntime leaves out of a comparison of guests what changes while nobody does anything to them: uptimes and counters, and what
+// the simulator derives from the configuration.
+func IgnoreRuntime() cmp.Option {
+	return cmpopts.IgnoreFields(simulator.Guest{}, "Processes", "Started", "PID", "CloudInit", "Report", "Sizes")
+}
 
 // NewTest starts a server that ends with the test. Options are as for New: without a scenario it is quickstart with
 // instant tasks.
