@@ -39,7 +39,21 @@ const (
 )
 
 // kinds are the managed kinds of a group, as the names of their definitions begin.
-func kinds() []string { return []string{"machines", "proxmoxclusters", "proxmoxnodes"} }
+func kinds() []string {
+	const prefix = "../../package/crds/proxmox.vitistack.io_"
+	files, err := filepath.Glob(prefix + "*.yaml")
+	if err != nil || len(files) == 0 {
+		panic("cannot list the definitions of the package")
+	}
+	var all []string
+	for _, f := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(f, prefix), ".yaml")
+		if !strings.HasPrefix(name, "providerconfig") {
+			all = append(all, name)
+		}
+	}
+	return all
+}
 
 // testInstall installs the package by the chart and sees that Crossplane runs it, that no managed kind is served before
 // it is activated, and that the provider waits for them.

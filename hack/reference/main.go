@@ -36,11 +36,11 @@ import (
 var page string
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: reference <folder of definitions> <folder of pages>")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: reference <folder of definitions> <folder of pages> <activation policy>")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2]); err != nil {
+	if err := errors.Join(write(os.Args[1], os.Args[2]), activate(os.Args[1], os.Args[3])); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}

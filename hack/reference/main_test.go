@@ -110,3 +110,25 @@ func TestPages(t *testing.T) {
 		}
 	}
 }
+
+func TestActivate(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policy, []byte("# Kinds.\nspec:\n  activate:\n    - old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := activate("../../package/crds", policy); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, there := range map[string]bool{
+		"# Kinds.\nspec:\n  activate:\n": true, "\n    - \"pools.*\"\n": true, "\n    - machines.proxmox.m.vitistack.io\n": true,
+		"machines.proxmox.vitistack.io": false, "- old": false, "providerconfig": false,
+	} {
+		if strings.Contains(string(text), want) != there {
+			t.Errorf("the policy has %q: want %t, got:\n%s", want, there, text)
+		}
+	}
+}

@@ -18,7 +18,9 @@ limitations under the License.
 package controller
 
 import (
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 )
 
 // A row is a kind of managed resources, which both scopes have.
@@ -34,5 +36,6 @@ func rows() []row {
 		{"Machine", machines(scheduler)},
 		{"ProxmoxCluster", clusters(scheduler)},
 		{"ProxmoxNode", nodes(scheduler)},
+		{"Pool", config.Setup(pool.Table())},
 	}
 }

@@ -132,6 +132,8 @@ func TestTable(t *testing.T) {
 		"ProxmoxCluster.proxmox.m.vitistack.io",
 		"ProxmoxNode.proxmox.vitistack.io",
 		"ProxmoxNode.proxmox.m.vitistack.io",
+		"Pool.proxmox.vitistack.io",
+		"Pool.proxmox.m.vitistack.io",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table(): -want, +got:\n%s", diff)

@@ -64,6 +64,7 @@ type Client interface {
 	infraClient
 	haClient
 	settingsClient
+	objectsClient
 }
 
 // Defaults of the options.
@@ -128,6 +129,7 @@ type Cluster struct {
 	infra     *infra
 	ha        *ha
 	settings  *settings
+	objects   *objects
 	permitted cached[proxmox.Privileges] // on /
 	primed    cached[struct{}]           // whether what has been so far was read
 	own       cached[struct{}]           // whether our tasks were looked for on all nodes
@@ -173,7 +175,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
 	c.primed.read, c.own.read = c.readFirst, c.followOwn
-	c.infra, c.ha, c.settings = newInfra(client), newHA(client), newSettings(client)
+	c.infra, c.ha, c.settings, c.objects = newInfra(client), newHA(client), newSettings(client), newObjects(client)
 	c.readers = c.newReaders()
 	return c
 }

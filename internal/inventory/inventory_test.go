@@ -37,6 +37,8 @@ func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Nobody waits 
 
 // pve counts what it is asked, and answers when it may.
 type pve struct {
+	objectsClient
+
 	calls atomic.Int64 // of the lists
 	looks atomic.Int64 // at single tasks
 

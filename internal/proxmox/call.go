@@ -65,7 +65,7 @@ func (r request) secrets() []string {
 
 func secretParam(k string) bool {
 	switch k {
-	case "cipassword", "http_proxy", "password", "otp", "sshkeys", "vncpassword":
+	case "cipassword", "encryption-key", "http_proxy", "keyring", "password", "otp", "sshkeys", "vncpassword":
 		return true
 	}
 	return false

@@ -34,7 +34,8 @@ import (
 // A Client talks to one PVE cluster. It is safe for concurrent use and meant to
 // live long: it keeps connections, its ticket and what it knows of endpoints.
 type Client struct {
-	session *telmate.Session // the library's, which makes requests
+	session *telmate.Session  // the library's, which makes requests
+	library telmate.ClientNew // its typed interfaces, of which few are used
 	http    *http.Client
 
 	transport *http.Transport
@@ -79,10 +80,22 @@ func New(cfg Config) (*Client, error) {
 		Transport:     cfg.chain(c.failover),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	// The library gets our http.Client. The functions that it has above a session
-	// take no answer but the usual one.
-	c.session, err = telmate.NewSession(root.String(), c.http, "", nil)
-	return c, errors.Wrap(err, "cannot make a session")
+	return c, errors.Wrap(c.useLibrary(), "cannot set up the library")
+}
+
+// useLibrary gives our http.Client to the library. Of its typed interfaces few are used: see the package's documentation.
+func (c *Client) useLibrary() error {
+	var err error
+	if c.session, err = telmate.NewSession(root.String(), c.http, "", nil); err != nil {
+		return err
+	}
+	typed, err := telmate.NewClient(root.String(), c.http, "", nil, "", 0, false)
+	if err != nil {
+		return err
+	}
+	typed.Username, _, _ = strings.Cut(c.identity.ID, "!") // It panics without one.
+	c.library = typed.New()
+	return nil
 }
 
 // chain is the transport of the package's documentation.

@@ -140,6 +140,25 @@ func items(s string) []string {
 	return slices.Compact(all)
 }
 
+// SameList reports whether two lists, separated by commas, semicolons or spaces, have the
+// same items, in whatever order.
+func SameList(a, b string) bool {
+	split := func(s string) []string {
+		all := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",; ", r) })
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	return slices.Equal(split(a), split(b))
+}
+
+// List is a list as PVE writes it, separated by commas, or nil. An empty one is empty.
+func List(all []string) *string {
+	if all == nil {
+		return nil
+	}
+	return new(strings.Join(all, ","))
+}
+
 // SameText says whether two texts are the same but for line ends at their ends,
 // which PVE adds and takes away.
 func SameText(a, b string) bool {

@@ -24,6 +24,7 @@ import "github.com/vitistack/provider-proxmox/apis/v1alpha1"
 func Kinds() v1alpha1.Kinds {
 	return v1alpha1.Kinds{
 		MachineKind:        {Object: &Machine{}, List: &MachineList{}},
+		PoolKind:           {Object: &Pool{}, List: &PoolList{}},
 		ProxmoxClusterKind: {Object: &ProxmoxCluster{}, List: &ProxmoxClusterList{}},
 		ProxmoxNodeKind:    {Object: &ProxmoxNode{}, List: &ProxmoxNodeList{}},
 	}

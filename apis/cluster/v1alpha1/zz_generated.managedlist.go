@@ -29,6 +29,15 @@ func (l *MachineList) GetItems() []resource.Managed {
 	return items
 }
 
+// GetItems of this PoolList.
+func (l *PoolList) GetItems() []resource.Managed {
+	items := make([]resource.Managed, len(l.Items))
+	for i := range l.Items {
+		items[i] = &l.Items[i]
+	}
+	return items
+}
+
 // GetItems of this ProxmoxClusterList.
 func (l *ProxmoxClusterList) GetItems() []resource.Managed {
 	items := make([]resource.Managed, len(l.Items))

@@ -1,5 +1,4 @@
-// The function that Compositions are made of. It needs other versions of the Kubernetes libraries than Crossplane, and a
-// module has one version of each library.
+// The function that Compositions are made of. A module of its own, because its libraries are not Crossplane's.
 module github.com/vitistack/provider-proxmox/cluster/crossplane/function
 
 go 1.26.0

@@ -40,6 +40,11 @@ import (
 // the call until the object is known to be there.
 const AnnotationIntent = "proxmox.vitistack.io/create-intent"
 
+// AnnotationCluster is the name of the cluster in which the object is. An object of the
+// same name in another cluster, to which the provider configuration leads later, is not
+// the resource's own. A user may change it to go on in that cluster.
+const AnnotationCluster = "proxmox.vitistack.io/cluster"
+
 // Reasons why a resource is not ready that concern whose an object is.
 const (
 	// ReasonAlreadyExists means that the object was not created by this resource.
@@ -111,6 +116,15 @@ func AlreadyExists(noun, name string) Problem {
 func OwnershipConflict(noun, name, owner string) Problem {
 	return Problem{Reason: ReasonOwnershipConflict, Message: fmt.Sprintf(
 		"%s %q is managed by %q, which is older: this resource changes nothing", noun, name, owner,
+	)}
+}
+
+// ClusterMismatch returns the problem that the connection leads to another cluster than
+// the one in which the object is.
+func ClusterMismatch(noun, name, in, now string) Problem {
+	return Problem{Reason: ReasonClusterMismatch, Message: fmt.Sprintf(
+		"%s %q is in cluster %q, but the provider configuration leads to %q: correct the configuration or, to go on there, set the annotation %s to %q",
+		noun, name, in, now, AnnotationCluster, now,
 	)}
 }
 

@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
+)
+
+// Create adds the object to its collection. The intent is noted first: if the answer is
+// lost, Observe finds out what became of it.
+func (e *external[P, O]) Create(ctx context.Context, mg Resource[P, O]) (managed.ExternalCreation, error) {
+	none := managed.ExternalCreation{}
+	if err := e.stillThere(ctx, mg); err != nil {
+		return none, err
+	}
+	if err := e.permit(ctx, mg, Create, e.plan.findings.Privileges...); err != nil {
+		return none, err
+	}
+	intent := kind.Intent{Name: e.name, Options: e.plan.change.Set}
+	if err := kind.NoteIntent(ctx, e.kube, mg, intent); err != nil {
+		return none, err
+	}
+	err := e.to.Client.CreateObject(ctx, e.table.Collection, e.name, withSecrets(e.plan.change.Set, e.plan.secrets))
+	e.to.Inventory.InvalidateObjects(e.table.Collection)
+	switch {
+	case proxmox.IsOutcomeUnknown(err):
+		return none, err
+	case err != nil:
+		return none, errors.Join(err, kind.DropIntent(ctx, e.kube, mg))
+	}
+	if err := kind.Own(ctx, e.kube, mg, e.name, e.whereabouts(mg, versions(e.plan.secrets))); err != nil {
+		return none, err
+	}
+	e.record.Event(mg, event.Normal("Created", e.table.Collection.Noun+" "+e.name+" is created in Proxmox VE"))
+	return none, nil
+}
+
+// Update changes what Observe found to differ.
+func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed.ExternalUpdate, error) {
+	none := managed.ExternalUpdate{}
+	if err := e.stillThere(ctx, mg); err != nil {
+		return none, err
+	}
+	if err := e.permit(ctx, mg, Update, e.plan.findings.Privileges...); err != nil {
+		return none, err
+	}
+	if err := e.updateOptions(ctx, mg); err != nil {
+		return none, err
+	}
+	if apply := e.plan.findings.Apply; apply != nil {
+		if err := apply(ctx); err != nil {
+			return none, err
+		}
+	}
+	e.record.Event(mg, event.Normal("ChangedOptions", "changed in Proxmox VE: "+strings.Join(e.plan.options(), ", ")))
+	mg.Observation().Common().Difference = nil
+	mg.SetConditions(kind.UpToDate(nil, e.plan.problems...).WithObservedGeneration(mg.GetGeneration()))
+	return none, nil
+}
+
+// updateOptions changes options and secrets, and notes the versions of the latter.
+func (e *external[P, O]) updateOptions(ctx context.Context, mg Resource[P, O]) error {
+	change := e.plan.change
+	change.Set = withSecrets(change.Set, e.plan.secrets)
+	if err := e.send(ctx, mg, change); err != nil {
+		return err
+	}
+	if len(e.plan.secrets) == 0 {
+		return nil
+	}
+	return kind.Annotate(ctx, e.kube, mg, versions(e.plan.secrets))
+}
+
+// mostTries is how often a change is sent while others change the same file.
+const mostTries = 3
+
+// send a change. A digest is that of the whole collection: if it does not fit any more,
+// but this object is as it was, the change is sent again with the new one.
+func (e *external[P, O]) send(ctx context.Context, mg Resource[P, O], change proxmox.Change) error {
+	defer e.to.Inventory.InvalidateObjects(e.table.Collection)
+	for try := 1; ; try++ {
+		err := e.to.Client.UpdateObject(ctx, e.table.Collection, e.name, change)
+		if !proxmox.IsDigestMismatch(err) || try == mostTries {
+			return err
+		}
+		before := e.seen.Values
+		if failed := e.read(ctx, inventory.Fresh); failed != nil {
+			return failed
+		}
+		if e.seen == nil || !sameValues(before, e.seen.Values) {
+			return err
+		}
+		change.Digest = e.seen.Digest
+	}
+}
+
+// Delete removes the object, unless somebody uses it.
+func (e *external[P, O]) Delete(ctx context.Context, mg Resource[P, O]) (managed.ExternalDelete, error) {
+	none := managed.ExternalDelete{}
+	mg.SetConditions(xpv2.Deleting())
+	if err := e.stillThere(ctx, mg); err != nil {
+		return none, err
+	}
+	if err := e.permit(ctx, mg, Delete); err != nil {
+		return none, err
+	}
+	view := e.view(mg, true)
+	if err := e.unused(ctx, view); err != nil {
+		return none, err
+	}
+	if err := e.beforeDelete(ctx, view); err != nil {
+		return none, err
+	}
+	err := e.to.Client.DeleteObject(ctx, e.table.Collection, e.name)
+	e.to.Inventory.InvalidateObjects(e.table.Collection)
+	if err == nil {
+		e.record.Event(mg, event.Normal("Deleted", e.table.Collection.Noun+" "+e.name+" is removed from Proxmox VE"))
+	}
+	return none, err
+}
+
+// unused returns an error that names the users of the object.
+func (e *external[P, O]) unused(ctx context.Context, view View[P, O]) error {
+	if e.table.Users == nil {
+		return nil
+	}
+	users, err := e.table.Users(ctx, view)
+	if err != nil {
+		return errors.Wrapf(err, "cannot tell who uses %s %q", e.table.Collection.Noun, e.name)
+	}
+	if len(users) == 0 {
+		return nil
+	}
+	const most = 10
+	if n := len(users); n > most {
+		users = append(users[:most:most], "and more")
+	}
+	return errors.Errorf("%s %q is in use, so it is not removed: %s", e.table.Collection.Noun, e.name, strings.Join(users, ", "))
+}
+
+// beforeDelete takes away what this resource has added to the object.
+func (e *external[P, O]) beforeDelete(ctx context.Context, view View[P, O]) error {
+	if e.table.Inspect == nil {
+		return nil
+	}
+	f, err := e.table.Inspect(ctx, view)
+	if err != nil || f.BeforeDelete == nil {
+		return err
+	}
+	return f.BeforeDelete(ctx)
+}
+
+func sameValues(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if w, ok := b[k]; !ok || v != w && !settings.SameList(v, w) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,382 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package configtest gives each kind of the engine of configuration objects the same
+// life: it is created, drifts, is adopted, is fought over, is in use, is deleted, lacks
+// privileges, loses answers and its provider dies at each step, in both scopes and on
+// both versions of Proxmox VE.
+package configtest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// A Setup adds the controller of a kind in one scope to a manager.
+type Setup = func(ctrl.Manager, kind.Options, kind.Scope) error
+
+// A Simulator is the simulated cluster, and a client that may do everything there.
+type Simulator struct {
+	*testing.T
+	*simulator.Server
+
+	Client *proxmox.Client
+}
+
+// Must fails the test if something that others do in Proxmox VE fails.
+func (s Simulator) Must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// A Kind is what configtest has to know of a kind.
+type Kind struct {
+	Setup      Setup
+	Kind       string
+	Collection proxmox.Collection
+
+	// Name of the object, which Spec and Changed give it.
+	Name string
+
+	// Spec and Changed are forProvider in YAML, before and after a change, and Want and
+	// WantChanged the options that Proxmox VE has then.
+	Spec, Changed     string
+	Want, WantChanged map[string]string
+
+	// Foreign are the options of an object of the same name that others have made, and
+	// that differs from Spec.
+	Foreign proxmox.Params
+
+	// Same are the options of one that does not differ, and Complete makes the rest of
+	// it so. Complete is optional.
+	Same     proxmox.Params
+	Complete func(Simulator)
+
+	// Drift is what others change of an object that is as Spec asks.
+	Drift proxmox.Change
+
+	// Secrets are the data of Kubernetes Secrets in the namespace team, by name.
+	Secrets map[string]map[string]string
+
+	// Prepare the cluster first. Optional.
+	Prepare func(Simulator)
+
+	// Use has somebody use the object, and Release ends that. User are words of the
+	// message.
+	Use, Release func(Simulator)
+	User         string
+
+	// Denied is the privilege that the user lacks in one of the lives, with its path.
+	Denied proxmox.Privilege
+}
+
+// Run the lives of a kind.
+func Run(t *testing.T, k Kind) {
+	lives := map[string]func(*env){
+		"Create": created, "Change": changed, "Drift": drifted, "Observe": observed, "Exists": exists, "Adopt": adopted,
+		"Conflict": conflicting, "InUse": inUse, "Denied": denied, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
+		"Mismatch": mismatched, "Cost": cost, "Killed": killed,
+	}
+	for scope, s := range scopes() {
+		for _, version := range []string{"8.4", "9.2"} {
+			for name, live := range lives {
+				t.Run(fmt.Sprintf("%s/%s/%s", scope, version, name), func(t *testing.T) {
+					t.Parallel()
+					live(newEnv(t, k, s, version))
+				})
+			}
+		}
+	}
+}
+
+func same(a, b string) bool { return a == b || settings.SameList(a, b) }
+
+func created(e *env) {
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.has(e.kind.Want)
+	if name := xpmeta.GetExternalName(mg); name != e.kind.Name {
+		e.Errorf("the external name is %q, want %q", name, e.kind.Name)
+	}
+	e.quiet(mg)
+	e.delete(mg)
+	e.until(mg, gone, func() bool { return false })
+	if o := e.object(); o != nil {
+		e.Errorf("the object is left: %v", o)
+	}
+}
+
+// quiet checks that a resource that is as it should be costs no write.
+func (e *env) quiet(mg resource.Managed) {
+	e.Helper()
+	e.reconcile(mg) // It shows what the last change has brought.
+	before := len(e.writes())
+	version := mg.GetResourceVersion()
+	for range 3 {
+		e.reconcile(mg)
+		time.Sleep(2 * maxAge)
+	}
+	if after := e.writes(); len(after) != before {
+		e.Errorf("an unchanged resource costs writes to Proxmox VE: %v", after[before:])
+	}
+	if mg.GetResourceVersion() != version {
+		e.Errorf("an unchanged resource costs writes to the Kubernetes API: %s", e.describe(mg))
+	}
+}
+
+func changed(e *env) {
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.edit(mg, e.kind.Changed)
+	e.until(mg, "the object is as the changed spec asks", settled(mg))
+	e.has(e.kind.WantChanged)
+}
+
+func drifted(e *env) {
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.Simulator().Must(e.root.UpdateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Drift))
+	e.until(mg, "the drift is put right", func() bool {
+		o := e.object()
+		for option, value := range e.kind.Want {
+			if !same(o.Values[option], value) {
+				return false
+			}
+		}
+		return settled(mg)()
+	})
+}
+
+// observed is a dry run.
+func observed(e *env) {
+	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.change(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+	e.until(mg, "the difference is shown", says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
+	if c := mg.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {
+		e.Errorf("an object that is there is ready to be looked at: %v", c)
+	}
+	e.delete(mg)
+	e.until(mg, gone, func() bool { return false })
+	e.untouched()
+}
+
+// untouched checks that the provider has written nothing, and that somebody else's object
+// is there.
+func (e *env) untouched() {
+	e.Helper()
+	if w := e.writes(); len(w) > 0 {
+		e.Errorf("the provider has written: %v", w)
+	}
+	if e.object() == nil {
+		e.Error("somebody else's object is gone")
+	}
+}
+
+// makeSame has others make an object that is as the spec asks.
+func (e *env) makeSame() {
+	e.Helper()
+	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Same))
+	if e.kind.Complete != nil {
+		e.kind.Complete(e.Simulator())
+	}
+}
+
+func exists(e *env) {
+	e.makeSame()
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is found to be somebody else's", says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name"))
+	if c := mg.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse {
+		e.Errorf("what is not managed is not up to date: %v", c)
+	}
+	e.delete(mg)
+	e.until(mg, gone, func() bool { return false })
+	e.untouched()
+}
+
+func adopted(e *env) {
+	e.makeSame()
+	mg := e.resource(1, e.kind.Spec, map[string]string{xpmeta.AnnotationKeyExternalName: e.kind.Name})
+	e.until(mg, "the object is adopted", settled(mg))
+	e.untouched()
+	e.edit(mg, e.kind.Changed)
+	e.until(mg, "the adopted object is managed", settled(mg))
+	e.has(e.kind.WantChanged)
+}
+
+func conflicting(e *env) {
+	name := map[string]string{xpmeta.AnnotationKeyExternalName: e.kind.Name}
+	e.makeSame()
+	older, younger := e.resource(1, e.kind.Spec, name), e.resource(2, e.kind.Changed, name)
+	e.until(older, "the older one has the object", settled(older))
+	e.until(younger, "the younger one leaves it alone", says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
+	e.delete(younger)
+	e.until(younger, gone, func() bool { return false })
+	e.untouched()
+}
+
+func inUse(e *env) {
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.kind.Use(e.Simulator())
+	e.delete(mg)
+	e.until(mg, "the deletion is refused", says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", e.kind.User))
+	if e.object() == nil {
+		e.Error("the object is gone although it is in use")
+	}
+	e.kind.Release(e.Simulator())
+	e.until(mg, gone, func() bool { return false })
+	if e.object() != nil {
+		e.Error("the object is left although nobody uses it any more")
+	}
+}
+
+func denied(e *env) {
+	e.pve.Edit(func(s *simulator.State) {
+		s.ACL = nil
+		s.ACL = append(s.ACL, simulator.Grant{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true})
+	})
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the missing privilege is named", says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, e.kind.Denied.String()))
+	if w := e.writes(); len(w) > 0 {
+		e.Errorf("the provider has tried it nevertheless: %v", w)
+	}
+}
+
+// lostAnswer loses the request for the creation, and its answer.
+func lostAnswer(e *env) {
+	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutBefore: true, Count: 1})
+	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutAfter: true, Count: 1})
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.has(e.kind.Want)
+	if n := count(e.writes(), http.MethodPost+" "+e.kind.Collection.Path); n != 2 {
+		e.Errorf("the object is created by %d calls, want one that was lost and one whose answer was", n)
+	}
+}
+
+// lostToOthers has others create the object while the answer to our creation is lost.
+func lostToOthers(e *env) {
+	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutBefore: true, Count: 1})
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the creation is tried", func() bool { return len(e.writes()) > 0 })
+	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
+	e.until(mg, "the object is found to be somebody else's", says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists))
+	before := len(e.writes())
+	e.delete(mg)
+	e.until(mg, gone, func() bool { return false })
+	if len(e.writes()) != before || e.object() == nil {
+		e.Errorf("somebody else's object is changed: %v", e.writes())
+	}
+}
+
+// mismatched leads the connection to another cluster, which has an object of that name.
+func mismatched(e *env) {
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the cluster is noted", func() bool { return mg.GetAnnotations()[kind.AnnotationCluster] != "" })
+	e.change(mg, func() { xpmeta.AddAnnotations(mg, map[string]string{kind.AnnotationCluster: "elsewhere"}) })
+	before := len(e.writes())
+	e.until(mg, "the wrong cluster is noticed", says(mg, xpv2.TypeReady, kind.ReasonClusterMismatch, "elsewhere"))
+	e.edit(mg, e.kind.Changed)
+	e.delete(mg)
+	for range 3 {
+		e.reconcile(mg)
+	}
+	if w := e.writes(); len(w) != before || e.object() == nil {
+		e.Errorf("an object of another cluster is changed: %v", w[before:])
+	}
+}
+
+// cost checks that the number of lists does not grow with that of resources.
+func cost(e *env) {
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.process.cancel()
+	e.process = start(e.T, e.kube, e.kind.Setup, e.scope, 0, inventory.WithMaxAge(time.Hour))
+	e.reconcile(mg)
+	before := len(e.pve.Requests())
+	for range 20 {
+		e.reconcile(mg)
+	}
+	if all := e.pve.Requests()[before:]; len(all) > 0 {
+		e.Errorf("20 looks at what is known cost %d calls: %s %s", len(all), all[0].Method, all[0].Path)
+	}
+}
+
+// killed has the provider die at each step from the creation to the removal.
+func killed(e *env) {
+	for fatal := 1; ; fatal++ {
+		e.fatal, e.deaths, e.process = fatal, 0, nil
+		others := len(e.all())
+		mg := e.resource(fatal, e.kind.Spec, nil)
+		e.until(mg, "the object is as the spec asks", settled(mg))
+		e.has(e.kind.Want)
+		e.edit(mg, e.kind.Changed)
+		e.until(mg, "the object is as the changed spec asks", settled(mg))
+		e.has(e.kind.WantChanged)
+		e.delete(mg)
+		e.until(mg, gone, func() bool { return false })
+		if n := len(e.all()); n != others {
+			e.Fatalf("killed at side effect %d: %d objects are there, want %d", fatal, n, others)
+		}
+		if e.deaths == 0 {
+			e.Logf("%d side effects", len(e.process.effectsOf()))
+			return
+		}
+	}
+}
+
+// all objects of the collection.
+func (e *env) all() []string {
+	e.Helper()
+	objects, err := e.root.Objects(e.Context(), e.kind.Collection)
+	if err != nil {
+		e.Fatal(err)
+	}
+	var names []string
+	for _, o := range objects {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func count(all []string, one string) int {
+	n := 0
+	for _, s := range all {
+		if strings.TrimSuffix(s, "/") == one {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,315 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
+)
+
+// A problemError is a problem that ends a reconcile.
+type problemError struct{ kind.Problem }
+
+func (p problemError) Error() string { return p.Message }
+
+// Observe finds the object, decides whose it is, and compares it with the spec.
+func (e *external[P, O]) Observe(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
+	if e.to == nil {
+		return managed.ExternalObservation{}, nil
+	}
+	o, err := e.observe(ctx, mg)
+	if err != nil {
+		e.showError(mg, err)
+	}
+	return o, err
+}
+
+func (e *external[P, O]) observe(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
+	if err := e.setName(mg); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if err := e.checkCluster(ctx, mg); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if err := e.find(ctx, mg, meta.WasDeleted(mg)); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if e.seen == nil {
+		return e.absent(ctx, mg)
+	}
+	problem, err := e.claim(ctx, mg)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if meta.WasDeleted(mg) {
+		return managed.ExternalObservation{ResourceExists: problem == nil, ResourceUpToDate: true}, nil
+	}
+	return e.compare(ctx, mg, problem)
+}
+
+// setName decides on the name of the object: the external name, or else what the spec
+// says, which is the name of the resource by default.
+func (e *external[P, O]) setName(mg Resource[P, O]) error {
+	e.name = meta.GetExternalName(mg)
+	declared := e.table.Name(mg.Parameters())
+	switch {
+	case e.name == "" && declared == nil:
+		e.name = mg.GetName()
+	case e.name == "":
+		e.name = *declared
+	case declared != nil && *declared != e.name:
+		return errors.Errorf("the spec names %s %q, but this resource stands for %q, its external name: a %s cannot be renamed",
+			e.table.Collection.Noun, *declared, e.name, e.table.Collection.Noun)
+	}
+	return nil
+}
+
+// checkCluster returns an error if the connection leads to another cluster than the one in
+// which the object is.
+func (e *external[P, O]) checkCluster(ctx context.Context, mg Resource[P, O]) error {
+	name, err := e.to.Inventory.ClusterName(ctx)
+	if proxmox.IsAuthorization(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if in := mg.GetAnnotations()[kind.AnnotationCluster]; in != "" && in != name {
+		return problemError{kind.ClusterMismatch(e.table.Collection.Noun, e.name, in, name)}
+	}
+	mg.Observation().Common().Cluster = name
+	return nil
+}
+
+// find the object in the list of the collection. That it is not there is believed of a
+// list that was read now, and if the user may see it.
+func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool) error {
+	if !fresh {
+		if err := e.read(ctx, knownFor); err != nil || e.seen != nil {
+			return err
+		}
+	}
+	if err := e.read(ctx, inventory.Fresh); err != nil || e.seen != nil {
+		return err
+	}
+	return e.permit(ctx, mg, See)
+}
+
+// knownFor is how old the list of a collection may be that is only looked at.
+const knownFor = time.Minute
+
+// read the object from a list that is at most so old.
+func (e *external[P, O]) read(ctx context.Context, maxAge time.Duration) error {
+	all, err := e.to.Inventory.Objects(ctx, e.table.Collection, maxAge)
+	if err != nil {
+		return err
+	}
+	e.seen = nil
+	if i := slices.IndexFunc(all, func(o proxmox.Object) bool { return o.Name == e.name }); i >= 0 {
+		e.seen = &all[i]
+	}
+	return nil
+}
+
+// absent is the observation of an object that does not exist. What keeps it from being
+// created is found here, where conditions can show it.
+func (e *external[P, O]) absent(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
+	if meta.WasDeleted(mg) {
+		return managed.ExternalObservation{}, nil
+	}
+	common := mg.Observation().Common()
+	common.Name, common.Observed = e.name, nil
+	owner, err := e.olderClaim(ctx, mg, true)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if owner != "" {
+		return managed.ExternalObservation{}, problemError{kind.OwnershipConflict(e.table.Collection.Noun, e.name, owner)}
+	}
+	err = e.makePlan(ctx, mg, true)
+	common.Difference = e.plan.difference
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	e.show(mg, xpv2.Creating(), kind.UpToDate(common.Difference))
+	return managed.ExternalObservation{}, nil
+}
+
+// claim decides whose the object is. It returns the problem that it is not this
+// resource's own.
+func (e *external[P, O]) claim(ctx context.Context, mg Resource[P, O]) (*kind.Problem, error) {
+	if !kind.MayChange(mg) {
+		return nil, nil // It only looks.
+	}
+	named := meta.GetExternalName(mg) != ""
+	if !named && !e.created(mg) {
+		p := kind.AlreadyExists(e.table.Collection.Noun, e.name)
+		return &p, kind.DropIntent(ctx, e.kube, mg)
+	}
+	owner, err := e.olderClaim(ctx, mg, false)
+	if err != nil {
+		return nil, err
+	}
+	if owner != "" {
+		p := kind.OwnershipConflict(e.table.Collection.Noun, e.name, owner)
+		return &p, nil
+	}
+	return nil, e.own(ctx, mg, named)
+}
+
+// created reports whether this resource has created the object and lost the answer: the
+// object is exactly as it was to be made.
+func (e *external[P, O]) created(mg resource.Managed) bool {
+	i, ok := kind.IntentOf(mg)
+	if !ok || i.Name != e.name {
+		return false
+	}
+	for option, value := range i.Options {
+		if seen := e.seen.Values[option]; seen != value && !settings.SameList(seen, value) {
+			return false
+		}
+	}
+	for option := range e.seen.Values {
+		if _, intended := i.Options[option]; !intended && !slices.Contains(e.table.Implied, option) {
+			return false
+		}
+	}
+	return true
+}
+
+// own notes that the object is this resource's own, and where it is.
+func (e *external[P, O]) own(ctx context.Context, mg Resource[P, O], named bool) error {
+	a := mg.GetAnnotations()
+	_, intends := a[kind.AnnotationIntent]
+	known := a[kind.AnnotationCluster] != "" || mg.Observation().Common().Cluster == ""
+	if named && !intends && known {
+		return nil
+	}
+	versions, err := e.secretVersions(ctx, mg, !intends)
+	if err != nil {
+		return err
+	}
+	if err := kind.Own(ctx, e.kube, mg, e.name, e.whereabouts(mg, versions)); err != nil {
+		return err
+	}
+	if named && !intends {
+		e.record.Event(mg, event.Normal("Adopted", e.table.Collection.Noun+" "+e.name+" is managed by this resource from now on"))
+	}
+	return nil
+}
+
+// whereabouts are the annotations of a resource whose own the object is.
+func (e *external[P, O]) whereabouts(mg Resource[P, O], further map[string]string) map[string]string {
+	all := maps.Clone(further)
+	if all == nil {
+		all = map[string]string{}
+	}
+	if name := mg.Observation().Common().Cluster; name != "" && mg.GetAnnotations()[kind.AnnotationCluster] == "" {
+		all[kind.AnnotationCluster] = name
+	}
+	return all
+}
+
+// olderClaim returns the name of an older resource that has the object, or that is to
+// create it.
+func (e *external[P, O]) olderClaim(ctx context.Context, mg Resource[P, O], creating bool) (string, error) {
+	if !kind.MayChange(mg) {
+		return "", nil
+	}
+	same := e.sameCluster(ctx, mg)
+	name, err := e.conflicts.Older(ctx, mg, func(other resource.Managed) bool {
+		o, ok := other.(Resource[P, O])
+		return ok && e.claims(o, creating) && same(o)
+	})
+	return strings.TrimPrefix(name, "/"), err
+}
+
+// claims reports whether another resource has an object of this name or, while that is to
+// be created, would create it.
+func (e *external[P, O]) claims(other Resource[P, O], creating bool) bool {
+	if name := meta.GetExternalName(other); name != "" || !creating {
+		return name == e.name
+	}
+	if declared := e.table.Name(other.Parameters()); declared != nil {
+		return *declared == e.name
+	}
+	return other.GetName() == e.name
+}
+
+// compare the object with the spec. What may be out of date is read again before it is
+// found to differ.
+func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem *kind.Problem) (managed.ExternalObservation, error) {
+	err := e.makePlan(ctx, mg, false)
+	if err == nil && !e.plan.empty() {
+		if err = e.find(ctx, mg, true); err == nil && e.seen != nil {
+			err = e.makePlan(ctx, mg, true)
+		}
+	}
+	if e.seen == nil {
+		return managed.ExternalObservation{}, err
+	}
+	common := mg.Observation().Common()
+	common.Name, common.Observed, common.Difference = e.name, maps.Clone(e.seen.Values), e.plan.difference
+	if err != nil {
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, err
+	}
+	problems := e.plan.problems
+	if problem != nil {
+		problems = slices.Insert(slices.Clone(problems), 0, *problem)
+	}
+	e.show(mg, kind.Ready(problems...), kind.UpToDate(common.Difference, problems...))
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: problem != nil || !e.plan.writes()}, nil
+}
+
+// showError shows why the object cannot be looked after.
+func (e *external[P, O]) showError(mg Resource[P, O], err error) {
+	if p := (problemError{}); errors.As(err, &p) {
+		e.show(mg, kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem))
+		return
+	}
+	e.show(mg, xpv2.Unavailable().WithMessage(err.Error()), unknown(err))
+}
+
+// unknown is the condition UpToDate of an object that cannot be looked at.
+func unknown(err error) xpv2.Condition {
+	c := kind.UpToDate(nil)
+	c.Status, c.Reason, c.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
+	return c
+}
+
+// show the conditions, with an event if the resource is ready now, or is not any more.
+func (e *external[P, O]) show(mg Resource[P, O], ready, upToDate xpv2.Condition) {
+	before := mg.GetCondition(xpv2.TypeReady)
+	mg.SetConditions(ready.WithObservedGeneration(mg.GetGeneration()), upToDate.WithObservedGeneration(mg.GetGeneration()))
+	kind.Announce(e.record, mg, before, ready, "the "+e.table.Collection.Noun+" is there")
+}

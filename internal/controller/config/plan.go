@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
+)
+
+// ReasonImmutable means that the spec asks for something that cannot change.
+const ReasonImmutable = "Immutable"
+
+// A plan is what is to be done to an object.
+type plan struct {
+	change     proxmox.Change
+	secrets    []secretValue // to be written
+	findings   Findings
+	difference []v1alpha1.OptionDifference
+	problems   []kind.Problem
+}
+
+// empty reports whether nothing differs.
+func (p plan) empty() bool { return len(p.difference) == 0 }
+
+// writes reports whether there is something to write.
+func (p plan) writes() bool {
+	return !p.change.Empty() || len(p.secrets) > 0 || p.findings.Apply != nil
+}
+
+// options that the plan writes, by their names.
+func (p plan) options() []string {
+	names := make([]string, 0, len(p.difference))
+	for _, d := range p.difference {
+		names = append(names, d.Option)
+	}
+	return names
+}
+
+// makePlan compares the object, or its absence, with the spec.
+func (e *external[P, O]) makePlan(ctx context.Context, mg Resource[P, O], fresh bool) error {
+	e.plan = plan{}
+	seen := proxmox.Settings{}
+	if e.seen != nil {
+		seen = e.seen.Settings
+	}
+	declared := e.table.Declare(mg.Parameters())
+	change, err := declared.Change(seen)
+	if err != nil {
+		return err
+	}
+	e.plan.difference = declared.Differences(change, seen)
+	e.plan.change, e.plan.problems = e.withoutFixed(change, declared)
+	if err := e.planSecrets(ctx, mg); err != nil {
+		return err
+	}
+	return e.planFindings(ctx, mg, fresh)
+}
+
+// planSecrets adds the secrets that are to be written.
+func (e *external[P, O]) planSecrets(ctx context.Context, mg Resource[P, O]) error {
+	var err error
+	if e.plan.secrets, err = e.newSecrets(ctx, mg); err != nil {
+		return err
+	}
+	for _, s := range e.plan.secrets {
+		e.plan.difference = append(e.plan.difference, s.difference())
+	}
+	return nil
+}
+
+// planFindings adds what the kind sees beside the options.
+func (e *external[P, O]) planFindings(ctx context.Context, mg Resource[P, O], fresh bool) error {
+	if e.table.Inspect == nil {
+		return nil
+	}
+	f, err := e.table.Inspect(ctx, e.view(mg, fresh))
+	if err != nil {
+		return err
+	}
+	e.plan.findings = f
+	e.plan.difference = append(e.plan.difference, f.Difference...)
+	e.plan.problems = append(e.plan.problems, f.Problems...)
+	return f.Rejected
+}
+
+// withoutFixed returns the change without the options that cannot change, and a problem
+// that names them.
+func (e *external[P, O]) withoutFixed(c proxmox.Change, d settings.Declared) (proxmox.Change, []kind.Problem) {
+	if e.seen == nil {
+		return c, nil
+	}
+	var fixed []string
+	for _, name := range c.Names() {
+		if slices.Contains(e.table.Fixed, name) {
+			fixed = append(fixed, name)
+			delete(c.Set, name)
+		}
+	}
+	c.Delete = slices.DeleteFunc(c.Delete, func(name string) bool { return slices.Contains(fixed, name) })
+	if len(fixed) == 0 {
+		return c, nil
+	}
+	is := make([]string, 0, len(fixed))
+	for _, shown := range d.Differences(proxmox.Change{Delete: fixed}, e.seen.Settings) {
+		is = append(is, shown.Option+" is "+shown.Current)
+	}
+	return c, []kind.Problem{{Reason: ReasonImmutable, Message: "what cannot change differs: in Proxmox VE " + strings.Join(is, ", ")}}
+}
+
+// permit returns an error that names the privileges that are missing for a verb.
+func (e *external[P, O]) permit(ctx context.Context, mg Resource[P, O], v Verb, more ...proxmox.Privilege) error {
+	needed := append(e.table.Privileges(v, e.name, mg.Parameters()), more...)
+	return kind.CheckPrivileges(ctx, e.to.Client, string(v)+" "+e.table.Collection.Noun+" "+e.name, needed...)
+}
+
+// stillThere returns an error unless the connection leads to the cluster in which the
+// object is, which is asked now.
+func (e *external[P, O]) stillThere(ctx context.Context, mg Resource[P, O]) error {
+	in := mg.GetAnnotations()[kind.AnnotationCluster]
+	if in == "" {
+		return nil
+	}
+	s, err := e.to.Inventory.ClusterStatus(ctx, inventory.Fresh)
+	if proxmox.IsAuthorization(err) {
+		return nil
+	}
+	if err != nil {
+		return errors.Wrap(err, "cannot tell which cluster this is")
+	}
+	if s.Name == in {
+		return nil
+	}
+	return problemError{kind.ClusterMismatch(e.table.Collection.Noun, e.name, in, s.Name)}
+}

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// Referenced returns the external names of the resources of a kind that references and a
+// selector mean, sorted, and the names of those that have none yet. Other than what is
+// resolved once and written into the spec, they follow what they refer to: the VM of a
+// Machine may be another one tomorrow.
+func (v View[P, O]) Referenced(ctx context.Context, kind string, refs []v1alpha1.Reference, s *v1alpha1.Selector) (names, pending []string, err error) {
+	if len(refs) == 0 && s == nil {
+		return nil, nil, nil
+	}
+	all, err := v.list(ctx, kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range refs {
+		if !slices.ContainsFunc(all, func(mg resource.Managed) bool { return mg.GetName() == r.Name }) {
+			pending = append(pending, r.Name)
+		}
+	}
+	for _, mg := range all {
+		if !v.means(mg, refs, s) {
+			continue
+		}
+		if name := meta.GetExternalName(mg); name != "" {
+			names = append(names, name)
+		} else {
+			pending = append(pending, mg.GetName())
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(pending)
+	return slices.Compact(names), slices.Compact(pending), nil
+}
+
+// list the resources of a kind in the scope and namespace of the resource, but for those
+// that are being deleted.
+func (v View[P, O]) list(ctx context.Context, kind string) ([]resource.Managed, error) {
+	list := v.Scope.Identity(kind).List
+	if list == nil {
+		return nil, errors.Errorf("there is no kind %s", kind)
+	}
+	copied, ok := list.DeepCopyObject().(resource.ManagedList)
+	if !ok {
+		return nil, errors.Errorf("cannot copy a %T", list)
+	}
+	if err := v.Kube.List(ctx, copied, client.InNamespace(v.Resource.GetNamespace())); err != nil {
+		return nil, errors.Wrapf(err, "cannot list resources of the kind %s", kind)
+	}
+	return slices.DeleteFunc(copied.GetItems(), func(mg resource.Managed) bool { return meta.WasDeleted(mg) }), nil
+}
+
+// means reports whether one of the references or the selector means a resource.
+func (v View[P, O]) means(mg resource.Managed, refs []v1alpha1.Reference, s *v1alpha1.Selector) bool {
+	if slices.ContainsFunc(refs, func(r v1alpha1.Reference) bool { return r.Name == mg.GetName() }) {
+		return true
+	}
+	if s == nil {
+		return false
+	}
+	if s.MatchControllerRef != nil && *s.MatchControllerRef && !sameController(mg, v.Resource) {
+		return false
+	}
+	for key, value := range s.MatchLabels {
+		if is, ok := mg.GetLabels()[key]; !ok || is != value {
+			return false
+		}
+	}
+	return true
+}
+
+// sameController reports whether two resources have the same controller.
+func sameController(a, b resource.Managed) bool {
+	x, y := metav1.GetControllerOf(a), metav1.GetControllerOf(b)
+	return x != nil && y != nil && x.UID == y.UID
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package config
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Setup returns what adds a controller of the kind in one scope to the manager.
+func Setup[P any, O Observation](t Table[P, O]) func(ctrl.Manager, kind.Options, kind.Scope) error {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		id := s.Identity(t.Kind)
+		return kind.Setup(mgr, o, kind.Kind[Resource[P, O]]{Identity: id, External: &connector[P, O]{
+			table: t,
+			env: env{
+				kube: mgr.GetClient(), scope: s, connections: o.Connections,
+				conflicts: kind.Conflicts{Reader: mgr.GetClient(), Lists: s.Lists(t.Kind)},
+				record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
+			},
+		}})
+	}
+}
+
+// An env is what all reconciles of a kind share.
+type env struct {
+	kube        client.Client
+	scope       kind.Scope
+	connections *connect.Connector
+	conflicts   kind.Conflicts
+	record      event.Recorder
+}
+
+// A connector makes the external of each reconcile.
+type connector[P any, O Observation] struct {
+	env
+
+	table Table[P, O]
+}
+
+// Connect to the cluster of the resource. One that is deleted and has never made anything
+// needs no connection.
+func (c *connector[P, O]) Connect(ctx context.Context, mg Resource[P, O]) (managed.TypedExternalClient[Resource[P, O]], error) {
+	e := &external[P, O]{env: c.env, table: c.table}
+	if _, intends := kind.IntentOf(mg); meta.WasDeleted(mg) && !intends && meta.GetExternalName(mg) == "" {
+		return e, nil
+	}
+	to, err := c.connections.Connect(ctx, mg)
+	if err != nil {
+		e.show(mg, xpv2.Unavailable().WithMessage(err.Error()), unknown(err))
+		return nil, err
+	}
+	e.to = to
+	return e, nil
+}
+
+// An external looks after one object during one reconcile.
+type external[P any, O Observation] struct {
+	env
+
+	table Table[P, O]
+	to    *connect.Connection // Nil if nothing will be asked.
+
+	// What Observe has found: the name of the object, and what is to be done to it.
+	name string
+	seen *proxmox.Object // Nil if there is none.
+	plan plan
+}
+
+// view of the object, for the functions of the table.
+func (e *external[P, O]) view(mg Resource[P, O], fresh bool) View[P, O] {
+	return View[P, O]{
+		Resource: mg, Name: e.name, Exists: e.seen != nil, Fresh: fresh,
+		Client: e.to.Client, Inventory: e.to.Inventory, Kube: e.kube, Scope: e.scope,
+	}
+}
+
+// Disconnect does nothing: connections are shared.
+func (e *external[P, O]) Disconnect(context.Context) error { return nil }
+
+// sameCluster returns a function that reports whether another resource is of the same
+// cluster: by the names of the clusters, or else by the endpoints of its configuration.
+func (e *external[P, O]) sameCluster(ctx context.Context, mg resource.Managed) func(resource.Managed) bool {
+	shares := e.connections.Sharing(ctx, e.to.Config.Endpoints)
+	own := mg.GetAnnotations()[kind.AnnotationCluster]
+	return func(other resource.Managed) bool {
+		if theirs := other.GetAnnotations()[kind.AnnotationCluster]; own != "" && theirs != "" {
+			return own == theirs
+		}
+		return shares(other)
+	}
+}

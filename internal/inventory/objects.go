@@ -1,0 +1,57 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// An objectsClient lists configuration objects.
+type objectsClient interface {
+	Objects(ctx context.Context, of proxmox.Collection) ([]proxmox.Object, error)
+	PoolMembers(ctx context.Context, pool string) (proxmox.PoolMembers, error)
+}
+
+// objects are the configuration objects of a cluster. One list serves all resources that
+// stand for an object of a collection, however many there are.
+type objects struct {
+	lists   *cachedBy[proxmox.Collection, []proxmox.Object]
+	members *cachedBy[string, proxmox.PoolMembers]
+}
+
+func newObjects(client objectsClient) *objects {
+	return &objects{lists: newCachedBy(client.Objects), members: newCachedBy(client.PoolMembers)}
+}
+
+// Objects returns the objects of a collection. The list is read anew after InvalidateObjects. They must not be changed.
+func (c *Cluster) Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error) {
+	return read(ctx, c, c.objects.lists.of(of), maxAge)
+}
+
+// InvalidateObjects tells that we have changed an object of a collection.
+func (c *Cluster) InvalidateObjects(of proxmox.Collection) { c.objects.lists.of(of).invalidate() }
+
+// PoolMembers returns the members of a pool. They are read anew after InvalidatePoolMembers.
+func (c *Cluster) PoolMembers(ctx context.Context, pool string, maxAge time.Duration) (proxmox.PoolMembers, error) {
+	return read(ctx, c, c.objects.members.of(pool), maxAge)
+}
+
+// InvalidatePoolMembers tells that we have changed the members of a pool.
+func (c *Cluster) InvalidatePoolMembers(pool string) { c.objects.members.of(pool).invalidate() }

@@ -1,0 +1,218 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	telmate "github.com/Telmate/proxmox-api-go/proxmox"
+)
+
+// A Collection of configuration objects of the cluster, each of which has a name and
+// options, such as storages and pools. It may be the key of a map.
+type Collection struct {
+	// Noun of one object in sentences, such as storage.
+	Noun string
+
+	// Path of the collection, such as /storage.
+	Path string
+
+	// Key is the option that names an object, such as storage.
+	Key string
+
+	// ByQuery objects are changed and removed at the path of the collection, with
+	// their names as a parameter. Others have paths of their own.
+	ByQuery bool
+
+	// EmptyResets says that an option is reset by an empty value. Others are named in
+	// the parameter delete.
+	EmptyResets bool
+}
+
+// Collections that PVE has.
+//
+//nolint:gochecknoglobals // Constants.
+var (
+	StorageCollection = Collection{Noun: "storage", Path: "/storage", Key: "storage"}
+	PoolCollection    = Collection{Noun: "pool", Path: "/pools", Key: "poolid", ByQuery: true, EmptyResets: true}
+)
+
+// An Object is a configuration object as it is in PVE.
+type Object struct {
+	// Name of the object in its collection.
+	Name string
+
+	// Settings of the object, its name left out. The digest is that of the whole
+	// collection, if PVE tells one.
+	Settings
+}
+
+// Objects returns those of a collection that the user may see.
+func (c *Client) Objects(ctx context.Context, of Collection) ([]Object, error) {
+	var data list[map[string]setting]
+	r := request{op: "list " + of.Noun + "s", method: http.MethodGet, path: of.Path}
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	all := make([]Object, 0, len(data))
+	for _, d := range data {
+		name := string(d[of.Key])
+		delete(d, of.Key)
+		all = append(all, Object{Name: name, Settings: newSettings(d)})
+	}
+	return all, nil
+}
+
+// CreateObject adds an object to a collection. PVE refuses a name that is taken.
+func (c *Client) CreateObject(ctx context.Context, of Collection, name string, options Params) error {
+	r := of.request("create", http.MethodPost, name)
+	if of == PoolCollection {
+		return c.createPool(ctx, r, name, options)
+	}
+	r.path, r.args = of.Path, nil
+	r.form = Change{Set: options}.form()
+	r.form[of.Key] = name
+	return c.do(ctx, r, nil)
+}
+
+// createPool uses the library's interface, which sends just that. Any other call that it
+// has for pools does not: see the package's documentation.
+func (c *Client) createPool(ctx context.Context, r request, name string, options Params) error {
+	config := telmate.ConfigPool{Name: telmate.PoolName(name)}
+	if comment, ok := options["comment"]; ok {
+		config.Comment = &comment
+	}
+	return c.call(ctx, r, func(ctx context.Context) error { return c.library.Pool.CreateNoCheck(ctx, config) })
+}
+
+// UpdateObject changes options of an object. An empty change is not sent.
+func (c *Client) UpdateObject(ctx context.Context, of Collection, name string, change Change) error {
+	if change.Empty() {
+		return nil
+	}
+	r := of.request("change", http.MethodPut, name)
+	r.form = of.resetting(change).form()
+	if of.ByQuery {
+		r.form[of.Key] = name
+	}
+	return c.do(ctx, r, nil)
+}
+
+// resetting returns the change as the collection takes it.
+func (of Collection) resetting(change Change) Change {
+	if !of.EmptyResets || len(change.Delete) == 0 {
+		return change
+	}
+	set := Params{}
+	maps.Copy(set, change.Set)
+	for _, option := range change.Delete {
+		set[option] = ""
+	}
+	change.Set, change.Delete = set, nil
+	return change
+}
+
+// DeleteObject removes an object from a collection.
+func (c *Client) DeleteObject(ctx context.Context, of Collection, name string) error {
+	r := of.request("delete", http.MethodDelete, name)
+	if of.ByQuery {
+		r.query = url.Values{of.Key: {name}}
+	}
+	return c.do(ctx, r, nil)
+}
+
+// request about one object.
+func (of Collection) request(op, method, name string) request {
+	r := request{op: op + " " + of.Noun + " " + strconv.Quote(name), method: method, path: of.Path}
+	if !of.ByQuery {
+		r.path, r.args = of.Path+"/{"+of.Key+"}", []string{name}
+	}
+	return r
+}
+
+// PoolMembers are the VMs, containers and storages in a pool.
+type PoolMembers struct {
+	VMIDs    []int
+	Storages []string
+}
+
+// PoolMembers reads the members of a pool, those that do not exist left out.
+func (c *Client) PoolMembers(ctx context.Context, pool string) (PoolMembers, error) {
+	r := request{
+		op: "read pool " + strconv.Quote(pool), method: http.MethodGet, path: PoolCollection.Path, query: url.Values{PoolCollection.Key: {pool}},
+	}
+	var data list[struct {
+		Members list[struct {
+			VMID    integer `json:"vmid"`
+			Storage text    `json:"storage"`
+		}] `json:"members"`
+	}]
+	if err := c.do(ctx, r, &data); err != nil {
+		return PoolMembers{}, err
+	}
+	m := PoolMembers{}
+	for _, d := range data {
+		for _, one := range d.Members {
+			if one.VMID != 0 {
+				m.VMIDs = append(m.VMIDs, int(one.VMID))
+			} else if one.Storage != "" {
+				m.Storages = append(m.Storages, string(one.Storage))
+			}
+		}
+	}
+	slices.Sort(m.VMIDs)
+	slices.Sort(m.Storages)
+	return m, nil
+}
+
+// AddPoolMembers adds VMs and storages to a pool. PVE refuses VMs of another pool, and
+// what is a member already.
+func (c *Client) AddPoolMembers(ctx context.Context, pool string, m PoolMembers) error {
+	return c.changePoolMembers(ctx, "add members to", pool, m, nil)
+}
+
+// RemovePoolMembers takes VMs and storages out of a pool.
+func (c *Client) RemovePoolMembers(ctx context.Context, pool string, m PoolMembers) error {
+	return c.changePoolMembers(ctx, "take members out of", pool, m, Params{"delete": "1"})
+}
+
+func (c *Client) changePoolMembers(ctx context.Context, op, pool string, m PoolMembers, options Params) error {
+	r := PoolCollection.request(op, http.MethodPut, pool)
+	r.form = Change{Set: options}.form()
+	r.form[PoolCollection.Key] = pool
+	if len(m.VMIDs) > 0 {
+		r.form["vms"] = joinNumbers(m.VMIDs)
+	}
+	if len(m.Storages) > 0 {
+		r.form["storage"] = strings.Join(m.Storages, ",")
+	}
+	return c.do(ctx, r, nil)
+}
+
+func joinNumbers(all []int) string {
+	texts := make([]string, 0, len(all))
+	for _, n := range all {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return strings.Join(texts, ",")
+}
