@@ -36,6 +36,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -48,11 +49,14 @@ type bench struct {
 	clock    *clock
 	kube     client.Client
 	tasks    *tasks
-	hostKeys *hostKeys
-	talks    *agentResults
-	sights   *vmCache
-	fleet    *Scheduler
-	queue    *unschedulableQueue
+	hostKeys *guestagent.HostKeys
+	talks    *guestagent.Results
+
+	// background runs questions to guests.
+	background func(func())
+	sights     *vmCache
+	fleet      *Scheduler
+	queue      *unschedulableQueue
 	// shares says whether another resource is for the same cluster.
 	shares func(resource.Managed) bool
 	woken  chan Machine
@@ -75,8 +79,10 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: newHostKeys(c.now), talks: newAgentResults(c.now), sights: newVMCache(c.now, DefaultFullResyncInterval), fleet: NewScheduler(), woken: make(chan Machine, 10), m: m}
-	b.talks.background, b.talks.later, b.talks.boots.first = func(ask func()) { ask() }, func(time.Duration, func()) {}, 0
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: guestagent.NewHostKeys(c.now), sights: newVMCache(c.now, DefaultFullResyncInterval), fleet: NewScheduler(), woken: make(chan Machine, 10), m: m}
+	b.background = func(ask func()) { ask() }
+	b.talks = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
+		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
 	b.shares = func(resource.Managed) bool { return true }
 	b.queue = newUnschedulableQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp

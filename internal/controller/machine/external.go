@@ -34,6 +34,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -46,8 +47,8 @@ type external struct {
 	object        client.Object // An empty Machine of the same scope.
 	kube          client.Client
 	tasks         *tasks
-	hostKeys      *hostKeys
-	agents        *agentResults
+	hostKeys      *guestagent.HostKeys
+	agents        *guestagent.Results
 	cache         *vmCache
 	wake          func(Machine)
 	scheduler     *Scheduler

@@ -105,7 +105,9 @@ func TestAdoptionIsKept(t *testing.T) {
 }
 
 func TestForgetDetached(t *testing.T) {
-	b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"},"made":{"disks/b":true}}` })
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"},"made":{"disks/b":true}}`
+	})
 	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a"}}
 	b.vms[10000] = ourVM("running")
 	b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"] = "s:a,size=1G", "s:b,size=1G"

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -75,7 +76,7 @@ func TestHostKeys(t *testing.T) {
 				b.privileges = proxmox.Privileges{"VM.GuestAgent.FileRead": true}
 			}
 			asked := 0
-			for _, file := range hostKeyFiles() {
+			for _, file := range guestagent.HostKeyFiles() {
 				b.on["ReadFile "+file] = func() { asked++ }
 			}
 			for range 2 {
@@ -91,37 +92,6 @@ func TestHostKeys(t *testing.T) {
 				t.Errorf("\n%s\nthe guest was asked %d times in two looks, want %d", tc.reason, asked, tc.asked)
 			}
 		})
-	}
-}
-
-func TestHostKeysAreAskedFor(t *testing.T) {
-	c := newClock()
-	h, m := newHostKeys(c.now), &namespaced.Machine{}
-	boot := c.now()
-	times := 0
-	for range 600 {
-		if h.due(m, boot) {
-			times++
-		}
-		c.wait(time.Second)
-	}
-	if times != hostKeyTries {
-		t.Errorf("a guest that has no keys was asked %d times, want %d", times, hostKeyTries)
-	}
-	if !h.due(m, c.now()) {
-		t.Error("after its next start it may have some")
-	}
-	h.keep(m, "ssh-ed25519 AAAAC3")
-	c.wait(time.Hour)
-	if h.due(m, c.now().Add(-time.Hour+time.Second)) {
-		t.Error("it has told them since it started")
-	}
-	h.keep(m, "")
-	if got := h.of(m); got != "ssh-ed25519 AAAAC3" {
-		t.Errorf("what it told is %q now", got)
-	}
-	if h.forget(m); h.of(m) != "" {
-		t.Error("a Machine that is gone has none")
 	}
 }
 
@@ -145,7 +115,7 @@ func TestAnswersTooLate(t *testing.T) {
 			b := newBench(t, published)
 			b.vms[10000], b.privileges = answering(), proxmox.Privileges{"VM.GuestAgent.FileRead": true}
 			var answer func()
-			b.talks.background = func(ask func()) { answer = ask }
+			b.background = func(ask func()) { answer = ask }
 			if _, err := b.external().Observe(t.Context(), b.m); err != nil || answer == nil {
 				t.Fatalf("the guest is not asked: %v", err)
 			}
@@ -155,13 +125,13 @@ func TestAnswersTooLate(t *testing.T) {
 			if !met {
 				t.Fatalf("%s is not called", tc.during)
 			}
-			if n := len(b.talks.all); n != tc.want {
+			if n := b.talks.Len(); n != tc.want {
 				t.Errorf("\n%s\nwant %d guests remembered, got %d", tc.reason, tc.want, n)
 			}
-			if r := b.talks.all[b.m.GetUID()]; r != nil && !r.boot.Equal(b.clock.now()) {
-				t.Errorf("\n%s\nremembered is a start at %s, not that at %s", tc.reason, r.boot, b.clock.now())
+			if tc.want > 0 && !b.talks.StillRunning(b.m, b.clock.now()) {
+				t.Errorf("\n%s\nthe last start is not remembered", tc.reason)
 			}
-			if tc.want == 0 && len(b.hostKeys.all) > 0 {
+			if tc.want == 0 && b.hostKeys.Len() > 0 {
 				t.Errorf("\n%s\nkeys are remembered", tc.reason)
 			}
 		})
@@ -170,4 +140,4 @@ func TestAnswersTooLate(t *testing.T) {
 
 func gone(b *bench) { b.external().forget(b.m) }
 
-func startedAgain(b *bench) { b.talks.addresses(b.m, b.clock.now()) }
+func startedAgain(b *bench) { b.talks.Addresses(b.m, b.clock.now()) }

@@ -90,18 +90,6 @@ func TestKeepsLittle(t *testing.T) {
 	}
 }
 
-func TestPacesLetGo(t *testing.T) {
-	c := newClock()
-	g := newAgentResults(c.now)
-	if !g.takeSlot(pveInventory{newPVE()}, time.Minute) {
-		t.Error("The first has a turn.")
-	}
-	c.wait(time.Minute)
-	if !g.takeSlot(pveInventory{newPVE()}, time.Minute) || len(g.paced) != 1 {
-		t.Errorf("Views that are used no more are kept: %d", len(g.paced))
-	}
-}
-
 // TestActsOnLooks has somebody else get the VMID without a sign while the Machine is held
 // back: what is remembered must not be acted upon when that ends.
 func TestActsOnLooks(t *testing.T) {

@@ -61,6 +61,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -163,8 +164,8 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler)
 		connect:   o.Connections.Connect,
 		sharing:   o.Connections.Sharing,
 		tasks:     newTasks(o.Clock()),
-		hostKeys:  newHostKeys(o.Clock()),
-		agents:    newAgentResults(o.Clock()),
+		hostKeys:  guestagent.NewHostKeys(o.Clock()),
+		agents:    guestagent.New(o.Clock()),
 		cache:     newVMCache(o.Clock(), cmp.Or(o.FullResyncInterval, DefaultFullResyncInterval)),
 		scheduler: fleet,
 		wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
@@ -219,8 +220,8 @@ type connector struct {
 	connect       func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing       func(context.Context, []string) func(resource.Managed) bool
 	tasks         *tasks
-	hostKeys      *hostKeys
-	agents        *agentResults
+	hostKeys      *guestagent.HostKeys
+	agents        *guestagent.Results
 	cache         *vmCache
 	scheduler     *Scheduler
 	unschedulable *unschedulableQueue

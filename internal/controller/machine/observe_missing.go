@@ -87,8 +87,8 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 // forget what is remembered of a Machine that is gone.
 func (e *external) forget(m Machine) {
 	e.tasks.forget(m)
-	e.hostKeys.forget(m)
-	e.agents.forget(m)
+	e.hostKeys.Forget(m)
+	e.agents.Forget(m)
 	e.cache.forget(m)
 }
 

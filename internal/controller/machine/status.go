@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -188,12 +189,12 @@ func guestSide(all []proxmox.Interface, mac string) (name string, ips []string) 
 		if mac == "" || !strings.EqualFold(i.MAC, mac) {
 			continue
 		}
-		if name == "" || len(global(found)) == 0 && len(global(i.Addresses)) > 0 {
+		if name == "" || len(guestagent.Reachable(found)) == 0 && len(guestagent.Reachable(i.Addresses)) > 0 {
 			name = i.Name
 		}
 		found = append(found, i.Addresses...)
 	}
-	return name, global(found)
+	return name, guestagent.Reachable(found)
 }
 
 func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
@@ -257,22 +258,7 @@ func addresses(interfaces []proxmox.Interface, macs, before []string, agent bool
 			other = append(other, i.Addresses...)
 		}
 	}
-	return slices.Concat(global(own), global(other))
-}
-
-// global leaves out loopback and link-local addresses.
-func global(all []netip.Addr) []string {
-	var v4, v6 []string
-	for _, a := range all {
-		switch {
-		case a.IsLoopback(), a.IsLinkLocalUnicast(), a.IsUnspecified():
-		case a.Is4():
-			v4 = append(v4, a.String())
-		default:
-			v6 = append(v6, a.WithZone("").String())
-		}
-	}
-	return slices.Concat(v4, v6)
+	return slices.Concat(guestagent.Reachable(own), guestagent.Reachable(other))
 }
 
 func reverse(m map[string]string) map[string]string {

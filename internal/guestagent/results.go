@@ -1,0 +1,342 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package guestagent remembers what guests report through the QEMU guest agent, and decides when to ask them: their addresses and the
+// host keys of their SSH server. It is a memory only. What it forgets in a restart of the provider is asked again.
+package guestagent
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const (
+	// firstPoll and maxPollDelay limit how soon a guest that reports no addresses is asked again: after 2, 3, 4.5 seconds … 5 minutes.
+	firstPoll    = 2 * time.Second
+	maxPollDelay = 5 * time.Minute
+
+	// minPollDelay is how soon a guest is tried again that may not be asked just now.
+	minPollDelay = time.Second
+
+	// moreTries is how often a guest is asked again soon that has reported addresses, but no IPv4 address for one of its networks: 2, 3,
+	// 4.5, 6.75, 10 and 15 seconds later.
+	moreTries = 6
+
+	// maxParallelPolls is how many guests of one node are asked at the same time. PVE has three workers on each node for such calls.
+	maxParallelPolls = 2
+
+	// soonTries is how often a guest that does not answer is asked as soon as firstPoll has it. After that it may have no agent at all.
+	soonTries = 11
+
+	// knownPollDelay is how soon a guest is asked again that has reported its addresses.
+	knownPollDelay = 30 * time.Minute
+
+	// lowPriorityPace is the least time between such calls, and calls to guests that stay silent, of one cluster.
+	lowPriorityPace = 10 * time.Second
+)
+
+// A Machine has a VM whose guest is asked.
+type Machine interface {
+	GetUID() types.UID
+	Parameters() *v1alpha1.MachineParameters
+	Observation() *v1alpha1.MachineObservation
+}
+
+// A Node of a cluster. Any comparable value can stand for the cluster.
+type Node struct {
+	Cluster any
+	Name    string
+}
+
+// Results remembers what guests have reported of their addresses. Guests are asked in the background, since an agent may take its time
+// to answer.
+type Results struct {
+	now        func() time.Time
+	background func(func())
+	later      func(time.Duration, func())
+
+	guests objectstate.Store[guest] // Its lock is that of all fields below.
+	boots  bootTimes
+	slots  map[Node]int
+	paced  map[any]time.Time
+}
+
+// A guest is what is known of a guest since a start.
+type guest struct {
+	boot       time.Time
+	source     string // what its VM was created from
+	interfaces []proxmox.Interface
+	denied     string // why it cannot be asked
+	asking     bool
+	tries      int
+	more       int       // questions for addresses that may be yet to come
+	partial    bool      // whether one of them is to be asked
+	next       time.Time // zero before the first question
+	awaited    time.Time // the question that the Machine is woken for
+}
+
+// An Option changes Results.
+type Option func(*Results)
+
+// WithBackground sets what runs a function that takes its time.
+func WithBackground(run func(func())) Option { return func(r *Results) { r.background = run } }
+
+// WithTimer sets what runs a function at a later time.
+func WithTimer(later func(time.Duration, func())) Option { return func(r *Results) { r.later = later } }
+
+// WithInitialBootTime sets how long a guest is expected to need until it can answer, if nothing is known of others like it.
+func WithInitialBootTime(d time.Duration) Option { return func(r *Results) { r.boots.first = d } }
+
+// New returns Results that know nothing yet.
+func New(now func() time.Time, opts ...Option) *Results {
+	r := &Results{
+		now: now, background: func(ask func()) { go ask() }, later: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		boots: newBootTimes(), slots: map[Node]int{}, paced: map[any]time.Time{},
+	}
+	for _, o := range opts {
+		o(r)
+	}
+	return r
+}
+
+// Background runs a function that asks a guest.
+func (r *Results) Background(ask func()) { r.background(ask) }
+
+// of returns what is known of a guest that was started at boot. What it reported before a restart of the provider is in the status.
+func (r *Results) of(m Machine, boot time.Time) *guest {
+	if g := r.since(m, boot); g != nil {
+		return g
+	}
+	g := &guest{boot: boot, source: sourceOf(m)}
+	o := m.Observation()
+	if at := o.StartedAt; at != nil && boot.Sub(at.Time).Abs() <= time.Minute {
+		if g.interfaces = interfacesOf(o); len(o.IPAddresses) > 0 {
+			g.next = r.now().Add(knownPollDelay)
+		}
+	}
+	r.guests.Set(m, g)
+	return g
+}
+
+// since returns what is known of a guest that was started at boot, or nil if it was started again or is gone.
+func (r *Results) since(m Machine, boot time.Time) *guest {
+	g := r.guests.Get(m)
+	if g == nil || boot.Sub(g.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
+		return nil
+	}
+	return g
+}
+
+// interfacesOf returns the interfaces of a guest as far as the status has them.
+func interfacesOf(o *v1alpha1.MachineObservation) []proxmox.Interface {
+	var all []proxmox.Interface
+	known := map[string]bool{}
+	for _, n := range o.Networks {
+		if n.Interface == "" {
+			continue
+		}
+		all = append(all, proxmox.Interface{Name: n.Interface, MAC: strings.ToLower(n.MACAddress), Addresses: parseAddresses(n.IPAddresses)})
+		for _, a := range n.IPAddresses {
+			known[a] = true
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(o.IPAddresses), func(a string) bool { return known[a] })
+	if len(rest) > 0 {
+		all = append(all, proxmox.Interface{Addresses: parseAddresses(rest)})
+	}
+	return all
+}
+
+func parseAddresses(all []string) []netip.Addr {
+	var out []netip.Addr
+	for _, s := range all {
+		if a, err := netip.ParseAddr(s); err == nil {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Len returns the number of Machines of whose guests something is known.
+func (r *Results) Len() int {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	return r.guests.Len()
+}
+
+// StillRunning reports whether a guest that was started at boot was not started again, and is not gone.
+func (r *Results) StillRunning(m Machine, boot time.Time) bool {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	return r.since(m, boot) != nil
+}
+
+// Addresses returns the interfaces that a guest has reported so far.
+func (r *Results) Addresses(m Machine, boot time.Time) []proxmox.Interface {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	return r.of(m, boot).interfaces
+}
+
+// Denial returns why a guest cannot be asked. It is empty if the guest can be asked.
+func (r *Results) Denial(m Machine, boot time.Time) string {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	return r.of(m, boot).denied
+}
+
+// Deny notes why a guest cannot be asked, or that it can, and reports whether that is news.
+func (r *Results) Deny(m Machine, boot time.Time, why error) bool {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	g, text := r.since(m, boot), ""
+	if g == nil {
+		return false
+	}
+	if proxmox.IsAuthorization(why) {
+		text = why.Error()
+	}
+	news := g.denied != text
+	g.denied = text
+	return news
+}
+
+// Due reports whether a guest is to be asked now. If so, it counts as being asked until Record.
+func (r *Results) Due(m Machine, boot time.Time, at Node) bool {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	g, now := r.of(m, boot), r.now()
+	low := g.lowPriority()
+	if g.asking || now.Before(r.nextPoll(g)) || r.slots[at] >= maxParallelPolls || low && now.Before(r.paced[at.Cluster]) {
+		return false
+	}
+	if low {
+		r.pace(at.Cluster, lowPriorityPace)
+	}
+	g.asking = true
+	r.slots[at]++
+	return true
+}
+
+// lowPriority reports whether the guest's answer would hardly be news.
+func (g *guest) lowPriority() bool {
+	return len(reachableOf(g.interfaces)) > 0 && !g.partial || g.tries > soonTries
+}
+
+// nextPoll returns when a guest is to be asked next: first when others like it could answer.
+func (r *Results) nextPoll(g *guest) time.Time {
+	if g.next.IsZero() {
+		return g.boot.Add(r.boots.estimate(g.source))
+	}
+	return g.next
+}
+
+// WakeForPoll has the Machine of a guest woken in time for the next question, if that is to come soon. Reconciling it again and again
+// would be later on average, or cost more.
+func (r *Results) WakeForPoll(m Machine, boot time.Time, wake func()) {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	g, now := r.since(m, boot), r.now()
+	if g == nil || g.asking || g.lowPriority() || g.awaited.After(now) {
+		return
+	}
+	wait := max(r.nextPoll(g).Sub(now), minPollDelay)
+	g.awaited = now.Add(wait)
+	r.later(wait, wake)
+}
+
+// TakeSlot reports whether no guest of a cluster was given a slot within a period, and takes the slot.
+func (r *Results) TakeSlot(cluster any, period time.Duration) bool {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	if r.now().Before(r.paced[cluster]) {
+		return false
+	}
+	r.pace(cluster, period)
+	return true
+}
+
+// pace delays the next slot of a cluster. It drops clusters whose delay is over: they may be in use no more.
+func (r *Results) pace(cluster any, period time.Duration) {
+	maps.DeleteFunc(r.paced, func(_ any, until time.Time) bool { return !r.now().Before(until) })
+	r.paced[cluster] = r.now().Add(period)
+}
+
+// Record what a guest has reported, nil if it did not answer. It reports whether that is news.
+func (r *Results) Record(m Machine, boot time.Time, at Node, reported []proxmox.Interface) bool {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	if r.slots[at]--; r.slots[at] <= 0 {
+		delete(r.slots, at)
+	}
+	g := r.since(m, boot)
+	if g == nil {
+		return false
+	}
+	g.asking = false
+	news := reported != nil && (g.interfaces == nil || !slices.Equal(reachableOf(reported), reachableOf(g.interfaces)))
+	if reported != nil {
+		g.interfaces = reported
+	}
+	if len(reachableOf(reported)) > 0 {
+		if g.more == 0 {
+			r.boots.learn(g.source, r.now().Sub(g.boot), g.tries)
+		}
+		g.tries, g.partial, g.next = 0, false, r.now().Add(knownPollDelay)
+		return news
+	}
+	g.next = r.now().Add(retryDelay(g.tries))
+	g.tries++
+	return news
+}
+
+// PollAgain has a guest asked again soon that has not reported all that can be expected: routers announce IPv6 sooner than DHCP assigns
+// IPv4, and one network comes up after the other. The guest may have no more, so it is asked a few times only.
+func (r *Results) PollAgain(m Machine, boot time.Time) {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	g := r.since(m, boot)
+	if g == nil || g.more == moreTries || len(reachableOf(g.interfaces)) == 0 {
+		return
+	}
+	g.partial, g.next = true, r.now().Add(retryDelay(g.more))
+	g.more++
+}
+
+// retryDelay returns the delay after so many questions without an answer and one more.
+func retryDelay(tries int) time.Duration {
+	d := firstPoll
+	for range min(tries, 20) {
+		d += d / 2
+	}
+	return min(d, maxPollDelay)
+}
+
+// Forget a Machine that is gone.
+func (r *Results) Forget(m objectstate.Object) {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	r.guests.Delete(m)
+}
