@@ -227,6 +227,10 @@ func decodeJSON(content []byte, into schema.Values, lines [2]int) error {
 		return errors.Errorf("malformed JSON string, neither tag, array, object, number, string or atom, at character offset %d "+
 			`(before "(end of string)") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line %d.`, len(content), lines[0])
 	}
+	if rest := bytes.TrimLeft(content[dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
+		return errors.Errorf(`garbage after JSON object, at character offset %d (before "%s") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line %d.`,
+			len(content)-len(rest), rest, lines[0])
+	}
 	object, ok := raw.(map[string]any)
 	if !ok {
 		return errors.Errorf("Not a HASH reference at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line %d.", lines[1]) //nolint:revive // PVE's words.

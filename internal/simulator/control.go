@@ -94,7 +94,8 @@ func (s *Server) controlRoutes() *http.ServeMux {
 		"DELETE faults/{number}": s.removeFault,
 		"PUT nodes/{node}":       s.setOnline,
 		"PUT quorum":             s.setQuorum,
-		"POST reset":             func(*http.Request) (any, error) { return nil, s.Reset() },
+		"PUT files/{node}/{storage}/{content}/{name}": s.putFile,
+		"POST reset": func(*http.Request) (any, error) { return nil, s.Reset() },
 	} {
 		verb, path, _ := strings.Cut(pattern, " ")
 		mux.Handle(verb+" "+controlPath+path, m)
@@ -245,6 +246,30 @@ func (s *Server) setOnline(r *http.Request) (any, error) {
 		return nil, errors.Wrapf(errUnknown, "cannot find node %q", name)
 	}
 	return nil, nil
+}
+
+// putFile puts a file on a storage of a node, as somebody does who logs in there: for snippets the API has no other way.
+func (s *Server) putFile(r *http.Request) (any, error) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the file")
+	}
+	node, id, content := r.PathValue("node"), r.PathValue("storage"), r.PathValue("content")
+	name := content + "/" + r.PathValue("name")
+	s.Edit(func(st *state.State) {
+		on := st.Storages[id]
+		switch {
+		case st.Nodes[node] == nil || on == nil || !on.StorageOn(node):
+			err = errors.Wrapf(errUnknown, "cannot find storage %q on node %q", id, node)
+		case !on.Holds(content):
+			err = errors.Errorf("cannot put %q on storage %q: it does not hold such files", name, id)
+		default:
+			size := int64(len(data))
+			st.Volumes[on.Key(node, name)] = file(content, name, size, size, s.Clock.Now())
+			st.Volumes[on.Key(node, name)].Data = data
+		}
+	})
+	return nil, err
 }
 
 func (s *Server) setQuorum(r *http.Request) (any, error) {

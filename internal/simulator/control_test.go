@@ -328,3 +328,32 @@ func TestStateIsQuick(t *testing.T) {
 	}
 	t.Logf("the state of 10,000 guests took %s", time.Since(start))
 }
+
+// TestControlFiles puts a snippet on a node while the simulator runs, as clients do by SSH.
+func TestControlFiles(t *testing.T) {
+	sc := lab()
+	sc.Storages[0].Content = append(sc.Storages[0].Content, "snippets")
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: sc})
+	for name, tc := range map[string]struct {
+		reason, path, body string
+		status             int
+	}{
+		"Snippet": {reason: "A snippet is put on the storage.", path: "files/pve1/local/snippets/user.yaml", body: "#cloud-config\n", status: 200},
+		"Storage": {reason: "The storage must exist.", path: "files/pve1/none/snippets/user.yaml", body: "x", status: 404},
+		"Node":    {reason: "So must the node.", path: "files/none/local/snippets/user.yaml", body: "x", status: 404},
+		"Content": {reason: "The storage must hold such files.", path: "files/pve1/isostore/snippets/user.yaml", body: "x", status: 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if status, got := steer(t, s, "PUT "+tc.path, tc.body); status != tc.status {
+				t.Errorf("%s got %d %s", tc.reason, status, got)
+			}
+		})
+	}
+	c := connect(t, s)
+	if got := c.ok("GET /nodes/pve1/storage/local/content?content=snippets").Body; !strings.Contains(got, `"volid":"local:snippets/user.yaml"`) {
+		t.Errorf("the snippet is not there: %s", got)
+	}
+	if exit := c.task("POST /nodes/pve1/qemu", "vmid=100", "scsi0=local:1", "ide2=local:cloudinit", "cicustom=user=local:snippets/user.yaml"); exit != "OK" {
+		t.Errorf("a VM with the snippet: %s", exit)
+	}
+}

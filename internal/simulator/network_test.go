@@ -26,11 +26,17 @@ import (
 
 func rootClient(t *testing.T, s *simulator.Server) *client {
 	t.Helper()
+	return login(t, s, "root@pam", simulatortest.RootPassword)
+}
+
+// login returns a client with a ticket.
+func login(t *testing.T, s *simulator.Server, user, password string) *client {
+	t.Helper()
 	c := connect(t, s)
 	delete(c.header, "Authorization")
-	login, _ := c.ok("POST /access/ticket", "username=root@pam", "password="+simulatortest.RootPassword).Data.(map[string]any)
-	ticket, _ := login["ticket"].(string)
-	token, _ := login["CSRFPreventionToken"].(string)
+	data, _ := c.ok("POST /access/ticket", "username="+user, "password="+password).Data.(map[string]any)
+	ticket, _ := data["ticket"].(string)
+	token, _ := data["CSRFPreventionToken"].(string)
 	return c.with("Cookie", "PVEAuthCookie="+ticket).with("CSRFPreventionToken", token)
 }
 

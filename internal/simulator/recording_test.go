@@ -94,6 +94,8 @@ type leftover struct {
 	Files   map[string]string         `json:"files"`
 	User    string                    `json:"user"`
 	Note    string                    `json:"note"`
+	// VNets are the virtual networks that still run, by their names, with their zones.
+	VNets map[string]string `json:"vnets"`
 }
 
 // leave puts what was left into the state.
@@ -110,6 +112,10 @@ func (l leftover) leave(st *state.State) {
 	}
 	if l.Note != "" {
 		st.Nodes["pve1"].Description = l.Note
+	}
+	for name, zone := range l.VNets {
+		st.SDN.AppliedVNets = state.Sections{name: {"type": "vnet", "zone": zone}}
+		st.SDN.AppliedZones = state.Sections{zone: {"type": "simple"}}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"regexp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -48,11 +49,23 @@ func decodeMultipart(r *wire.Request, into schema.Values) ([]byte, error) {
 		if err != nil {
 			return nil, errors.Wrap(err, "cannot read the upload")
 		}
-		if part.FileName() == "" {
-			into[part.FormName()] = string(content)
+		disposition := part.Header.Get("Content-Disposition")
+		name, isFile := parameter(disposition, "filename")
+		if !isFile {
+			field, _ := parameter(disposition, "name")
+			into[field] = string(content)
 			continue
 		}
-		into["filename"] = part.FileName()
+		into["filename"] = name
 		file = content
 	}
+}
+
+// parameter returns a parameter of a header as pveproxy finds it: what stands between quotes, whatever bytes that is.
+func parameter(header, name string) (string, bool) {
+	m := regexp.MustCompile(`(?:^|[\s;])` + name + `="([^"]*)"`).FindStringSubmatch(header)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
 }

@@ -212,7 +212,7 @@ func (m *driveMaker) fresh(key string, d Drive, storage, size string) (string, e
 	}
 	delete(d, "format")
 	delete(d, "import-from")
-	d["size"] = volume.SizeOption(bytes)
+	d["size"] = volume.SizeOption(shownSize(key, s, bytes))
 	return m.report(key, d), nil
 }
 
@@ -223,6 +223,15 @@ func (m *driveMaker) report(key string, d Drive) string {
 }
 
 // size is how large a new disk gets; EFI and TPM disks have sizes of their own.
+// shownSize is the size that an option shows. That of an EFI disk is the volume's, which some storages round up.
+func shownSize(key string, s *state.Storage, bytes int64) int64 {
+	unit := map[string]int64{"zfspool": 1 << 20, "rbd": 1 << 20, "lvm": 4 << 20, "lvmthin": 4 << 20}[s.Type]
+	if key != "efidisk0" || unit == 0 {
+		return bytes
+	}
+	return (bytes + unit - 1) / unit * unit
+}
+
 func (m *driveMaker) size(key string, d Drive, size string) int64 {
 	switch {
 	case key == "tpmstate0":

@@ -24,51 +24,55 @@ import (
 	"time"
 )
 
-// Calendar is a calendar event of PVE's jobs: weekdays and times of the day.
+// Calendar is a calendar event such as "mon..fri 02:30": the days and times at which something happens. The grammar is that of
+// proxmox-time. Sets that are nil hold everything.
 type Calendar struct {
-	weekdays       map[time.Weekday]bool
-	hours, minutes map[int]bool
-	// day is the day of the month, month that of the year; 0 stands for any.
-	day   int
-	month time.Month
+	weekdays, years, months, days map[int]bool
+	hours, minutes, seconds       map[int]bool
+	utc                           bool
 }
 
-// ParseCalendar reads an event such as "daily", "02:30", "mon..fri 21:00", "*/15" or "sat 0,12:00". Dates are not read.
-func ParseCalendar(event string) (*Calendar, bool) {
-	words := map[string]string{
-		"minutely": "*:*", "hourly": "*:00", "daily": "00:00", "weekly": "mon 00:00", "monthly": "1", "yearly": "1-1", "annually": "1-1",
+// calendarWords are the events that have a name.
+func calendarWords() map[string]string {
+	return map[string]string{
+		"minutely": "*:*", "hourly": "*:00", "daily": "00:00", "weekly": "mon 00:00", "monthly": "*-*-1 00:00", "yearly": "*-1-1 00:00",
+		"annually": "*-1-1 00:00", "quarterly": "*-1,4,7,10-1 00:00", "semiannually": "*-1,7-1 00:00", "semi-annually": "*-1,7-1 00:00",
 	}
-	if short, ok := words[event]; ok {
-		event = short
+}
+
+// ParseCalendar reads a calendar event and reports whether it is one.
+func ParseCalendar(event string) (*Calendar, bool) {
+	if long, ok := calendarWords()[event]; ok {
+		event = long
 	}
 	c := &Calendar{}
-	switch event {
-	case "1-1":
-		c.month, c.day, event = time.January, 1, "00:00"
-	case "1":
-		c.day, event = 1, "00:00"
-	}
+	event, c.utc = strings.CutSuffix(event, "UTC")
 	fields := strings.Fields(event)
-	if len(fields) == 0 || len(fields) > 2 {
+	if len(fields) == 0 {
 		return nil, false
 	}
-	ok := true
-	if first := fields[0]; strings.Trim(first, "abcdefghijklmnopqrstuvwxyz,.") == "" {
-		c.weekdays, ok = parseWeekdays(first)
-		fields = fields[1:]
+	ok, day := true, false
+	if first := fields[0]; strings.Trim(strings.ToLower(first), "abcdefghijklmnopqrstuvwxyz,.") == "" {
+		c.weekdays, ok = parseWeekdays(strings.ToLower(first))
+		fields, day = fields[1:], true
 	}
-	if !ok || len(fields) == 0 {
-		fields = append(fields, "00:00")
+	if ok && len(fields) > 0 && strings.Contains(fields[0], "-") {
+		ok = c.parseDate(fields[0])
+		fields, day = fields[1:], true
+	}
+	if day && len(fields) == 0 {
+		fields = []string{"00:00"}
 	}
 	return c, ok && len(fields) == 1 && c.parseTime(fields[0])
 }
 
-func parseWeekdays(text string) (map[time.Weekday]bool, bool) {
-	names := []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+// parseWeekdays reads a list of weekdays and ranges of them.
+func parseWeekdays(text string) (map[int]bool, bool) {
+	names := []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 	day := func(name string) int {
-		return slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(name, n) && len(name) <= 9 })
+		return slices.IndexFunc(names, func(n string) bool { return name == n || name == n[:3] })
 	}
-	out := map[time.Weekday]bool{}
+	out := map[int]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, isRange := strings.Cut(part, "..")
 		if !isRange {
@@ -78,8 +82,8 @@ func parseWeekdays(text string) (map[time.Weekday]bool, bool) {
 		if a < 0 || b < 0 {
 			return nil, false
 		}
-		for i := a; ; i = (i + 1) % 7 {
-			out[time.Weekday(i)] = true
+		for i := a; ; i = (i + 1) % len(names) {
+			out[i] = true
 			if i == b {
 				break
 			}
@@ -88,19 +92,56 @@ func parseWeekdays(text string) (map[time.Weekday]bool, bool) {
 	return out, true
 }
 
-// parseTime reads "HOURS:MINUTES" or "MINUTES", each a list of numbers, ranges and steps.
-func (c *Calendar) parseTime(text string) bool {
-	hours, minutes, both := strings.Cut(text, ":")
-	if !both {
-		hours, minutes = "*", text
+// The bounds of the parts of a date.
+const (
+	firstYear, lastYear = 1970, 9999
+	lastMonth, lastDay  = 12, 31
+)
+
+// parseDate reads "YEAR-MONTH-DAY" or "MONTH-DAY"; each part may be a list, a range or "*".
+func (c *Calendar) parseDate(text string) bool {
+	parts := strings.Split(text, "-")
+	var ok bool
+	switch len(parts) {
+	case 3:
+		if c.years, ok = parseNumbers(parts[0], firstYear, lastYear); !ok {
+			return false
+		}
+		parts = parts[1:]
+	case 2:
+	default:
+		return false
 	}
-	var ok, fine bool
-	c.hours, ok = parseNumbers(hours, 24)
-	c.minutes, fine = parseNumbers(minutes, 60)
+	var fine bool
+	c.months, ok = parseNumbers(parts[0], 1, lastMonth)
+	c.days, fine = parseNumbers(parts[1], 1, lastDay)
 	return ok && fine
 }
 
-func parseNumbers(text string, limit int) (map[int]bool, bool) {
+// parseTime reads "HOUR:MINUTE:SECOND", "HOUR:MINUTE" or the minutes of every hour.
+func (c *Calendar) parseTime(text string) bool {
+	parts := strings.Split(text, ":")
+	switch len(parts) {
+	case 1:
+		parts = []string{"*", parts[0], "0"}
+	case 2:
+		parts = append(parts, "0")
+	case 3:
+	default:
+		return false
+	}
+	ok := [3]bool{}
+	c.hours, ok[0] = parseNumbers(parts[0], 0, 23)
+	c.minutes, ok[1] = parseNumbers(parts[1], 0, 59)
+	c.seconds, ok[2] = parseNumbers(parts[2], 0, 59)
+	return ok == [3]bool{true, true, true}
+}
+
+// parseNumbers reads a list of numbers, ranges and repetitions between two bounds; "*" is nil, which stands for all.
+func parseNumbers(text string, low, high int) (map[int]bool, bool) {
+	if text == "*" {
+		return nil, true
+	}
 	out := map[int]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		bounds, step, stepped := strings.Cut(part, "/")
@@ -112,7 +153,7 @@ func parseNumbers(text string, limit int) (map[int]bool, bool) {
 			}
 			every = n
 		}
-		from, to, ok := parseBounds(bounds, limit, stepped)
+		from, to, ok := parseBounds(bounds, low, high, stepped)
 		if !ok {
 			return nil, false
 		}
@@ -123,46 +164,60 @@ func parseNumbers(text string, limit int) (map[int]bool, bool) {
 	return out, true
 }
 
-func parseBounds(text string, limit int, stepped bool) (from, to int, ok bool) {
+func parseBounds(text string, low, high int, stepped bool) (from, to int, ok bool) {
 	if text == "*" {
-		return 0, limit - 1, true
+		return low, high, true
 	}
 	first, last, isRange := strings.Cut(text, "..")
 	from, err := strconv.Atoi(first)
-	if err != nil || from < 0 || from >= limit {
+	if err != nil || from < low || from > high {
 		return 0, 0, false
 	}
 	switch {
 	case isRange:
 		to, err = strconv.Atoi(last)
-		return from, to, err == nil && to >= from && to < limit
+		return from, to, err == nil && to >= from && to <= high
 	case stepped:
-		return from, limit - 1, true
+		return from, high, true
 	}
 	return from, from, true
 }
 
-// Next is the first time after another one at which the event happens, within two years.
+// horizon is how many years ahead an event is looked for: leap days are the rarest that come again.
+const horizon = 9
+
+// Next returns when the event happens next after a time, if it does.
 func (c *Calendar) Next(after time.Time) (time.Time, bool) {
-	t := after.Truncate(time.Minute).Add(time.Minute)
-	end := after.AddDate(2, 0, 0)
-	for t.Before(end) {
-		if !c.onDay(t) {
-			t = time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
-			continue
-		}
-		if c.hours[t.Hour()] && c.minutes[t.Minute()] {
+	if c.utc {
+		after = after.UTC()
+	}
+	t := after.Truncate(time.Second).Add(time.Second)
+	for end := after.AddDate(horizon, 0, 0); t.Before(end); {
+		y, m, d := t.Date()
+		switch {
+		case !c.onDay(t):
+			t = time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
+		case !in(c.hours, t.Hour()):
+			t = time.Date(y, m, d, t.Hour()+1, 0, 0, 0, t.Location())
+		case !in(c.minutes, t.Minute()):
+			t = t.Truncate(time.Minute).Add(time.Minute)
+		case !in(c.seconds, t.Second()):
+			t = t.Add(time.Second)
+		default:
 			return t, true
 		}
-		t = t.Add(time.Minute)
 	}
 	return time.Time{}, false
 }
 
 func (c *Calendar) onDay(t time.Time) bool {
-	return (c.weekdays == nil || c.weekdays[t.Weekday()]) && (c.day == 0 || c.day == t.Day()) && (c.month == 0 || c.month == t.Month())
+	return in(c.weekdays, int(t.Weekday())) && in(c.years, t.Year()) && in(c.months, int(t.Month())) && in(c.days, t.Day())
 }
 
+// in reports whether a set holds a number; nil holds all.
+func in(set map[int]bool, n int) bool { return set == nil || set[n] }
+
+// calendarEvent returns what is wrong with a calendar event, nothing for a good one.
 func calendarEvent(v string) string {
 	if _, ok := ParseCalendar(v); ok {
 		return ""

@@ -16,7 +16,10 @@ limitations under the License.
 
 package schema
 
-import "strings"
+import (
+	"net/http"
+	"strings"
+)
 
 // Match is a method found for a request path.
 type Match struct {
@@ -32,7 +35,7 @@ type branch struct {
 	param   *branch
 	// name is the parameter that this segment holds, empty for literal segments.
 	name string
-	// rest is true where the parameter takes all remaining segments: volume names contain slashes.
+	// rest is true where the parameter takes all remaining segments: names of volumes and networks contain slashes.
 	rest    bool
 	methods map[string]*lazy[*Method]
 }
@@ -46,7 +49,7 @@ func (b *branch) add(path, verb string, m *lazy[*Method]) {
 	for _, segment := range segments(path) {
 		at = at.child(segment)
 	}
-	at.rest = strings.HasSuffix(path, "/content/{volume}")
+	at.rest = strings.HasSuffix(path, "/content/{volume}") || strings.HasSuffix(path, "/ipset/{name}/{cidr}")
 	at.methods[verb] = m
 }
 
@@ -94,6 +97,9 @@ func parameterName(segment string) (string, bool) {
 func (f *Facts) Find(verb, path string) (Match, bool) {
 	at, found := f.tree, Match{Values: map[string]string{}}
 	parts := segments(path)
+	if len(parts) == 0 && verb == http.MethodGet {
+		return Match{Method: &Method{Verb: verb, Path: "/", User: "all"}, Values: found.Values}, true
+	}
 	for i, segment := range parts {
 		if next := at.literal[segment]; next != nil {
 			at = next

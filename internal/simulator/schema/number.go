@@ -17,6 +17,7 @@ limitations under the License.
 package schema
 
 import (
+	"errors"
 	"strconv"
 )
 
@@ -31,10 +32,10 @@ func Flag(b bool) int {
 	return 0
 }
 
-// Int reads an integer; what is none is 0.
+// Int reads an integer; what is none is 0, what is too large is the largest one.
 func Int(s string) int {
 	n, err := strconv.Atoi(s)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
 	return n

@@ -81,7 +81,7 @@ func (f *Facts) Check(m *Method, in Values) (Params, Errors) {
 
 func (c *checker) missing(prefix string, ps Properties, in Values) {
 	for name, p := range ps {
-		if _, ok := in[name]; !ok && p.required() {
+		if in[name] == nil && p.required() { // What is null counts as absent.
 			c.errs.add(prefix+name, errMissing)
 		}
 	}
@@ -153,6 +153,9 @@ func (c *checker) take(out *Params, path, name string, p *Property, v any) {
 	s, ok := c.scalar(path, p, v)
 	if !ok {
 		return
+	}
+	if p.Type == "integer" || p.Type == "number" {
+		s = strings.TrimSuffix(s, "\n") // Perl's "$" matches before it, and the number is the same.
 	}
 	out.Values[name] = s
 	c.value(path, p, s)

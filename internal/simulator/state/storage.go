@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -117,11 +118,34 @@ func (st *State) Volume(node, id string) *Volume {
 	return nil
 }
 
+// fileNames are the names of files that storages hold, by their content (PVE::Storage::Plugin::parse_volname).
+var fileNames = sync.OnceValue(func() map[string]*regexp.Regexp { //nolint:gochecknoglobals // Read only.
+	return map[string]*regexp.Regexp{
+		"iso":      regexp.MustCompile(`^iso/[^/]+\.(?i:iso|img)$`),
+		"vztmpl":   regexp.MustCompile(`^vztmpl/[^/]+\.(?i:tar|tar\.(?:gz|xz|zst|bz2))$`),
+		"backup":   regexp.MustCompile(`^backup/(?:vzdump-(?:openvz|lxc|qemu)-(\d+)-[^/]+|[^/]+)\.(?:tgz|(?:tar|vma)(?:\.(?:gz|lzo|zst|bz2))?)$`),
+		"snippets": regexp.MustCompile(`^snippets/[^/]+$`),
+		"import":   regexp.MustCompile(`^import/[ a-zA-Z0-9\-.+=_]+\.(?:ova/[ a-zA-Z0-9\-.+=_]+\.(?:qcow2|raw|vmdk)|ova|ovf|qcow2|raw|vmdk)$`),
+	}
+})
+
+// fileOf tells what a file is by its name, and whose backup it is.
+func fileOf(name string) (content string, owner int, ok bool) {
+	content, _, _ = strings.Cut(name, "/")
+	if fileNames()[content] == nil {
+		return "", 0, false
+	}
+	m := fileNames()[content].FindStringSubmatch(name)
+	if m == nil {
+		return "", 0, false
+	}
+	return content, schema.Int(strings.Join(m[1:], "")), true
+}
+
 // KindOf tells from the name of a volume what it is, and who owns it.
 func (s *Storage) KindOf(name string) (content string, vmid int, err error) {
-	folder, _, ok := strings.Cut(name, "/")
-	if ok && slices.Contains([]string{"iso", "import", "vztmpl", "backup", "snippets"}, folder) {
-		return folder, 0, nil
+	if content, owner, ok := fileOf(name); ok && (s.FileBased() || s.Type == "pbs") {
+		return content, owner, nil
 	}
 	expression, kind := `^(?:(?:base-\d+-[^/]+/)|(?:\d+/base-\d+-[^/]+/))?(?:\d+/)?(?:vm|base)-(\d+)-.+$`, s.Type
 	if s.FileBased() {

@@ -46,6 +46,10 @@ func (st *State) LogLine(e LogEntry) {
 	}
 }
 
+// BelongsInCluster reports whether the list of the cluster shows an identity the task without a privilege. PVE drops the token's name of
+// the task before it compares, so that a user sees the tasks of the user's tokens and a token sees none.
+func (t *Task) BelongsInCluster(who Identity) bool { return Identity(t.User).User() == string(who) }
+
 // Belongs reports whether an identity started the task: a user owns the tasks of the own tokens, a token only its own.
 func (t *Task) Belongs(who Identity) bool {
 	return t.User == string(who) || Identity(t.User).User() == string(who)

@@ -25,7 +25,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
-	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 func clusterLog(c *engine.Call) (any, error) {
@@ -46,6 +45,11 @@ func clusterLog(c *engine.Call) (any, error) {
 		})
 	}
 	return out, nil
+}
+
+// root lists what the API has.
+func root(*engine.Call) (any, error) {
+	return engine.Subdirs("version", "cluster", "nodes", "storage", "access", "pools"), nil
 }
 
 func nextID(c *engine.Call) (any, error) {
@@ -89,7 +93,7 @@ func clusterTasks(c *engine.Call) (any, error) {
 	all := c.State.May(c.Who, "/", "Sys.Audit")
 	running, ended := []map[string]any{}, []map[string]any{}
 	for _, t := range slices.Backward(c.State.Tasks) {
-		if c.State.Nodes[t.Node] == nil || (!all && state.Identity(t.User).User() != string(c.Who)) {
+		if c.State.Nodes[t.Node] == nil || (!all && !t.BelongsInCluster(c.Who)) {
 			continue
 		}
 		if t.Running() {

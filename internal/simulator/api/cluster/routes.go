@@ -26,6 +26,7 @@ import (
 // Routes are the methods of the cluster and of pools.
 func Routes() map[string]engine.Handler {
 	out := map[string]engine.Handler{
+		"GET /":                  root,
 		"GET /cluster/resources": Resources,
 		"GET /cluster/nextid":    nextID,
 		"GET /cluster/tasks":     clusterTasks,

@@ -100,10 +100,7 @@ func firewall(c *engine.Call) (*state.Firewall, error) {
 			return fw, nil
 		}
 		return nil, apierr.Errorf("no such security group '%s'", c.Str("group"))
-	case c.Has("vmid"):
-		if _, err := c.Guest(); err != nil {
-			return nil, err
-		}
+	case c.Has("vmid"): // The file is read and written whether there is such a VM or not.
 		key = "vm/" + c.Str("vmid")
 	case c.Has("node"):
 		key = "node/" + c.Node
@@ -502,7 +499,10 @@ func getFromFirewallSet(c *engine.Call) (any, error) {
 
 // updateInFirewallSet replaces what is said of a network of a set.
 func updateInFirewallSet(c *engine.Call) (any, error) {
-	_, set, err := firewallSet(c)
+	fw, set, err := firewallSet(c)
+	if err == nil {
+		err = unchanged(c, fw.Sets, len(fw.Sets))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -117,7 +118,13 @@ func show(n *state.Node, name string) map[string]any {
 		maps.Copy(out, map[string]any{"bridge_ports": i.Ports, "bridge_stp": "off", "bridge_fd": "0"})
 	}
 	if i.VLANAware {
-		out["bridge_vlan_aware"], out["bridge_vids"] = 1, "2-4094"
+		out["bridge_vlan_aware"], out["bridge_vids"] = 1, cmp.Or(i.Options["bridge_vids"], "2-4094")
+	}
+	if i.Type == "bond" && i.Options["bond_mode"] == "" {
+		out["bond_mode"] = "balance-rr"
+	}
+	if dot := strings.LastIndex(name, "."); i.Type == "vlan" && dot > 0 {
+		out["vlan-raw-device"], out["vlan-id"] = name[:dot], name[dot+1:]
 	}
 	showAddress(i, out)
 	return out

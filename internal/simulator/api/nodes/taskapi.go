@@ -61,7 +61,7 @@ func listEntry(t *state.Task) map[string]any {
 func wantsTask(c *engine.Call, t *state.Task) bool {
 	source := c.Str("source")
 	switch {
-	case !t.Belongs(c.Who) && !c.State.May(c.Who, "/nodes/"+c.Node, "Sys.Audit"):
+	case !seesTask(c, t) && !c.State.May(c.Who, "/nodes/"+c.Node, "Sys.Audit"):
 	case t.Running() && (source == "" || source == "archive"), !t.Running() && source == "active":
 	case c.Has("vmid") && t.ID != c.Str("vmid"), c.Has("typefilter") && t.Type != c.Str("typefilter"):
 	case c.Has("userfilter") && !strings.Contains(strings.ToLower(state.Identity(t.User).User()), strings.ToLower(c.Str("userfilter"))):
@@ -72,6 +72,15 @@ func wantsTask(c *engine.Call, t *state.Task) bool {
 		return true
 	}
 	return false
+}
+
+// seesTask reports whether a node's list shows the caller a task without a privilege. PVE compares running tasks by the whole name of
+// who started them, so that a user does not see those of the user's tokens.
+func seesTask(c *engine.Call, t *state.Task) bool {
+	if t.Running() {
+		return t.User == string(c.Who)
+	}
+	return t.Belongs(c.Who)
 }
 
 // wantedTask finds the task that a call names; tasks of others need a privilege.

@@ -18,8 +18,11 @@ limitations under the License.
 package sdn
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
@@ -44,35 +47,80 @@ func Routes() map[string]engine.Handler {
 	}
 }
 
-// showSDN is a zone or virtual network; pending tells what waits to be applied.
-func showSDN(c *engine.Call, key, name string, list, applied state.Sections) map[string]any {
-	out := map[string]any{key: name, "digest": state.SectionsDigest(list), "type": "vnet"}
-	if t := list[name]["type"]; t != "" {
-		out["type"] = t
-	}
-	if !c.Flag("pending") {
+// show is a zone or virtual network as the call asks for it: as it is configured, as it runs, or with what waits to be applied. It is nil
+// where there is none.
+func show(c *engine.Call, key, name string, list, applied state.Sections) map[string]any {
+	out := map[string]any{"type": "vnet"}
+	switch {
+	case c.Flag("pending"):
+		if list[name] == nil && applied[name] == nil {
+			return nil
+		}
+		out["digest"] = nil
+		maps.Copy(out, pending(c, list[name], applied[name]))
+	case c.Flag("running"):
+		if applied[name] == nil {
+			return nil
+		}
+		out["digest"] = nil
+		maps.Copy(out, c.Typed(applied[name]))
+	default:
+		if list[name] == nil {
+			return nil
+		}
+		out["digest"] = state.SectionsDigest(list)
 		maps.Copy(out, c.Typed(list[name]))
-		return out
 	}
-	out["digest"] = nil
-	values := c.Typed(list[name])
-	if applied[name] == nil && c.State.Version != "8.4" {
-		delete(values, "type")
-		out["state"], out["pending"] = "new", values
-		return out
-	}
-	maps.Copy(out, values)
+	out[key] = name
 	return out
+}
+
+// pending is what runs of an object, and below it what waits: the new values, and "deleted" for options that go
+// (PVE::Network::SDN::pending_config).
+func pending(c *engine.Call, config, running map[string]string) map[string]any {
+	out, waiting, status := c.Typed(running), map[string]any{}, ""
+	values := c.Typed(config)
+	for key := range running {
+		if _, stays := config[key]; !stays && config != nil && key != "type" {
+			waiting[key], status = "deleted", "changed"
+		}
+	}
+	for key, value := range config {
+		switch now, runs := running[key]; {
+		case key == "type":
+			out[key] = value
+		case !runs || now != value:
+			waiting[key], status = values[key], "changed"
+		}
+	}
+	switch {
+	case config == nil:
+		status = "deleted"
+	case running == nil:
+		status = "new"
+	}
+	if status != "" {
+		out["state"], out["pending"] = status, waiting
+	}
+	return out
+}
+
+// names are the objects that a list has, with those that are deleted and still run.
+func names(list, applied state.Sections) []string {
+	all := maps.Clone(list)
+	maps.Copy(all, applied)
+	return slices.Sorted(maps.Keys(all))
 }
 
 func listZones(c *engine.Call) (any, error) {
 	out, sdn := []map[string]any{}, c.State.SDN
-	for _, name := range slices.Sorted(maps.Keys(sdn.Zones)) {
+	for _, name := range names(sdn.Zones, sdn.AppliedZones) {
 		if c.State.CheckAny(c.Who, "/sdn/zones/"+name, "SDN.Audit", "SDN.Allocate") != nil {
 			continue
 		}
-		if t := c.Str("type"); t == "" || t == sdn.Zones[name]["type"] {
-			out = append(out, showSDN(c, "zone", name, sdn.Zones, sdn.AppliedZones))
+		zone := show(c, "zone", name, sdn.Zones, sdn.AppliedZones)
+		if t := c.Str("type"); zone != nil && (t == "" || t == zone["type"]) {
+			out = append(out, zone)
 		}
 	}
 	return out, nil
@@ -83,16 +131,33 @@ func createZone(c *engine.Call) (any, error) {
 	if zones[name] != nil {
 		return nil, apierr.Errorf("create sdn zone object failed: sdn zone object ID '%s' already defined", name)
 	}
+	if err := checkZone(c); err != nil {
+		return nil, apierr.Errorf("create sdn zone object failed: %s", err)
+	}
 	zones[name] = c.Given("zone", "lock-token")
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
+// evpnLine is the line of EvpnPlugin.pm that dies.
+const evpnLine = 354
+
+// checkZone checks what a zone names. No controller can be made here, and the built-in IPAM is the only one.
+func checkZone(c *engine.Call) error {
+	if ipam := c.Str("ipam"); ipam != "" && ipam != "pve" {
+		return errors.Errorf("400 Parameter verification failed.\nipam: %s not existing", ipam)
+	}
+	if c.Str("type") != "evpn" {
+		return nil
+	}
+	return errors.Errorf("controller %s don't exist at /usr/share/perl5/PVE/Network/SDN/Zones/EvpnPlugin.pm line %d.", c.Str("controller"), evpnLine)
+}
+
 func getZone(c *engine.Call) (any, error) {
 	sdn, name := c.State.SDN, c.Str("zone")
-	if sdn.Zones[name] == nil {
-		return nil, apierr.Errorf("sdn '%s' does not exist", name)
+	if zone := show(c, "zone", name, sdn.Zones, sdn.AppliedZones); zone != nil {
+		return zone, nil
 	}
-	return showSDN(c, "zone", name, sdn.Zones, sdn.AppliedZones), nil
+	return nil, apierr.Errorf("sdn '%s' does not exist", name)
 }
 
 func deleteZone(c *engine.Call) (any, error) {
@@ -111,11 +176,18 @@ func deleteZone(c *engine.Call) (any, error) {
 
 func listVNets(c *engine.Call) (any, error) {
 	out, sdn := []map[string]any{}, c.State.SDN
-	for _, name := range slices.Sorted(maps.Keys(sdn.VNets)) {
-		if mayVNet(c, name, "SDN.Audit", "SDN.Allocate") != nil {
+	for _, name := range names(sdn.VNets, sdn.AppliedVNets) {
+		vnet := show(c, "vnet", name, sdn.VNets, sdn.AppliedVNets)
+		if vnet == nil {
 			continue
 		}
-		out = append(out, showSDN(c, "vnet", name, sdn.VNets, sdn.AppliedVNets))
+		zone := cmp.Or(sdn.AppliedVNets[name]["zone"], sdn.VNets[name]["zone"])
+		if !c.Flag("pending") && !c.Flag("running") {
+			zone = sdn.VNets[name]["zone"]
+		}
+		if c.State.CheckAny(c.Who, "/sdn/zones/"+zone+"/"+name, "SDN.Audit", "SDN.Allocate") == nil {
+			out = append(out, vnet)
+		}
 	}
 	return out, nil
 }
@@ -146,7 +218,10 @@ func getVNet(c *engine.Call) (any, error) {
 	if err := mayVNet(c, name, "SDN.Audit", "SDN.Allocate"); err != nil {
 		return nil, err
 	}
-	return showSDN(c, "vnet", name, sdn.VNets, sdn.AppliedVNets), nil
+	if vnet := show(c, "vnet", name, sdn.VNets, sdn.AppliedVNets); vnet != nil {
+		return vnet, nil
+	}
+	return nil, apierr.Errorf("sdn vnet object '%s' does not exist", name)
 }
 
 // updateVNet changes a virtual network; it always has a zone.
@@ -184,8 +259,17 @@ func applySDN(c *engine.Call) (any, error) {
 			return err
 		}
 		return w.Do(func(st *state.State) error {
-			st.SDN.AppliedZones, st.SDN.AppliedVNets = maps.Clone(st.SDN.Zones), maps.Clone(st.SDN.VNets)
+			st.SDN.AppliedZones, st.SDN.AppliedVNets = clone(st.SDN.Zones), clone(st.SDN.VNets)
 			return nil
 		})
 	})
+}
+
+// clone copies the entries too, so that what runs stays as it is when one of them changes.
+func clone(list state.Sections) state.Sections {
+	out := state.Sections{}
+	for name, values := range list {
+		out[name] = maps.Clone(values)
+	}
+	return out
 }

@@ -256,10 +256,22 @@ func destination(c *engine.Call) string {
 	return c.Node
 }
 
+// fileName is what PVE makes of the name of a file (PVE::Storage::normalize_content_filename).
+func fileName(given string) string {
+	given = strings.TrimSuffix(given, "\n")
+	name := []byte(given[strings.LastIndexAny(given, `/\`)+1:])
+	for i, b := range name {
+		if !strings.ContainsRune(schema.Letters+"0123456789_.-", rune(b)) {
+			name[i] = '_'
+		}
+	}
+	return string(name)
+}
+
 // incoming is where a file that comes from outside goes: the storage, its content and its name there.
 func incoming(c *engine.Call) (s *state.Storage, content, name string, err error) {
-	content, name = c.Str("content"), path.Base(strings.ReplaceAll(c.Str("filename"), " ", "_"))
-	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return strings.HasSuffix(name, e) }) {
+	content, name = c.Str("content"), fileName(c.Str("filename"))
+	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return len(name) > len(e) && strings.HasSuffix(name, e) }) {
 		return nil, "", "", apierr.Param("filename", "wrong file extension")
 	}
 	if s, err = c.State.EnabledStorage(c.Str("storage"), destination(c)); err != nil {
@@ -358,11 +370,10 @@ func showStorage(c *engine.Call, s *state.Storage) map[string]any {
 	if s.Path != "" {
 		out["path"] = s.Path
 	}
-	if s.Shared {
-		out["shared"] = 1
-	}
-	if s.Disabled {
-		out["disable"] = 1
+	for key, on := range map[string]bool{"shared": s.Shared, "disable": s.Disabled} {
+		if _, given := s.Options[key]; on || given { // What was given stays, also where it is the default.
+			out[key] = schema.Flag(on)
+		}
 	}
 	if len(s.Nodes) > 0 {
 		out["nodes"] = strings.Join(s.Nodes, ",")

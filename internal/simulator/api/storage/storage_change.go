@@ -17,11 +17,19 @@ limitations under the License.
 package storage
 
 import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/random"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
@@ -71,7 +79,11 @@ func createStorage(c *engine.Call) (any, error) {
 	}
 	c.State.Storages[id] = s
 	setStorage(c, s)
-	return map[string]any{"storage": id, "type": kind}, nil
+	out := map[string]any{"storage": id, "type": kind}
+	if key := setKeys(c, s); key != "" {
+		out["config"] = map[string]any{"encryption-key": key}
+	}
+	return out, nil
 }
 
 func updateStorage(c *engine.Call) (any, error) {
@@ -94,7 +106,11 @@ func updateStorage(c *engine.Call) (any, error) {
 		}
 	}
 	setStorage(c, s)
-	return map[string]any{"storage": s.ID, "type": s.Type}, nil
+	out := map[string]any{"storage": s.ID, "type": s.Type}
+	if key := setKeys(c, s); key != "" {
+		out["config"] = map[string]any{"encryption-key": key}
+	}
+	return out, nil
 }
 
 // setStorage takes over what a call says of a storage, secrets apart.
@@ -102,8 +118,7 @@ func setStorage(c *engine.Call, s *state.Storage) {
 	if s.Options == nil {
 		s.Options = map[string]string{}
 	}
-	maps.Copy(s.Options, c.Given("storage", "type", "path", "content", "nodes", "disable", "shared", "password", "keyring", "encryption-key",
-		"master-pubkey"))
+	maps.Copy(s.Options, c.Given("storage", "type", "path", "content", "nodes", "password", "keyring", "encryption-key", "master-pubkey"))
 	if c.Has("content") {
 		s.Content = schema.SplitList(c.Str("content"))
 	}
@@ -129,6 +144,30 @@ func setStorage(c *engine.Call, s *state.Storage) {
 			s.Shared = onNetwork(s.Type)
 		}
 	}
+}
+
+// setKeys takes over the keys of a backup server, of which the definition only tells that they are there, and the encryption key's
+// fingerprint if it has one. It returns a key that was made on request: nobody can read it afterwards.
+func setKeys(c *engine.Call, s *state.Storage) (made string) {
+	if c.Has("master-pubkey") {
+		s.Options["master-pubkey"] = "1"
+	}
+	key := c.Str("encryption-key")
+	if key == "" {
+		return ""
+	}
+	if key == "autogen" {
+		print, secret := hex.EncodeToString(random.Bytes(32)), base64.StdEncoding.EncodeToString(random.Bytes(32))
+		colons := regexp.MustCompile("..").ReplaceAllString(print, "$0:")
+		key = fmt.Sprintf(`{"kdf":null,"data":"%s","fingerprint":"%s"}`, secret, strings.TrimSuffix(colons, ":"))
+		made = key
+	}
+	known := struct {
+		Fingerprint string `json:"fingerprint"`
+	}{}
+	_ = json.Unmarshal([]byte(key), &known) // A key without a fingerprint has none.
+	s.Options["encryption-key"] = cmp.Or(known.Fingerprint, "1")
+	return made
 }
 
 func deleteStorage(c *engine.Call) (any, error) {

@@ -1,0 +1,73 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulator_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// TestTaskLists looks at the lists of tasks and at the cluster log as a user and as that user's token. Each list has a rule of its own:
+// PVE::API2::Cluster drops the token's name before it compares, PVE::API2::Tasks compares running tasks by the whole name, and pmxcfs
+// compares the lines of the log by the whole name.
+func TestTaskLists(t *testing.T) {
+	sc := lab()
+	sc.Users = append(sc.Users, simulator.ScenarioUser{ID: "owner@pve", Password: "secret12", Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}}})
+	sc.ACL = append(sc.ACL, simulator.ScenarioGrant{Path: "/vms", User: "owner@pve", Roles: []string{"PVEVMAdmin"}})
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: sc})
+	admin := connect(t, s)
+	admin.task("POST /nodes/pve1/qemu", "vmid=100")
+	user := login(t, s, "owner@pve", "secret12")
+	token := admin.with("Authorization", "PVEAPIToken=owner@pve!t1="+simulatortest.TestSecret)
+	byUser, _ := user.ok("POST /nodes/pve1/qemu/100/status/start").Data.(string)
+	byToken, _ := token.ok("POST /nodes/pve1/qemu/100/status/stop").Data.(string)
+	running, _ := token.ok("POST /nodes/pve1/qemu/100/status/start").Data.(string)
+	s.Edit(func(st *state.State) {
+		st.Task(running).Ended, st.Task(running).Exit = time.Time{}, ""
+	})
+	for name, tc := range map[string]struct {
+		reason, path string
+		client       *client
+		want         map[string]bool
+	}{
+		"ClusterUser":  {reason: "A user sees the tasks of the user's tokens in the cluster's list.", path: "/cluster/tasks", client: user, want: map[string]bool{byUser: true, byToken: true, running: true}},
+		"ClusterToken": {reason: "A token sees not even its own tasks in the cluster's list.", path: "/cluster/tasks", client: token, want: map[string]bool{}},
+		"ClusterAdmin": {reason: "With Sys.Audit on / all tasks show.", path: "/cluster/tasks", client: admin, want: map[string]bool{byUser: true, byToken: true, running: true}},
+		"NodeUser":     {reason: "A user sees ended tasks of tokens in a node's list, and no running ones.", path: "/nodes/pve1/tasks?source=all", client: user, want: map[string]bool{byUser: true, byToken: true}},
+		"NodeToken":    {reason: "A token sees its own tasks in a node's list.", path: "/nodes/pve1/tasks?source=all", client: token, want: map[string]bool{byToken: true, running: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := tc.client.ok("GET " + tc.path).Body
+			for _, upid := range []string{byUser, byToken, running} {
+				if got := strings.Contains(body, upid); got != tc.want[upid] {
+					t.Errorf("%s %s is there: %t, want %t", tc.reason, upid, got, tc.want[upid])
+				}
+			}
+		})
+	}
+	if log := token.ok("GET /cluster/log").Body; strings.Contains(log, byUser) || !strings.Contains(log, byToken) {
+		t.Errorf("a token sees the log lines of the token alone: %s", log)
+	}
+	if log := user.ok("GET /cluster/log").Body; !strings.Contains(log, byUser) || strings.Contains(log, byToken) {
+		t.Errorf("a user sees the log lines of the user alone: %s", log)
+	}
+}
