@@ -24,6 +24,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // An Interface is a network interface as the guest agent sees it.
@@ -82,7 +84,7 @@ func (a *agentInterfaces) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &refusal); err != nil {
 		return err
 	}
-	return &failure{status: http.StatusOK, message: agentError + string(refusal.Error.Description), sent: true}
+	return &transport.Failure{Status: http.StatusOK, Message: agentError + string(refusal.Error.Description), Sent: true}
 }
 
 // addresses without what is none. The length of the prefix does not matter: older

@@ -30,6 +30,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 const ticketPath = "/api2/json/access/ticket"
@@ -224,7 +226,7 @@ func TestRefusedLoginIsNotHammered(t *testing.T) {
 	if got := pve.logins(); got != 1 {
 		t.Errorf("logins while the refusal holds: got %d, want 1", got)
 	}
-	clock.Add(refusalHold)
+	clock.Add(transport.RefusalHold)
 	pve.login.Store(nil)
 	if _, err := c.Version(background()); err != nil {
 		t.Errorf("after the refusal: %v", err)
@@ -259,7 +261,7 @@ func TestRefusedTokenIsNotHammered(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("calls while the refusal holds: got %d, want 2: that of one node does not hold for others", calls)
 	}
-	clock.Add(refusalHold)
+	clock.Add(transport.RefusalHold)
 	refuse = false
 	if _, err := c.Version(background()); err != nil {
 		t.Errorf("after the refusal: %v", err)
@@ -297,7 +299,7 @@ func TestConcurrentCallsShareOneLogin(t *testing.T) {
 	pve := newTicketPVE(t)
 	clock := newManualClock()
 	c := pve.client(t, withPassword(clock))
-	for round, before := range []func(){func() {}, func() { clock.Add(ticketRenew) }, pve.revoke} {
+	for round, before := range []func(){func() {}, func() { clock.Add(transport.TicketRenew) }, pve.revoke} {
 		before()
 		var wg sync.WaitGroup
 		for range 50 {
@@ -341,23 +343,5 @@ func TestCancelledCallDoesNotCancelLogin(t *testing.T) {
 	}
 	if got := pve.count(http.MethodPost, ticketPath); got != 1 {
 		t.Errorf("logins: got %d, want 1", got)
-	}
-}
-
-// Who saw no ticket, and comes to log in after another has, takes that one's.
-func TestLateLoginTakesTheTicketThatIsThere(t *testing.T) {
-	pve := newTicketPVE(t)
-	c := pve.client(t, withPassword(newManualClock()))
-	a, ok := c.http.Transport.(normalise).next.(*ticketAuth)
-	if !ok {
-		t.Fatalf("got %T, want ticket authentication", c.http.Transport)
-	}
-	first, err := a.renew(background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := a.renew(background())
-	if err != nil || first != second || pve.logins() != 1 {
-		t.Errorf("got another ticket after %d logins, error %v", pve.logins(), err)
 	}
 }

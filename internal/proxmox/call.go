@@ -17,11 +17,11 @@ limitations under the License.
 package proxmox
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // A request to PVE, described.
@@ -71,69 +71,33 @@ func secretParam(k string) bool {
 	return false
 }
 
-// An call is one call of the Client and keeps the truth about it beside what
-// the library gets to see.
+// A call is one call of the Client. Its transport request keeps the truth about it beside
+// what the library gets to see.
 type call struct {
 	request request
 	secrets []string
-
-	mu      sync.Mutex
-	failure *Error
+	sent    *transport.Request
 }
 
-type callKey struct{}
-
-func withCall(ctx context.Context, x *call) context.Context {
-	return context.WithValue(ctx, callKey{}, x)
+func newCall(r request, secrets []string) *call {
+	c := &call{request: r, secrets: append(r.secrets(), secrets...)}
+	c.sent = &transport.Request{Template: r.path, Args: r.args, Scrub: func(s string) string { return scrub(s, c.secrets) }}
+	return c
 }
 
-// callFrom is the context's exchange. Requests that the library makes
-// outside of one, of which there are none today, get an exchange of their own.
-func callFrom(r *http.Request) *call {
-	if x, ok := r.Context().Value(callKey{}).(*call); ok {
-		return x
-	}
-	return &call{request: request{op: "talk to the PVE API", method: r.Method}}
-}
-
-// set notes how the exchange's latest request went. nil is success.
-func (x *call) set(e *Error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.failure = e
-}
-
+// failed returns why the call's latest request failed, or nil.
 func (x *call) failed() *Error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.failure
+	if f := x.sent.Failed(); f != nil {
+		return x.fail(f)
+	}
+	return nil
 }
 
-// fail makes an error of this exchange from a failure below it.
-func (x *call) fail(f *failure) *Error {
-	e := &Error{
+// fail makes an error of this call from a failure below it.
+func (x *call) fail(f *transport.Failure) *Error {
+	f = x.sent.Scrubbed(f)
+	return &Error{
 		Op: x.request.op, Method: x.request.method, Path: x.request.path,
-		Status: f.status, Message: scrub(f.message, x.secrets), Problem: f.problem, sent: f.sent, cause: f.cause,
+		Status: f.Status, Message: f.Message, Fields: f.Fields, Problem: f.Problem, sent: f.Sent, cause: f.Cause,
 	}
-	for k, v := range f.fields {
-		if e.Fields == nil {
-			e.Fields = make(map[string]string, len(f.fields))
-		}
-		e.Fields[scrub(k, x.secrets)] = scrub(v, x.secrets)
-	}
-	return e
 }
-
-// A failure is what a link of the chain reports upwards.
-type failure struct {
-	status  int               // 0: no answer
-	message string            // stable
-	fields  map[string]string // of a 400
-	problem Problem           // why there was no answer
-	sent    bool              // the request may have reached PVE
-	unmade  bool              // there was no request, since the last one failed
-	cause   error             // the context's error, if that was it
-}
-
-func (f *failure) Error() string { return f.message }
-func (f *failure) Unwrap() error { return f.cause }

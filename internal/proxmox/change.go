@@ -87,7 +87,7 @@ func (c *Client) begin(ctx context.Context, r request) (UPID, error) {
 		return "", err
 	}
 	if upid != "" && !UPID(upid).Valid() {
-		return "", (&call{request: r}).unexpected()
+		return "", newCall(r, nil).unexpected()
 	}
 	return UPID(upid), nil
 }

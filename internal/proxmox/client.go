@@ -21,7 +21,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,6 +28,8 @@ import (
 
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // A Client talks to one PVE cluster. It is safe for concurrent use and meant to
@@ -38,8 +39,7 @@ type Client struct {
 	library telmate.ClientNew // its typed interfaces, of which few are used
 	http    *http.Client
 
-	transport *http.Transport
-	failover  *failover
+	transport *transport.Transport
 	limiter   *taskLimiter
 	ownCalls  *ownCalls
 	identity  Identity
@@ -51,33 +51,23 @@ type Client struct {
 
 // New makes a Client. It checks the configuration and does no I/O.
 func New(cfg Config) (*Client, error) {
-	urls, err := cfg.endpoints()
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot use endpoints")
-	}
-	if err := cfg.Credentials.validate(); err != nil {
-		return nil, errors.Wrap(err, "cannot use credentials")
-	}
-	tlsConfig, err := cfg.TLS.config()
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot use TLS settings")
-	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	c := &Client{timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.secrets()}
-	c.superuser = cfg.Credentials.token() == superuser+"!"
-	c.transport = newTransport(cfg.Timeout, len(urls))
-	c.transport.TLSClientConfig = tlsConfig
-	c.failover = newFailover(urls, cfg.Clock, c.transport)
-	c.identity = Identity{ID: cfg.Credentials.identity(), Token: cfg.Credentials.TokenID != ""}
+	chain, err := transport.New(cfg.transport())
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{transport: chain, timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.Secrets()}
+	c.superuser = cfg.Credentials.Token() == superuser+"!"
+	c.identity = Identity{ID: cfg.Credentials.Identity(), Token: cfg.Credentials.TokenID != ""}
 	c.limiter = newTaskLimiter(cfg.Limits, c.identity.ID, cfg.Clock)
 	c.ownCalls = newOwnCalls(c.identity.ID, cfg.Clock)
 	c.http = &http.Client{
-		Transport:     cfg.chain(c.failover),
+		Transport:     chain,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, errors.Wrap(c.useLibrary(), "cannot set up the library")
@@ -86,10 +76,10 @@ func New(cfg Config) (*Client, error) {
 // useLibrary gives our http.Client to the library. Of its typed interfaces few are used: see the package's documentation.
 func (c *Client) useLibrary() error {
 	var err error
-	if c.session, err = telmate.NewSession(root.String(), c.http, "", nil); err != nil {
+	if c.session, err = telmate.NewSession(transport.Root().String(), c.http, "", nil); err != nil {
 		return err
 	}
-	typed, err := telmate.NewClient(root.String(), c.http, "", nil, "", 0, false)
+	typed, err := telmate.NewClient(transport.Root().String(), c.http, "", nil, "", 0, false)
 	if err != nil {
 		return err
 	}
@@ -98,34 +88,8 @@ func (c *Client) useLibrary() error {
 	return nil
 }
 
-// chain is the transport of the package's documentation.
-func (c Config) chain(failover *failover) http.RoundTripper {
-	next := newInstrument(c.Observe, c.Clock, failover)
-	next = newLimit(c.Limits, next)
-	next = newAuthenticate(c.Credentials, c.Timeout, c.Clock, next)
-	return normalise{next: next}
-}
-
-// newTransport leaves each of n endpoints a share of the timeout to connect.
-func newTransport(timeout time.Duration, n int) *http.Transport {
-	share := min(10*time.Second, timeout/time.Duration(n+1))
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: share, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: share,
-		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     idleTimeout,
-
-		MaxResponseHeaderBytes: maxHeader,
-	}
-}
-
-// idleTimeout ends idle connections before pveproxy does, after 5 seconds: what
-// becomes of a write that meets a connection just being closed is unknown.
-const idleTimeout = 4 * time.Second
-
 // Close ends idle connections. The Client must not be used afterwards.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() { c.transport.Close() }
 
 // WakeWaiting has all who wait for a turn ask again, since another Client has taken
 // the place of this one.
@@ -194,11 +158,11 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.http.Do(req) //nolint:bodyclose // readAll closes it.
+	resp, err := c.http.Do(req) //nolint:bodyclose // transport.ReadAll closes it.
 	if err != nil {
 		return nil, err
 	}
-	return readAll(resp.Body)
+	return transport.ReadAll(resp.Body)
 }
 
 func encode(form map[string]string) string {
@@ -215,7 +179,7 @@ func encode(form map[string]string) string {
 func (c *Client) call(ctx context.Context, r request, fn func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	x := &call{request: r, secrets: append(r.secrets(), c.secrets...)}
+	x := newCall(r, c.secrets)
 	c.ownCalls.enter(r)
 	defer func() { c.ownCalls.leave(r, err == nil || IsOutcomeUnknown(err)) }()
 	defer func() {
@@ -223,11 +187,11 @@ func (c *Client) call(ctx context.Context, r request, fn func(context.Context) e
 			err = x.unexpected()
 		}
 	}()
-	err = fn(withCall(ctx, x))
+	err = fn(transport.With(ctx, x.sent))
 	if f := x.failed(); f != nil {
 		return f
 	}
-	if f := (*failure)(nil); errors.As(err, &f) {
+	if f := (*transport.Failure)(nil); errors.As(err, &f) {
 		return x.fail(f)
 	}
 	if err != nil {
@@ -242,7 +206,7 @@ func (x *call) unexpected() *Error {
 	if f := x.failed(); f != nil {
 		return f
 	}
-	return x.fail(&failure{status: http.StatusOK, message: "unexpected answer", sent: true})
+	return x.fail(&transport.Failure{Status: http.StatusOK, Message: "unexpected answer", Sent: true})
 }
 
 // superuser is the one that PVE asks for no privileges.

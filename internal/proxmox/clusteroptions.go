@@ -24,6 +24,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/lenient"
 )
 
 // Settings are options of a cluster or a node.
@@ -54,7 +56,7 @@ func (s *setting) UnmarshalJSON(b []byte) error {
 		*s = setting(joinTexts(parts, ";"))
 		return nil
 	}
-	*s = setting(scalar(b))
+	*s = setting(lenient.Scalar(b))
 	return nil
 }
 

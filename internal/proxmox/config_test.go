@@ -22,51 +22,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestParseEndpoint(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		in     string
-		want   string // empty: refused
-	}{
-		"Host":        {reason: "The port has a default.", in: "https://pve", want: "https://pve:8006/api2/json"},
-		"Slash":       {reason: "A slash is no path.", in: "https://pve/", want: "https://pve:8006/api2/json"},
-		"Port":        {reason: "A port stays.", in: "https://pve:443", want: "https://pve:443/api2/json"},
-		"API2":        {reason: "A part of the path is completed.", in: "https://pve:8006/api2", want: "https://pve:8006/api2/json"},
-		"JSON":        {reason: "The whole path is kept.", in: "https://pve:8006/api2/json", want: "https://pve:8006/api2/json"},
-		"JSONSlash":   {reason: "A last slash does not matter.", in: "https://pve:8006/api2/json/", want: "https://pve:8006/api2/json"},
-		"Prefix":      {reason: "A reverse proxy's prefix stays.", in: "https://proxy:443/pve/api2/json", want: "https://proxy:443/pve/api2/json"},
-		"IPv6":        {reason: "IPv6 addresses are fine.", in: "https://[2001:db8::1]", want: "https://[2001:db8::1]:8006/api2/json"},
-		"HTTP":        {reason: "Secrets do not travel in clear.", in: "http://pve:8006"},
-		"NoScheme":    {reason: "A bare host is not a URL.", in: "pve:8006"},
-		"NoHost":      {reason: "There must be a host.", in: "https:///api2/json"},
-		"Empty":       {reason: "There must be something.", in: ""},
-		"Query":       {reason: "A query makes no sense.", in: "https://pve:8006/?a=b"},
-		"Credentials": {reason: "Secrets do not belong into URLs.", in: "https://root:" + tokenSecret + "@pve:8006"},
-		"NotAURL":     {reason: "Nor do they show if the URL is broken.", in: "https://root:" + tokenSecret + "@pve:80 06\x7f"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got, err := parseEndpoint(tc.in)
-			if tc.want == "" {
-				if err == nil {
-					t.Fatalf("%s\nparseEndpoint(%q): got %q, want an error", tc.reason, tc.in, got)
-				}
-				hides(t, err.Error())
-				return
-			}
-			if err != nil {
-				t.Fatalf("%s\nparseEndpoint(%q): %v", tc.reason, tc.in, err)
-			}
-			if diff := cmp.Diff(tc.want, got.String()); diff != "" {
-				t.Errorf("%s\nparseEndpoint(%q): -want, +got:\n%s", tc.reason, tc.in, diff)
-			}
-		})
-	}
-}
 
 func TestNewRefuses(t *testing.T) {
 	valid := func() Config {

@@ -25,6 +25,8 @@ import (
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // everyCall is all that a Client can ask.
@@ -33,7 +35,6 @@ func everyCall() map[string]func(context.Context, *Client) error {
 		"Version":        func(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err },
 		"Nodes":          func(ctx context.Context, c *Client) error { _, err := c.Nodes(ctx); return err },
 		"Guests":         func(ctx context.Context, c *Client) error { _, err := c.Guests(ctx); return err },
-		"NodeGuests":     func(ctx context.Context, c *Client) error { _, err := c.NodeGuests(ctx, "pve1"); return err },
 		"Storages":       func(ctx context.Context, c *Client) error { _, err := c.Storages(ctx); return err },
 		"Bridges":        func(ctx context.Context, c *Client) error { _, err := c.Bridges(ctx, "pve1"); return err },
 		"ClusterOptions": func(ctx context.Context, c *Client) error { _, err := c.ClusterOptions(ctx); return err },
@@ -101,7 +102,7 @@ func offline(t testing.TB, answer func(*http.Request) (*http.Response, error)) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.http.Transport = normalise{next: roundTripper(answer)}
+	c.http.Transport = transport.Normalise(roundTripper(answer))
 	return c
 }
 

@@ -21,20 +21,32 @@ limitations under the License.
 // # How a call travels
 //
 // Requests are made by the library's session and pass one http.Client whose
-// transport is a chain, from the outside in:
+// transport is package transport: it authenticates, limits, counts, and knows which
+// endpoint to ask. What the library makes of an answer does not count: the transport
+// keeps the truth beside it.
 //
-//	normalise       the library sees well-formed JSON, and never a transport
-//	                error or an unfinished body, for which it would sleep and
-//	                send a write again; the truth is kept aside
-//	authenticate    API token, or a ticket that it obtains and renews
-//	limit           requests per second and at a time, if configured
-//	observe         one report per request that was really made
-//	failover        the node's own endpoint, or the next one if nothing was sent
-//	                to this; what was just seen to be dead fails at once
-//	http.Transport  TLS and connections
+// # What is used of the library
 //
-// Limits and reports are inside of authentication, so that logins and
-// repetitions count as what they are.
+//	used
+//	NewSession, Session.NewRequest   each request is made by the session, with our http.Client
+//	Pool.CreateNoCheck               one POST of just what is wanted
+//	GuestID.Validate                 the range of VMIDs
+//
+//	not used, and what was seen wrong (TestLibraryFaults shows each against the simulator)
+//	typed interfaces with a plain    a POST whose answer is lost is sent again; behind our
+//	http.Client                      transport it is not (TestLibraryBehindTransport)
+//	StartVm and the other functions  the wait goes on when its context has ended, and the call is
+//	that wait for a task             made three times
+//	QemuGuest.Update                 the flag for a restart is inverted: with it the update is
+//	                                 refused, without it the VM is restarted
+//	QemuGuest.UpdateNoCheck          returns no error, whatever PVE answered
+//	Guest.ShutdownForce              sends a parameter that PVE does not have
+//	ConfigSDNZone.Create             leaves out the name and the type of the zone
+//	Client.Login, a second time      the requests still have the first ticket
+//	Client.GetNextID with a start    takes every error for a VMID that is taken, and counts on
+//	whatever reads an answer         panics when the answer has another shape
+//
+// A typed interface is used where it sends exactly what is wanted and waits for no task.
 //
 // # What a caller must know
 //

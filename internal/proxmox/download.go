@@ -73,7 +73,7 @@ func (c *Client) DownloadURL(ctx context.Context, node, storage string, d Downlo
 	r.form = d.form()
 	u, err := c.begin(ctx, r)
 	if err == nil && u == "" {
-		return "", (&call{request: r}).unexpected()
+		return "", newCall(r, nil).unexpected()
 	}
 	return u, err
 }

@@ -359,12 +359,11 @@ func TestRefusedLocally(t *testing.T) {
 			_, err := c.Migrate(ctx, vm100, MigrateOptions{})
 			return err
 		}},
-		"Unlink":     {reason: "There must be a disk.", call: func(ctx context.Context, c *Client) error { return c.Unlink(ctx, vm100, UnlinkOptions{}) }},
-		"UPID":       {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.Task(ctx, "UPID:x"); return err }},
-		"LogUPID":    {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.TaskLog(ctx, "../..", 5); return err }},
-		"OwnTasks":   {reason: "Nor here.", call: func(ctx context.Context, c *Client) error { _, err := c.OwnTasks(ctx, ".."); return err }},
-		"NodeGuests": {reason: "A node is not a path.", call: func(ctx context.Context, c *Client) error { _, err := c.NodeGuests(ctx, ".."); return err }},
-		"Bridges":    {reason: "A node is not a path.", call: func(ctx context.Context, c *Client) error { _, err := c.Bridges(ctx, "-"); return err }},
+		"Unlink":   {reason: "There must be a disk.", call: func(ctx context.Context, c *Client) error { return c.Unlink(ctx, vm100, UnlinkOptions{}) }},
+		"UPID":     {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.Task(ctx, "UPID:x"); return err }},
+		"LogUPID":  {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.TaskLog(ctx, "../..", 5); return err }},
+		"OwnTasks": {reason: "Nor here.", call: func(ctx context.Context, c *Client) error { _, err := c.OwnTasks(ctx, ".."); return err }},
+		"Bridges":  {reason: "A node is not a path.", call: func(ctx context.Context, c *Client) error { _, err := c.Bridges(ctx, "-"); return err }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,52 +52,6 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-func TestFailoverRemembers(t *testing.T) {
-	a, b := fixed(t, ok(`{"version":"9.2.11"}`)), fixed(t, ok(`{"version":"9.2.11"}`))
-	clock := newManualClock()
-	urls, err := Config{Endpoints: []string{a.URL, b.URL}}.endpoints()
-	if err != nil {
-		t.Fatal(err)
-	}
-	down := atomic.Bool{}
-	down.Store(true)
-	var tried []string
-	f := newFailover(urls, clock.Now, roundTripper(func(r *http.Request) (*http.Response, error) {
-		tried = append(tried, r.URL.Host)
-		if down.Load() && r.URL.Host == urls[0].Host {
-			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
-		}
-		return answer(r, http.StatusOK, []byte("{}")), nil
-	}))
-	first, second := urls[0].Host, urls[1].Host
-	steps := []struct {
-		reason string
-		before func()
-		want   []string
-	}{
-		{reason: "The first is down.", before: func() {}, want: []string{first, second}},
-		{reason: "That is remembered.", before: func() { clock.Add(retryDown - time.Second) }, want: []string{second}},
-		{reason: "For a while.", before: func() { clock.Add(time.Second) }, want: []string{first, second}},
-		{reason: "When it is back, it is the first again.", before: func() { down.Store(false); clock.Add(retryDown) }, want: []string{first}},
-	}
-	for _, s := range steps {
-		s.before()
-		tried = nil
-		r, err := http.NewRequestWithContext(background(), http.MethodGet, root.String()+"/version", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := f.RoundTrip(r)
-		if err != nil {
-			t.Fatalf("%s\n%v", s.reason, err)
-		}
-		_ = resp.Body.Close()
-		if strings.Join(tried, " ") != strings.Join(s.want, " ") {
-			t.Errorf("%s\ntried %v, want %v", s.reason, tried, s.want)
-		}
-	}
-}
-
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -160,24 +160,3 @@ func (c *Client) Guests(ctx context.Context) ([]Guest, error) {
 	}
 	return guests, nil
 }
-
-// NodeGuests are the VMs of one node as they are now. The node must be online.
-func (c *Client) NodeGuests(ctx context.Context, node string) ([]Guest, error) {
-	r := request{
-		op: "list VMs of node " + strconv.Quote(node), method: http.MethodGet,
-		path: "/nodes/{node}/qemu", args: []string{node},
-	}
-	if !validNode(node) {
-		return nil, r.refuse("node name is not valid")
-	}
-	var all list[resource]
-	if err := c.do(ctx, r, &all); err != nil {
-		return nil, err
-	}
-	guests := make([]Guest, 0, len(all))
-	for _, d := range all {
-		d.Node, d.Type = text(node), "qemu"
-		guests = append(guests, d.guest())
-	}
-	return guests, nil
-}

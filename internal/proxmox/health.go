@@ -22,6 +22,8 @@ import (
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // Health of the connection to a cluster.
@@ -63,8 +65,8 @@ func (c *Client) Check(ctx context.Context) (Health, error) {
 	if err != nil {
 		return h, err
 	}
-	h.Endpoint = endpointURL(e)
-	ctx = pinned(ctx, e)
+	h.Endpoint = e.String()
+	ctx = transport.Pin(ctx, e)
 	if h.Privileges, err = c.Permissions(ctx, ""); err != nil {
 		return h, err
 	}
@@ -76,20 +78,20 @@ func (c *Client) Check(ctx context.Context) (Health, error) {
 		return h, err
 	}
 	h.StatusKnown = true
-	c.failover.see(e, h.Status.Nodes)
-	c.failover.learn(h.Status.Nodes)
+	c.transport.See(e, h.Status.transportNodes())
+	c.transport.Learn(h.Status.transportNodes())
 	h.Down = c.down(ctx, e)
 	return h, nil
 }
 
 // reachable is the first endpoint that answers, with the version that it says.
-func (c *Client) reachable(ctx context.Context, h *Health) (*endpoint, error) {
+func (c *Client) reachable(ctx context.Context, h *Health) (*transport.Endpoint, error) {
 	var first error
-	for _, e := range c.failover.order("") {
-		v, err := c.Version(pinned(ctx, e))
+	for _, e := range c.transport.Order() {
+		v, err := c.Version(transport.Pin(ctx, e))
 		if err == nil {
 			h.Version = v
-			c.failover.cluster.leave(alive, nil)
+			c.transport.Answers()
 			return e, nil
 		}
 		if first == nil {
@@ -103,28 +105,34 @@ func (c *Client) reachable(ctx context.Context, h *Health) (*endpoint, error) {
 }
 
 // down are the endpoints other than the one in use that do not answer now.
-func (c *Client) down(ctx context.Context, used *endpoint) []DownEndpoint {
+func (c *Client) down(ctx context.Context, used *transport.Endpoint) []DownEndpoint {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var down []DownEndpoint
-	for _, e := range c.failover.others(used) {
+	for _, e := range c.transport.Others(used) {
 		all.Go(func() {
-			s, err := c.ClusterStatus(pinned(ctx, e))
+			s, err := c.ClusterStatus(transport.Pin(ctx, e))
 			if err == nil {
-				c.failover.see(e, s.Nodes)
+				c.transport.See(e, s.transportNodes())
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			down = append(down, DownEndpoint{Endpoint: endpointURL(e), Err: err})
+			down = append(down, DownEndpoint{Endpoint: e.String(), Err: err})
 		})
 	}
 	all.Wait()
 	return down
 }
 
-// endpointURL is an endpoint as people write it.
-func endpointURL(e *endpoint) string { return e.url.Scheme + "://" + e.url.Host }
+// transportNodes returns what the transport has to know of the nodes.
+func (s ClusterStatus) transportNodes() []transport.Node {
+	nodes := make([]transport.Node, 0, len(s.Nodes))
+	for _, n := range s.Nodes {
+		nodes = append(nodes, transport.Node{Name: n.Name, Address: n.Address, Local: n.Local})
+	}
+	return nodes
+}
 
 // An Identity is who a Client logs in as.
 type Identity struct {
@@ -144,7 +152,7 @@ func (c *Client) Realms(ctx context.Context) ([]string, error) {
 		Realm text `json:"realm"`
 	}]
 	r := request{op: "list authentication realms", method: http.MethodGet, path: "/access/domains"}
-	if err := c.do(context.WithValue(ctx, anonymousKey{}, true), r, &data); err != nil {
+	if err := c.do(transport.Anonymous(ctx), r, &data); err != nil {
 		return nil, err
 	}
 	if len(data) == 0 {

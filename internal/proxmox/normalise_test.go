@@ -138,16 +138,6 @@ func TestAnswerOfAnotherShape(t *testing.T) {
 	}
 }
 
-func TestBodyIsBounded(t *testing.T) {
-	body := strings.Repeat("x", 1024)
-	if got, err := readBounded(strings.NewReader(body), 1024); err != nil || string(got) != body {
-		t.Errorf("at the limit: got %d bytes and error %v", len(got), err)
-	}
-	if got, err := readBounded(strings.NewReader(body+"x"), 1024); err == nil || got != nil || err.Error() != "answer is larger than 1K" {
-		t.Errorf("beyond the limit: got %d bytes and error %v", len(got), err)
-	}
-}
-
 func TestRedirectIsNotFollowed(t *testing.T) {
 	elsewhere := fixed(t, ok(`{"version":"9.2.11"}`))
 	pve := fixed(t, reply{status: "302 Found", header: "Location: " + elsewhere.URL + "/api2/json/version\r\n"})
@@ -235,45 +225,5 @@ func TestRateLimit(t *testing.T) {
 	}
 	if n := len(pve.asked()); n != 3 {
 		t.Errorf("requests: got %d, want 3", n)
-	}
-}
-
-func TestNormaliseAlwaysAnswers(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		resp   func(*http.Request) (*http.Response, error)
-		status int
-	}{
-		"Error":    {reason: "No answer becomes one.", resp: func(*http.Request) (*http.Response, error) { return nil, context.Canceled }, status: 599},
-		"Redirect": {reason: "A redirect stays what it is, without its target.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 301, nil), nil }, status: 301},
-		"NotJSON":  {reason: "Nonsense is no success.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("x")), nil }, status: 599},
-		"Success":  {reason: "Success passes.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("{}")), nil }, status: 200},
-		"Refusal":  {reason: "So does a refusal.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 403, nil), nil }, status: 403},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			r, err := http.NewRequestWithContext(background(), http.MethodPost, root.String(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp, err := normalise{next: roundTripper(tc.resp)}.RoundTrip(r)
-			if err != nil {
-				t.Fatalf("%s\n%v", tc.reason, err)
-			}
-			body, err := readAll(resp.Body)
-			if err != nil || resp.StatusCode != tc.status || !isObject(body) {
-				t.Errorf("%s\ngot status %d, body %q, error %v; want %d and an object", tc.reason, resp.StatusCode, body, err, tc.status)
-			}
-		})
-	}
-}
-
-func TestTransport(t *testing.T) {
-	tr := newTransport(30*time.Second, 5)
-	if tr.IdleConnTimeout <= 0 || tr.IdleConnTimeout >= 5*time.Second {
-		t.Errorf("idle connections live %s, but pveproxy ends them after 5s", tr.IdleConnTimeout)
-	}
-	if tr.TLSHandshakeTimeout*6 > 30*time.Second {
-		t.Errorf("a handshake may take %s, which does not leave the last of 5 endpoints its turn", tr.TLSHandshakeTimeout)
 	}
 }

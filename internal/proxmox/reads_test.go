@@ -144,13 +144,6 @@ func TestReads(t *testing.T) {
 				{VMID: 960, Node: "pve1", Type: "lxc", Status: "stopped", Lock: "migrate", Template: true},
 			},
 		},
-		"NodeGuests": {
-			reason: "The node's list does not name the node.",
-			data:   `[{"cpus":2,"tags":" ","vmid":100,"name":"a","status":"stopped","uptime":0,"maxmem":134217728,"template":1}]`,
-			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.NodeGuests(ctx, "pve1")) },
-			path:   "/nodes/pve1/qemu",
-			want:   []Guest{{VMID: 100, Node: "pve1", Name: "a", Type: "qemu", Status: "stopped", MaxCPU: 2, MaxMemory: 134217728, Template: true}},
-		},
 		"Storages": {
 			reason: "Content is a list.",
 			data:   `[{"content":"images,iso,import","disk":5,"id":"storage/pve1/local","maxdisk":10,"node":"pve1","plugintype":"dir","shared":0,"status":"available","storage":"local","type":"storage"}]`,

@@ -49,7 +49,7 @@ func (c *Client) UploadISO(ctx context.Context, node, storage, name string, imag
 	r.body = b
 	u, err := c.begin(ctx, r)
 	if err == nil && u == "" {
-		return "", (&call{request: r}).unexpected()
+		return "", newCall(r, nil).unexpected()
 	}
 	return u, err
 }

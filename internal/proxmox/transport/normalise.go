@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package transport
 
 import (
 	"bytes"
@@ -25,6 +25,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/lenient"
 )
 
 const (
@@ -43,16 +45,19 @@ const (
 // a JSON object with a 2xx status, or a JSON error. It never returns an error.
 type normalise struct{ next http.RoundTripper }
 
+// Normalise puts the outermost link of the chain around another.
+func Normalise(next http.RoundTripper) http.RoundTripper { return normalise{next: next} }
+
 func (n normalise) RoundTrip(r *http.Request) (*http.Response, error) {
-	x := callFrom(r)
+	x := requestOf(r)
 	resp, err := n.next.RoundTrip(r)
 	if err != nil {
 		return synthetic(r, x, asFailure(err, true)), nil
 	}
-	body, err := readAll(resp.Body)
+	body, err := ReadAll(resp.Body)
 	if err != nil {
 		f := asFailure(err, true)
-		f.status = statusOfBroken(resp.StatusCode)
+		f.Status = statusOfBroken(resp.StatusCode)
 		return synthetic(r, x, f), nil
 	}
 	if f := judge(resp, body); f != nil {
@@ -72,42 +77,40 @@ func statusOfBroken(status int) int {
 }
 
 // judge is nil for a success with a JSON object, otherwise what went wrong.
-func judge(resp *http.Response, body []byte) *failure {
-	f := &failure{status: resp.StatusCode, message: reason(resp), sent: true}
+func judge(resp *http.Response, body []byte) *Failure {
+	f := &Failure{Status: resp.StatusCode, Message: reason(resp), Sent: true}
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
 	var envelope struct {
-		Message text            `json:"message"`
-		Errors  map[string]text `json:"errors"`
+		Message lenient.Text            `json:"message"`
+		Errors  map[string]lenient.Text `json:"errors"`
 	}
 	err := json.Unmarshal(body, &envelope)
 	switch {
-	case ok && isObject(body) && json.Valid(body):
+	case ok && lenient.IsObject(body) && json.Valid(body):
 		return nil
 	case ok:
-		f.problem, f.message = ProblemNotPVE, "answer is not a JSON object"
+		f.Problem, f.Message = ProblemNotPVE, "answer is not a JSON object"
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		f.problem, f.message = ProblemRedirect, "answer is a redirect, which is not followed: "+f.message
+		f.Problem, f.Message = ProblemRedirect, "answer is a redirect, which is not followed: "+f.Message
 	case err == nil && strings.TrimSpace(string(envelope.Message)) != "":
-		f.message = string(envelope.Message)
+		f.Message = string(envelope.Message)
 	}
 	for k, v := range envelope.Errors {
-		if f.fields == nil {
-			f.fields = make(map[string]string, len(envelope.Errors))
+		if f.Fields == nil {
+			f.Fields = make(map[string]string, len(envelope.Errors))
 		}
-		f.fields[k] = string(v)
+		f.Fields[k] = string(v)
 	}
 	return f
 }
-
-func isObject(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) }
 
 // reason is the phrase of the status line, where PVE before 8.4 has its message.
 func reason(resp *http.Response) string {
 	return strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(resp.StatusCode)))
 }
 
-// readAll reads a body of at most maxBody bytes and closes it.
-func readAll(body io.ReadCloser) ([]byte, error) {
+// ReadAll reads a body of at most maxBody bytes and closes it.
+func ReadAll(body io.ReadCloser) ([]byte, error) {
 	defer body.Close() //nolint:errcheck // Nothing depends on it after reading.
 	return readBounded(body, maxBody)
 }
@@ -118,16 +121,16 @@ func readBounded(r io.Reader, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(b)) > limit {
-		return nil, &failure{message: "answer is larger than " + Size(limit).String(), sent: true}
+		return nil, &Failure{Message: "answer is larger than " + strconv.FormatInt(limit, 10) + " bytes", Sent: true}
 	}
 	return b, nil
 }
 
 // synthetic notes the failure and tells the library of it.
-func synthetic(r *http.Request, x *call, f *failure) *http.Response {
-	e := x.fail(f)
+func synthetic(r *http.Request, x *Request, f *Failure) *http.Response {
+	e := x.Scrubbed(f)
 	x.set(e)
-	status := f.status
+	status := f.Status
 	if status < http.StatusMultipleChoices {
 		status = statusSynthetic
 	}
@@ -156,11 +159,11 @@ func answer(r *http.Request, status int, body []byte) *http.Response {
 
 // asFailure is the failure in err's chain, or a new one for an error of the
 // transport.
-func asFailure(err error, sent bool) *failure {
-	var f *failure
+func asFailure(err error, sent bool) *Failure {
+	var f *Failure
 	if errors.As(err, &f) {
 		return f
 	}
 	problem, text := transportError(err)
-	return &failure{problem: problem, message: text, sent: sent, cause: contextCause(err)}
+	return &Failure{Problem: problem, Message: text, Sent: sent, Cause: contextCause(err)}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package transport
 
 import (
 	"context"
@@ -26,19 +26,21 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/lenient"
 )
 
 const (
 	// ticketLife is how long PVE accepts a ticket.
 	ticketLife = 2 * time.Hour
 
-	// ticketRenew is the age at which a ticket is replaced.
-	ticketRenew = ticketLife / 2
+	// TicketRenew is the age at which a ticket is replaced.
+	TicketRenew = ticketLife / 2
 
-	// refusalHold is how long refused credentials are not tried again, however
+	// RefusalHold is how long refused credentials are not tried again, however
 	// many resources use them. PVE delays the answer to a wrong password, and
 	// what watches its log locks us out.
-	refusalHold = 30 * time.Second
+	RefusalHold = 30 * time.Second
 
 	loginPath = "/access/ticket"
 )
@@ -46,7 +48,7 @@ const (
 // newAuthenticate authenticates requests with a token or else with tickets.
 func newAuthenticate(c Credentials, timeout time.Duration, clock func() time.Time, next http.RoundTripper) http.RoundTripper {
 	if c.TokenID != "" {
-		return &tokenAuth{header: "PVEAPIToken=" + c.token() + "=" + c.TokenSecret, clock: clock, next: next}
+		return &tokenAuth{header: "PVEAPIToken=" + c.Token() + "=" + c.TokenSecret, clock: clock, next: next}
 	}
 	return &ticketAuth{credentials: c, timeout: timeout, clock: clock, next: next}
 }
@@ -58,14 +60,9 @@ type tokenAuth struct {
 	next   http.RoundTripper
 
 	mu      sync.Mutex
-	refused *failure
+	refused *Failure
 	until   time.Time // when refused may be forgotten
 }
-
-// anonymousKey is in the context of requests without credentials.
-type anonymousKey struct{}
-
-func anonymous(r *http.Request) bool { return r.Context().Value(anonymousKey{}) != nil }
 
 func (a *tokenAuth) RoundTrip(r *http.Request) (*http.Response, error) {
 	if anonymous(r) {
@@ -90,7 +87,7 @@ func ofOneNode(r *http.Request) bool {
 }
 
 // held is the refusal that still holds, if any.
-func (a *tokenAuth) held() *failure {
+func (a *tokenAuth) held() *Failure {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.clock().Before(a.until) {
@@ -101,15 +98,15 @@ func (a *tokenAuth) held() *failure {
 
 // hold a refusal. It is given before anything runs.
 func (a *tokenAuth) hold(resp *http.Response) error {
-	body, err := readAll(resp.Body)
+	body, err := ReadAll(resp.Body)
 	if err != nil {
 		return err
 	}
 	f := judge(resp, body)
-	f.sent = false
+	f.Sent = false
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.refused, a.until = f, a.clock().Add(refusalHold)
+	a.refused, a.until = f, a.clock().Add(RefusalHold)
 	return f
 }
 
@@ -123,7 +120,7 @@ type ticketAuth struct {
 
 	mu      sync.Mutex
 	ticket  *ticket
-	refused *failure
+	refused *Failure
 	until   time.Time // when refused may be forgotten
 }
 
@@ -146,7 +143,7 @@ func (a *ticketAuth) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	// A 401 is given before anything runs, so that even a write may be sent
 	// again, once.
-	if _, err := readAll(resp.Body); err != nil {
+	if _, err := ReadAll(resp.Body); err != nil {
 		return nil, err
 	}
 	a.drop(t)
@@ -175,7 +172,7 @@ func (a *ticketAuth) send(r *http.Request, t *ticket) (*http.Response, error) {
 // valid is a ticket that PVE should accept, from a login if need be.
 func (a *ticketAuth) valid(ctx context.Context) (*ticket, error) {
 	t, err := a.known()
-	if a.age(t) < ticketRenew {
+	if a.age(t) < TicketRenew {
 		return t, nil
 	}
 	if err == nil {
@@ -227,7 +224,7 @@ func (a *ticketAuth) login(ctx context.Context) (*ticket, error) {
 	})
 	select {
 	case <-ctx.Done():
-		return nil, &failure{message: "no login in time", cause: ctx.Err()}
+		return nil, &Failure{Message: "no login in time", Cause: ctx.Err()}
 	case r := <-done:
 		if r.Err != nil {
 			return nil, r.Err
@@ -238,7 +235,7 @@ func (a *ticketAuth) login(ctx context.Context) (*ticket, error) {
 
 // renew logs in, unless another login has ended since its caller looked.
 func (a *ticketAuth) renew(ctx context.Context) (*ticket, error) {
-	if t, err := a.known(); err != nil || a.age(t) < ticketRenew {
+	if t, err := a.known(); err != nil || a.age(t) < TicketRenew {
 		return t, err
 	}
 	t, f := a.ask(ctx)
@@ -248,28 +245,28 @@ func (a *ticketAuth) renew(ctx context.Context) (*ticket, error) {
 		a.ticket, a.refused = t, nil
 		return t, nil
 	}
-	if f.status == http.StatusUnauthorized {
-		a.refused, a.until = f, a.clock().Add(refusalHold)
+	if f.Status == http.StatusUnauthorized {
+		a.refused, a.until = f, a.clock().Add(RefusalHold)
 	}
 	return nil, f
 }
 
 // ask makes one request for a ticket. What fails here was not the call itself:
 // that was not sent.
-func (a *ticketAuth) ask(ctx context.Context) (*ticket, *failure) {
+func (a *ticketAuth) ask(ctx context.Context) (*ticket, *Failure) {
 	form := url.Values{"username": {a.credentials.Username}, "password": {a.credentials.Password}}
 	ctx = context.WithValue(ctx, templateKey{}, loginPath)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, root.String()+loginPath, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, &failure{message: "login cannot be made into a request"}
+		return nil, &Failure{Message: "login cannot be made into a request"}
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	since := a.clock()
-	resp, err := a.next.RoundTrip(r) //nolint:bodyclose // readAll closes it.
+	resp, err := a.next.RoundTrip(r) //nolint:bodyclose // ReadAll closes it.
 	if err != nil {
 		return nil, loginFailure(asFailure(err, false))
 	}
-	body, err := readAll(resp.Body)
+	body, err := ReadAll(resp.Body)
 	if err != nil {
 		return nil, loginFailure(asFailure(err, false))
 	}
@@ -279,26 +276,26 @@ func (a *ticketAuth) ask(ctx context.Context) (*ticket, *failure) {
 	return readTicket(body, since)
 }
 
-func loginFailure(f *failure) *failure {
+func loginFailure(f *Failure) *Failure {
 	out := *f
-	out.message, out.sent = "login failed: "+f.message, false
+	out.Message, out.Sent = "login failed: "+f.Message, false
 	return &out
 }
 
-func readTicket(body []byte, since time.Time) (*ticket, *failure) {
+func readTicket(body []byte, since time.Time) (*ticket, *Failure) {
 	var answer struct {
 		Data struct {
-			Ticket  string `json:"ticket"`
-			CSRF    string `json:"CSRFPreventionToken"`
-			NeedTFA flag   `json:"NeedTFA"`
+			Ticket  string       `json:"ticket"`
+			CSRF    string       `json:"CSRFPreventionToken"`
+			NeedTFA lenient.Flag `json:"NeedTFA"`
 		} `json:"data"`
 	}
 	err := json.Unmarshal(body, &answer)
 	switch {
 	case err == nil && bool(answer.Data.NeedTFA):
-		return nil, &failure{status: http.StatusUnauthorized, problem: ProblemSecondFactor, message: "login failed: user needs a second factor; use an API token"}
+		return nil, &Failure{Status: http.StatusUnauthorized, Problem: ProblemSecondFactor, Message: "login failed: user needs a second factor; use an API token"}
 	case err != nil || answer.Data.Ticket == "":
-		return nil, &failure{status: http.StatusUnauthorized, message: "login failed: answer has no ticket"}
+		return nil, &Failure{Status: http.StatusUnauthorized, Message: "login failed: answer has no ticket"}
 	}
 	return &ticket{cookie: answer.Data.Ticket, csrf: answer.Data.CSRF, since: since}, nil
 }

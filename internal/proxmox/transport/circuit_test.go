@@ -14,16 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package transport
 
 import (
 	"context"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -47,7 +45,7 @@ func newFleet(t *testing.T, hosts ...string) *fleet {
 				return
 			}
 		}
-	})}.endpoints()
+	})}.urls()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +64,11 @@ func newFleet(t *testing.T, hosts ...string) *fleet {
 func (f *fleet) ask(t *testing.T, node string) ([]string, error) {
 	t.Helper()
 	f.tried = nil
-	x := &call{request: request{method: http.MethodGet, path: "/version"}}
+	x, path := &Request{Template: "/version"}, "/version"
 	if node != "" {
-		x.request = request{method: http.MethodGet, path: "/nodes/{node}/status", args: []string{node}}
+		x, path = &Request{Template: "/nodes/{node}/status", Args: []string{node}}, "/nodes/"+node+"/status"
 	}
-	r, err := http.NewRequestWithContext(withCall(context.Background(), x), http.MethodGet, root.String()+x.request.url(), nil)
+	r, err := http.NewRequestWithContext(With(context.Background(), x), http.MethodGet, root.String()+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +92,11 @@ func (f *fleet) wants(t *testing.T, reason, node string, want ...string) {
 func TestCallsOfNodeGoThere(t *testing.T) {
 	f := newFleet(t, "pve1.example.org", "192.0.2.12", "front.example.org")
 	f.wants(t, "Nothing is known yet.", "pve2", "pve1.example.org")
-	f.learn([]ClusterNode{{Name: "pve1", Address: "192.0.2.11"}, {Name: "pve2", Address: "192.0.2.12"}, {Name: "pve3", Address: "192.0.2.13"}})
+	f.learn([]Node{{Name: "pve1", Address: "192.0.2.11"}, {Name: "pve2", Address: "192.0.2.12"}, {Name: "pve3", Address: "192.0.2.13"}})
 	f.wants(t, "An address tells whose the endpoint is.", "pve2", "192.0.2.12")
 	f.wants(t, "A name does too.", "pve1", "pve1.example.org")
 	f.wants(t, "This one has no endpoint known.", "pve3", "pve1.example.org")
-	f.see(f.endpoints[2], []ClusterNode{{Name: "pve1"}, {Name: "pve3", Local: true}})
+	f.see(f.endpoints[2], []Node{{Name: "pve1"}, {Name: "pve3", Local: true}})
 	f.wants(t, "The node that answers there says so.", "pve3", "front.example.org")
 	f.wants(t, "The cluster is asked at the first.", "", "pve1.example.org")
 	f.fate["192.0.2.12"] = refused
@@ -130,12 +128,12 @@ func TestOneProbeAtATime(t *testing.T) {
 	if c.enter() != nil {
 		t.Fatal("a new circuit is closed")
 	}
-	c.leave(dead, &failure{message: "gone"})
+	c.leave(dead, &Failure{Message: "gone"})
 	clock.Add(firstPause)
 	if c.enter() != nil {
 		t.Error("the first after the pause must be let through")
 	}
-	if f := c.enter(); f == nil || f.message != "gone" {
+	if f := c.enter(); f == nil || f.Message != "gone" {
 		t.Errorf("a second probe: got %v, want gone", f)
 	}
 	c.leave(noOutcome, nil)
@@ -177,32 +175,5 @@ func TestSickEndpointIsLeft(t *testing.T) {
 		f.reply = status
 		f.wants(t, "The answer is what it is.", "", "a")
 		f.wants(t, "The next call tries another endpoint.", "", "b")
-	}
-}
-
-func TestCheckAtFake(t *testing.T) {
-	pve := newFakePVE(t, func(a asked) reply {
-		switch strings.TrimPrefix(a.path, apiPath) {
-		case "/version":
-			return ok(`{"version":"9.2.11","release":"9.2"}`)
-		case "/access/permissions":
-			return ok(`{"/":{"VM.Audit":1}}`)
-		case "/access/domains":
-			if a.header.Get("Authorization") != "" {
-				return reply{status: "400 no credentials, please"}
-			}
-			return ok(`[{"realm":"pam"},{"realm":"pve"}]`)
-		}
-		return reply{status: "403 Permission check failed (/, Sys.Audit)"}
-	})
-	c := pve.client(t, func(cfg *Config) { cfg.Timeout = 5 * time.Second })
-	h, err := c.Check(background())
-	want := Health{Version: Version{Version: "9.2.11", Release: "9.2"}, Endpoint: pve.URL, Privileges: map[string]Privileges{"/": {"VM.Audit": true}}}
-	if diff := cmp.Diff(want, h); diff != "" || err != nil {
-		t.Errorf("Check(): %v\n-want, +got:\n%s", err, diff)
-	}
-	realms, err := c.Realms(background())
-	if diff := cmp.Diff([]string{"pam", "pve"}, realms); diff != "" || err != nil {
-		t.Errorf("Realms(): %v\n-want, +got:\n%s", err, diff)
 	}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package transport
 
 import (
 	"sync"
@@ -39,7 +39,7 @@ type circuit struct {
 	clock func() time.Time
 
 	mu      sync.Mutex
-	failed  *failure // why it is open; nil while it is closed
+	failed  *Failure // why it is open; nil while it is closed
 	silent  int      // requests in a row without an answer
 	times   int      // failures in a row
 	until   time.Time
@@ -58,21 +58,21 @@ const (
 
 // enter says whether a request may be made, and if not, why. What enters has to
 // leave.
-func (c *circuit) enter() *failure {
+func (c *circuit) enter() *Failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed == nil {
 		return nil
 	}
 	if c.probing || c.clock().Before(c.until) {
-		return &failure{status: c.failed.status, message: c.failed.message, problem: c.failed.problem, unmade: true}
+		return &Failure{Status: c.failed.Status, Message: c.failed.Message, Problem: c.failed.Problem, Unmade: true}
 	}
 	c.probing = true
 	return nil
 }
 
 // leave says how a request went that entered.
-func (c *circuit) leave(v outcome, f *failure) {
+func (c *circuit) leave(v outcome, f *Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probing = false
@@ -89,7 +89,7 @@ func (c *circuit) leave(v outcome, f *failure) {
 	}
 }
 
-func (c *circuit) open(f *failure) {
+func (c *circuit) open(f *Failure) {
 	c.failed = f
 	c.until = c.clock().Add(min(firstPause<<min(c.times, 10), lastPause))
 	c.times++

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package transport
 
 import (
 	"context"
@@ -43,13 +43,17 @@ type failover struct {
 	clock   func() time.Time
 	cluster *circuit
 
+	// cutOff reports whether a message is that of a node without quorum. May be nil.
+	cutOff func(string) bool
+
 	mu        sync.Mutex
-	endpoints []*endpoint
+	endpoints []*Endpoint
 	nodes     map[string]*circuit
 	turn      int
 }
 
-type endpoint struct {
+// An Endpoint is an address of the cluster's API.
+type Endpoint struct {
 	url    *url.URL
 	node   string    // whose it is, empty if that is not known
 	down   time.Time // until when it is tried last
@@ -59,7 +63,7 @@ type endpoint struct {
 func newFailover(urls []*url.URL, clock func() time.Time, next http.RoundTripper) *failover {
 	f := &failover{next: next, clock: clock, cluster: &circuit{clock: clock}, nodes: map[string]*circuit{}}
 	for _, u := range urls {
-		f.endpoints = append(f.endpoints, &endpoint{url: u})
+		f.endpoints = append(f.endpoints, &Endpoint{url: u})
 	}
 	return f
 }
@@ -67,12 +71,8 @@ func newFailover(urls []*url.URL, clock func() time.Time, next http.RoundTripper
 // pinKey has the endpoint that a request is for, whatever is known of it.
 type pinKey struct{}
 
-func pinned(ctx context.Context, e *endpoint) context.Context {
-	return context.WithValue(ctx, pinKey{}, e)
-}
-
 func (f *failover) RoundTrip(r *http.Request) (*http.Response, error) {
-	if e, ok := r.Context().Value(pinKey{}).(*endpoint); ok {
+	if e, ok := r.Context().Value(pinKey{}).(*Endpoint); ok {
 		resp, _, err := f.attempt(r, e)
 		return resp, err
 	}
@@ -99,18 +99,18 @@ func (f *failover) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func leave(circuits []*circuit, v outcome, f *failure) {
+func leave(circuits []*circuit, v outcome, f *Failure) {
 	for _, c := range circuits {
 		c.leave(v, f)
 	}
 }
 
 // outcomeFor a node by the answer of another that could not reach it.
-func outcomeFor(node string, resp *http.Response) (outcome, *failure) {
+func outcomeFor(node string, resp *http.Response) (outcome, *Failure) {
 	if resp.StatusCode != statusNoNode {
 		return alive, nil
 	}
-	return dead, &failure{status: resp.StatusCode, message: "node " + node + " cannot be reached: " + reason(resp)}
+	return dead, &Failure{Status: resp.StatusCode, Message: "node " + node + " cannot be reached: " + reason(resp)}
 }
 
 // statusNoNode is what a node answers that cannot connect to the one that the
@@ -133,7 +133,7 @@ func (f *failover) route(r *http.Request, node string) (*http.Response, outcome,
 }
 
 // attempt sends the request to one endpoint and remembers how that went.
-func (f *failover) attempt(r *http.Request, e *endpoint) (*http.Response, outcome, error) {
+func (f *failover) attempt(r *http.Request, e *Endpoint) (*http.Response, outcome, error) {
 	resp, sent, err := f.try(r, e.url)
 	switch {
 	case err == nil:
@@ -153,8 +153,8 @@ func (f *failover) attempt(r *http.Request, e *endpoint) (*http.Response, outcom
 }
 
 // at says which endpoint a failure was at.
-func at(e *endpoint, f *failure) *failure {
-	f.message = e.url.Host + ": " + f.message
+func at(e *Endpoint, f *Failure) *Failure {
+	f.Message = e.url.Host + ": " + f.Message
 	return f
 }
 
@@ -169,14 +169,14 @@ func (f *failover) judge(r *http.Request, resp *http.Response) outcome {
 			return dead
 		}
 	}
-	if resp.StatusCode >= http.StatusInternalServerError && noQuorum(reason(resp)) {
+	if resp.StatusCode >= http.StatusInternalServerError && f.cutOff != nil && f.cutOff(reason(resp)) {
 		return dead
 	}
 	return alive
 }
 
 // note what is known of an endpoint now.
-func (f *failover) note(e *endpoint, v outcome) {
+func (f *failover) note(e *Endpoint, v outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch v {
@@ -194,11 +194,11 @@ func (f *failover) note(e *endpoint, v outcome) {
 
 // order is all endpoints as configured, the node's own first and those that are
 // down at the end.
-func (f *failover) order(node string) []*endpoint {
+func (f *failover) order(node string) []*Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.clock()
-	var own, up, down []*endpoint
+	var own, up, down []*Endpoint
 	for _, e := range f.endpoints {
 		switch {
 		case now.Before(e.down):
@@ -214,10 +214,10 @@ func (f *failover) order(node string) []*endpoint {
 
 // others are the endpoints to ask for their health beside the one in use: all
 // whose node is not known or that are down, and in turn one of the rest.
-func (f *failover) others(used *endpoint) []*endpoint {
+func (f *failover) others(used *Endpoint) []*Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var doubtful, rest []*endpoint
+	var doubtful, rest []*Endpoint
 	for _, e := range f.endpoints {
 		switch {
 		case e == used:
@@ -247,16 +247,16 @@ func (f *failover) circuitOf(node string) *circuit {
 
 // nodeOf is the node that a request is for, if it is for one.
 func nodeOf(r *http.Request) string {
-	to := callFrom(r).request
-	if template(r) != to.path || !strings.HasPrefix(to.path, "/nodes/{node}/") || len(to.args) == 0 {
+	to := requestOf(r)
+	if template(r) != to.Template || !strings.HasPrefix(to.Template, "/nodes/{node}/") || len(to.Args) == 0 {
 		return ""
 	}
-	return to.args[0]
+	return to.Args[0]
 }
 
 // learn which nodes endpoints belong to: by name or address, unless it was seen
 // which node answers there.
-func (f *failover) learn(nodes []ClusterNode) {
+func (f *failover) learn(nodes []Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range f.endpoints {
@@ -271,7 +271,7 @@ func (f *failover) learn(nodes []ClusterNode) {
 }
 
 // see that a node answers at an endpoint.
-func (f *failover) see(e *endpoint, nodes []ClusterNode) {
+func (f *failover) see(e *Endpoint, nodes []Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, n := range nodes {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package transport
 
 import (
 	"math"
@@ -55,11 +55,11 @@ func (l *limit) RoundTrip(r *http.Request) (*http.Response, error) {
 		case l.slots <- struct{}{}:
 			defer func() { <-l.slots }()
 		case <-ctx.Done():
-			return nil, &failure{message: "too many requests of ours are under way", cause: ctx.Err()}
+			return nil, &Failure{Message: "too many requests of ours are under way", Cause: ctx.Err()}
 		}
 	}
 	if err := l.rate.Wait(ctx); err != nil {
-		return nil, &failure{message: "our request rate limit leaves no time for the call", cause: ctx.Err()}
+		return nil, &Failure{Message: "our request rate limit leaves no time for the call", Cause: ctx.Err()}
 	}
 	return l.next.RoundTrip(r)
 }

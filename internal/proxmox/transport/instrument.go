@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package transport
 
 import (
 	"net/http"
@@ -41,11 +41,11 @@ func (o *instrument) RoundTrip(r *http.Request) (*http.Response, error) {
 	start := o.clock()
 	resp, err := o.next.RoundTrip(r)
 	call := Call{Method: r.Method, Path: template(r), Duration: o.clock().Sub(start)}
-	var f *failure
+	var f *Failure
 	switch {
 	case err == nil:
 		call.Status = resp.StatusCode
-	case errors.As(err, &f) && f.unmade:
+	case errors.As(err, &f) && f.Unmade:
 		return nil, err
 	}
 	o.report(call)
@@ -57,7 +57,7 @@ func template(r *http.Request) string {
 	if t, ok := r.Context().Value(templateKey{}).(string); ok {
 		return t
 	}
-	return callFrom(r).request.path
+	return requestOf(r).Template
 }
 
 // templateKey overrides the exchange's template, for logins.

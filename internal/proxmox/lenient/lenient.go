@@ -1,0 +1,144 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package lenient decodes JSON as Proxmox VE writes it.
+package lenient
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// PVE is written in Perl: booleans arrive as 0, 1, "1", true or null, numbers as
+// strings or floats. The types here take what comes; what makes no sense is the
+// zero value, since one odd field must not hide all the others.
+
+// Text is a string, or the text of a number or boolean.
+type Text string
+
+// UnmarshalJSON accepts any scalar. Objects and lists become empty.
+func (t *Text) UnmarshalJSON(b []byte) error {
+	*t = Text(Scalar(b))
+	return nil
+}
+
+// Integer is a whole number.
+type Integer int64
+
+// UnmarshalJSON accepts numbers and strings with a number. Fractions are cut.
+func (n *Integer) UnmarshalJSON(b []byte) error {
+	s := strings.TrimSpace(Scalar(b))
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		*n = Integer(i)
+		return nil
+	}
+	*n = 0
+	if f, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(f) < math.MaxInt64 {
+		*n = Integer(f)
+	}
+	return nil
+}
+
+// Float is any number.
+type Float float64
+
+// UnmarshalJSON accepts numbers and strings with a number.
+func (n *Float) UnmarshalJSON(b []byte) error {
+	*n = 0
+	if f, err := strconv.ParseFloat(strings.TrimSpace(Scalar(b)), 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		*n = Float(f)
+	}
+	return nil
+}
+
+// Flag is a boolean.
+type Flag bool
+
+// UnmarshalJSON accepts what PVE takes for a boolean. Anything else is false.
+func (f *Flag) UnmarshalJSON(b []byte) error {
+	switch s := strings.ToLower(strings.TrimSpace(Scalar(b))); s {
+	case "1", "on", "yes", "true":
+		*f = true
+	default:
+		n, err := strconv.ParseFloat(s, 64)
+		*f = Flag(err == nil && n != 0 && !math.IsNaN(n))
+	}
+	return nil
+}
+
+// Scalar is the canonical text of a JSON scalar: strings as they are, numbers
+// without needless fraction or exponent, booleans as 1 and 0, null as nothing.
+func Scalar(b []byte) string {
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 {
+		return ""
+	}
+	switch b[0] {
+	case '"':
+		var s string
+		if json.Unmarshal(b, &s) != nil {
+			return ""
+		}
+		return s
+	case 't':
+		return "1"
+	case 'f':
+		return "0"
+	case 'n', '{', '[':
+		return ""
+	}
+	return canonicalNumber(string(b))
+}
+
+func canonicalNumber(s string) string {
+	if !strings.ContainsAny(s, ".eE") {
+		return s
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return s
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// List is what PVE means as a list. An empty Perl hash, or the lone object that
+// 8.x answers for the log of an unknown task, is taken as a list too.
+type List[T any] []T
+
+// UnmarshalJSON accepts a list, null and an object, which is a list of one.
+func (l *List[T]) UnmarshalJSON(b []byte) error {
+	*l = nil
+	if IsObject(b) {
+		var one T
+		if err := json.Unmarshal(b, &one); err != nil {
+			return err
+		}
+		*l = List[T]{one}
+		return nil
+	}
+	var many []T
+	if err := json.Unmarshal(b, &many); err != nil {
+		return err
+	}
+	*l = many
+	return nil
+}
+
+// IsObject reports whether a JSON text begins as an object does.
+func IsObject(b []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) }

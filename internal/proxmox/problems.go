@@ -1,0 +1,40 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import "github.com/vitistack/provider-proxmox/internal/proxmox/transport"
+
+// Problems with a connection.
+const (
+	ProblemHostNotFound      = transport.ProblemHostNotFound
+	ProblemRefused           = transport.ProblemRefused
+	ProblemUnreachable       = transport.ProblemUnreachable
+	ProblemTimeout           = transport.ProblemTimeout
+	ProblemClosed            = transport.ProblemClosed
+	ProblemUnknownAuthority  = transport.ProblemUnknownAuthority
+	ProblemNameMismatch      = transport.ProblemNameMismatch
+	ProblemExpired           = transport.ProblemExpired
+	ProblemNotYetValid       = transport.ProblemNotYetValid
+	ProblemBadCertificate    = transport.ProblemBadCertificate
+	ProblemNotTLS            = transport.ProblemNotTLS
+	ProblemTLSVersion        = transport.ProblemTLSVersion
+	ProblemClientCertificate = transport.ProblemClientCertificate
+	ProblemTLSRefused        = transport.ProblemTLSRefused
+	ProblemSecondFactor      = transport.ProblemSecondFactor
+	ProblemRedirect          = transport.ProblemRedirect
+	ProblemNotPVE            = transport.ProblemNotPVE
+)

@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package transport
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// A Request is what the transport has to know of one call, and keeps the truth about it
+// beside what the library gets to see.
+type Request struct {
+	// Template is the path with names in braces, Args are the values of these in order.
+	Template string
+	Args     []string
+
+	// Scrub makes a text fit for a condition.
+	Scrub func(string) string
+
+	mu      sync.Mutex
+	failure *Failure
+}
+
+type requestKey struct{}
+
+// With returns a context whose requests belong to a call.
+func With(ctx context.Context, r *Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// requestOf returns the Request of the context, or an empty one.
+func requestOf(r *http.Request) *Request {
+	if x, ok := r.Context().Value(requestKey{}).(*Request); ok {
+		return x
+	}
+	return &Request{}
+}
+
+// set notes how the latest request went. nil is success.
+func (r *Request) set(f *Failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failure = f
+}
+
+// Failed returns why the latest request failed, or nil.
+func (r *Request) Failed() *Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
+}
+
+// Scrubbed returns a failure whose texts may be shown.
+func (r *Request) Scrubbed(f *Failure) *Failure {
+	out := *f
+	if r.Scrub == nil {
+		return &out
+	}
+	out.Message, out.Fields = r.Scrub(f.Message), nil
+	for k, v := range f.Fields {
+		if out.Fields == nil {
+			out.Fields = make(map[string]string, len(f.Fields))
+		}
+		out.Fields[r.Scrub(k)] = r.Scrub(v)
+	}
+	return &out
+}
+
+// A Failure is what a link of the chain reports upwards.
+type Failure struct {
+	// Status is the HTTP status, 0 without an answer.
+	Status int
+
+	// Message is what PVE said, or a stable text.
+	Message string
+
+	// Fields has PVE's complaints about single parameters.
+	Fields map[string]string
+
+	// Problem is why there was no answer.
+	Problem Problem
+
+	// Sent is true if the request may have reached PVE.
+	Sent bool
+
+	// Unmade is true if there was no request, since the last one failed.
+	Unmade bool
+
+	// Cause is the context's error, if that was it.
+	Cause error
+}
+
+// Error returns the message.
+func (f *Failure) Error() string { return f.Message }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Cause }
+
+// anonymousKey is in the context of requests without credentials.
+type anonymousKey struct{}
+
+// Anonymous returns a context whose requests are made without credentials.
+func Anonymous(ctx context.Context) context.Context {
+	return context.WithValue(ctx, anonymousKey{}, true)
+}
+
+func anonymous(r *http.Request) bool { return r.Context().Value(anonymousKey{}) != nil }

@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package transport carries requests to the API of one PVE cluster. It is a chain of
+// http.RoundTrippers, from the outside in:
+//
+//	normalise       the library sees well-formed JSON, and never a transport
+//	                error or an unfinished body, for which it would sleep and
+//	                send a write again; the truth is kept in the [Request]
+//	authenticate    API token, or a ticket that it obtains and renews
+//	limit           requests per second and at a time, if configured
+//	instrument      one report per request that was really made
+//	failover        the node's own endpoint, or the next one if nothing was sent
+//	                to this; what was just seen to be dead fails at once
+//	http.Transport  TLS and connections
+//
+// Limits and reports are inside of authentication, so that logins and
+// repetitions count as what they are.
+package transport
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Config says how to reach the API of one PVE cluster.
+type Config struct {
+	// Endpoints are the addresses of the API, tried in order.
+	Endpoints []string
+
+	// Credentials to authenticate with.
+	Credentials Credentials
+
+	// TLS settings.
+	TLS TLS
+
+	// Timeout of one call.
+	Timeout time.Duration
+
+	// Limits of the request rate.
+	Limits Limits
+
+	// Observe, if set, is told about every HTTP request after it ended.
+	Observe func(Call)
+
+	// Clock tells the time.
+	Clock func() time.Time
+
+	// CutOff reports whether a message of PVE is that of a node without quorum.
+	CutOff func(message string) bool
+}
+
+// A Transport is the chain. It keeps connections, the ticket and what it knows of
+// endpoints.
+type Transport struct {
+	http.RoundTripper
+
+	connections *http.Transport
+	failover    *failover
+}
+
+// New makes a Transport. It checks the configuration and does no I/O.
+func New(c Config) (*Transport, error) {
+	urls, err := c.urls()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot use endpoints")
+	}
+	if err := c.Credentials.validate(); err != nil {
+		return nil, errors.Wrap(err, "cannot use credentials")
+	}
+	tlsConfig, err := c.TLS.config()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot use TLS settings")
+	}
+	t := &Transport{connections: newConnections(c.Timeout, len(urls))}
+	t.connections.TLSClientConfig = tlsConfig
+	t.failover = newFailover(urls, c.Clock, t.connections)
+	t.failover.cutOff = c.CutOff
+	next := newInstrument(c.Observe, c.Clock, t.failover)
+	next = newLimit(c.Limits, next)
+	next = newAuthenticate(c.Credentials, c.Timeout, c.Clock, next)
+	t.RoundTripper = Normalise(next)
+	return t, nil
+}
+
+// newConnections leaves each of n endpoints a share of the timeout to connect.
+func newConnections(timeout time.Duration, n int) *http.Transport {
+	share := min(10*time.Second, timeout/time.Duration(n+1))
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: share, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: share,
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     idleTimeout,
+
+		MaxResponseHeaderBytes: maxHeader,
+	}
+}
+
+// idleTimeout ends idle connections before pveproxy does, after 5 seconds: what
+// becomes of a write that meets a connection just being closed is unknown.
+const idleTimeout = 4 * time.Second
+
+// Close ends idle connections.
+func (t *Transport) Close() { t.connections.CloseIdleConnections() }
+
+// A Node of the cluster, as it tells of itself.
+type Node struct {
+	Name, Address string
+
+	// Local is true for the node that answers.
+	Local bool
+}
+
+// Order returns all endpoints, those that are down at the end.
+func (t *Transport) Order() []*Endpoint { return t.failover.order("") }
+
+// Others returns the endpoints to ask for their health beside the one in use.
+func (t *Transport) Others(used *Endpoint) []*Endpoint { return t.failover.others(used) }
+
+// Answers notes that an endpoint answers, and so the cluster does.
+func (t *Transport) Answers() { t.failover.cluster.leave(alive, nil) }
+
+// Learn notes which nodes endpoints belong to, by name or address.
+func (t *Transport) Learn(nodes []Node) { t.failover.learn(nodes) }
+
+// See notes which node answers at an endpoint.
+func (t *Transport) See(e *Endpoint, nodes []Node) { t.failover.see(e, nodes) }
+
+// Pin returns a context whose requests go to one endpoint, whatever is known of it.
+func Pin(ctx context.Context, e *Endpoint) context.Context {
+	return context.WithValue(ctx, pinKey{}, e)
+}
+
+// String returns the endpoint as people write it.
+func (e *Endpoint) String() string { return e.url.Scheme + "://" + e.url.Host }
+
+// Root is the URL that stands for whichever endpoint a request goes to in the end.
+func Root() *url.URL { return root }
