@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -56,7 +57,7 @@ type bench struct {
 	background func(func())
 	sights     *vmCache
 	fleet      *Scheduler
-	queue      *unschedulableQueue
+	queue      *placement.Queue[Machine]
 	// shares says whether another resource is for the same cluster.
 	shares func(resource.Managed) bool
 	woken  chan Machine
@@ -84,7 +85,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	b.talks = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
 	b.shares = func(resource.Managed) bool { return true }
-	b.queue = newUnschedulableQueue(func(m Machine) { b.woken <- m })
+	b.queue = placement.NewQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
 	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
 	b.kube = fake.NewClientBuilder().WithScheme(s).WithObjects(m).WithStatusSubresource(m).Build()

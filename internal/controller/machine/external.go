@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -52,7 +53,7 @@ type external struct {
 	cache         *vmCache
 	wake          func(Machine)
 	scheduler     *Scheduler
-	unschedulable *unschedulableQueue
+	unschedulable *placement.Queue[Machine]
 	sharesCluster func(context.Context) func(resource.Managed) bool
 	record        xpevent.Recorder
 	log           logging.Logger
@@ -85,7 +86,7 @@ type external struct {
 
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
-	if err := e.unschedulable.reason(m); err != nil {
+	if err := e.unschedulable.Reason(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	e.tasksBefore = e.lookAtTasks(ctx, m)

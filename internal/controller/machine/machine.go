@@ -32,7 +32,8 @@ limitations under the License.
 // No call waits for a task of PVE: task_watch.go wakes the Machine when its task has
 // ended, and tasks.go and retry.go remember the outcome. A reconcile does not always read
 // the VM either: vmcache_read.go decides from what vmcache.go holds, vmcache_events.go and
-// vmcache_predict.go keep that current, and guest_agent.go asks the guests. All of that is
+// vmcache_predict.go keep that current, and guest_agent.go asks the guests, which package
+// guestagent decides when to do. All of that is
 // a cache only. What must survive a restart of the provider is in annotations
 // (annotations.go), written before the call that they are about; annotation_recovery.go
 // restores those that were removed.
@@ -62,6 +63,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
+	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -174,7 +176,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler)
 		now:       o.Clock(),
 	}
 	c.follow, c.leave = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
-	c.unschedulable = newUnschedulableQueue(c.wake)
+	c.unschedulable = placement.NewQueue(c.wake)
 	if err := mgr.Add(manager.RunnableFunc(c.unschedulable.Start)); err != nil {
 		return errors.Wrap(err, "cannot look for places of Machines")
 	}
@@ -224,7 +226,7 @@ type connector struct {
 	agents        *guestagent.Results
 	cache         *vmCache
 	scheduler     *Scheduler
-	unschedulable *unschedulableQueue
+	unschedulable *placement.Queue[Machine]
 	wake          func(Machine)
 	follow        func(Machine)
 	leave         func(Machine)

@@ -26,7 +26,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,7 +41,7 @@ const reasonPlaced xpevent.Reason = "Placed"
 // place chooses the node of a VM to create, or finds whether the one that is
 // settled can take it.
 func (e *external) place(ctx context.Context, m Machine, c *creation) error {
-	d, err := e.choose(ctx, m, c, e.scheduler.decide)
+	d, err := e.choose(ctx, m, c, e.scheduler.reservations.Decide)
 	if err != nil {
 		return e.unschedulableError(m, c, err)
 	}
@@ -71,8 +70,8 @@ func (e *external) choose(ctx context.Context, m Machine, c *creation, decide de
 	}
 	r := c.request(m, e.nodeChosenBy(m, c))
 	for {
-		d, final, err := decide(m, c.requirements(), func(bookings map[types.UID]reservation) (placement.Decision, bool, error) {
-			d, err := placement.Place(r, s.nodes, occupants(s.guests, s.machines, bookings, e.defaults))
+		d, final, err := decide(string(m.GetUID()), c.requirements(), func(reserved map[string]placement.Occupant) (placement.Decision, bool, error) {
+			d, err := placement.Place(r, s.nodes, occupants(s.guests, s.machines, reserved, e.defaults))
 			return d, err == nil && (r.Node != "" || s.known[d.Node]), err
 		})
 		if final || err != nil {
@@ -184,8 +183,8 @@ func (c *creation) mappings() []string {
 	return names
 }
 
-// unschedulableError is why a VM has no place, shown where it belongs. It is not asked
-// again before something has changed.
+// unschedulableError returns why there is no node for a VM, with the condition that shows it. The Machine waits in the queue until
+// something has changed.
 func (e *external) unschedulableError(m Machine, c *creation, err error) error {
 	var no *placement.NoFitError
 	if !errors.As(err, &no) {
@@ -200,11 +199,12 @@ func (e *external) unschedulableError(m Machine, c *creation, err error) error {
 		shown.condition = networking
 	case placement.Outdone, placement.Excluded, placement.Down, placement.Missing:
 	}
-	e.unschedulable.add(m, shown, func(ctx context.Context) error {
+	waiting, _ := m.DeepCopyObject().(Machine)
+	e.unschedulable.Add(waiting, shown, func(ctx context.Context) error {
 		if err := e.stillThere(ctx, m); err != nil {
 			return err
 		}
-		_, err := e.choose(ctx, m, c, e.scheduler.evaluate)
+		_, err := e.choose(ctx, m, c, e.scheduler.reservations.Evaluate)
 		return err
 	})
 	return shown

@@ -452,12 +452,12 @@ func TestWaiting(t *testing.T) {
 	if s := b.reconcile(t.Context()); s.err == nil || calls != 0 || !strings.Contains(s.err.Error(), "insufficient resources") {
 		t.Errorf("A Machine that waits says why and costs no calls: got %v after %d calls", s.err, calls)
 	}
-	b.queue.look(t.Context())
+	b.queue.Retry(t.Context())
 	if len(b.woken) != 0 {
 		t.Error("A Machine is not woken while nothing has changed")
 	}
 	b.nodes[1].MaxMemory = 128 * gib
-	b.queue.look(t.Context())
+	b.queue.Retry(t.Context())
 	if len(b.woken) != 1 {
 		t.Fatal("A Machine is woken when there is a place")
 	}
@@ -485,8 +485,8 @@ func TestWaitingEnds(t *testing.T) {
 			b := newBench(t, func(m *namespaced.Machine) { fresh(m); m.Spec.ForProvider.Memory = quantity("63Gi") })
 			b.reconcile(t.Context())
 			tc.change(b)
-			b.queue.look(t.Context())
-			if held := b.queue.reason(b.m) != nil; held != tc.held || (len(b.woken) > 0) != tc.woken {
+			b.queue.Retry(t.Context())
+			if held := b.queue.Reason(b.m) != nil; held != tc.held || (len(b.woken) > 0) != tc.woken {
 				t.Errorf("\n%s\nwant held %t and woken %t, got %t and %d", tc.reason, tc.held, tc.woken, held, len(b.woken))
 			}
 		})
@@ -507,11 +507,11 @@ func TestWaitingGone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b.queue.look(t.Context())
+			b.queue.Retry(t.Context())
 			asked := 0
 			b.on["Guests"] = func() { asked++ }
-			if b.queue.look(t.Context()); len(b.queue.all) != 0 || asked != 0 {
-				t.Errorf("want nobody who waits and nothing asked, got %d and %d calls", len(b.queue.all), asked)
+			if b.queue.Retry(t.Context()); b.queue.Len() != 0 || asked != 0 {
+				t.Errorf("want nobody who waits and nothing asked, got %d and %d calls", b.queue.Len(), asked)
 			}
 		})
 	}
@@ -550,7 +550,7 @@ func TestOccupants(t *testing.T) {
 		reason   string
 		guests   []proxmox.Guest
 		machines []Machine
-		bookings map[types.UID]reservation
+		reserved map[string]placement.Occupant
 		want     []placement.Occupant
 	}{
 		"Stranger": {reason: "Every guest counts.", guests: []proxmox.Guest{listed}, want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}}},
@@ -566,7 +566,7 @@ func TestOccupants(t *testing.T) {
 		"Deleted":   {reason: "One that is gone and deleted does not.", machines: []Machine{machine(func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })}, want: []placement.Occupant{}},
 		"Booked": {
 			reason: "What was chosen just now counts, whatever the annotation says.", machines: []Machine{machine(nil)},
-			bookings: map[types.UID]reservation{"web": {Occupant: placement.Occupant{Node: "pve3", CPUs: 4, Memory: gib}}}, want: comes("pve3", 4, gib),
+			reserved: map[string]placement.Occupant{"web": {Node: "pve3", CPUs: 4, Memory: gib}}, want: comes("pve3", 4, gib),
 		},
 		"BeingCloned": {
 			reason: "A clone that is being copied counts where it goes.", machines: []Machine{machine(nil)},
@@ -587,7 +587,7 @@ func TestOccupants(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := occupants(tc.guests, tc.machines, tc.bookings, defaults{})
+			got := occupants(tc.guests, tc.machines, tc.reserved, defaults{})
 			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -18,7 +18,6 @@ package machine
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -39,16 +38,14 @@ type Node interface {
 	Parameters() *v1alpha1.ProxmoxNodeParameters
 }
 
-// A Scheduler is what all controllers of Machines know together: the Machines and
-// ProxmoxNodes of both scopes, and the nodes that were chosen lately. It is safe
-// for concurrent use.
+// A Scheduler is what all controllers of Machines share: the Machines and ProxmoxNodes of both scopes, and the nodes that were chosen
+// lately. It is safe for concurrent use.
 type Scheduler struct {
-	now func() time.Time
+	reservations *placement.Reservations
 
-	mu           sync.Mutex
-	sources      []schedulerSource
-	claims       []schedulerSource // Of Machines only, with their claims indexed.
-	reservations map[types.UID]reservation
+	mu      sync.Mutex
+	sources []schedulerSource
+	claims  []schedulerSource // Of Machines only, with their claims indexed.
 }
 
 // A schedulerSource lists one kind.
@@ -57,44 +54,28 @@ type schedulerSource struct {
 	list   resource.ManagedList
 }
 
-// A reservation is a place that was chosen for a Machine. It counts until PVE shows
-// the VM, and is a memory only: what is forgotten in a restart is told by the
-// annotations of the Machines.
-type reservation struct {
-	placement.Occupant
-
-	until time.Time
-}
-
-// reservedFor is how long a booking may count: longer than the annotation takes
-// that tells the same, and than any VM takes to be created.
-const reservedFor = time.Hour
-
-// NewScheduler makes a Fleet that knows of nothing.
+// NewScheduler returns a Scheduler without Machines.
 func NewScheduler() *Scheduler {
-	return &Scheduler{now: time.Now, reservations: map[types.UID]reservation{}}
+	return &Scheduler{reservations: placement.NewReservations(time.Now)}
 }
 
-// Add a kind of Machines, ProxmoxNodes or ProxmoxClusters, which are listed with the reader, which
-// should be a cache.
+// Add a kind of Machines, ProxmoxNodes or ProxmoxClusters. The reader, which should be a cache, lists them.
 func (f *Scheduler) Add(reader client.Reader, list resource.ManagedList) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sources = append(f.sources, schedulerSource{reader: reader, list: list})
 }
 
-// A clusterMembers sorts what is for the same PVE cluster.
+// clusterMembers are the objects for one PVE cluster.
 type clusterMembers struct {
 	machines []Machine
 	nodes    []Node
 
-	// clusters are the ProxmoxClusters whose nodes are meant, wherever those have
-	// their own provider configurations.
+	// clusters are the ProxmoxClusters whose nodes count, wherever those have provider configurations of their own.
 	clusters map[types.NamespacedName]bool
 }
 
-// members of the fleet that share the cluster. They are the cache's own: they
-// must not be changed.
+// members returns the objects that share the cluster. They belong to the cache and must not be changed.
 func (f *Scheduler) members(ctx context.Context, shares func(resource.Managed) bool) (*clusterMembers, error) {
 	f.mu.Lock()
 	sources := f.sources
@@ -133,7 +114,7 @@ func (ms *clusterMembers) add(mg resource.Managed, shares func(resource.Managed)
 	}
 }
 
-// has the node: by its ProxmoxCluster, or by its own provider configuration.
+// has reports whether the node is one of the cluster: by its ProxmoxCluster, or by its own provider configuration.
 func (ms *clusterMembers) has(n Node, shares func(resource.Managed) bool) bool {
 	if c := n.Parameters().Cluster; c != nil {
 		return ms.clusters[types.NamespacedName{Namespace: n.GetNamespace(), Name: *c}]
@@ -141,29 +122,5 @@ func (ms *clusterMembers) has(n Node, shares func(resource.Managed) bool) bool {
 	return shares(n)
 }
 
-// A decideFunc lets a function choose a place for a Machine, knowing all bookings. The
-// function says whether its choice is final.
-type decideFunc func(m Machine, need placement.Occupant, choose chooseFunc) (placement.Decision, bool, error)
-
-type chooseFunc func(bookings map[types.UID]reservation) (placement.Decision, bool, error)
-
-// decide on a place, one Machine at a time, so that each sees what the others
-// were given. A final choice is booked.
-func (f *Scheduler) decide(m Machine, need placement.Occupant, choose chooseFunc) (placement.Decision, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	maps.DeleteFunc(f.reservations, func(_ types.UID, b reservation) bool { return f.now().After(b.until) })
-	d, final, err := choose(f.reservations)
-	if err == nil && final {
-		need.Node = d.Node
-		f.reservations[m.GetUID()] = reservation{Occupant: need, until: f.now().Add(reservedFor)}
-	}
-	return d, final, err
-}
-
-// evaluate whether there is a place, without booking it.
-func (f *Scheduler) evaluate(_ Machine, _ placement.Occupant, choose chooseFunc) (placement.Decision, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return choose(f.reservations)
-}
+// A decideFunc runs a choice of a node for a VM: Decide or Evaluate of placement.Reservations.
+type decideFunc func(id string, need placement.Occupant, choose placement.Choice) (placement.Decision, bool, error)

@@ -22,7 +22,6 @@ import (
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -34,9 +33,9 @@ import (
 // contentImages is what a storage holds that has disks.
 const contentImages = "images"
 
-// occupants of the cluster: what PVE lists, and the Machines that it does not
-// list yet or not as they are going to be.
-func occupants(guests []proxmox.Guest, machines []Machine, bookings map[types.UID]reservation, d defaults) []placement.Occupant {
+// occupants returns who uses the nodes of the cluster: the guests that PVE lists, and Machines that it does not list yet or not as they
+// are going to be.
+func occupants(guests []proxmox.Guest, machines []Machine, reserved map[string]placement.Occupant, d defaults) []placement.Occupant {
 	byID := make(map[int]proxmox.Guest, len(guests))
 	for _, g := range guests {
 		byID[g.VMID] = g
@@ -49,7 +48,7 @@ func occupants(guests []proxmox.Guest, machines []Machine, bookings map[types.UI
 		if listed && g.Template {
 			continue
 		}
-		if o, ok := occupantOf(m, g, bookings, byID, d); ok {
+		if o, ok := occupantOf(m, g, reserved, byID, d); ok {
 			owned[vmid] = true
 			out = append(out, o)
 		}
@@ -66,20 +65,20 @@ func occupant(g proxmox.Guest) placement.Occupant {
 	return placement.Occupant{Node: g.Node, Runs: g.Status != "stopped", CPUs: g.MaxCPU, Memory: g.MaxMemory}
 }
 
-// settledGuest says whether PVE shows a guest as it is going to be: not one that has
-// just been created or is still being copied, maybe on another node.
+// settledGuest reports whether PVE shows a guest as it is going to be: not one that has just been created or is still being copied, maybe
+// on another node.
 func settledGuest(g proxmox.Guest) bool {
 	return g.VMID != 0 && g.Status != "unknown" && g.MaxMemory > 0 && !slices.Contains([]string{"clone", "create", "migrate"}, g.Lock)
 }
 
-// occupantOf a Machine, if it has a VM or a node to have one on.
-func occupantOf(m Machine, g proxmox.Guest, bookings map[types.UID]reservation, guests map[int]proxmox.Guest, d defaults) (placement.Occupant, bool) {
+// occupantOf returns what a Machine uses, if it has a VM or a node for one.
+func occupantOf(m Machine, g proxmox.Guest, reserved map[string]placement.Occupant, guests map[int]proxmox.Guest, d defaults) (placement.Occupant, bool) {
 	o, was := occupant(g), settledGuest(g)
-	b, booked := bookings[m.GetUID()]
+	r, booked := reserved[string(m.GetUID())]
 	switch {
 	case was:
 	case booked:
-		o = b.Occupant
+		o = r
 	case m.GetAnnotations()[AnnotationNode] != "" && !meta.WasDeleted(m):
 		o = needOf(m, sourceOf(m, guests), d)
 		o.Node = m.GetAnnotations()[AnnotationNode]
@@ -99,7 +98,7 @@ func rulesOf(m Machine) v1alpha1.MachinePlacement {
 	return v1alpha1.MachinePlacement{}
 }
 
-// runs says whether the VM is to run.
+// runs reports whether the VM is to run.
 func runs(p *v1alpha1.MachineParameters) bool {
 	return p.PowerState == nil || *p.PowerState == v1alpha1.PowerStateRunning
 }
