@@ -46,7 +46,7 @@ func (w *env) baseline(ctx context.Context, n int) (creationTime, error) {
 		rate = defaultRate
 	}
 	p.limit = flowcontrol.NewTokenBucketRateLimiter(float32(rate), rate)
-	calls, err := p.journal(ctx, p.token.id)
+	calls, err := p.requestLog(ctx, p.token.id)
 	if err != nil {
 		return creationTime{}, err
 	}
@@ -94,7 +94,7 @@ func (f *follower) make(ctx context.Context, vmid int) error {
 func (f *follower) clone(ctx context.Context, vmid int) error {
 	f.clones <- struct{}{}
 	defer func() { <-f.clones }()
-	params := url.Values{"newid": {itoa(vmid)}, "name": {"floor-" + itoa(vmid)}}
+	params := url.Values{"newid": {itoa(vmid)}, "name": {"baseline-" + itoa(vmid)}}
 	return f.task(ctx, "POST /nodes/"+firstNode+"/qemu/"+itoa(templateID)+"/clone", params)
 }
 

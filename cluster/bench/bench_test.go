@@ -92,22 +92,22 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-func TestBusiest(t *testing.T) {
+func TestMaxPerSecond(t *testing.T) {
 	at := func(ms int) time.Time { return time.UnixMilli(int64(ms)) }
-	j := &journal{rows: []request{
+	j := &requestLog{rows: []request{
 		{Time: at(0), Template: "/nodes/{node}/qemu/{vmid}/pending"},
 		{Time: at(1900), Template: "/nodes/{node}/qemu/{vmid}/status/current"},
 		{Time: at(1500), Template: "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces"},
 		{Time: at(2400), Template: "/nodes/{node}/qemu/{vmid}/pending"},
 		{Time: at(2500), Template: "/cluster/tasks"},
 	}}
-	if got := j.busiest(anything); got != 3 {
+	if got := j.maxPerSecond(anything); got != 3 {
 		t.Errorf("want the three between 1.5 s and 2.5 s, got %d", got)
 	}
-	if got := j.busiest(toWorkers); got != 2 {
+	if got := j.maxPerSecond(toWorkers); got != 2 {
 		t.Errorf("want the agent and the status, got %d", got)
 	}
-	if got := (&journal{}).busiest(anything); got != 0 {
+	if got := (&requestLog{}).maxPerSecond(anything); got != 0 {
 		t.Errorf("want none of none, got %d", got)
 	}
 }
@@ -133,33 +133,33 @@ func TestForOne(t *testing.T) {
 	}
 }
 
-func TestPeers(t *testing.T) {
+func TestCompetitors(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	plain := "plain script=$BENCH_REPOSITORY/hack/bench-peer"
+	plain := "plain script=$BENCH_REPOSITORY/hack/bench-competitor"
 	if diff := cmp.Diff([]string{plain}, (&bench{}).competitors()); diff != "" {
 		t.Errorf("what is not installed is not compared: -want, +got:\n%s", diff)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "tofu"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{plain, "tofu with bpg's provider=$BENCH_REPOSITORY/hack/bench-peer-terraform"}
+	want := []string{plain, "tofu with bpg's provider=$BENCH_REPOSITORY/hack/bench-competitor-terraform"}
 	if diff := cmp.Diff(want, (&bench{}).competitors()); diff != "" {
 		t.Errorf("what is installed is: -want, +got:\n%s", diff)
 	}
-	asked := &bench{options: options{Peers: []string{"mine=true"}}}
+	asked := &bench{options: options{Competitors: []string{"mine=true"}}}
 	if diff := cmp.Diff([]string{"mine=true"}, asked.competitors()); diff != "" {
 		t.Errorf("what was asked for is all: -want, +got:\n%s", diff)
 	}
 }
 
-func TestSilent(t *testing.T) {
+func TestWithoutAddress(t *testing.T) {
 	f := &fleet{seen: map[string]observed{
-		"told":    {Machine: machine.Machine{Phase: "Running", IP: "192.0.2.10"}},
-		"silent":  {Machine: machine.Machine{Phase: "Running"}},
-		"stopped": {Machine: machine.Machine{Phase: "Stopped"}},
+		"reported":       {Machine: machine.Machine{Phase: "Running", IP: "192.0.2.10"}},
+		"withoutAddress": {Machine: machine.Machine{Phase: "Running"}},
+		"stopped":        {Machine: machine.Machine{Phase: "Stopped"}},
 	}}
-	if got := f.silent(); got != 1 {
+	if got := f.withoutAddress(); got != 1 {
 		t.Errorf("want the one that runs without an address, got %d", got)
 	}
 }

@@ -36,7 +36,7 @@ const (
 
 // compare has the provider and other clients create, look at and destroy machines.
 func (b *bench) compare(ctx context.Context) error {
-	t := table{name: "peers", rows: [][]string{{
+	t := table{name: "competitors", rows: [][]string{{
 		"client", "create: calls each", "time for all", "nothing changed: calls each", "time for all", "destroy: calls each", "time for all",
 	}}}
 	errs := []error{b.compareOwn(ctx, &t)}
@@ -46,10 +46,10 @@ func (b *bench) compare(ctx context.Context) error {
 		}
 		name, command, ok := strings.Cut(p, "=")
 		if !ok {
-			return fmt.Errorf("cannot use the peer %q: want NAME=COMMAND", p)
+			return fmt.Errorf("cannot use the competitor %q: want NAME=COMMAND", p)
 		}
 		if err := b.compareCompetitor(ctx, strings.TrimSpace(name), command, &t); err != nil {
-			errs = append(errs, fmt.Errorf("peer %s: %w", name, err))
+			errs = append(errs, fmt.Errorf("competitor %s: %w", name, err))
 		}
 	}
 	b.add(t)
@@ -59,44 +59,44 @@ func (b *bench) compare(ctx context.Context) error {
 
 // competitors to compare with: what was asked for, or what the repository has scripts for and can run here.
 func (b *bench) competitors() []string {
-	if len(b.Peers) > 0 {
-		return b.Peers
+	if len(b.Competitors) > 0 {
+		return b.Competitors
 	}
-	out := []string{"plain script=$BENCH_REPOSITORY/hack/bench-peer"}
+	out := []string{"plain script=$BENCH_REPOSITORY/hack/bench-competitor"}
 	for _, program := range []string{"tofu", "terraform"} {
 		if _, err := exec.LookPath(program); err == nil {
-			return append(out, program+" with bpg's provider=$BENCH_REPOSITORY/hack/bench-peer-terraform")
+			return append(out, program+" with bpg's provider=$BENCH_REPOSITORY/hack/bench-competitor-terraform")
 		}
 	}
 	return out
 }
 
-// A lap is what a phase took.
-type lap struct {
+// A phaseResult is the number of calls and the duration of a phase.
+type phaseResult struct {
 	calls int
 	took  time.Duration
 }
 
-func (b *bench) lapRow(name string, laps []lap) []string {
+func (b *bench) resultRow(name string, results []phaseResult) []string {
 	row := []string{name}
-	for _, l := range laps {
-		row = append(row, number(float64(l.calls)/float64(b.PeerCount)), round(l.took).String())
+	for _, l := range results {
+		row = append(row, number(float64(l.calls)/float64(b.CompetitorCount)), round(l.took).String())
 	}
 	return row
 }
 
-// lap counts the requests of the token while a phase runs.
-func (w *env) lap(ctx context.Context, phase func(context.Context) error) (lap, error) {
-	if err := w.own.forget(ctx); err != nil {
-		return lap{}, err
+// measurePhase runs a phase and counts the requests that the token sends meanwhile.
+func (w *env) measurePhase(ctx context.Context, phase func(context.Context) error) (phaseResult, error) {
+	if err := w.own.clearRequests(ctx); err != nil {
+		return phaseResult{}, err
 	}
 	begin := time.Now()
 	if err := phase(ctx); err != nil {
-		return lap{}, err
+		return phaseResult{}, err
 	}
 	took := time.Since(begin)
 	calls, err := w.own.counted(ctx, w.own.token.id)
-	return lap{calls: calls.total(), took: took}, err
+	return phaseResult{calls: calls.total(), took: took}, err
 }
 
 // compareOwn is the provider's turn. Its look at what has not changed is what it does in a minute.
@@ -109,8 +109,8 @@ func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
 	if err := w.startProvider(ctx); err != nil {
 		return err
 	}
-	objs := created(b.PeerCount)
-	var laps []lap
+	objs := created(b.CompetitorCount)
+	var results []phaseResult
 	for _, phase := range []func(context.Context) error{
 		func(ctx context.Context) error {
 			if _, err := w.fleet.apply(ctx, objs); err != nil {
@@ -126,13 +126,13 @@ func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
 			return w.until(ctx, "deleting", w.fleet.left)
 		},
 	} {
-		l, err := w.lap(ctx, phase)
+		l, err := w.measurePhase(ctx, phase)
 		if err != nil {
 			return err
 		}
-		laps = append(laps, l)
+		results = append(results, l)
 	}
-	t.rows = append(t.rows, b.lapRow("provider-proxmox, per minute of watching", laps))
+	t.rows = append(t.rows, b.resultRow("provider-proxmox, per minute of watching", results))
 	return nil
 }
 
@@ -143,26 +143,26 @@ func (b *bench) compareCompetitor(ctx context.Context, name, command string, t *
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	dir := filepath.Join(w.Dir, "peer")
+	dir := filepath.Join(w.Dir, "competitor")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	var laps []lap
+	var results []phaseResult
 	for _, phase := range []string{phaseCreate, phaseSteady, phaseDestroy} {
 		w.Console.Stepf("%s: %s", name, phase)
-		l, err := w.lap(ctx, func(ctx context.Context) error { return w.competitor(ctx, command, dir, b.competitorVariables(phase)) })
+		l, err := w.measurePhase(ctx, func(ctx context.Context) error { return w.competitor(ctx, command, dir, b.competitorVariables(phase)) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", phase, err)
 		}
-		laps = append(laps, l)
+		results = append(results, l)
 	}
-	t.rows = append(t.rows, b.lapRow(name, laps))
+	t.rows = append(t.rows, b.resultRow(name, results))
 	return nil
 }
 
 func (b *bench) competitorVariables(phase string) []string {
 	return []string{
-		"BENCH_PHASE=" + phase, "BENCH_COUNT=" + itoa(b.PeerCount), "BENCH_NODE=" + firstNode, "BENCH_TEMPLATE=" + templateName,
+		"BENCH_PHASE=" + phase, "BENCH_COUNT=" + itoa(b.CompetitorCount), "BENCH_NODE=" + firstNode, "BENCH_TEMPLATE=" + templateName,
 		"BENCH_TEMPLATE_ID=" + itoa(templateID), "BENCH_CORES=" + itoa(newCores), "BENCH_FIRST_ID=" + itoa(firstID),
 		"BENCH_REPOSITORY=" + b.repo.Root(),
 	}

@@ -33,12 +33,12 @@ func (b *bench) create(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 
-	w.Console.Stepf("floor: %d linked clones by a plain client", b.Create)
-	floor, err := w.baseline(ctx, b.Create)
+	w.Console.Stepf("baseline: %d linked clones by a plain client", b.Create)
+	baseline, err := w.baseline(ctx, b.Create)
 	if err != nil {
-		return fmt.Errorf("cannot measure the floor: %w", err)
+		return fmt.Errorf("cannot measure the baseline: %w", err)
 	}
-	w.Console.Stepf("floor: %s", round(floor.took))
+	w.Console.Stepf("baseline: %s", round(baseline.took))
 	if err := w.own.control(ctx, "POST /reset", &struct{}{}); err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func (b *bench) create(ctx context.Context) (err error) {
 	}
 	t := table{name: "create", rows: [][]string{
 		{"", "all ready after", "bound", "per minute", "ready p50", "ready p99", "calls each", "to agents", "with shared polls"},
-		floor.row("floor", b.Create), own.row("provider", b.Create),
+		baseline.row("baseline", b.Create), own.row("provider", b.Create),
 	}}
-	t.rows[2][2] = fmt.Sprintf("≤ %s (1.3 × floor)", round(floor.took*13/10))
+	t.rows[2][2] = fmt.Sprintf("≤ %s (1.3 × baseline)", round(baseline.took*13/10))
 	calls := own.endpoints(b.Create)
 	b.add(t, calls)
 	b.show(t)
@@ -64,7 +64,7 @@ type creationTime struct {
 	// each is how long every one took.
 	each []time.Duration
 	// calls that were made meanwhile.
-	calls *journal
+	calls *requestLog
 }
 
 func (r creationTime) row(name string, n int) []string {
@@ -106,7 +106,7 @@ func (b *bench) createMachines(ctx context.Context, w *env) (creationTime, error
 	if err := w.wait(ctx, 5*time.Second); err != nil {
 		return creationTime{}, err
 	}
-	calls, err := w.own.journal(ctx, w.own.token.id)
+	calls, err := w.own.requestLog(ctx, w.own.token.id)
 	if err != nil {
 		return creationTime{}, err
 	}

@@ -30,8 +30,8 @@ import (
 // between is the time between two changes.
 const between = 250 * time.Millisecond
 
-// calm is how long nothing happens before the first change.
-const calm = 20 * time.Second
+// quietTime is how long nothing happens before the first change.
+const quietTime = 20 * time.Second
 
 // others is the node that VMs are moved to by hand.
 const others = "pve3"
@@ -39,7 +39,7 @@ const others = "pve3"
 // A sort of change that somebody makes by hand.
 type change struct {
 	name string
-	// stopped says that it is made to a VM that does not run.
+	// stopped selects a VM that does not run.
 	stopped bool
 	// request to make, below the VM's path.
 	request string
@@ -59,14 +59,14 @@ func changes() []change {
 	}
 }
 
-// writes says whether a request changes a VM at a path below it.
+// writes returns a function that reports whether a request changes a VM at a path below it.
 func writes(path string) func(request, string) bool {
 	return func(r request, vmid string) bool {
 		return r.Method != http.MethodGet && strings.HasSuffix(r.Path, "/qemu/"+vmid+path)
 	}
 }
 
-// clones says whether a request clones the template; to which VMID is not logged.
+// clones reports whether a request clones the template. The log does not have the new VMID.
 func clones(r request, _ string) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/clone")
 }
@@ -79,11 +79,11 @@ type incident struct {
 	vmid    string
 	// done is when the change was in force: when its request was answered, or its task ended.
 	done time.Time
-	// noticed is when the provider made the corrective request, or told where the VM is.
+	// noticed is when the provider made the corrective request, or reported the VM's node.
 	noticed time.Time
 }
 
-// drift measures how long it takes until what somebody changes by hand is corrected.
+// drift measures how long it takes until the provider corrects manual changes.
 func (b *bench) drift(ctx context.Context) (err error) {
 	c := newCluster(b.Drift)
 	w, ctx, err := b.open(ctx, c)
@@ -94,19 +94,19 @@ func (b *bench) drift(ctx context.Context) (err error) {
 	if err := w.populate(ctx, c); err != nil {
 		return err
 	}
-	if err := w.wait(ctx, calm); err != nil {
+	if err := w.wait(ctx, quietTime); err != nil {
 		return err
 	}
 	incidents := plan(c, b.Changes)
 	w.Console.Stepf("drift: %d changes among %d Machines", len(incidents), c.machines)
-	if err := w.own.forget(ctx); err != nil {
+	if err := w.own.clearRequests(ctx); err != nil {
 		return err
 	}
-	j, err := w.own.journal(ctx, w.own.token.id)
+	j, err := w.own.requestLog(ctx, w.own.token.id)
 	if err != nil {
 		return err
 	}
-	if err := w.disturb(ctx, incidents); err != nil {
+	if err := w.applyChanges(ctx, incidents); err != nil {
 		return err
 	}
 	left := func() int { return w.unnoticed(ctx, j, incidents) }
@@ -140,8 +140,8 @@ func plan(c cluster, each int) []*incident {
 	return out
 }
 
-// disturb makes the changes, one after the other, and waits until all are in force.
-func (w *env) disturb(ctx context.Context, incidents []*incident) error {
+// applyChanges makes the changes, one after the other, and waits until all are in force.
+func (w *env) applyChanges(ctx context.Context, incidents []*incident) error {
 	var wg sync.WaitGroup
 	failed := make(chan error, len(incidents))
 	for _, i := range incidents {
@@ -197,7 +197,7 @@ func (i *incident) await(ctx context.Context, p *pve, upid string) error {
 }
 
 // unnoticed counts the changes that the provider has not answered yet.
-func (w *env) unnoticed(ctx context.Context, j *journal, incidents []*incident) int {
+func (w *env) unnoticed(ctx context.Context, j *requestLog, incidents []*incident) int {
 	if err := j.follow(ctx); err != nil {
 		return len(incidents)
 	}
@@ -212,7 +212,7 @@ func (w *env) unnoticed(ctx context.Context, j *journal, incidents []*incident) 
 	return left
 }
 
-// find what the provider did about the change. A request answers one change.
+// find sets the time at which the provider reacted to the change. A request answers one change.
 func (i *incident) find(w *env, log []request, taken map[int]bool) {
 	if i.answer == nil {
 		if m := w.fleet.get(i.machine); m.Node == others {

@@ -102,7 +102,7 @@ func (w *env) startSimulator(ctx context.Context, c cluster) error {
 	return err
 }
 
-// connect creates the configurations, with the limit of requests that the world asks for.
+// connect creates the configurations with the environment's limit of requests.
 func (w *env) connect(ctx context.Context) error {
 	objs, err := w.connection.Objects()
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *env) connect(ctx context.Context) error {
 	return w.Kube.ApplyAll(ctx, objs)
 }
 
-// prepare says how the provider is started: with these environment variables beside those that everybody has.
+// prepare sets the command of the provider, with additional environment variables.
 func (w *env) prepare(settings []string) error {
 	path, err := w.Repo.Binary("provider")
 	if err != nil {
@@ -158,10 +158,10 @@ func (w *env) stopProvider() error {
 	return w.provider.Stop()
 }
 
-// patience is how long something may take without any progress: whole rounds of many Machines end at once.
-const patience = 6 * time.Minute
+// progressTimeout is how long something may take without progress. With many Machines, whole rounds end at once.
+const progressTimeout = 6 * time.Minute
 
-// until waits until nothing is left, for as long as something becomes less; left says what there is.
+// until waits until left returns 0. It fails if the number does not decrease for progressTimeout.
 func (w *env) until(ctx context.Context, what string, left func() int) error {
 	before, progress, shown := left(), time.Now(), time.Now()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -185,9 +185,9 @@ func (w *env) until(ctx context.Context, what string, left func() int) error {
 		case <-w.exited():
 			return fmt.Errorf("the provider ended (%w), its last lines:\n%s", w.provider.Err(), process.LogTail(w.spec.Log, 30))
 		}
-		if time.Since(progress) > patience {
+		if time.Since(progress) > progressTimeout {
 			return fmt.Errorf("%s: still %d to go after %s without progress%s\nthe provider's last lines:\n%s",
-				what, n, patience, w.fleet.example(), process.LogTail(w.spec.Log, 20))
+				what, n, progressTimeout, w.fleet.example(), process.LogTail(w.spec.Log, 20))
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (w *env) exited() <-chan struct{} {
 	return w.provider.Exited()
 }
 
-// wait lets time pass.
+// wait waits for a duration, and fails if the provider ends.
 func (w *env) wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -40,7 +40,7 @@ const externalName = "crossplane.io/external-name"
 // writers is how many Machines are written to Kubernetes at once.
 const writers = 16
 
-// A fleet is the Machines, as they are seen by a watch.
+// A fleet holds the Machines as a watch reports them.
 type fleet struct {
 	config *rest.Config
 
@@ -48,7 +48,7 @@ type fleet struct {
 	seen map[string]observed
 }
 
-// A observed is what was seen last of a Machine, and when it was complete first.
+// observed is the last state of a Machine and the time at which it was first complete.
 type observed struct {
 	machine.Machine
 
@@ -107,8 +107,8 @@ func (f *fleet) incomplete(of int) int {
 	return of
 }
 
-// silent counts the Machines that run and have told no address.
-func (f *fleet) silent() int {
+// withoutAddress counts the Machines that run without a known address.
+func (f *fleet) withoutAddress() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := 0

@@ -38,16 +38,16 @@ import (
 
 // options of a run.
 type options struct {
-	Scenarios []string      `default:"create,drift,steady,startup,peers" enum:"steady,startup,drift,create,peers" env:"BENCH" help:"What is measured: create, drift, steady, startup, peers."`
-	Machines  []int         `default:"100,1000,5000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
-	Create    int           `default:"200" env:"BENCH_CREATE" help:"How many Machines are created at once."`
-	Drift     int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
-	Changes   int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
-	Window    time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two looks."`
-	Peers     []string      `env:"BENCH_PEER" help:"Other clients: NAME=COMMAND, separated by lines. Default: the scripts in hack/." placeholder:"NAME=COMMAND" sep:"\n"`
-	PeerCount int           `default:"20" env:"BENCH_PEER_MACHINES" help:"How many machines the clients create that are compared."`
-	Output    string        `default:"docs/performance.md" env:"BENCH_OUTPUT" help:"Document whose tables are replaced." placeholder:"FILE"`
-	Profile   string        `env:"BENCH_PROFILE" help:"Folder for profiles of the provider, taken in steady state." placeholder:"FOLDER"`
+	Scenarios       []string      `default:"create,drift,steady,startup,competitors" enum:"steady,startup,drift,create,competitors" env:"BENCH" help:"What is measured: create, drift, steady, startup, competitors."`
+	Machines        []int         `default:"100,1000,5000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
+	Create          int           `default:"200" env:"BENCH_CREATE" help:"How many Machines are created at once."`
+	Drift           int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
+	Changes         int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
+	Window          time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two looks."`
+	Competitors     []string      `env:"BENCH_COMPETITORS" help:"Other clients: NAME=COMMAND, separated by lines. Default: the scripts in hack/." placeholder:"NAME=COMMAND" sep:"\n"`
+	CompetitorCount int           `default:"20" env:"BENCH_COMPETITOR_MACHINES" help:"How many machines the clients create that are compared."`
+	Output          string        `default:"docs/performance.md" env:"BENCH_OUTPUT" help:"Document whose tables are replaced." placeholder:"FILE"`
+	Profile         string        `env:"BENCH_PROFILE" help:"Folder for profiles of the provider, taken in steady state." placeholder:"FOLDER"`
 }
 
 func main() {
@@ -87,7 +87,7 @@ func (b *bench) run(ctx context.Context) error {
 	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...)
 }
 
-// plan lists the measurements, each in a world of its own.
+// plan lists the measurements, each in an environment of its own.
 func (b *bench) plan() []func(context.Context) error {
 	var out []func(context.Context) error
 	if b.wants("create") {
@@ -99,7 +99,7 @@ func (b *bench) plan() []func(context.Context) error {
 	if b.wants("steady") || b.wants("startup") {
 		out = append(out, b.scale)
 	}
-	if b.wants("peers") {
+	if b.wants("competitors") {
 		out = append(out, b.compare)
 	}
 	return out
@@ -109,9 +109,9 @@ func (b *bench) wants(scenario string) bool {
 	return slices.Contains(b.Scenarios, scenario)
 }
 
-// folder makes a folder for the files of the next world.
+// folder makes a folder for the files of the next environment.
 func (b *bench) folder() (string, error) {
 	b.envs++
-	dir := filepath.Join(b.dir, "world-"+itoa(b.envs))
+	dir := filepath.Join(b.dir, "env-"+itoa(b.envs))
 	return dir, os.MkdirAll(dir, 0o700)
 }

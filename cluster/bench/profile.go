@@ -46,7 +46,7 @@ func (b *bench) profile(ctx context.Context, w *env, name string) func() {
 	return func() { w.save(ctx, "heap", filepath.Join(dir, name+".heap.pprof")) }
 }
 
-// save what the provider tells of itself. What cannot be saved is told and is no failure.
+// save writes a profile of the provider to a file. A failure is reported and does not end the run.
 func (w *env) save(ctx context.Context, what, path string) {
 	if err := w.download(ctx, "http://"+w.pprof+"/debug/pprof/"+what, path); err != nil {
 		w.Console.Stepf("profile: %s", err)

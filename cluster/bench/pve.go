@@ -119,7 +119,7 @@ type task struct {
 // counts are the requests of one user by method and path.
 type counts map[string]int
 
-// counted asks for the requests of a user since the simulator was told to forget them.
+// counted asks for the requests of a user since clearRequests.
 func (p *pve) counted(ctx context.Context, user string) (counts, error) {
 	var page struct {
 		Rows []struct {
@@ -139,8 +139,8 @@ func (p *pve) counted(ctx context.Context, user string) (counts, error) {
 	return out, nil
 }
 
-// forget the requests so far.
-func (p *pve) forget(ctx context.Context) error {
+// clearRequests removes the requests that the simulator has recorded.
+func (p *pve) clearRequests(ctx context.Context) error {
 	return p.control(ctx, "DELETE /requests", &struct{}{})
 }
 

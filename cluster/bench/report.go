@@ -71,7 +71,7 @@ func (b *bench) report(ctx context.Context) error {
 	return nil
 }
 
-// provenance says on what was measured.
+// provenance describes the machine and the versions that were measured.
 func (b *bench) provenance(ctx context.Context) string {
 	version := "unknown"
 	if path, err := b.repo.Binary("provider"); err == nil {

@@ -28,10 +28,10 @@ const defaultRate = 50
 
 // startup starts the provider, which knows nothing of the VMs, and watches until it has looked at each of its Machines.
 func (b *bench) startup(ctx context.Context, w *env, n int) ([]string, error) {
-	if err := w.own.forget(ctx); err != nil {
+	if err := w.own.clearRequests(ctx); err != nil {
 		return nil, err
 	}
-	j, err := w.own.journal(ctx, w.own.token.id)
+	j, err := w.own.requestLog(ctx, w.own.token.id)
 	if err != nil {
 		return nil, err
 	}
@@ -44,15 +44,15 @@ func (b *bench) startup(ctx context.Context, w *env, n int) ([]string, error) {
 		return nil, err
 	}
 	took := time.Since(begin)
-	calls, workers := len(j.rows), j.busiest(toWorkers)
+	calls, workers := len(j.rows), j.maxPerSecond(toWorkers)
 	w.Console.Stepf("%d Machines: looked at in %s", n, round(took))
 	return []string{
-		itoa(n), itoa(calls), number(float64(calls) / float64(n)), itoa(j.busiest(anything)), itoa(workers), round(took).String(), itoa(defaultRate),
+		itoa(n), itoa(calls), number(float64(calls) / float64(n)), itoa(j.maxPerSecond(anything)), itoa(workers), round(took).String(), itoa(defaultRate),
 	}, nil
 }
 
 // looked counts the VMs, but for the template, that were looked at so far.
-func (j *journal) looked(ctx context.Context) int {
+func (j *requestLog) looked(ctx context.Context) int {
 	if err := j.follow(ctx); err != nil {
 		return 0
 	}

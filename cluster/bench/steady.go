@@ -112,7 +112,7 @@ func (w *env) populate(ctx context.Context, c cluster) error {
 	if err := w.startProvider(ctx); err != nil {
 		return err
 	}
-	left := func() int { return w.fleet.incomplete(c.machines) + w.fleet.silent() }
+	left := func() int { return w.fleet.incomplete(c.machines) + w.fleet.withoutAddress() }
 	if err := w.until(ctx, "adopting", left); err != nil {
 		return err
 	}

@@ -263,7 +263,7 @@ func (s *suite) testRights(t *testing.T) {
 	}
 }
 
-// isEarly says whether a denial is one that Crossplane 1 has every provider meet at its start: it binds the rights to the
+// isEarly reports whether a denial is one that Crossplane 1 has every provider meet at its start: it binds the rights to the
 // provider's own kinds a moment after that. The provider tries again.
 func (s *suite) isEarly(denial string) bool {
 	verb, path, _ := strings.Cut(denial, " ")

@@ -63,7 +63,7 @@ func (s *suite) testSecrets(t *testing.T) {
 	}
 }
 
-// tells says whether a text has a secret of the run in it.
+// tells reports whether a text has a secret of the run in it.
 func (s *suite) tells(text string) bool {
 	for _, secret := range []string{s.connection.Credentials.TokenSecret, wrongToken} {
 		if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) {

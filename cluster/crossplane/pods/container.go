@@ -98,7 +98,7 @@ func expand(text string, env map[string]string) string {
 	return expansion.Expand(text, expansion.MappingFuncFor(env))
 }
 
-// environment is that of the image, with what tells a client library where the API server is, and what the template says.
+// environment returns the environment of the image, the address of the API server, and the variables of the template.
 func (p *pod) environment(c corev1.Container, image v1.Config) (map[string]string, error) {
 	env := map[string]string{"HOSTNAME": p.deployment.Name}
 	for _, line := range image.Env {
@@ -153,7 +153,7 @@ func flatten(env map[string]string) []string {
 	return lines
 }
 
-// probe says when a container is ready; one without probes is ready when it has started.
+// probe returns the readiness probe of a container. A container without probes is ready when it has started.
 func probe(c corev1.Container) process.Probe {
 	for _, p := range []*corev1.Probe{c.ReadinessProbe, c.StartupProbe} {
 		switch {

@@ -142,6 +142,6 @@ func (p *pod) note(c corev1.Container, problem error) {
 	if err != nil {
 		return
 	}
-	defer f.Close() //nolint:errcheck // Nobody could be told.
+	defer f.Close() //nolint:errcheck // There is no caller that could handle it.
 	_, _ = fmt.Fprintf(f, "---- %s\n", problem)
 }

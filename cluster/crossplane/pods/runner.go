@@ -125,7 +125,7 @@ func (r *Runner) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Reconcile has the Pod of a Deployment run, or end, and says in the Deployment's status whether it is ready.
+// Reconcile starts or ends the Pod of a Deployment and reports in the Deployment's status whether it is ready.
 func (r *Runner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	d := &appsv1.Deployment{}
 	err := r.client.Get(ctx, request.NamespacedName, d)

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// The ports of Crossplane. All Pods share one network here, and a function cannot be told to listen elsewhere than where
+// The ports of Crossplane. All Pods share one network here, and a function cannot be configured to listen elsewhere than where
 // Crossplane's webhooks would, nor the RBAC manager to leave port 8080.
 const (
 	webhookPort = 9444

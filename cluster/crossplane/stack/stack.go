@@ -44,7 +44,7 @@ type Stack struct {
 	Registry string
 	// Simulator is the simulated Proxmox VE.
 	Simulator *simulator.Simulator
-	// Connection says how the provider reaches the simulator.
+	// Connection is the provider's connection to the simulator.
 	Connection provider.Connection
 
 	core  Core
@@ -62,7 +62,7 @@ type Options struct {
 	Core Core
 	// Helm is the path of the program that makes objects of charts.
 	Helm string
-	// Scenario is the file that says what the simulated Proxmox VE holds.
+	// Scenario is the file with the content of the simulated Proxmox VE.
 	Scenario string
 	// Names are further names by which Pods reach what listens on this machine.
 	Names []string

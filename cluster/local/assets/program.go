@@ -37,11 +37,11 @@ type program struct {
 	cold time.Duration
 }
 
-// A Set is programs that one module pins and that are of one version.
+// A Set is a set of programs of one version that one module pins.
 type Set struct {
 	name     string
 	programs []program
-	// pin is the module whose required version the programs say they are, by the stamps of the linker.
+	// pin is the module whose required version the programs report, by the stamps of the linker.
 	pin    string
 	stamps func(version string) []string
 }
@@ -56,7 +56,7 @@ func ControlPlane() Set {
 	}}
 }
 
-// CrossplaneCore is Crossplane without any package. It says its version because packages demand one.
+// CrossplaneCore is Crossplane without any package. It reports its version because packages require one.
 func CrossplaneCore() Set {
 	return Set{name: "Crossplane", pin: CrossplaneModule, stamps: crossplaneStamps, programs: []program{
 		{name: Crossplane, pkg: CrossplaneModule + "/cmd/crossplane", cold: 60 * time.Second},
@@ -81,7 +81,7 @@ func controllerManager() program {
 	return program{name: ControllerManager, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", cold: 70 * time.Second}
 }
 
-// pins is what decides the content of the programs.
+// pins determine the content of the programs.
 type pins struct {
 	module    string
 	goVersion string
@@ -111,7 +111,7 @@ func (p pins) flags() []string {
 	return []string{"-buildvcs=false", "-trimpath", "-ldflags=-s -w " + strings.Join(p.stamps, " ")}
 }
 
-// stampsOf make the programs say their version, which their own releases set in the same way.
+// stampsOf returns the linker flags that set the version of the programs, as their releases do.
 func (s Set) stampsOf(version string) []string {
 	if s.stamps == nil {
 		return nil
@@ -142,8 +142,8 @@ func kubernetesStamps(version string) []string {
 	return out
 }
 
-// key names the folder of the programs that these pins give. It reads two files and runs nothing, so
-// that a cached start costs no time.
+// key returns the name of the folder of programs with these pins. It reads two files and runs no program, so that a start
+// with cached programs is fast.
 func (p pins) key() (string, error) {
 	h := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum"} {

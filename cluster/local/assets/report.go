@@ -27,7 +27,7 @@ import (
 type Reporter struct {
 	// Out receives the lines.
 	Out io.Writer
-	// Terminal says that Out is a terminal: progress then rewrites one line every second, instead of
+	// Terminal is true if Out is a terminal: progress then rewrites one line every second, instead of
 	// adding a line every ten seconds.
 	Terminal bool
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package console tells a person at a terminal, or the reader of a CI log, what the launcher does.
+// Package console reports the progress of the launcher on a terminal or in a log.
 package console
 
 import (
@@ -49,12 +49,12 @@ func newConsole(out io.Writer, terminal bool, now func() time.Time) *Console {
 	return &Console{out: out, terminal: terminal, start: now(), now: now}
 }
 
-// IsTerminal says whether a file is a terminal on which lines can be rewritten.
+// IsTerminal reports whether a file is a terminal on which lines can be rewritten.
 func IsTerminal(f *os.File) bool {
 	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// Terminal says whether the console can rewrite lines.
+// Terminal reports whether the console can rewrite lines.
 func (c *Console) Terminal() bool { return c.terminal }
 
 // Elapsed is the time since the console was made.

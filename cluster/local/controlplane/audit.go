@@ -33,10 +33,10 @@ import (
 // An Option changes how an API server runs that writes into a folder.
 type Option func(api *envtest.APIServer, dir string) error
 
-// auditLog is the file, in the folder of the control plane, that tells what was asked of the API server.
+// auditLog is the file of audit events in the folder of the control plane.
 const auditLog = "audit.log"
 
-// auditPolicy leaves out what people and the control plane itself ask for.
+// auditPolicy records only requests of service accounts.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -46,7 +46,7 @@ rules:
   - level: None
 `
 
-// request is what the log tells of one.
+// request is an audit event.
 type request struct {
 	Verb       string `json:"verb"`
 	RequestURI string `json:"requestURI"` //nolint:tagliatelle // Kubernetes spells it like that.
@@ -58,7 +58,7 @@ type request struct {
 	} `json:"responseStatus"`
 }
 
-// Audited has the API server keep what service accounts ask of it, and how it answers, for Denials to read.
+// Audited makes the API server record the requests of service accounts and their results, which Denials reads.
 func Audited() Option {
 	return func(api *envtest.APIServer, dir string) error {
 		policy := filepath.Join(dir, "audit-policy.yaml")

@@ -110,7 +110,7 @@ func (c *ControlPlane) environment(paths assets.Paths, dir string) (*envtest.Env
 
 	api := &envtest.APIServer{Path: paths.APIServer, CertDir: apiDir, Out: apiLog, Err: apiLog}
 	api.Configure().Set("service-cluster-ip-range", ServiceRange)
-	// Without a default route the server would not find an address by itself. Nobody is told of this one.
+	// Without a default route the server would not find its own address. No client uses this one.
 	api.Configure().Set("advertise-address", "127.0.0.1").Set("endpoint-reconciler-type", "none")
 	for _, option := range c.options {
 		if err := option(api, dir); err != nil {

@@ -64,7 +64,7 @@ func (k Key) Arguments() []string {
 	return []string{"machines." + NamespacedGroup, k.Name, "--namespace=" + k.Namespace}
 }
 
-// Machine is what a Machine's status says.
+// Machine is the state of a Machine as its status has it.
 type Machine struct {
 	Key Key
 	// VMID is 0 until it is known.
@@ -75,7 +75,7 @@ type Machine struct {
 	Ready, Synced string
 	// Message explains a condition that is not true.
 	Message string
-	// Deleting says that its deletion was asked for.
+	// Deleting is true if its deletion was requested.
 	Deleting bool
 	// Secret is where its connection details are to be written. A zero Secret means nowhere.
 	Secret types.NamespacedName
@@ -132,7 +132,7 @@ func secretOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// Complete says whether the Machine is ready, in sync, and known by a VMID.
+// Complete reports whether the Machine is ready, in sync, and known by a VMID.
 func (m Machine) Complete() bool {
 	return m.Ready == "True" && m.Synced == "True" && m.VMID > 0 && !m.Deleting
 }

@@ -54,7 +54,7 @@ type Spec struct {
 	User uint32
 	// Log is the file that receives its standard output and standard error.
 	Log string
-	// Ready says when it serves. A nil Ready means at once.
+	// Ready reports when the program serves. A nil Ready means that it serves at once.
 	Ready Probe
 }
 
@@ -108,7 +108,7 @@ func launch(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// confine has a program see nothing but its root directory, and be nobody but its user.
+// confine sets the root directory and the user of a program.
 func confine(cmd *exec.Cmd, spec Spec) {
 	if spec.Root != "" {
 		cmd.SysProcAttr.Chroot, cmd.Dir = spec.Root, "/"
@@ -154,7 +154,7 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Exited is closed when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Failure says how the program failed: nil if it runs, or ended with exit status 0.
+// Failure returns the error with which the program ended, or nil if it runs or ended with exit status 0.
 func (p *Process) Failure() error {
 	select {
 	case <-p.exited:
@@ -164,7 +164,7 @@ func (p *Process) Failure() error {
 	}
 }
 
-// Err says how the program ended. It is nil as long as the program runs.
+// Err describes how the program ended. It returns nil as long as the program runs.
 func (p *Process) Err() error {
 	select {
 	case <-p.exited:

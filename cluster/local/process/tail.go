@@ -25,7 +25,7 @@ import (
 // tailBytes bounds how much of a log LogTail reads.
 const tailBytes = 64 << 10
 
-// LogTail returns the last n lines of a log file, or a line that says why there are none.
+// LogTail returns the last n lines of a log file, or a line with the reason why there are none.
 func LogTail(path string, n int) string {
 	text, err := readEnd(path, tailBytes)
 	if err != nil {

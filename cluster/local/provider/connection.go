@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package provider knows what the provider needs to run: how it is started, and the objects that tell it
-// which Proxmox VE cluster to manage.
+// Package provider defines how the provider is started, and the objects that configure its connection to a Proxmox VE cluster.
 package provider
 
 import (
@@ -25,7 +24,7 @@ import (
 	"strings"
 )
 
-// Connection says how a Proxmox VE cluster is reached.
+// Connection holds the addresses and credentials of a Proxmox VE cluster.
 type Connection struct {
 	// Endpoints are URLs of the API, https://HOST:PORT, one or more of the same cluster.
 	Endpoints []string

@@ -39,7 +39,7 @@ const (
 	namespacedAPI = "proxmox.m.vitistack.io/v1alpha1"
 )
 
-// Objects returns, in the order in which to apply them, what tells the provider about the connection:
+// Objects returns the objects that configure the connection, in the order in which to apply them:
 // the system namespace, the Secrets with the credentials, and a configuration named default of each
 // kind. The namespaced one, in the namespace default, has a Secret of its own there, since it reads
 // none elsewhere.

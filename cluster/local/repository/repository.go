@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package repository knows where things lie in a checkout of provider-proxmox.
+// Package repository locates the files and folders of a checkout of provider-proxmox.
 package repository
 
 import (

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package simulator runs the simulated Proxmox VE of a demonstration and asks it what it holds.
+// Package simulator runs the simulated Proxmox VE of a demonstration and reads its content.
 package simulator
 
 import (
@@ -38,7 +38,7 @@ import (
 // Version is the release of Proxmox VE that is simulated.
 const Version = "9.2"
 
-// Speed is how much faster than a real server the simulated one works, unless a Simulator says otherwise.
+// Speed is how much faster than a real server the simulated one works by default.
 const Speed = "10"
 
 // The owner and the name of the API token that the simulator knows.
@@ -47,8 +47,8 @@ const (
 	tokenName = "demo"
 )
 
-// Simulator says how to run and reach a simulator. Its token's secret is new for every launch and reaches
-// the program by a file alone.
+// Simulator describes how to run and reach a simulator. The secret of its token is new for each launch and reaches the
+// program only in a file.
 type Simulator struct {
 	// Speed is how much faster than a real server it works.
 	Speed string
@@ -115,7 +115,7 @@ func (s *Simulator) URL() string { return "https://" + s.address }
 // CAFile holds the certificate that the simulator's clients trust, once it runs.
 func (s *Simulator) CAFile() string { return filepath.Join(s.tlsDir, "ca.crt") }
 
-// Connection says how the provider reaches the simulator, which must be running.
+// Connection returns the provider's connection to the simulator, which must be running.
 func (s *Simulator) Connection() (provider.Connection, error) {
 	ca, err := os.ReadFile(s.CAFile())
 	if err != nil {

@@ -23,27 +23,27 @@ import (
 	"time"
 )
 
-// A journal is what a user asked of the simulator since it was begun.
-type journal struct {
+// A requestLog holds the requests that a user has sent to the simulator since the log was started.
+type requestLog struct {
 	*pve
 
 	user string
 	// read is the number of the last request that was read.
 	read int
 	rows []request
-	// vms are those that requests were about.
+	// vms are the VMIDs in the paths of the requests.
 	vms map[string]bool
 }
 
-// journal begins one of a user's requests.
-func (p *pve) journal(ctx context.Context, user string) (*journal, error) {
+// requestLog starts a log of a user's requests.
+func (p *pve) requestLog(ctx context.Context, user string) (*requestLog, error) {
 	var page struct{ Last int }
 	err := p.control(ctx, "GET /requests?limit=1", &page)
-	return &journal{pve: p, user: user, read: page.Last, vms: map[string]bool{}}, err
+	return &requestLog{pve: p, user: user, read: page.Last, vms: map[string]bool{}}, err
 }
 
-// follow reads what was asked since the last time.
-func (j *journal) follow(ctx context.Context) error {
+// follow reads the requests since its last call.
+func (j *requestLog) follow(ctx context.Context) error {
 	rows, last, err := j.requests(ctx, j.read)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (j *journal) follow(ctx context.Context) error {
 	return nil
 }
 
-// vmid of the VM that the request is about; empty if it is about none.
+// vmid returns the VMID in the path of the request, or an empty string.
 func (r request) vmid() string {
 	_, rest, ok := strings.Cut(r.Path, "/qemu/")
 	if !ok {
@@ -71,8 +71,8 @@ func (r request) vmid() string {
 	return id
 }
 
-// count the requests that count.
-func (j *journal) count(counts func(request) bool) int {
+// count returns the number of requests for which counts returns true.
+func (j *requestLog) count(counts func(request) bool) int {
 	n := 0
 	for _, r := range j.rows {
 		if counts(r) {
@@ -82,8 +82,8 @@ func (j *journal) count(counts func(request) bool) int {
 	return n
 }
 
-// busiest is the highest number of requests that ended within a second, of those that count.
-func (j *journal) busiest(counts func(request) bool) int {
+// maxPerSecond is the highest number of requests that ended within a second, of those for which counts returns true.
+func (j *requestLog) maxPerSecond(counts func(request) bool) int {
 	var times []time.Time
 	for _, r := range j.rows {
 		if counts(r) {
@@ -103,11 +103,11 @@ func (j *journal) busiest(counts func(request) bool) int {
 
 func anything(request) bool { return true }
 
-// toAgent says whether Proxmox VE passes the request on to a guest's agent.
+// toAgent reports whether Proxmox VE forwards the request to a guest agent.
 func toAgent(r request) bool { return strings.Contains(r.Template, "/agent/") }
 
-// toWorkers says whether one of the three workers that each node has for such requests has to answer it.
+// toWorkers reports whether the request occupies one of the three workers that each node has for such requests.
 func toWorkers(r request) bool { return toAgent(r) || strings.HasSuffix(r.Template, "/status/current") }
 
-// forOne says whether the request is made for one VM: about it, or to make it from the template, which all read.
+// forOne reports whether the request concerns one VM, or clones the template, which all VMs read.
 func forOne(r request) bool { return r.vmid() != "" && (r.vmid() != itoa(templateID) || clones(r, "")) }
