@@ -1,16 +1,16 @@
-# Everything that is done with this repository. Needed are Go, git and make; `make help` lists the targets.
-# What is built or fetched lands in bin/ and .cache/, which git ignores.
+# The commands of this repository. They need Go, git and make; `make help` lists them.
+# What they build or download is in bin/ and .cache/, which git ignores.
 
 GO ?= go
 
-# The version that the programs say they are: a tag, or else the commit.
+# The version that the programs report: a tag, or else the commit.
 VERSION ?= $(or $(shell git describe --tags --dirty --match 'v[0-9]*' 2>/dev/null),v0.0.0-dev$(addprefix +,$(shell git rev-parse --short=12 HEAD 2>/dev/null)))
 
-# Programs are static and say nothing of the machine that built them.
+# Programs are static and do not depend on the machine that builds them.
 BUILD := CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath
 LDFLAGS = -s -w -X github.com/vitistack/provider-proxmox/internal/version.version=$(VERSION)
 
-# The race detector needs a C compiler; Go says 0 here if it finds none.
+# The race detector needs a C compiler. If there is none, Go reports CGO_ENABLED=0.
 RACE ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-race)
 
 # The folders of all Go modules of this repository.
@@ -19,32 +19,35 @@ MODULES := $(sort $(patsubst %/,%,$(dir $(wildcard go.mod */go.mod */*/go.mod */
 # The launcher runs a Kubernetes control plane, a simulated Proxmox VE and the provider on this machine.
 LAUNCHER := $(CURDIR)/.cache/bin/local
 
-# The packer makes images and packages; the source's time is what makes two builds the same.
+# The program that makes images and packages. The commit's time makes two builds of the same source equal.
 PACK := $(CURDIR)/.cache/bin/xpkg
 PACK_FLAGS = --version='$(VERSION)' --ldflags='$(LDFLAGS)' --epoch=$(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
 
-HELM = $(CURDIR)/.cache/bin/helm-$(shell cat hack/tools/helm/go.mod hack/tools/helm/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
+# Helm and the linter are rebuilt when their pinned versions or the version of Go change.
+TOOLS_KEY = $(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
+HELM = $(CURDIR)/.cache/bin/helm-$(TOOLS_KEY)
+LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(TOOLS_KEY)
 
-# The linter is one program for each of its pins and each version of Go.
-LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(shell cat hack/tools/go.mod hack/tools/go.sum | cksum | cut -d' ' -f1)-$(shell $(GO) env GOVERSION)
-
-# The bench is a program beside the launcher, with parts of it.
+# The benchmark is a program of its own.
 BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 
-# Tests that take minutes, and so have a target of their own.
+# Tests that take minutes. make test-scale runs them.
 SCALE = ^(TestBalancedCrowd|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated|TestSteadyCluster)$$
 
-# Tables that are worked through one step after the other: the race detector would find nothing, in eight times the time.
-TABLE = ^(TestEveryOption|TestCrashes|TestFaults|TestOutages|TestManyGuests|TestDenied|TestRandomRuns)$$
+# Tests of many cases without concurrency. The race detector would find nothing and take eight times as long.
+TABLE = ^(TestEveryOption|TestFaults|TestManyGuests)$$
 
-# Packages of the launcher's module without those tests that need Helm, Chromium or the provider's programs.
-LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui)')
+# The packages that make test runs with the race detector. make test-faults runs internal/faults.
+PACKAGES_WITH_RACE = $$($(GO) list ./... | grep -v '/internal/faults$$')
+
+# The packages in cluster/ without those whose tests need Helm, Chromium, Crossplane or the provider's programs.
+LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui|crossplane|crossplane/composition)$$')
 
 GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -path 'package/crds/*' -o -path 'docs/reference/*' \) -type f -exec cksum {} + | sort -k3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help fetch modules demo run up test test-scopes test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -58,42 +61,42 @@ fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all mod
 modules: ## Download the modules of each go.mod in the repository. With GOPROXY=off: check that they have been downloaded.
 	@for module in $(MODULES); do (cd $$module && $(GO) mod download) || exit 1; done
 
-demo: build launcher ## Show Machines becoming VMs, on loopback, until Ctrl-C. ONCE=1: check the result and end.
+demo: build launcher ## Run control plane, simulator and provider, and show Machines becoming VMs, until Ctrl-C. ONCE=1: check the result and end.
 	@cd cluster && exec $(LAUNCHER) demo $(if $(ONCE),--once)
 
-run: build launcher ## Run the provider against the Proxmox VE of PROXMOX_ENDPOINT. CURRENT=1: in kubectl's current cluster.
+run: build launcher ## Run the provider for the Proxmox VE at PROXMOX_ENDPOINT. CURRENT=1: with the current cluster of kubectl.
 	@cd cluster && exec $(LAUNCHER) run $(if $(CURRENT),--current)
 
 up: launcher ## Run a Kubernetes control plane that serves the kinds, until Ctrl-C.
 	@cd cluster && exec $(LAUNCHER) up
 
-test: launcher ## Run all tests but the end-to-end ones. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
+test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && $(GO) test $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),./...)
-ifndef PACKAGES
-	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/faults ./internal/simulator
-	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)
-	cd cluster/xpkg && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./...
-	cd cluster/crossplane && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./pods
-endif
+	set -x && $(GO) test -trimpath $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),$(PACKAGES_WITH_RACE)) $(if $(PACKAGES),,&& \
+	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/simulator && \
+	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES))
 
-test-scopes: launcher ## Run each scenario of a Machine in both scopes and on both versions of Proxmox VE, without the race detector.
+test-all: ## Run everything that a change must pass, as .ci/run does.
+	@.ci/run
+
+test-scopes: launcher ## Run each scenario in both scopes and on both versions of Proxmox VE. SCOPES=rest: without those that make test runs.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)' $(ARGS) ./internal/controller/
+	set -x && SCOPES=$(SCOPES) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)' $(ARGS) ./internal/controller/
 
-test-scale: launcher ## Let two providers create hundreds of Machines at once, and change all of a connection meanwhile.
+test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 
-test-faults: ## Let the provider die at each step of a Machine's life, and each call and task of Proxmox VE fail. FAULTS=many: some. WALKS=n: only random walks, so many; WALK='…': one of them again.
-	@set -x && $(if $(WALKS),WALKS='$(WALKS)') $(if $(WALK),WALK='$(WALK)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(WALKS)$(WALK),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/
+test-faults: ## Crash the provider at each step, and fail each call and task of Proxmox VE. FAULTS=many: a sample. RANDOM_RUNS=n: n random runs; RANDOM_RUN='…': repeat one.
+	@set -x && $(if $(RANDOM_RUNS),RANDOM_RUNS='$(RANDOM_RUNS)') $(if $(RANDOM_RUN),RANDOM_RUN='$(RANDOM_RUN)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 \
+	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/
 
 bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
 	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') exec $(BENCH_PROGRAM)
 
-e2e: build launcher $(HELM) ## Run the quick start and the end-to-end tests with the real programs, with the rights that the chart gives them.
+e2e: build launcher $(HELM) ## Run the quick start and the end-to-end tests: the real programs with the RBAC of the chart.
 	@cd cluster && exec $(LAUNCHER) demo --once
 ifneq ($(wildcard cluster/e2e),)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
@@ -116,11 +119,11 @@ e2e-packages: xpkg-program
 			PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/_output/e2e/$$version" >/dev/null || exit 1; \
 	done
 
-test-ui: build ## Test the simulator's page in a Chromium; without one, Debian's is fetched into .cache/.
+test-ui: build ## Test the simulator's page in a Chromium. If there is none, that of Debian is downloaded into .cache/.
 	@CHROMIUM="$$(hack/chromium)" && export CHROMIUM && \
 	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 $(ARGS) ./ui/...
 
-generate: ## Generate deep copies, definitions and method sets from the types in apis/.
+generate: ## Generate deep copies, CRDs and method sets from the types in apis/.
 	$(GO) generate ./apis
 
 check-generate: ## Generate and fail if that changes anything.
@@ -130,22 +133,22 @@ check-generate: ## Generate and fail if that changes anything.
 		git --no-pager diff --stat -- apis package/crds docs/reference >&2; exit 1; \
 	fi
 
-# Each is a target, how many inputs it gets, and its package. A number has no end that the fuzzer of Go before 1.27 takes for a failure.
+# Each entry is a fuzz test, its number of inputs, and its package. With a time instead of a number, Go before 1.27 may report the end as a failure.
 FUZZ = FuzzAnswer:20000x:proxmox FuzzProperties:20000x:proxmox FuzzNIC:10000x:proxmox FuzzDisk:10000x:proxmox FuzzSize:10000x:proxmox FuzzDifference:2000x:qemu
 
-test-fuzz: ## Fuzz what decodes answers of Proxmox VE and its property strings, and what finds differences, with thousands of inputs each, or FUZZTIME=10m.
+test-fuzz: ## Fuzz the decoders of Proxmox VE's answers and property strings, and the difference, with thousands of inputs each, or FUZZTIME=10m.
 	@status=0; for each in $(FUZZ); do set -- $$(echo "$$each" | tr : ' '); \
-		$(GO) test -run '^$$' -fuzz "^$$1\$$" -fuzztime $(or $(FUZZTIME),"$$2") -fuzzminimizetime 100x -parallel 1 "./internal/$$3" || status=1; \
+		CGO_ENABLED=0 $(GO) test -trimpath -run '^$$' -fuzz "^$$1\$$" -fuzztime $(or $(FUZZTIME),"$$2") -fuzzminimizetime 100x -parallel 1 "./internal/$$3" || status=1; \
 	done; exit $$status
 
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
-	@status=0; for module in . cluster cluster/crossplane cluster/xpkg; do \
+	@status=0; for module in . cluster; do \
 		echo "linting the module in $$module" >&2; \
 		(cd $$module && GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
 	done; exit $$status
 
-test-chart: $(HELM) ## Test the Helm chart: lint, and what it makes of its values.
+test-chart: $(HELM) ## Test the Helm chart: lint it and compare what it renders.
 	cd cluster && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./charts/...
 
 chart: $(HELM) ## Package the Helm chart in _output/.
@@ -155,14 +158,14 @@ chart: $(HELM) ## Package the Helm chart in _output/.
 $(HELM):
 	@echo 'building Helm, once: about two minutes on two cores' >&2
 	@rm -f $(CURDIR)/.cache/bin/helm-*
-	@cd hack/tools/helm && $(BUILD) -ldflags='-s -w' -o $@ helm.sh/helm/v4/cmd/helm
+	@cd hack/tools && $(BUILD) -ldflags='-s -w' -o $@ helm.sh/helm/v4/cmd/helm
 
 $(LINTER):
 	@echo 'building golangci-lint, once: about two minutes on two cores' >&2
 	@rm -f $(CURDIR)/.cache/bin/golangci-lint-*
 	@cd hack/tools && $(BUILD) -ldflags='-s -w' -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-build: ## Build bin/provider and bin/pve-simulator. VERSION=v1.2.3 sets what they say they are.
+build: ## Build bin/provider and bin/pve-simulator. VERSION=v1.2.3 sets the version that they report.
 	@$(if $(wildcard bin/provider),,echo 'building bin/provider and bin/pve-simulator: about two minutes the first time' >&2)
 	@$(BUILD) -ldflags='$(LDFLAGS)' -o bin/ ./cmd/provider ./cmd/pve-simulator
 
@@ -175,18 +178,18 @@ xpkg: xpkg-program configuration ## Build the image and the Crossplane packages 
 configuration: xpkg-program ## Build the Crossplane package of examples/composition in _output/, which takes a second.
 	@$(PACK) configuration $(PACK_FLAGS) $(PACK_ARGS)
 
-publish: xpkg-program ## Push what make xpkg built. REGISTRY=host/org and TAG=v1.2.3 say where.
+publish: xpkg-program ## Push what make xpkg built, to REGISTRY=host/org with TAG=v1.2.3.
 	@$(if $(REGISTRY),,echo 'REGISTRY=host/org is missing' >&2; exit 1;) $(if $(TAG),,echo 'TAG=v1.2.3 is missing' >&2; exit 1;) \
 	$(PACK) publish --registry=$(REGISTRY) --tag=$(TAG)
 
 xpkg-program:
-	@cd cluster/xpkg && $(BUILD) -o $(PACK) .
+	@cd cluster && $(BUILD) -o $(PACK) ./xpkg
 
 launcher:
 	@$(if $(wildcard $(LAUNCHER)),,echo 'building the launcher of the control plane: about a minute the first time' >&2)
 	@cd cluster && $(BUILD) -o $(LAUNCHER) ./local
 
-clean: ## Remove the built programs and what runs left behind.
+clean: ## Remove the built programs and the files of runs.
 	rm -rf bin _output .cache/run
 
 clean-all: clean ## Remove everything that was built or cached here, the control plane too.

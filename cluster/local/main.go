@@ -38,7 +38,7 @@ import (
 )
 
 type cli struct {
-	Assets assetsCommand `cmd:"" help:"Build the control plane's programs, unless they are there, and print their folder."`
+	Assets assetsCommand `cmd:"" help:"Download or build the control plane's programs, unless they are there, and print their folder."`
 	Demo   demoCommand   `cmd:"" help:"Run the provider against a simulated Proxmox VE and show the quick-start examples."`
 	Run    runCommand    `cmd:"" help:"Run the provider against the Proxmox VE cluster that PROXMOX_… variables name."`
 	Up     upCommand     `cmd:"" help:"Run a control plane that serves the provider's kinds, until Ctrl-C."`

@@ -1,4 +1,5 @@
-// Crossplane 1.20, as far as tests run it. A module of its own, because its libraries are older than those of Crossplane 2.
+// Crossplane 1.20, as far as tests run it. It needs older versions of the Kubernetes libraries than Crossplane 2, and a
+// module has one version of each library.
 module github.com/vitistack/provider-proxmox/cluster/crossplane/core1
 
 go 1.26.0

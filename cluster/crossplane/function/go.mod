@@ -1,4 +1,5 @@
-// The function that Compositions are made of. A module of its own, because its libraries are not Crossplane's.
+// The function that Compositions are made of. It needs other versions of the Kubernetes libraries than Crossplane, and a
+// module has one version of each library.
 module github.com/vitistack/provider-proxmox/cluster/crossplane/function
 
 go 1.26.0

@@ -14,8 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package assets provides the programs of the control plane and of Crossplane: built once from the pinned Go
-// modules and kept, or those of Kubernetes taken from KUBEBUILDER_ASSETS.
+// Package assets provides the programs of the control plane and of Crossplane. Those of the control plane come from
+// KUBEBUILDER_ASSETS or from a release of setup-envtest. All others, and those that cannot be downloaded, are built once
+// from the pinned Go modules.
 package assets
 
 import (
@@ -25,16 +26,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // The programs.
 const (
-	Etcd              = "etcd"
-	APIServer         = "kube-apiserver"
-	ControllerManager = "kube-controller-manager"
-	Kubectl           = "kubectl"
-	Crossplane        = "crossplane"
-	Function          = "function-patch-and-transform"
+	Etcd       = "etcd"
+	APIServer  = "kube-apiserver"
+	Kubectl    = "kubectl"
+	Crossplane = "crossplane"
+	Function   = "function-patch-and-transform"
 )
 
 // Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
@@ -46,61 +47,72 @@ const (
 
 // Paths holds the file of each program.
 type Paths struct {
-	Etcd, APIServer, ControllerManager, Kubectl string
+	Etcd, APIServer, Kubectl string
 }
 
-// Provider finds or builds the programs.
+// Provider finds, downloads or builds the programs.
 type Provider struct {
 	// Module is the folder of the Go module that pins them.
 	Module string
-	// Cache is the folder that keeps what was built.
+	// Cache is the folder of programs that have been built or downloaded.
 	Cache string
 	// Given is a folder that already holds etcd, kube-apiserver and kubectl, as setup-envtest
-	// leaves them: the value of KUBEBUILDER_ASSETS. Empty means to build.
+	// leaves them: the value of KUBEBUILDER_ASSETS. If it is empty, the programs are downloaded or built.
 	Given string
+	// Release is what Dir downloads. The zero Release makes it build the programs.
+	Release Release
 	// Report receives progress.
 	Report Reporter
 }
 
-// Dir returns a folder that holds etcd, kube-apiserver and kubectl: the given one, or the cache, into
-// which it first builds what is missing. It is what KUBEBUILDER_ASSETS may be set to.
+// Dir returns a folder that holds etcd, kube-apiserver and kubectl, to which KUBEBUILDER_ASSETS may be set. It is the
+// given folder or one in the cache. If the cache holds none, Dir downloads the release, and builds the programs if the
+// download fails.
 func (p Provider) Dir(ctx context.Context) (string, error) {
 	if p.Given != "" {
 		return p.Given, p.checkGiven()
 	}
-	return p.Build(ctx, ControlPlane())
+	set := ControlPlane()
+	_, built, err := p.locate(set)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range []string{built, p.downloaded()} {
+		if len(missing(dir, set.programs)) == 0 {
+			return dir, nil
+		}
+	}
+	if len(p.Release.Digests) > 0 && p.tryDownload(ctx) {
+		return p.downloaded(), nil
+	}
+	return p.Build(ctx, set)
 }
 
-// Paths returns the file of every program. With a given folder, kube-controller-manager, which
-// setup-envtest does not bring, is built unless the folder holds it.
+// tryDownload downloads the release and reports whether that succeeded.
+func (p Provider) tryDownload(ctx context.Context) bool {
+	p.Report.Linef("downloading etcd, kube-apiserver and kubectl %s from the index of setup-envtest", p.Release.Version)
+	begin := time.Now()
+	if err := p.download(ctx); err != nil {
+		p.Report.Linef("cannot download them (%v), so they are built from source", err)
+		return false
+	}
+	p.Report.Linef("downloaded them in %s; their SHA-512 digest is the pinned one", time.Since(begin).Round(100*time.Millisecond))
+	return true
+}
+
+// Paths returns the file of every program of the control plane.
 func (p Provider) Paths(ctx context.Context) (Paths, error) {
 	dir, err := p.Dir(ctx)
 	if err != nil {
 		return Paths{}, err
 	}
-	paths := in(dir)
-	if p.Given == "" {
-		return paths, nil
-	}
-	if exists(paths.ControllerManager) {
-		p.Report.Linef("using every control plane program of KUBEBUILDER_ASSETS=%s", p.Given)
-		return paths, nil
-	}
-	p.Report.Linef("using etcd, kube-apiserver and kubectl of KUBEBUILDER_ASSETS=%s, and our own kube-controller-manager", p.Given)
-	manager := ControlPlane()
-	manager.programs = []program{controllerManager()}
-	own, err := p.Build(ctx, manager)
-	if err != nil {
-		return Paths{}, err
-	}
-	paths.ControllerManager = in(own).ControllerManager
-	return paths, nil
+	return in(dir), nil
 }
 
 func (p Provider) checkGiven() error {
 	for _, name := range []string{Etcd, APIServer, Kubectl} {
 		if !exists(filepath.Join(p.Given, name)) {
-			return fmt.Errorf("cannot find %q in KUBEBUILDER_ASSETS=%q: unset it to have the program built", name, p.Given)
+			return fmt.Errorf("cannot find %q in KUBEBUILDER_ASSETS=%q: unset it to have the program downloaded or built", name, p.Given)
 		}
 	}
 	return nil
@@ -108,10 +120,9 @@ func (p Provider) checkGiven() error {
 
 func in(dir string) Paths {
 	return Paths{
-		Etcd:              filepath.Join(dir, Etcd),
-		APIServer:         filepath.Join(dir, APIServer),
-		ControllerManager: filepath.Join(dir, ControllerManager),
-		Kubectl:           filepath.Join(dir, Kubectl),
+		Etcd:      filepath.Join(dir, Etcd),
+		APIServer: filepath.Join(dir, APIServer),
+		Kubectl:   filepath.Join(dir, Kubectl),
 	}
 }
 

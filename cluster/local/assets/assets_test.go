@@ -129,51 +129,27 @@ func TestKey(t *testing.T) {
 }
 
 func TestPathsWithGivenFolder(t *testing.T) {
-	given := func(names ...string) func(*testing.T) string {
-		return func(t *testing.T) string {
-			t.Helper()
-			dir := t.TempDir()
-			fill(t, dir, names...)
-			return dir
-		}
-	}
 	cases := map[string]struct {
-		reason  string
-		given   func(*testing.T) string
-		manager string
-		says    string
-		fails   string
+		reason string
+		given  []string
+		fails  string
 	}{
-		"All":       {reason: "a folder that holds everything is used for everything", given: given(Etcd, APIServer, Kubectl, ControllerManager), manager: "given", says: "every control plane program"},
-		"NoManager": {reason: "the controllers come from the cache when the folder lacks them", given: given(Etcd, APIServer, Kubectl), manager: "cache", says: "kube-controller-manager"},
-		"NoKubectl": {reason: "a folder without one of the others is refused, by name", given: given(Etcd, APIServer), fails: Kubectl},
+		"All":       {reason: "a folder that holds all programs is used", given: []string{Etcd, APIServer, Kubectl}},
+		"NoKubectl": {reason: "the error names the program that the folder lacks", given: []string{Etcd, APIServer}, fails: Kubectl},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			p := Provider{Module: module(t, goMod), Cache: t.TempDir(), Given: tc.given(t), Report: Reporter{Out: &out}}
-			cached := cachedDir(t, p)
-			fill(t, cached, ControllerManager)
-
+			p := Provider{Module: module(t, goMod), Cache: t.TempDir(), Given: t.TempDir(), Report: Reporter{Out: &bytes.Buffer{}}}
+			fill(t, p.Given, tc.given...)
 			got, err := p.Paths(t.Context())
-			if tc.fails != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.fails) {
-					t.Errorf("%s: Paths fails with %v", tc.reason, err)
-				}
-				return
+			if (err != nil) != (tc.fails != "") || (err != nil && !strings.Contains(err.Error(), tc.fails)) {
+				t.Fatalf("%s: Paths fails with %v", tc.reason, err)
 			}
 			if err != nil {
-				t.Fatal(err)
+				return
 			}
-			want := in(p.Given)
-			if tc.manager == "cache" {
-				want.ControllerManager = in(cached).ControllerManager
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(in(p.Given), got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-			if !strings.Contains(out.String(), tc.says) {
-				t.Errorf("%s: it says %q", tc.reason, out.String())
 			}
 		})
 	}
@@ -182,22 +158,18 @@ func TestPathsWithGivenFolder(t *testing.T) {
 // cachedDir is the folder in which a provider looks for what it built.
 func cachedDir(t *testing.T, p Provider) string {
 	t.Helper()
-	pins, err := readPins(p.Module, ControlPlane())
+	_, dir, err := p.locate(ControlPlane())
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := pins.key()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(p.Cache, key)
+	return dir
 }
 
 func TestDirIsSilentWhenCached(t *testing.T) {
 	var out bytes.Buffer
 	p := Provider{Module: module(t, goMod), Cache: t.TempDir(), Report: Reporter{Out: &out}}
 	want := cachedDir(t, p)
-	fill(t, want, Etcd, APIServer, ControllerManager, Kubectl)
+	fill(t, want, Etcd, APIServer, Kubectl)
 	got, err := p.Dir(t.Context())
 	if err != nil || got != want {
 		t.Errorf("Dir = %q, %v, want %q", got, err, want)

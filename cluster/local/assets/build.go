@@ -34,19 +34,27 @@ const keep = 7 * 24 * time.Hour
 
 // Build returns the folder of a set's programs as the module pins them, after building those that it lacks.
 func (p Provider) Build(ctx context.Context, set Set) (string, error) {
-	pins, err := readPins(p.Module, set)
+	pins, dir, err := p.locate(set)
 	if err != nil {
-		return "", fmt.Errorf("cannot read the pinned versions: %w", err)
+		return "", err
 	}
-	key, err := pins.key()
-	if err != nil {
-		return "", fmt.Errorf("cannot read the pinned versions: %w", err)
-	}
-	dir := filepath.Join(p.Cache, key)
 	if len(missing(dir, set.programs)) == 0 {
 		return dir, nil
 	}
 	return dir, p.fill(ctx, dir, pins, set)
+}
+
+// locate returns the pins of a set and the folder of its programs in the cache.
+func (p Provider) locate(set Set) (pins, string, error) {
+	pins, err := readPins(p.Module, set)
+	if err != nil {
+		return pins, "", fmt.Errorf("cannot read the pinned versions: %w", err)
+	}
+	key, err := pins.key()
+	if err != nil {
+		return pins, "", fmt.Errorf("cannot read the pinned versions: %w", err)
+	}
+	return pins, filepath.Join(p.Cache, key), nil
 }
 
 func missing(dir string, wanted []program) []program {

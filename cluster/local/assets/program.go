@@ -51,7 +51,6 @@ func ControlPlane() Set {
 	return Set{name: "the control plane", pin: "k8s.io/kubernetes", stamps: kubernetesStamps, programs: []program{
 		{name: Etcd, pkg: "go.etcd.io/etcd/server/v3", cold: 80 * time.Second},
 		{name: APIServer, pkg: "k8s.io/kubernetes/cmd/kube-apiserver", cold: 260 * time.Second},
-		controllerManager(),
 		{name: Kubectl, pkg: "k8s.io/kubernetes/cmd/kubectl", cold: 30 * time.Second},
 	}}
 }
@@ -75,10 +74,6 @@ func PatchAndTransform() Set {
 	return Set{name: Function, pin: FunctionModule, programs: []program{
 		{name: Function, pkg: FunctionModule, cold: 110 * time.Second},
 	}}
-}
-
-func controllerManager() program {
-	return program{name: ControllerManager, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", cold: 70 * time.Second}
 }
 
 // pins determine the content of the programs.

@@ -74,16 +74,17 @@ func New(ctx context.Context, repo repository.Repository, dir string, out *os.Fi
 // Assets returns the provider of the control plane's programs, which reports on standard error.
 func Assets(repo repository.Repository) assets.Provider {
 	return assets.Provider{
-		Module: repo.Module(),
-		Cache:  repo.ControlPlaneCache(),
-		Given:  os.Getenv("KUBEBUILDER_ASSETS"),
-		Report: assets.Reporter{Out: os.Stderr, Terminal: console.IsTerminal(os.Stderr)},
+		Module:  repo.Module(),
+		Cache:   repo.ControlPlaneCache(),
+		Given:   os.Getenv("KUBEBUILDER_ASSETS"),
+		Release: assets.ControlPlaneRelease(),
+		Report:  assets.Reporter{Out: os.Stderr, Terminal: console.IsTerminal(os.Stderr)},
 	}
 }
 
 // CrossplaneAssets returns the provider of the programs of Crossplane, which reports on standard error.
 func CrossplaneAssets(repo repository.Repository) assets.Provider {
-	return assets.Provider{Module: repo.CrossplaneModule(), Cache: repo.CrossplaneCache(), Report: Assets(repo).Report}
+	return assets.Provider{Module: repo.Module(), Cache: repo.CrossplaneCache(), Report: Assets(repo).Report}
 }
 
 // Crossplane1Assets returns the provider of the program of Crossplane 1, which reports on standard error.
@@ -99,10 +100,6 @@ func FunctionAssets(repo repository.Repository) assets.Provider {
 // PrepareCrossplane downloads and builds what tests with Crossplane use, because they run in a network namespace from
 // which no module proxy can be reached.
 func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
-	// A folder in KUBEBUILDER_ASSETS usually lacks kube-controller-manager.
-	if _, err := Assets(repo).Paths(ctx); err != nil {
-		return err
-	}
 	for _, each := range []struct {
 		provider assets.Provider
 		set      assets.Set
@@ -124,7 +121,7 @@ func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
 
 // StartControlPlane provides the programs of the control plane, starts it and connects the environment to it.
 func (s *Environment) StartControlPlane(ctx context.Context, options ...controlplane.Option) error {
-	s.Console.Stepf("control plane: starting etcd, kube-apiserver and kube-controller-manager on 127.0.0.1")
+	s.Console.Stepf("control plane: starting etcd and kube-apiserver on 127.0.0.1")
 	paths, err := s.assets.Paths(ctx)
 	if err != nil {
 		return err
@@ -134,7 +131,6 @@ func (s *Environment) StartControlPlane(ctx context.Context, options ...controlp
 		return err
 	}
 	s.OnClose("control plane", plane.Stop)
-	s.Watch(plane.Manager())
 	s.Kubeconfig, s.Kubectl = plane.Kubeconfig(), paths.Kubectl
 	s.Kube, err = kube.NewClient(plane.Config())
 	if err != nil {

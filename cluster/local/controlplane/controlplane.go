@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package controlplane runs a Kubernetes API on loopback: etcd, kube-apiserver, and of
-// kube-controller-manager the controllers without which namespaces would not terminate, owned objects would
-// not be collected, and roles would not gather those of others.
+// Package controlplane runs a Kubernetes control plane on loopback: etcd, kube-apiserver, and the controllers of
+// kube-controller-manager without which namespaces would not terminate, owned objects would not be deleted, and aggregated
+// ClusterRoles would be empty.
 package controlplane
 
 import (
@@ -36,8 +36,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// ServiceRange is the range of cluster IPs. It lies in loopback, so that a Service's address, such as
-// that of a webhook, reaches a process of this machine.
+// ServiceRange is the range of cluster IPs. It is part of loopback, so that the address of a Service, such as that of a
+// webhook, leads to a process of this machine.
 const ServiceRange = "127.96.0.0/16"
 
 const (
@@ -47,11 +47,11 @@ const (
 
 // ControlPlane is a running Kubernetes API.
 type ControlPlane struct {
-	env        *envtest.Environment
-	manager    *process.Process
-	logs       []io.Closer
-	kubeconfig string
-	options    []Option
+	env         *envtest.Environment
+	controllers *controllers
+	logs        []io.Closer
+	kubeconfig  string
+	options     []Option
 }
 
 // Start starts a control plane that listens on free ports of 127.0.0.1 and is administered by the
@@ -68,15 +68,15 @@ func (c *ControlPlane) start(ctx context.Context, paths assets.Paths, dir string
 	if err := c.startAPI(paths, dir); err != nil {
 		return err
 	}
-	// The API server starts without regard to ctx: a launcher that was stopped meanwhile ends here.
+	// The start of the API server ignores ctx, so a launcher that was stopped meanwhile returns here.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err := os.WriteFile(c.kubeconfig, c.env.KubeConfig, 0o600); err != nil {
 		return err
 	}
-	manager, err := startManager(ctx, paths.ControllerManager, c.kubeconfig, dir)
-	c.manager = manager
+	controllers, err := startControllers(c.env.Config, filepath.Join(dir, "controllers.log"))
+	c.controllers = controllers
 	return err
 }
 
@@ -143,14 +143,11 @@ func (c *ControlPlane) Config() *rest.Config { return rest.CopyConfig(c.env.Conf
 // Kubeconfig is the file that lets kubectl and other programs administer the control plane.
 func (c *ControlPlane) Kubeconfig() string { return c.kubeconfig }
 
-// Manager is the running kube-controller-manager.
-func (c *ControlPlane) Manager() *process.Process { return c.manager }
-
 // Stop stops the control plane: first the controllers, then the API, then its storage.
 func (c *ControlPlane) Stop() error {
 	var errs []error
-	if c.manager != nil {
-		errs = append(errs, c.manager.Stop())
+	if c.controllers != nil {
+		c.controllers.stop()
 	}
 	if c.env != nil {
 		errs = append(errs, c.env.Stop())

@@ -54,7 +54,7 @@ func isRoot(dir string) bool {
 // Root is the top folder of the checkout.
 func (r Repository) Root() string { return r.root }
 
-// Module is the folder of the Go module that pins the control plane.
+// Module is the folder of the Go module that pins the control plane and Crossplane 2.
 func (r Repository) Module() string { return filepath.Join(r.root, "cluster") }
 
 // Cache is the folder, ignored by git, that holds everything the launcher writes.
@@ -63,14 +63,15 @@ func (r Repository) Cache() string { return filepath.Join(r.root, ".cache") }
 // ControlPlaneCache is the folder of the control plane's binaries, one folder per set of pins.
 func (r Repository) ControlPlaneCache() string { return filepath.Join(r.Cache(), "controlplane") }
 
-// CrossplaneModule is the folder of the Go module that pins Crossplane.
-func (r Repository) CrossplaneModule() string { return filepath.Join(r.Module(), "crossplane") }
-
 // Crossplane1Module is the folder of the Go module that pins Crossplane 1.
-func (r Repository) Crossplane1Module() string { return filepath.Join(r.CrossplaneModule(), "core1") }
+func (r Repository) Crossplane1Module() string {
+	return filepath.Join(r.Module(), "crossplane", "core1")
+}
 
 // FunctionModule is the folder of the Go module that pins the function of Compositions.
-func (r Repository) FunctionModule() string { return filepath.Join(r.CrossplaneModule(), "function") }
+func (r Repository) FunctionModule() string {
+	return filepath.Join(r.Module(), "crossplane", "function")
+}
 
 // CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
 func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }

@@ -36,22 +36,22 @@ type Source struct {
 	LinkerFlags string
 }
 
-// Build returns the program for Linux on the architecture. Where it is built leaves no trace in it.
+// Build returns the program for Linux on the architecture. It does not depend on the folder in which it is built.
 func (s Source) Build(ctx context.Context, arch string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "build-")
 	if err != nil {
 		return nil, fmt.Errorf("cannot build %s: %w", s.Package, err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // The system empties its temporary folder too.
+	defer os.RemoveAll(dir) //nolint:errcheck // The system empties its temporary folder.
 
 	out := filepath.Join(dir, "program")
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", s.LinkerFlags, "-o", out, s.Package)
 	cmd.Dir = s.Root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOWORK=off", "GOFLAGS=")
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOWORK=off", "GOFLAGS=-mod=readonly")
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("cannot build %s for %s: %w\n%s", s.Package, arch, err, said.String())
+		return nil, fmt.Errorf("cannot build %s for %s: %w\n%s", s.Package, arch, err, output.String())
 	}
 	return os.ReadFile(out)
 }
