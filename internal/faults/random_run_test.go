@@ -317,8 +317,7 @@ func (k *randomRun) String() string {
 	return strings.Join(k.trace, "\n") + "\n" + b.String()
 }
 
-// randomRuns is how many are tried: those of the first seeds, or as many as WALKS says
-// of seeds that nobody knows.
+// randomRuns returns the seeds to run: the first ones, or RANDOM_RUNS random ones.
 func randomRuns(t *testing.T) []uint64 {
 	t.Helper()
 	n := 3
@@ -328,7 +327,7 @@ func randomRuns(t *testing.T) []uint64 {
 	case many:
 		n = 8
 	}
-	asked := os.Getenv("WALKS")
+	asked := os.Getenv("RANDOM_RUNS")
 	first := uint64(1)
 	if asked != "" {
 		var err error
@@ -349,7 +348,7 @@ func randomRuns(t *testing.T) []uint64 {
 // is what the specs ask for, or a clear reason why not.
 func TestRandomRuns(t *testing.T) {
 	t.Parallel()
-	if text := os.Getenv("WALK"); text != "" {
+	if text := os.Getenv("RANDOM_RUN"); text != "" {
 		r := parseRoute(t, text)
 		if os.Getenv("SHORTEN") != "" {
 			shorten(t, r)
@@ -362,13 +361,13 @@ func TestRandomRuns(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := randomRoute(seed)
-			t.Logf("make test-faults WALK='%s'", r)
+			t.Logf("make test-faults RANDOM_RUN='%s'", r)
 			newRandomRun(t, r).along(r)
 		})
 	}
 }
 
-// shorten a walk by leaving steps out, as long as it fails without them, too.
+// shorten removes the steps of a run that fails without them too.
 func shorten(t *testing.T, r route) {
 	t.Helper()
 	for i := range slices.Backward(r.ops) {
@@ -381,7 +380,7 @@ func shorten(t *testing.T, r route) {
 			r = shorter
 		}
 	}
-	t.Logf("make test-faults WALK='%s'", r)
+	t.Logf("make test-faults RANDOM_RUN='%s'", r)
 }
 
 // update the Machine as its users do.
