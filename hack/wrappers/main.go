@@ -209,6 +209,9 @@ func receiver(fn *ast.FuncDecl) string {
 
 const marker = "+proxmox:kind="
 
+// ruleMarker is that of a rule for the whole object, spec and status.
+const ruleMarker = "+proxmox:rule="
+
 // parseKind parses the comment of a kind, and reports whether it is one.
 func parseKind(c *ast.CommentGroup) (kind, bool) {
 	k, found := kind{}, false
@@ -218,6 +221,8 @@ func parseKind(c *ast.CommentGroup) (kind, bool) {
 		case ok:
 			k.parse(after)
 			found = true
+		case strings.HasPrefix(text, ruleMarker): // As a rule of Kubebuilder it would be one of the type below, too.
+			k.Markers = append(k.Markers, "+kubebuilder:validation:XValidation:rule="+strings.TrimPrefix(text, ruleMarker))
 		case strings.HasPrefix(text, "+"):
 			k.Markers = append(k.Markers, text)
 		default:

@@ -299,7 +299,7 @@ func (d Devices) assignKept(l deviceList, e listEntry, have Config) (bool, error
 	case busOf(at) != "":
 		d.bind(l, e, at, have)
 		return true, nil
-	case at == "" && !(l.name == listNetworks && off):
+	case at == "" && (l.name != listNetworks || !off):
 		d.forgetEntry(l, e.name)
 		return false, nil
 	}

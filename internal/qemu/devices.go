@@ -213,7 +213,7 @@ func (d Devices) release(s State, p *v1alpha1.MachineParameters) {
 	for _, l := range d.lists(p) {
 		maps.DeleteFunc(l.devices, func(name, device string) bool {
 			_, there := all[device]
-			return l.declared && !l.has(name) && !(there && l.suits(device, all))
+			return l.declared && !l.has(name) && (!there || !l.suits(device, all))
 		})
 	}
 }

@@ -142,7 +142,8 @@ func (d Devices) passthroughs(p *v1alpha1.MachineParameters) []passthrough {
 	for i, k := range p.USBDevices {
 		usb.entries[i].policy = ptr.Deref(k.RemovalPolicy, "")
 	}
-	shares := newPassthrough(deviceList{name: listVirtioFS, what: "virtiofs share", declared: p.VirtioFS != nil, devices: d.VirtioFS}, "virtiofs", sharedDirectories(p))
+	shares := newPassthrough(deviceList{name: listVirtioFS, what: "virtiofs share", declared: p.VirtioFS != nil, devices: d.VirtioFS},
+		"virtiofs", sharedDirectories(p))
 	for i, k := range p.VirtioFS {
 		shares.entries[i].policy = ptr.Deref(k.RemovalPolicy, "")
 	}

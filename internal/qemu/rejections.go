@@ -67,7 +67,7 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 			"or take it off the list and add a new one by another name", k.Name, device)}
 	}
 	if err != nil {
-		return d.newDiskRejections(k, config)
+		return d.newDiskRejections(k)
 	}
 	if disk.CDROM() {
 		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
@@ -87,13 +87,13 @@ func (d Desired) keptRejections(k v1alpha1.MachineDisk, config Config) []string 
 		return nil
 	}
 	if has, known := disk.Size(); known && k.Size != nil && SizeOf(k)+rounding < has {
-		return []string{fmt.Sprintf("disk %q comes back with its volume %s (%s), which cannot shrink from %s to %s: set its size to %s or more, or use another name for a new disk",
-			k.Name, disk.Volume, config.holderOf(disk.Volume), has, *k.Size, has)}
+		return []string{fmt.Sprintf("disk %q comes back with its volume %s (%s), which cannot shrink from %s to %s: "+
+			"set its size to %s or more, or use another name for a new disk", k.Name, disk.Volume, config.holderOf(disk.Volume), has, *k.Size, has)}
 	}
 	return nil
 }
 
-func (d Desired) newDiskRejections(k v1alpha1.MachineDisk, config Config) []string {
+func (d Desired) newDiskRejections(k v1alpha1.MachineDisk) []string {
 	var no []string
 	if k.Size == nil && k.ImportFrom == nil {
 		no = append(no, fmt.Sprintf("disk %q is new and has no size", k.Name))

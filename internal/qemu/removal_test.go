@@ -160,7 +160,9 @@ func cloneConfig() Config {
 
 type spec = v1alpha1.MachineParameters
 
-func disksOf(all ...v1alpha1.MachineDisk) spec { return spec{Disks: append([]v1alpha1.MachineDisk{}, all...)} }
+func disksOf(all ...v1alpha1.MachineDisk) spec {
+	return spec{Disks: append([]v1alpha1.MachineDisk{}, all...)}
+}
 
 func networksOf(all ...v1alpha1.MachineNetwork) spec {
 	return spec{Networks: append([]v1alpha1.MachineNetwork{}, all...)}

@@ -17,13 +17,17 @@ limitations under the License.
 package qemu
 
 import (
+	"cmp"
+
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // A Resize brings a disk to a size.
 type Resize struct {
-	// Device of the disk.
-	Device string
+	// Name of the disk in the spec, and its device.
+	Name, Device string
 
 	// From and To are its sizes.
 	From, To proxmox.Size
@@ -39,8 +43,36 @@ func (d Desired) Resizes(config Config) []Resize {
 			continue
 		}
 		if has, known := disk.Size(); known && want > has {
-			out = append(out, Resize{Device: device, From: has, To: want})
+			out = append(out, Resize{Name: k.Name, Device: device, From: has, To: want})
 		}
 	}
 	return out
+}
+
+// A Growth is what a disk takes of its storage that it has not yet.
+type Growth struct {
+	// Name of the disk in the spec, and its storage.
+	Name, Storage string
+
+	// Size that the disk is to have, and what of that is new on the storage.
+	Size, More proxmox.Size
+}
+
+// Growths are the disks that are to be made, or to grow.
+func (d Desired) Growths(config Config) []Growth {
+	var all []Growth
+	for _, k := range d.Disks {
+		g := Growth{Name: k.Name, Storage: cmp.Or(ptr.Deref(k.Storage, ""), d.Defaults.Storage), Size: SizeOf(k), More: SizeOf(k)}
+		disk, err := proxmox.ParseDisk(config[d.Devices.Disks[k.Name]])
+		if err == nil {
+			has, _ := disk.Size()
+			g.Storage, g.More = disk.Storage(), g.Size-has
+		} else if d.existingVolume(k) != "" {
+			continue
+		}
+		if g.More > 0 {
+			all = append(all, g)
+		}
+	}
+	return all
 }

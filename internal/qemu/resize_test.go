@@ -35,7 +35,7 @@ func TestResizes(t *testing.T) {
 		spec   v1alpha1.MachineParameters
 		want   []Resize
 	}{
-		"Grows":      {reason: "A disk that is too small grows.", spec: sized("20G"), want: []Resize{{Device: "scsi0", From: 2252 * proxmox.MiB, To: 20 * proxmox.GiB}}},
+		"Grows":      {reason: "A disk that is too small grows.", spec: sized("20G"), want: []Resize{{Name: "a", Device: "scsi0", From: 2252 * proxmox.MiB, To: 20 * proxmox.GiB}}},
 		"Equal":      {reason: "Units are binary in all spellings.", spec: sized("2252Mi")},
 		"Smaller":    {reason: "A disk never shrinks.", spec: sized("1G")},
 		"Undeclared": {reason: "Without a size the disk keeps what it has.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{diskOn("a", "scsi0")}}},

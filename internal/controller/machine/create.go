@@ -43,6 +43,9 @@ type creation struct {
 	// decision is why placement has chosen the node, if it has.
 	decision *placement.Decision
 
+	// capacity of storages for the disks that are made.
+	capacity capacity
+
 	// vmidTaken is true when somebody else has the VMID that was allocated.
 	vmidTaken bool
 }
@@ -65,6 +68,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	if c.decision != nil {
 		e.emitPlacement(m, *c.decision)
 	}
+	e.warn(m, c.capacity)
 	u, err := e.create(ctx, c)
 	if proxmox.IsAlreadyExists(err) {
 		return managed.ExternalCreation{}, e.vmidTaken(ctx, m, c, err)

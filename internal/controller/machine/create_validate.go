@@ -168,6 +168,13 @@ func (e *external) check(ctx context.Context, c *creation) error {
 	if err := e.checkStorages(ctx, c); err != nil {
 		return err
 	}
+	var err error
+	if c.capacity, err = e.checkCapacity(ctx, c.Growths(c.sourceConfig()), c.node); err != nil {
+		return err
+	}
+	if no := c.capacity.rejections; len(no) > 0 {
+		return reject(allocating, "%s", strings.Join(no, "; "))
+	}
 	return e.checkBridges(ctx, c)
 }
 

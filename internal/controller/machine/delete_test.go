@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"slices"
 	"maps"
 	"strings"
 	"testing"
@@ -107,6 +108,15 @@ func TestDeleteWarns(t *testing.T) {
 	b.end(t, upid("pve1", "qmdestroy", 10000), "WARNINGS: 1")
 	if !events.of(reasonTaskWarning, "Could not remove disk 'ceph:vm-10000-disk-0'") {
 		t.Errorf("want the warning told, got %q", events.messages)
+	}
+}
+
+// A vmid that was added to a Machine which has a VM does not hold up its deletion.
+func TestDeleteWithAnotherVMID(t *testing.T) {
+	b := newBench(t, all(named(555), deleted))
+	b.vms[10000] = ourVM("stopped")
+	if s := b.reconcile(t.Context()); s.err != nil || !slices.Equal(b.writes, []string{"Delete 10000 purge true"}) {
+		t.Errorf("want the VM destroyed, got %v and %q", s.err, b.writes)
 	}
 }
 

@@ -40,7 +40,7 @@ func identityOf(m Machine) (qemu.Identity, error) {
 	if err != nil || id < 100 || id > 999999999 {
 		return qemu.Identity{}, errors.Errorf("annotation %s is %q: it must be a VMID, 100 to 999999999", meta.AnnotationKeyExternalName, name)
 	}
-	if wanted := m.Parameters().VMID; wanted != nil && int(*wanted) != id {
+	if wanted := m.Parameters().VMID; wanted != nil && int(*wanted) != id && !meta.WasDeleted(m) {
 		return qemu.Identity{}, errors.Errorf("vmid is %d, but this Machine is VM %d: a VMID cannot change", *wanted, id)
 	}
 	return qemu.Identity{VMID: id, UUID: m.GetAnnotations()[AnnotationUUID]}, nil

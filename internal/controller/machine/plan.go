@@ -51,6 +51,9 @@ type plan struct {
 	rejections []string
 	change     qemu.Difference
 
+	// capacity of storages for disks that are made or grow.
+	capacity capacity
+
 	// deferred is the part of the change that waits for disks to move or to grow.
 	deferred qemu.Difference
 	steps    []step
@@ -158,6 +161,15 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 	prohibited, err := e.forbiddenChanges(ctx, change, config, d.haVersionRequirements(e.vm)...)
 	e.plan.rejections = slices.Concat(d.Rejections(config), unfilled, whyNoSeed, whyNoPassword, prohibited,
 		d.poolRejections(e.vm), e.vm.haRejections(), d.haRules.rejections, d.powerRejections(e.vm), windowRefusals(d.MaintenanceWindow))
+	if err != nil || meta.WasDeleted(m) {
+		return err
+	}
+	unknown, err := e.unknownBridges(ctx, change)
+	if err != nil {
+		return err
+	}
+	e.plan.capacity, err = e.checkCapacity(ctx, d.Growths(config), e.vm.Node)
+	e.plan.rejections = slices.Concat(e.plan.rejections, unknown, e.plan.capacity.rejections)
 	return err
 }
 
@@ -192,6 +204,7 @@ func (e *external) resizeSteps(m Machine) []step {
 			difference: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				e.cache.predictResize(m, r.Device, r.To.String())
+				e.warn(m, e.plan.capacity, r.Name)
 				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.currentDigest())
 			},
 		}))

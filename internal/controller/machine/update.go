@@ -93,6 +93,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		return e.configure(ctx, m)
 	}
 	if p.change.Allocates {
+		e.warn(m, p.capacity)
 		return e.start(m)(e.client.ConfigureAsync(ctx, e.vm.Ref, e.change()))
 	}
 	if err := e.configure(ctx, m); err != nil {
