@@ -34,6 +34,7 @@ var (
 
 	reAlreadyExists = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists|atomic file '[^']*/\d+\.conf' failed: File exists`)
 	reLocked        = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error|got lock (request )?timeout`)
+	reLockTimeout   = regexp.MustCompile(`can't lock file '[^']*' - got timeout`)
 	reDigest        = regexp.MustCompile(`checksum mismatch \(|detected modified configuration`)
 	reRunning       = regexp.MustCompile(`\b(VM|CT) \d+ (is|already) running|if (VM|CT) is running`)
 	reNotRunning    = regexp.MustCompile(`\b(VM|CT) \d+ (is )?not running`)
@@ -119,6 +120,10 @@ func IsAlreadyExists(err error) bool { return says(err, reAlreadyExists) }
 // IsLocked says whether the VM, its configuration file or a file of the cluster
 // is locked by something else that runs.
 func IsLocked(err error) bool { return says(err, reLocked) }
+
+// IsLockTimeout reports whether something else held the lock of the VM's configuration file
+// for as long as PVE waits for it, which is 10 seconds.
+func IsLockTimeout(err error) bool { return says(err, reLockTimeout) }
 
 // IsDigestMismatch says whether the configuration changed since its digest was
 // read.

@@ -89,15 +89,28 @@ func (c counter) count(ctx context.Context, err error) error {
 	return err
 }
 
-// waits says whether the call has to wait for its turn. That is no failure, but it
-// is the reconcile's outcome, by which the turn is waited for.
+// waits reports whether the call has to wait for its turn, or for what a wait error says. That
+// is no failure, but it is the reconcile's outcome, by which the next try is timed.
 func (c counter) waits(ctx context.Context, err error) bool {
 	_, waits := proxmox.Waiting(err)
+	waits = waits || IsWait(err)
 	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok && waits {
 		o.err = err
 	}
 	return waits
 }
+
+// A waitError is one that ends by itself.
+type waitError struct{ error }
+
+func (e waitError) Unwrap() error { return e.error }
+
+// Wait returns an error that is not shown as one, since it ends by itself: the resource is
+// reconciled again as after the error, and its conditions say what it waits for.
+func Wait(err error) error { return waitError{err} }
+
+// IsWait reports whether an error is one of Wait.
+func IsWait(err error) bool { return errors.As(err, &waitError{}) }
 
 func typeOf(err error) string {
 	class := proxmox.ClassOf(err)

@@ -204,10 +204,17 @@ func outOfTurn(t *testing.T) error {
 	return errors.Wrap(err, "cannot go on")
 }
 
-// TestWaitingIsNoFailure sees that nothing fails that only waits for its turn,
-// and that the reconcile knows.
+// TestWaitingIsNoFailure checks that nothing fails that only waits for its turn, or for what
+// ends by itself, and that the reconcile knows.
 func TestWaitingIsNoFailure(t *testing.T) {
-	waits, m := outOfTurn(t), metrics.New()
+	for name, waits := range map[string]error{"Turn": outOfTurn(t), "Lock": Wait(said(500, "can't lock file '/x' - got timeout"))} {
+		t.Run(name, func(t *testing.T) { waitingIsNoFailure(t, waits) })
+	}
+}
+
+func waitingIsNoFailure(t *testing.T, waits error) {
+	t.Helper()
+	m := metrics.New()
 	c := countingClient[*cluster.Machine]{next: external{err: waits}, counter: counter{m, "c"}}
 	calls := map[string]func(context.Context) error{
 		"Observe": func(ctx context.Context) error {

@@ -54,12 +54,12 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 		return managed.ExternalDelete{}, errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
 	}
 	if err := e.tasks.backoffReason(m); err != nil || !e.ownershipProven {
-		return managed.ExternalDelete{}, err
+		return managed.ExternalDelete{}, e.waitForLock(m, err)
 	}
 	err := e.destroy(ctx, m)
 	e.recordCallError(m, err)
 	e.invalidateAfterWrite(m, err)
-	return managed.ExternalDelete{}, err
+	return managed.ExternalDelete{}, e.waitForLock(m, err)
 }
 
 // taskRunning says whether a task works on the VM, or creates it.

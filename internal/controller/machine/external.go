@@ -211,7 +211,9 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}
-	if err := e.tasks.backoffReason(m); err != nil {
+	if err := e.tasks.backoffReason(m); e.tasks.waitsForLock(m, err) {
+		return managed.ExternalObservation{}, e.waitForLock(m, err)
+	} else if err != nil {
 		m.Observation().Phase = v1alpha1.MachineError
 		return managed.ExternalObservation{}, err
 	}

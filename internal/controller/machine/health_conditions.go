@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,9 +42,14 @@ type offlineError struct{ error }
 // ready if its node is offline: HA may bring the VM back on another one, nothing
 // else does.
 func unreadable(m Machine, err error) error {
-	if errors.As(err, &offlineError{}) {
-		setConditions(m, notReady(ReasonNodeOffline, err.Error()))
+	if !errors.As(err, &offlineError{}) {
+		return err
 	}
+	if !meta.GetExternalCreatePending(m).IsZero() && m.Observation().UUID == "" && !meta.WasDeleted(m) {
+		err = errors.Errorf("%w: the VM was being created there, and what is left of it is shown when the node is back; if the node never comes back, "+
+			"remove it from the cluster, delete this Machine and create another", err)
+	}
+	setConditions(m, notReady(ReasonNodeOffline, err.Error()))
 	return err
 }
 

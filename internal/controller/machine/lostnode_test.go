@@ -85,3 +85,29 @@ func TestUnknownNode(t *testing.T) {
 		t.Errorf("want the VM managed, got %v and %q", s.err, b.writes)
 	}
 }
+
+// A node that dies takes the creation of a VM along: the condition says what comes of it.
+func TestCreationLostWithNode(t *testing.T) {
+	const next = "the VM was being created there"
+	cases := map[string]struct {
+		reason string
+		uuid   string
+		shown  bool
+	}{
+		"Creating": {reason: "Nobody has seen the VM complete.", shown: true},
+		"Created":  {reason: "A VM that was complete comes back with its node.", uuid: ourUUID},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.vms[10000] = ourVM("stopped")
+			b.nodes[0].Status = "offline"
+			b.m.Status.AtProvider.UUID = tc.uuid
+			b.reconcile(t.Context())
+			ready := b.m.GetCondition(xpv2.TypeReady)
+			if ready.Reason != ReasonNodeOffline || strings.Contains(ready.Message, next) != tc.shown {
+				t.Errorf("\n%s\nwant %q shown: %t, got %s: %s", tc.reason, next, tc.shown, ready.Reason, ready.Message)
+			}
+		})
+	}
+}

@@ -80,7 +80,9 @@ func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
 	e.cache.onTaskDone(m, t)
 	e.tasks.ended(m, t, failure)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
-	e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
+	if !e.tasks.waitsForLock(m, failure) {
+		e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
+	}
 }
 
 // taskLog a task are the last lines of its log, if that can be read.

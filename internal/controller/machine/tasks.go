@@ -85,6 +85,9 @@ type taskRecord struct {
 
 	// driveStale is true while PVE's cloud-init drive may have old data.
 	driveStale bool
+
+	// lock is when the lock of the VM was held.
+	lock lockWait
 }
 
 func newTasks(now func() time.Time) *tasks {

@@ -39,7 +39,7 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	err := e.update(ctx, m)
 	e.recordCallError(m, err)
 	e.invalidateAfterWrite(m, err)
-	return managed.ExternalUpdate{}, err
+	return managed.ExternalUpdate{}, e.waitForLock(m, err)
 }
 
 // saveAnnotations of what was decided, unless nothing comes of it. The Machine may have changed
