@@ -162,10 +162,35 @@ func (c *Call) admitted(params map[string]string) error {
 	if err := c.permitted(c.Method, params); err != nil {
 		return err
 	}
-	if c.State.NoQuorum && c.Method.Verb != http.MethodGet && c.Method.Path != "/access/ticket" {
-		return apierr.Errorf("cluster not ready - no quorum?")
+	if err := c.writable(); err != nil {
+		return err
 	}
 	return c.reach(params[c.Method.ProxyTo])
+}
+
+// withoutQuorum are the messages of writes in a cluster without a majority, where they are not the usual one: PVE asks for quorum where it
+// takes the lock of a configuration file.
+func withoutQuorum() map[string]string {
+	const users, storages = "cfs-lock 'file-user_cfg' error: no quorum!", "cfs-lock 'file-storage_cfg' error: no quorum!"
+	return map[string]string{
+		"POST /pools": "create pool failed: " + users, "PUT /pools": "update pools failed: " + users, "PUT /pools/{poolid}": "update pools failed: " + users,
+		"DELETE /pools": "delete pool failed: " + users, "DELETE /pools/{poolid}": "delete pool failed: " + users,
+		"PUT /access/acl": "ACL update failed: " + users, "POST /access/users/{userid}/token/{tokenid}": "generating token failed: " + users,
+		"POST /storage": "create storage failed: " + storages, "PUT /storage/{storage}": "update storage failed: " + storages,
+		"DELETE /storage/{storage}": "delete storage failed: " + storages, "PUT /cluster/options": "cfs-lock 'file-datacenter_cfg' error: no quorum!",
+	}
+}
+
+// writable fails for a write in a cluster without a majority. What a node does for itself alone goes on.
+func (c *Call) writable() error {
+	if !c.State.NoQuorum || c.Method.Verb == http.MethodGet || c.Method.Path == "/access/ticket" ||
+		strings.HasPrefix(c.Method.Path, "/nodes/{node}/network") || strings.HasPrefix(c.Method.Path, "/nodes/{node}/storage/") {
+		return nil
+	}
+	if message, ok := withoutQuorum()[c.Method.Verb+" "+c.Method.Path]; ok {
+		return apierr.Errorf("%s", message)
+	}
+	return apierr.Errorf("cluster not ready - no quorum?")
 }
 
 // reach finds the node that answers. Its parameters are checked there, so that one that is off refuses nothing.

@@ -128,7 +128,7 @@ func cloneAccess(o *engine.Op, cl *CloneRequest, source map[string]string) error
 			return err
 		}
 		sharedVM = sharedVM && s.Shared
-		if d.Cdrom() {
+		if d.CDROM() {
 			continue
 		}
 		if cl.Storage != "" {
@@ -183,7 +183,7 @@ func planClone(o *engine.Op, cl *CloneRequest, source map[string]string, full bo
 
 func planDrive(o *engine.Op, p *ClonePlan, cl *CloneRequest, key, value string, full bool) error {
 	d := ParseDrive(o.Engine, key, value)
-	if d.Cdrom() && !d.CloudInit() {
+	if d.CDROM() && !d.CloudInit() {
 		p.Config[key] = value
 		return nil
 	}
@@ -300,11 +300,11 @@ func linkVolume(o *engine.Op, vmid int, base string, source *state.Volume) strin
 	id, baseFile, _ := state.SplitVolume(base)
 	s := o.State.Storages[id]
 	name := freeDisk(o, s, vmid)
-	switch {
+	switch parts := strings.Split(baseFile, "/"); { // The base of the base is not told.
 	case s.FileBased():
-		name = baseFile + "/" + s.ImageName(vmid, name, "qcow2")
+		name = strings.Join(parts[max(len(parts)-2, 0):], "/") + "/" + s.ImageName(vmid, name, "qcow2")
 	case s.Type != "lvmthin":
-		name = baseFile + "/" + name
+		name = parts[len(parts)-1] + "/" + name
 	}
 	format := source.Format
 	if s.FileBased() {

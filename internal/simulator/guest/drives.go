@@ -40,7 +40,7 @@ func (d Drive) CloudInit() bool {
 	return strings.HasSuffix(file, ":cloudinit") || strings.Contains(state.BaseName(file), "cloudinit")
 }
 
-func (d Drive) Cdrom() bool {
+func (d Drive) CDROM() bool {
 	return d["media"] == "cdrom" || d.File() == "none" || d.File() == "cdrom" || strings.HasSuffix(d.File(), ":cloudinit")
 }
 

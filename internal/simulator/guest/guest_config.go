@@ -214,7 +214,7 @@ func (a *Access) mayDrive(d Drive) error {
 			return err
 		}
 		return a.May("VM.Config.CDROM")
-	case d.Cdrom():
+	case d.CDROM():
 		return a.May("VM.Config.CDROM")
 	}
 	return a.May("VM.Config.Disk")
@@ -333,7 +333,7 @@ func (u *update) setDrive(key, value string) error {
 		keepUnused(u.Op, u.g, ParseDrive(u.Engine, key, old))
 	}
 	u.g.Pending[key] = made[key]
-	if d := ParseDrive(u.Engine, key, made[key]); len(u.order) > 0 && d.Cdrom() && !d.CloudInit() && !slices.Contains(u.order, key) {
+	if d := ParseDrive(u.Engine, key, made[key]); len(u.order) > 0 && d.CDROM() && !d.CloudInit() && !slices.Contains(u.order, key) {
 		u.setBootOrder(append(u.order, key))
 	}
 	return nil

@@ -169,7 +169,7 @@ func DefaultBootOrder(s *engine.Engine, config map[string]string) string {
 		switch {
 		case IsNIC(key):
 			nic = firstOf(nic, key)
-		case ParseDrive(s, key, config[key]).Cdrom():
+		case ParseDrive(s, key, config[key]).CDROM():
 			cdrom = firstOf(cdrom, key)
 		default:
 			disk = firstOf(disk, key)

@@ -98,7 +98,7 @@ func keepUnused(o *engine.Op, g *state.Guest, d Drive) string {
 		return ""
 	}
 	v := o.State.Volume(g.Node, d.File())
-	if d.Cdrom() || v == nil || v.VMID != g.VMID {
+	if d.CDROM() || v == nil || v.VMID != g.VMID {
 		return ""
 	}
 	free := ""
@@ -274,9 +274,9 @@ func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
 		return h.plugsNewDrive(is, pluggable)
 	}
 	switch {
-	case was.Cdrom() != is.Cdrom():
+	case was.CDROM() != is.CDROM():
 		return false, "unable to change media type"
-	case was.Cdrom():
+	case was.CDROM():
 		return true, ""
 	case was.File() != is.File():
 		return pluggable, ""

@@ -42,7 +42,7 @@ func LocalMedia(o *engine.Op, g *state.Guest) []string {
 			}
 			d := ParseDrive(o.Engine, key, value)
 			s := o.State.Storages[StorageOf(d.File())]
-			if d.Cdrom() && !d.CloudInit() && (d.File() == "cdrom" || s != nil && !s.Shared) {
+			if d.CDROM() && !d.CloudInit() && (d.File() == "cdrom" || s != nil && !s.Shared) {
 				out = append(out, d.File())
 			}
 		}

@@ -54,7 +54,7 @@ func Movable(o *engine.Op, m *DiskMove) error {
 	d := ParseDrive(o.Engine, m.Key, g.Config[m.Key])
 	v := o.State.Volume(m.Node, d.File())
 	switch {
-	case d.Cdrom():
+	case d.CDROM():
 		return apierr.Errorf("you can't move a cdrom")
 	case StorageOf(d.File()) == m.Storage && (m.Format == "" || m.Format == imageFormat(d.File())):
 		return apierr.Errorf("you can't move to the same storage with same format")

@@ -68,7 +68,7 @@ func loose(o *engine.Op, r *Reassignment, from *state.Guest) (Drive, error) {
 	d := Drive(o.Engine.Parse(r.Key, from.Config[r.Key]))
 	storage, _, ok := state.SplitVolume(d.File())
 	switch {
-	case d.Cdrom():
+	case d.CDROM():
 		return nil, apierr.Errorf("CD drive contents can't be moved to another VM")
 	case !ok:
 		return nil, apierr.Errorf("Volume '%s' not managed by PVE", d.File())

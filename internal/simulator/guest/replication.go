@@ -57,7 +57,7 @@ func replicates(s *state.Storage) bool { return s.Type == "zfspool" }
 func leftOut(o *engine.Op, g *state.Guest, id string) bool {
 	for key, value := range g.Config {
 		if d := ParseDrive(o.Engine, key, value); IsDrive(key) && d.File() == id {
-			return d["replicate"] == "0" || d.Cdrom() || d.CloudInit()
+			return d["replicate"] == "0" || d.CDROM() || d.CloudInit()
 		}
 	}
 	return false
@@ -70,7 +70,7 @@ func staysReplicable(o *engine.Op, ch *Change) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(ch.Set)) {
 		d := ParseDrive(o.Engine, key, ch.Set[key])
-		if !IsDrive(key) || d.Cdrom() || d.CloudInit() || d["replicate"] == "0" {
+		if !IsDrive(key) || d.CDROM() || d.CloudInit() || d["replicate"] == "0" {
 			continue
 		}
 		switch s := o.State.Storages[StorageOf(d.File())]; {

@@ -48,7 +48,7 @@ func sizes(o *engine.Op, g *state.Guest) *state.Sizes {
 	}
 	s := &state.Sizes{Memory: memory(o.Engine, g.Config), MemoryText: g.Config["memory"], BootText: g.Config["boot"]}
 	for _, key := range schema.SplitList(o.Engine.Read("boot", s.BootText)["order"]) {
-		if d := Drive(o.Engine.Read(key, g.Config[key])); IsDrive(key) && len(d) > 0 && !d.Cdrom() {
+		if d := Drive(o.Engine.Read(key, g.Config[key])); IsDrive(key) && len(d) > 0 && !d.CDROM() {
 			s.DiskKey, s.DiskText = key, g.Config[key]
 			s.Disk, _ = schema.ParseSize(d["size"])
 			break

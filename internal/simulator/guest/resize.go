@@ -36,7 +36,7 @@ func Resize(o *engine.Op, g *state.Guest, key, size string) error {
 	if !strings.Contains(d.File(), ":") {
 		return apierr.Errorf("unable to parse volume ID '%s'", d.File())
 	}
-	if d.Cdrom() {
+	if d.CDROM() {
 		return apierr.Errorf("you can't resize a cdrom")
 	}
 	if err := o.State.Check(o.Who, "/storage/"+StorageOf(d.File()), "Datastore.AllocateSpace"); err != nil {

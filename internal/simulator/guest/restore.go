@@ -112,7 +112,7 @@ func freshen(o *engine.Op, config map[string]string, unique bool) {
 // restoreDrive makes a drive's volume anew; a disk that the backup does not hold is left out.
 func restoreDrive(o *engine.Op, r *Restoration, key, value string, disks map[string]state.Volume, made *[]string) (string, error) {
 	d := ParseDrive(o.Engine, key, value)
-	if d.Cdrom() && !d.CloudInit() {
+	if d.CDROM() && !d.CloudInit() {
 		return value, nil
 	}
 	disk, held := disks[key]

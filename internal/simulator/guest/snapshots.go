@@ -65,7 +65,7 @@ func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory boo
 	maps.DeleteFunc(config, func(key, _ string) bool { return IsUnused(key) || key == "parent" || key == "description" })
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		d := ParseDrive(o.Engine, key, config[key])
-		if !IsDrive(key) || d.Cdrom() {
+		if !IsDrive(key) || d.CDROM() {
 			continue
 		}
 		if !HasFeature(o, d, "snapshot") {
@@ -93,7 +93,7 @@ func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory boo
 func stateStorage(o *engine.Op, g *state.Guest) string {
 	storages := []string{g.Config["vmstatestorage"]}
 	for _, key := range bootDevices(o.Engine, g.Config) {
-		if d := ParseDrive(o.Engine, key, g.Config[key]); IsDrive(key) && !d.Cdrom() {
+		if d := ParseDrive(o.Engine, key, g.Config[key]); IsDrive(key) && !d.CDROM() {
 			storages = append(storages, StorageOf(d.File()))
 		}
 	}
@@ -138,7 +138,7 @@ func rememberMachine(o *engine.Op, config map[string]string) {
 func MayRollBack(o *engine.Op, g *state.Guest, name string) error {
 	for key, value := range g.Snapshots[name].Config {
 		d := ParseDrive(o.Engine, key, value)
-		if s := o.State.Storages[StorageOf(d.File())]; !IsDrive(key) || d.Cdrom() || s == nil || s.Type != "zfspool" {
+		if s := o.State.Storages[StorageOf(d.File())]; !IsDrive(key) || d.CDROM() || s == nil || s.Type != "zfspool" {
 			continue
 		}
 		for _, other := range g.Snapshots {
@@ -166,7 +166,7 @@ func Rollback(o *engine.Op, g *state.Guest, name string, s *state.Snapshot) {
 	for key, value := range s.Config {
 		d := ParseDrive(o.Engine, key, value)
 		kept[d.File()] = true
-		if v := o.State.Volume(g.Node, d.File()); IsDrive(key) && v != nil && !d.Cdrom() {
+		if v := o.State.Volume(g.Node, d.File()); IsDrive(key) && v != nil && !d.CDROM() {
 			v.Size = sizeOf(d, v.Size)
 		}
 	}

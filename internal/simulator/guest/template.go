@@ -49,7 +49,7 @@ func MakeTemplate(o *engine.Op, g *state.Guest, only string) {
 			continue
 		}
 		d := ParseDrive(o.Engine, key, g.Config[key])
-		if d.Cdrom() || isBase(d.File()) {
+		if d.CDROM() || isBase(d.File()) {
 			continue
 		}
 		d["file"] = rebase(o, d.File())

@@ -18,6 +18,7 @@ limitations under the License.
 package volume
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -132,7 +133,7 @@ func Gib(s string) int64 {
 	if err != nil {
 		return 0
 	}
-	return int64(f * (1 << 30))
+	return int64(math.Ceil(f*(1<<20))) << 10 // PVE counts in KiB.
 }
 
 func SizeOption(bytes int64) string { return schema.FormatSize(bytes) }

@@ -138,7 +138,7 @@ func backupOf(o *engine.Op, g *state.Guest) *state.Backup {
 	})
 	for key, value := range out.Config {
 		d := guest.ParseDrive(o.Engine, key, value)
-		if !guest.IsDrive(key) || d.Cdrom() {
+		if !guest.IsDrive(key) || d.CDROM() {
 			continue
 		}
 		if v := o.State.Volume(g.Node, d.File()); v != nil && d["backup"] != "0" {

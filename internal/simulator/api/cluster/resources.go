@@ -184,6 +184,9 @@ func nodeResources(c *engine.Call) []map[string]any {
 		if c.State.May(c.Who, "/nodes/"+name, "Sys.Audit") && !n.Offline {
 			maps.Copy(entry, guest.NodeUsage(c.Op(), n))
 		}
+		if !c.State.HAIdle && c.State.Version != "8.4" {
+			entry["hastate"] = n.Status() // As the HA manager sees the node.
+		}
 		out = append(out, entry)
 	}
 	return out

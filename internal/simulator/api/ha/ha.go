@@ -122,9 +122,14 @@ func createHA(c *engine.Call) (any, error) {
 	if err := haType(c, sid); err != nil {
 		return nil, err
 	}
-	_, id, _ := strings.Cut(sid, ":")
-	if c.State.Guests[schema.Int(id)] == nil {
+	kind, id, _ := strings.Cut(sid, ":")
+	switch {
+	case kind != "vm" && kind != "ct":
+		return nil, apierr.Errorf("unknown section type '%s'", kind)
+	case c.State.Guests[schema.Int(id)] == nil:
 		return nil, apierr.Errorf("resource '%s' does not exist in cluster", sid)
+	case kind == "ct":
+		return nil, apierr.Errorf("resource '%s' - guest with ID %s is not a container", sid, id)
 	}
 	if c.State.HA[sid] != nil {
 		return nil, apierr.Errorf("create resource failed: resource ID '%s' already defined", sid)
@@ -138,28 +143,37 @@ func createHA(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
+// updateHA changes a resource.
 func updateHA(c *engine.Call) (any, error) {
+	err := changeHA(c)
+	if err != nil && c.State.Version != "8.4" && !strings.Contains(err.Error(), "in error state") {
+		return nil, apierr.Errorf("update resources config failed: %s", err)
+	}
+	return nil, err
+}
+
+func changeHA(c *engine.Call) error {
 	sid := state.HASID(c.Str("sid"))
 	if err := haType(c, sid); err != nil {
-		return nil, err
+		return err
 	}
 	if g := c.Str("group"); g != "" && c.State.HAGroups[g] == nil {
-		return nil, apierr.Errorf("HA group '%s' does not exist", g)
+		return apierr.Errorf("HA group '%s' does not exist", g)
 	}
 	h := c.State.HA[sid]
 	switch {
 	case h != nil && h.Failed && h.State != "ignored" && c.Str("state") != "disabled":
-		return nil, apierr.Errorf("service '%s' in error state, must be disabled and fixed first", sid)
+		return apierr.Errorf("service '%s' in error state, must be disabled and fixed first", sid)
 	case c.Has("digest") && c.Str("digest") != haDigest(c.State):
-		return nil, apierr.Modified()
+		return apierr.Modified()
 	case h == nil:
-		return nil, apierr.Errorf("no such resource '%s'", sid)
+		return apierr.Errorf("no such resource '%s'", sid)
 	}
 	if err := setHA(c, h); err != nil {
-		return nil, err
+		return err
 	}
 	requestedHA(c.Op(), schema.Int(strings.TrimPrefix(sid, "vm:")))
-	return nil, nil //nolint:nilnil // The answer is null.
+	return nil
 }
 
 func setHA(c *engine.Call, h *state.HAResource) error {

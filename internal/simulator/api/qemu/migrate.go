@@ -47,20 +47,46 @@ func migrateCheck(c *engine.Call) (any, error) {
 			continue
 		}
 		allowed = append(allowed, name)
+		if c.State.Version != "8.4" {
+			refused[name] = map[string]any{} // It lists all nodes, those without a reason too.
+		}
 	}
 	local := []map[string]any{}
 	for _, id := range guest.Volumes(o, g) {
 		if s := c.State.Storages[guest.StorageOf(id)]; s != nil && !s.Shared {
-			local = append(local, map[string]any{"volid": id, "size": c.State.Volume(g.Node, id).Size, "cdrom": 0})
+			local = append(local, localDisk(o, g, id))
 		}
 	}
 	for _, file := range guest.LocalMedia(o, g) {
-		local = append(local, map[string]any{"volid": file, "cdrom": 1})
+		local = append(local, localDisk(o, g, file))
 	}
 	return map[string]any{
 		"running": schema.Flag(g.Power != state.Stopped), "allowed_nodes": allowed, "not_allowed_nodes": refused, "local_disks": local,
 		"local_resources": []string{}, "mapped-resources": []string{}, "mapped-resource-info": map[string]any{}, "has-dbus-vmstate": 1,
 	}, nil
+}
+
+// localDisk is what the check of a migration tells of a volume that only one node has.
+func localDisk(o *engine.Op, g *state.Guest, id string) map[string]any {
+	out := map[string]any{
+		"volid": id, "cdrom": 0, "is_attached": 0, "is_cloudinit": 0, "is_tpmstate": 0, "is_unused": 0, "is_vmstate": 0, "replicate": 1, "shared": 0,
+	}
+	for key, value := range g.Config {
+		d := guest.ParseDrive(o.Engine, key, value)
+		if d.File() != id {
+			continue
+		}
+		out["is_unused"] = schema.Flag(guest.IsUnused(key))
+		if !guest.IsDrive(key) {
+			continue
+		}
+		out["drivename"], out["is_attached"], out["is_tpmstate"] = key, 1, schema.Flag(key == "tpmstate0")
+		out["cdrom"], out["is_cloudinit"], out["replicate"] = schema.Flag(d.CDROM()), schema.Flag(d.CloudInit()), schema.Flag(d["replicate"] != "0")
+		if v := o.State.Volume(g.Node, id); v != nil && !d.CloudInit() {
+			out["size"] = v.Size
+		}
+	}
+	return out
 }
 
 func migrateGuest(c *engine.Call) (any, error) {

@@ -69,7 +69,7 @@ func feature(c *engine.Call) (any, error) {
 		config = s.Config
 	}
 	for key, value := range config {
-		if d := guest.ParseDrive(c.Engine, key, value); guest.IsDrive(key) && !d.Cdrom() {
+		if d := guest.ParseDrive(c.Engine, key, value); guest.IsDrive(key) && !d.CDROM() {
 			has = has && guest.HasFeature(c.Op(), d, c.Str("feature")) && guest.OfSnapshot(c.Op(), d, c.Str("snapname"), c.Str("feature"))
 		}
 	}

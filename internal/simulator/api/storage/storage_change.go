@@ -48,7 +48,7 @@ const defaultSize = 100 << 30
 // defaultContent is what a storage holds of whose content a definition says nothing.
 func defaultContent(kind string) []string {
 	switch kind {
-	case "lvmthin", "zfspool", "btrfs":
+	case "dir", "lvmthin", "zfspool", "btrfs":
 		return []string{"images", "rootdir"}
 	case "pbs", "cephfs":
 		return []string{"backup"}
@@ -79,11 +79,7 @@ func createStorage(c *engine.Call) (any, error) {
 	}
 	c.State.Storages[id] = s
 	setStorage(c, s)
-	out := map[string]any{"storage": id, "type": kind}
-	if key := setKeys(c, s); key != "" {
-		out["config"] = map[string]any{"encryption-key": key}
-	}
-	return out, nil
+	return changed(c, s), nil
 }
 
 func updateStorage(c *engine.Call) (any, error) {
@@ -106,11 +102,7 @@ func updateStorage(c *engine.Call) (any, error) {
 		}
 	}
 	setStorage(c, s)
-	out := map[string]any{"storage": s.ID, "type": s.Type}
-	if key := setKeys(c, s); key != "" {
-		out["config"] = map[string]any{"encryption-key": key}
-	}
-	return out, nil
+	return changed(c, s), nil
 }
 
 // setStorage takes over what a call says of a storage, secrets apart.
@@ -144,6 +136,18 @@ func setStorage(c *engine.Call, s *state.Storage) {
 			s.Shared = onNetwork(s.Type)
 		}
 	}
+}
+
+// changed is the answer to a change; that of a backup server has what was made for it.
+func changed(c *engine.Call, s *state.Storage) map[string]any {
+	out, made := map[string]any{"storage": s.ID, "type": s.Type}, map[string]any{}
+	if key := setKeys(c, s); key != "" {
+		made["encryption-key"] = key
+	}
+	if s.Type == "pbs" {
+		out["config"] = made
+	}
+	return out
 }
 
 // setKeys takes over the keys of a backup server, of which the definition only tells that they are there, and the encryption key's
