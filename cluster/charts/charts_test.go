@@ -103,7 +103,8 @@ func TestChartMakes(t *testing.T) {
 // Kubernetes refuses a field that it does not know only if it is asked to, so a misplaced one would go unnoticed.
 func TestObjectsHaveNoUnknownFields(t *testing.T) {
 	for _, values := range []string{everything, everything + ",crossplane.enabled=true"} {
-		objects := render(t, values+`,nodeSelector.disk=ssd,imagePullSecrets[0].name=registry,priorityClassName=high,podLabels.a=b,podAnnotations.c=d,provider.defaultCluster=lab`)
+		objects := render(t, values+`,nodeSelector.disk=ssd,imagePullSecrets[0].name=registry,priorityClassName=high,`+
+			`podLabels.a=b,podAnnotations.c=d,provider.defaultCluster=lab`)
 		for kind, into := range map[string]any{
 			"Deployment": &appsv1.Deployment{}, "Service": &corev1.Service{}, "ServiceAccount": &corev1.ServiceAccount{},
 			"ConfigMap": &corev1.ConfigMap{}, "NetworkPolicy": &networkingv1.NetworkPolicy{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},

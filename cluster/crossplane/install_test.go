@@ -80,7 +80,8 @@ func (s *suite) testInactive(t *testing.T) {
 	t.Helper()
 	for _, name := range definitions() {
 		s.until(t, func() string { return s.isInactive(name) })
-		if err := s.Kube.Get(s.ctx, client.ObjectKey{Name: name}, object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)); client.IgnoreNotFound(err) != nil || err == nil {
+		crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
+		if err := s.Kube.Get(s.ctx, client.ObjectKey{Name: name}, crd); client.IgnoreNotFound(err) != nil || err == nil {
 			t.Errorf("%s is served before it is activated (%v)", name, err)
 		}
 	}

@@ -152,7 +152,8 @@ func TestPage(t *testing.T) {
 	b.until(t, "requests", "PUT")
 
 	b.checkLook(t)
-	if html := b.evaluate(t, "document.documentElement.outerHTML").(string); strings.Contains(html, "hidden-password") || strings.Contains(html, "00000000-0000-4000-8000-000000000001") {
+	html := b.evaluate(t, "document.documentElement.outerHTML").(string)
+	if strings.Contains(html, "hidden-password") || strings.Contains(html, "00000000-0000-4000-8000-000000000001") {
 		t.Error("the page shows a secret")
 	}
 	troubles, urls := b.seen()

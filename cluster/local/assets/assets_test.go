@@ -110,7 +110,10 @@ func TestKey(t *testing.T) {
 		pins   pins
 		same   bool
 	}{
-		"Same":       {reason: "the same pins elsewhere have the same key", pins: pins{module: module(t, goMod), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}, same: true},
+		"Same": {
+			reason: "the same pins elsewhere have the same key",
+			pins:   pins{module: module(t, goMod), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}, same: true,
+		},
 		"Go":         {reason: "another Go gives other programs", pins: pins{module: base.module, goVersion: "go1.26.9", stamps: kubernetesStamps("v1.36.3")}},
 		"Kubernetes": {reason: "another version is stamped differently", pins: pins{module: base.module, goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.4")}},
 		"Modules":    {reason: "any change of go.mod counts", pins: pins{module: module(t, goMod+"\n"), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}},
@@ -197,7 +200,10 @@ func TestCompile(t *testing.T) {
 		files  []string
 	}{
 		"Good": {reason: "a program that builds is kept, and nothing else", source: "package main\n\nfunc main() {}\n", files: []string{"tiny"}},
-		"Bad":  {reason: "of one that does not nothing is kept, and the compiler's words are shown", source: "package main\n\nfunc main() { x }\n", fails: "undefined: x"},
+		"Bad": {
+			reason: "of one that does not nothing is kept, and the compiler's words are shown",
+			source: "package main\n\nfunc main() { x }\n", fails: "undefined: x",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

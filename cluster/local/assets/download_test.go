@@ -97,11 +97,17 @@ func TestDownload(t *testing.T) {
 		answer  http.HandlerFunc
 		fails   string
 	}{
-		"Good":     {reason: "a release with the pinned digest is used", version: "1.36.2", digest: digestOf(good), answer: send(good)},
-		"Tampered": {reason: "an archive with another digest is not used", version: "1.36.2", digest: digestOf([]byte("other")), answer: send(good), fails: "checksum mismatch"},
+		"Good": {reason: "a release with the pinned digest is used", version: "1.36.2", digest: digestOf(good), answer: send(good)},
+		"Tampered": {
+			reason:  "an archive with another digest is not used",
+			version: "1.36.2", digest: digestOf([]byte("other")), answer: send(good), fails: "checksum mismatch",
+		},
 		"Missing":  {reason: "an index without the version is of no use", version: "1.35.0", digest: digestOf(good), answer: send(good), fails: "1.36.2"},
 		"NotFound": {reason: "an archive that the server lacks is not used", version: "1.36.2", digest: digestOf(good), answer: http.NotFound, fails: "404"},
-		"Stalled":  {reason: "a server that sends nothing costs no more than the timeout", version: "1.36.2", digest: digestOf(good), answer: hang, fails: "sends nothing"},
+		"Stalled": {
+			reason:  "a server that sends nothing costs no more than the timeout",
+			version: "1.36.2", digest: digestOf(good), answer: hang, fails: "sends nothing",
+		},
 		"Lacking": {
 			reason: "an archive must hold all programs", version: "1.36.2", digest: digestOf(archiveOf(t, Etcd, Kubectl)),
 			answer: send(archiveOf(t, Etcd, Kubectl)), fails: "lacks kube-apiserver",

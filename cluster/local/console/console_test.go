@@ -31,7 +31,10 @@ func TestColumns(t *testing.T) {
 		rows   [][]string
 		want   []string
 	}{
-		"Aligned":  {reason: "columns are as wide as their widest cell", rows: [][]string{{"NAME", "VMID"}, {"web-1", "10000"}}, want: []string{"NAME   VMID", "web-1  10000"}},
+		"Aligned": {
+			reason: "columns are as wide as their widest cell",
+			rows:   [][]string{{"NAME", "VMID"}, {"web-1", "10000"}}, want: []string{"NAME   VMID", "web-1  10000"},
+		},
 		"Trailing": {reason: "an empty last column leaves no blanks", rows: [][]string{{"a", ""}, {"b", "message"}}, want: []string{"a", "b  message"}},
 		"Runes":    {reason: "a letter is one wide however many bytes it has", rows: [][]string{{"ä", "x"}, {"ab", "y"}}, want: []string{"ä   x", "ab  y"}},
 	}

@@ -26,7 +26,8 @@ import (
 
 func TestDenials(t *testing.T) {
 	line := func(user, verb, uri, code string) string {
-		return `{"kind":"Event","verb":"` + verb + `","requestURI":"` + uri + `","user":{"username":"system:serviceaccount:` + user + `"},"responseStatus":{"code":` + code + "}}\n"
+		return `{"kind":"Event","verb":"` + verb + `","requestURI":"` + uri + `","user":{"username":"system:serviceaccount:` + user +
+			`"},"responseStatus":{"code":` + code + "}}\n"
 	}
 	log := line("system:provider", "get", "/api/v1/secrets", "200") +
 		line("system:provider", "list", "/api/v1/pods", "403") +
@@ -40,7 +41,10 @@ func TestDenials(t *testing.T) {
 		want   []string
 		fails  bool
 	}{
-		"Denied":  {reason: "what the account was denied is told once, what others were not at all", log: log, want: []string{"delete /api/v1/nodes", "list /api/v1/pods"}},
+		"Denied": {
+			reason: "what the account was denied is told once, what others were not at all",
+			log:    log, want: []string{"delete /api/v1/nodes", "list /api/v1/pods"},
+		},
 		"Half":    {reason: "a line that is being written is left for later", log: log + `{"kind":`, want: []string{"delete /api/v1/nodes", "list /api/v1/pods"}},
 		"Nothing": {reason: "who asked for nothing was denied nothing"},
 		"Broken":  {reason: "a log that cannot be read proves nothing", log: "}\n", fails: true},

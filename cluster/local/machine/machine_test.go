@@ -128,8 +128,11 @@ func TestArguments(t *testing.T) {
 		key    Key
 		want   string
 	}{
-		"Cluster":    {reason: "a cluster-scoped Machine has no namespace", key: Key{Name: "web"}, want: "machines.proxmox.vitistack.io web"},
-		"Namespaced": {reason: "a namespaced one is of the other group", key: Key{Namespace: "team", Name: "web"}, want: "machines.proxmox.m.vitistack.io web --namespace=team"},
+		"Cluster": {reason: "a cluster-scoped Machine has no namespace", key: Key{Name: "web"}, want: "machines.proxmox.vitistack.io web"},
+		"Namespaced": {
+			reason: "a namespaced one is of the other group",
+			key:    Key{Namespace: "team", Name: "web"}, want: "machines.proxmox.m.vitistack.io web --namespace=team",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -51,8 +51,11 @@ func TestFromEnvironment(t *testing.T) {
 		},
 		"TokenName": {
 			reason: "a token's name stands beside its user",
-			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_USERNAME": "crossplane@pve", "PROXMOX_TOKEN_ID": "demo", "PROXMOX_TOKEN_SECRET": secret},
-			want:   Connection{Endpoints: []string{"https://pve:8006"}, Credentials: token},
+			env: map[string]string{
+				"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_USERNAME": "crossplane@pve",
+				"PROXMOX_TOKEN_ID": "demo", "PROXMOX_TOKEN_SECRET": secret,
+			},
+			want: Connection{Endpoints: []string{"https://pve:8006"}, Credentials: token},
 		},
 		"Password": {
 			reason: "a user with a password is accepted, and so are several endpoints",
@@ -69,18 +72,50 @@ func TestFromEnvironment(t *testing.T) {
 		},
 		"CAFile": {
 			reason: "certificates come from a file",
-			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "crossplane@pve!demo", "PROXMOX_TOKEN_SECRET": secret, "PROXMOX_CA_FILE": "ca.pem"},
-			want:   Connection{Endpoints: []string{"https://pve:8006"}, CA: "PEM", Credentials: token},
+			env: map[string]string{
+				"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "crossplane@pve!demo",
+				"PROXMOX_TOKEN_SECRET": secret, "PROXMOX_CA_FILE": "ca.pem",
+			},
+			want: Connection{Endpoints: []string{"https://pve:8006"}, CA: "PEM", Credentials: token},
 		},
-		"NoEndpoint":  {reason: "the endpoint is required", env: map[string]string{"PROXMOX_TOKEN_ID": "a@pve!b", "PROXMOX_TOKEN_SECRET": secret}, fails: "PROXMOX_ENDPOINT"},
-		"PlainHTTP":   {reason: "credentials do not travel in clear", env: map[string]string{"PROXMOX_ENDPOINT": "http://pve:8006"}, fails: "https://"},
-		"Nothing":     {reason: "without credentials both ways are named", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006"}, fails: "PROXMOX_PASSWORD"},
-		"NoSecret":    {reason: "a token needs its secret", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "a@pve!b"}, fails: "PROXMOX_TOKEN_SECRET is not set"},
-		"NoTokenID":   {reason: "a secret needs its token", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_SECRET": secret}, fails: "PROXMOX_TOKEN_ID is not set"},
-		"NoPassword":  {reason: "a user needs a password", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_USERNAME": "root@pam"}, fails: "PROXMOX_PASSWORD is not set"},
-		"NoUser":      {reason: "a token belongs to a user", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "demo", "PROXMOX_TOKEN_SECRET": secret}, fails: "PROXMOX_USERNAME"},
-		"BadInsecure": {reason: "a switch is true or false", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "a@pve!b", "PROXMOX_TOKEN_SECRET": secret, "PROXMOX_INSECURE_SKIP_TLS_VERIFY": "maybe"}, fails: "maybe"},
-		"NoCAFile":    {reason: "a file of certificates must be there", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "a@pve!b", "PROXMOX_TOKEN_SECRET": secret, "PROXMOX_CA_FILE": "none.pem"}, fails: "PROXMOX_CA_FILE"},
+		"NoEndpoint": {
+			reason: "the endpoint is required",
+			env:    map[string]string{"PROXMOX_TOKEN_ID": "a@pve!b", "PROXMOX_TOKEN_SECRET": secret}, fails: "PROXMOX_ENDPOINT",
+		},
+		"PlainHTTP": {reason: "credentials do not travel in clear", env: map[string]string{"PROXMOX_ENDPOINT": "http://pve:8006"}, fails: "https://"},
+		"Nothing":   {reason: "without credentials both ways are named", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006"}, fails: "PROXMOX_PASSWORD"},
+		"NoSecret": {
+			reason: "a token needs its secret",
+			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "a@pve!b"}, fails: "PROXMOX_TOKEN_SECRET is not set",
+		},
+		"NoTokenID": {
+			reason: "a secret needs its token",
+			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_SECRET": secret}, fails: "PROXMOX_TOKEN_ID is not set",
+		},
+		"NoPassword": {
+			reason: "a user needs a password",
+			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_USERNAME": "root@pam"}, fails: "PROXMOX_PASSWORD is not set",
+		},
+		"NoUser": {
+			reason: "a token belongs to a user",
+			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "demo", "PROXMOX_TOKEN_SECRET": secret}, fails: "PROXMOX_USERNAME",
+		},
+		"BadInsecure": {
+			reason: "a switch is true or false",
+			env: map[string]string{
+				"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "a@pve!b", "PROXMOX_TOKEN_SECRET": secret,
+				"PROXMOX_INSECURE_SKIP_TLS_VERIFY": "maybe",
+			},
+			fails: "maybe",
+		},
+		"NoCAFile": {
+			reason: "a file of certificates must be there",
+			env: map[string]string{
+				"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "a@pve!b", "PROXMOX_TOKEN_SECRET": secret,
+				"PROXMOX_CA_FILE": "none.pem",
+			},
+			fails: "PROXMOX_CA_FILE",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
