@@ -21,6 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
+	"github.com/vitistack/provider-proxmox/internal/controller/storage"
 )
 
 // A row is a kind of managed resources, which both scopes have.
@@ -37,5 +38,6 @@ func rows() []row {
 		{"ProxmoxCluster", clusters(scheduler)},
 		{"ProxmoxNode", nodes(scheduler)},
 		{"Pool", config.Setup(pool.Table())},
+		{"Storage", config.Setup(storage.Table())},
 	}
 }

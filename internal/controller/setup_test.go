@@ -134,6 +134,8 @@ func TestTable(t *testing.T) {
 		"ProxmoxNode.proxmox.m.vitistack.io",
 		"Pool.proxmox.vitistack.io",
 		"Pool.proxmox.m.vitistack.io",
+		"Storage.proxmox.vitistack.io",
+		"Storage.proxmox.m.vitistack.io",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table(): -want, +got:\n%s", diff)

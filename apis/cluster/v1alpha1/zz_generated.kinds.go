@@ -27,5 +27,6 @@ func Kinds() v1alpha1.Kinds {
 		PoolKind:           {Object: &Pool{}, List: &PoolList{}},
 		ProxmoxClusterKind: {Object: &ProxmoxCluster{}, List: &ProxmoxClusterList{}},
 		ProxmoxNodeKind:    {Object: &ProxmoxNode{}, List: &ProxmoxNodeList{}},
+		StorageKind:        {Object: &Storage{}, List: &StorageList{}},
 	}
 }

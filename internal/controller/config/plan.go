@@ -72,7 +72,7 @@ func (e *external[P, O]) makePlan(ctx context.Context, mg Resource[P, O], fresh 
 		return err
 	}
 	e.plan.difference = declared.Differences(change, seen)
-	e.plan.change, e.plan.problems = e.withoutFixed(change, declared)
+	e.plan.change, e.plan.problems = e.withoutFixed(mg, change, declared)
 	if err := e.planSecrets(ctx, mg); err != nil {
 		return err
 	}
@@ -108,13 +108,13 @@ func (e *external[P, O]) planFindings(ctx context.Context, mg Resource[P, O], fr
 
 // withoutFixed returns the change without the options that cannot change, and a problem
 // that names them.
-func (e *external[P, O]) withoutFixed(c proxmox.Change, d settings.Declared) (proxmox.Change, []kind.Problem) {
-	if e.seen == nil {
+func (e *external[P, O]) withoutFixed(mg Resource[P, O], c proxmox.Change, d settings.Declared) (proxmox.Change, []kind.Problem) {
+	if e.seen == nil || e.table.Fixed == nil {
 		return c, nil
 	}
 	var fixed []string
 	for _, name := range c.Names() {
-		if slices.Contains(e.table.Fixed, name) {
+		if slices.Contains(e.table.Fixed(mg.Parameters()), name) {
 			fixed = append(fixed, name)
 			delete(c.Set, name)
 		}

@@ -18,12 +18,14 @@ package config
 
 import (
 	"context"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,7 +38,7 @@ import (
 func Setup[P any, O Observation](t Table[P, O]) func(ctrl.Manager, kind.Options, kind.Scope) error {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity(t.Kind)
-		return kind.Setup(mgr, o, kind.Kind[Resource[P, O]]{Identity: id, External: &connector[P, O]{
+		return kind.Setup(mgr, o, kind.Kind[Resource[P, O]]{Identity: id, PollInterval: pollInterval, External: &connector[P, O]{
 			table: t,
 			env: env{
 				kube: mgr.GetClient(), scope: s, connections: o.Connections,
@@ -45,6 +47,17 @@ func Setup[P any, O Observation](t Table[P, O]) func(ctrl.Manager, kind.Options,
 			},
 		}})
 	}
+}
+
+// soon is when to look again at what is not ready.
+const soon = 10 * time.Second
+
+// pollInterval has what is not ready looked at sooner.
+func pollInterval(mg resource.Managed, d time.Duration) time.Duration {
+	if mg.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue {
+		return d
+	}
+	return min(d, soon)
 }
 
 // An env is what all reconciles of a kind share.

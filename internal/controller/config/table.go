@@ -80,8 +80,8 @@ type Table[P any, O Observation] struct {
 	// by the same entry.
 	Declare func(*P) settings.Declared
 
-	// Fixed options cannot change once the object exists.
-	Fixed []string
+	// Fixed returns the options that cannot change once the object exists. Optional.
+	Fixed func(*P) []string
 
 	// Implied options are those that Proxmox VE adds to what it is asked to create.
 	// Optional.

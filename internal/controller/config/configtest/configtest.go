@@ -96,6 +96,10 @@ type Kind struct {
 	Use, Release func(Simulator)
 	User         string
 
+	// Once runs the lives in one scope and on one version: for another variety of a kind
+	// that is run in all of them.
+	Once bool
+
 	// Denied is the privilege that the user lacks in one of the lives, with its path.
 	Denied proxmox.Privilege
 }
@@ -109,6 +113,9 @@ func Run(t *testing.T, k Kind) {
 	}
 	for scope, s := range scopes() {
 		for _, version := range []string{"8.4", "9.2"} {
+			if k.Once && (scope != "Namespaced" || version != "9.2") {
+				continue
+			}
 			for name, live := range lives {
 				t.Run(fmt.Sprintf("%s/%s/%s", scope, version, name), func(t *testing.T) {
 					t.Parallel()

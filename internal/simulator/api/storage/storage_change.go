@@ -52,6 +52,8 @@ func defaultContent(kind string) []string {
 		return []string{"images", "rootdir"}
 	case "pbs", "cephfs":
 		return []string{"backup"}
+	case "esxi":
+		return []string{"import"}
 	}
 	return []string{"images"}
 }
