@@ -51,17 +51,18 @@ type bench struct {
 	kube     client.Client
 	tasks    *tasks
 	hostKeys *guestagent.HostKeys
-	talks    *guestagent.Results
+	agents   *guestagent.Results
 
 	// background runs questions to guests.
-	background func(func())
-	sights     *vmCache
-	fleet      *Scheduler
-	queue      *placement.Queue[Machine]
-	// shares says whether another resource is for the same cluster.
-	shares func(resource.Managed) bool
-	woken  chan Machine
-	m      *namespaced.Machine
+	background    func(func())
+	cache         *vmCache
+	settled       *settled
+	scheduler     *Scheduler
+	unschedulable *placement.Queue[Machine]
+	// sharesCluster says whether another resource is for the same cluster.
+	sharesCluster func(resource.Managed) bool
+	woken         chan Machine
+	m             *namespaced.Machine
 }
 
 // newBench with a Machine that has our identity and VMID 10000, unless change
@@ -80,12 +81,12 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: guestagent.NewHostKeys(c.now), sights: newVMCache(c.now, DefaultFullResyncInterval), fleet: NewScheduler(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: guestagent.NewHostKeys(c.now), cache: newVMCache(c.now, DefaultFullResyncInterval), settled: newSettled(), scheduler: NewScheduler(), woken: make(chan Machine, 10), m: m}
 	b.background = func(ask func()) { ask() }
-	b.talks = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
+	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
-	b.shares = func(resource.Managed) bool { return true }
-	b.queue = placement.NewQueue(func(m Machine) { b.woken <- m })
+	b.sharesCluster = func(resource.Managed) bool { return true }
+	b.unschedulable = placement.NewQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
 	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
 	b.kube = fake.NewClientBuilder().WithScheme(s).WithObjects(m).WithStatusSubresource(m).Build()
@@ -98,8 +99,8 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: pveInventory{b.pve}, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.talks, cache: b.sights, scheduler: b.fleet, unschedulable: b.queue,
-		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.shares },
+		client: b.pve, inventory: pveInventory{b.pve}, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache, settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
+		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
 		wake:          func(m Machine) { b.woken <- m },
 		record:        event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
 		defaults: defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}},

@@ -180,7 +180,7 @@ func TestSow(t *testing.T) {
 			}
 			e := b.external()
 			e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
-			e.plan.image = tc.seed
+			e.planned.image = tc.seed
 			if tc.asked {
 				e.tasks.asked(b.m, "upload "+s.volume(), uploadAgain)
 			}

@@ -97,7 +97,7 @@ const uploadAgain = time.Minute
 // ensureUploaded starts to put the image onto its storage, if it is to be put into its drive
 // and is not there yet. That it may be there is written down before.
 func (e *external) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	s := e.plan.image
+	s := e.planned.image
 	if s != nil && s.ejectFirst {
 		return "", e.checkUploadPrivileges(ctx, s)
 	}
@@ -228,7 +228,7 @@ func (e *external) inUse(p imageRef, shared bool) bool {
 	if e.vm == nil || p.node != e.vm.Node && !shared {
 		return false
 	}
-	if s := e.plan.image; s != nil && (s.deferred || s.ejectFirst || s.volume() == p.volume) {
+	if s := e.planned.image; s != nil && (s.deferred || s.ejectFirst || s.volume() == p.volume) {
 		return true
 	}
 	return hasMedium(e.vm.Config, p.volume) || hasMedium(e.vm.Active, p.volume)

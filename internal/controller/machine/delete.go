@@ -31,14 +31,14 @@ import (
 // Delete does the next thing that leads to the end of the VM.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
 	setConditions(m, xpv2.Deleting())
-	if len(e.plan.orphanedRules) > 0 {
-		return managed.ExternalDelete{}, e.applyRuleStep(ctx, e.plan.orphanedRules[0])
+	if len(e.planned.orphanedRules) > 0 {
+		return managed.ExternalDelete{}, e.applyRuleStep(ctx, e.planned.orphanedRules[0])
 	}
-	if e.plan.waitReason != nil {
-		return managed.ExternalDelete{}, e.plan.waitReason
+	if e.planned.waitReason != nil {
+		return managed.ExternalDelete{}, e.planned.waitReason
 	}
 	if e.vm == nil {
-		u, err := e.removeStaleImage(ctx, m, e.plan.staleImages)
+		u, err := e.removeStaleImage(ctx, m, e.planned.staleImages)
 		if err == nil && u != "" {
 			e.follow(m, u, u.Node())
 		}
@@ -98,10 +98,10 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	case err != nil:
 		return err
 	case running && e.vm.haFailed():
-		return e.removeFromHA(ctx) // It would not stop the VM.
+		return haFeature{external: e}.removeFromHA(ctx) // It would not stop the VM.
 	case running:
-		e.plan.power = powerOff
-		return e.setPower(ctx, m)
+		e.planned.power = powerOff
+		return powerFeature{external: e}.setPower(ctx, m)
 	case waits != nil:
 		return waits
 	}

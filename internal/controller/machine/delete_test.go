@@ -17,8 +17,8 @@ limitations under the License.
 package machine
 
 import (
-	"slices"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 

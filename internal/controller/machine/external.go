@@ -51,6 +51,7 @@ type external struct {
 	hostKeys      *guestagent.HostKeys
 	agents        *guestagent.Results
 	cache         *vmCache
+	settled       *settled
 	wake          func(Machine)
 	scheduler     *Scheduler
 	unschedulable *placement.Queue[Machine]
@@ -80,7 +81,7 @@ type external struct {
 
 	// What Observe found, for the call that follows it.
 	vm       *vm
-	plan     plan
+	planned  plan
 	creation *creation
 }
 
@@ -105,7 +106,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 			return managed.ExternalObservation{}, err
 		}
 		if !e.mustRead(ctx, m) {
-			return e.observe(ctx, m, id)
+			return e.observeOwned(ctx, m, id)
 		}
 	}
 	return e.readVM(ctx, m, id)
@@ -113,7 +114,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 
 // readVM the VM and look at it as it is now.
 func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
-	e.vm, e.plan = nil, plan{}
+	e.vm, e.planned = nil, plan{}
 	if e.creating(m) {
 		return e.observeCreating(m, id)
 	}
@@ -147,7 +148,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	if err := e.planVM(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	return e.observe(ctx, m, id)
+	return e.observeOwned(ctx, m, id)
 }
 
 // planVM what is to be done to a VM that is ours.
@@ -156,29 +157,29 @@ func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) erro
 	return e.makePlan(ctx, m, id)
 }
 
-// observe a VM that is ours, and what is planned for it.
-func (e *external) observe(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+// observeOwned a VM that is ours, and what is planned for it.
+func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
 	o.Placement, o.Annotations = placementOf(m), persistedAnnotations(m)
 	e.recordCluster(ctx, o)
 	before := o.DeepCopy()
-	e.vm.observe(o, e.plan.Devices, e.now())
+	e.vm.observe(o, e.planned.Devices, e.now())
 	for _, happened := range append(changeEvents(before, o, e.tasks.active(m)), retainedEvents(before, o)...) {
 		e.record.Event(m, happened)
 	}
-	e.observeAction(ctx, m)
-	e.plan.recordPlan(o, e.vm.Config)
-	if e.plan.change.Empty() {
+	actionFeature{external: e}.observeAction(ctx, m)
+	e.planned.recordPlan(o, e.vm.Config)
+	if e.planned.change.Empty() {
 		e.tasks.kept(m, !e.cache.predicted(m))
 	}
 	e.recordTask(m)
 	if e.vm.beingCreated() {
 		return e.observeCreating(m, id)
 	}
-	setConditions(m, append(e.withHealth(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.plan.restart), e.ready())...)
+	setConditions(m, append(e.withHealth(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.planned.restart), powerFeature{external: e}.ready())...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
-		ResourceUpToDate:  e.plan.empty(),
+		ResourceUpToDate:  e.planned.empty(),
 		ConnectionDetails: e.withHostKeys(m, e.withGenerated(e.vm.connectionDetails(o, e.endpoints))),
 	}
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
@@ -204,10 +205,10 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 	if !kind.Manages(m) && mayCreate(m) {
 		appendReady(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
 	}
-	if !e.tasksBefore.ours && !e.plan.allowedDuringLock(e.vm) && e.plan.power == keepPower {
+	if !e.tasksBefore.ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == keepPower {
 		appendReady(m, e.vm.waitsFor())
 	}
-	if busy || e.tasks.resting(m) || !e.plan.allowedDuringLock(e.vm) {
+	if busy || e.tasks.resting(m) || !e.planned.allowedDuringLock(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}

@@ -156,7 +156,7 @@ func TestTinkering(t *testing.T) {
 				if err := r.client.Configure(t.Context(), proxmox.Ref{Node: r.m.Status.AtProvider.Node, VMID: r.vmid()}, proxmox.Change{Set: g.edit(config)}); err != nil {
 					t.Fatal(err)
 				}
-				r.sights.forget(r.m)
+				r.cache.forget(r.m)
 			}
 			r.settle(parameters(t, spec, stopped))
 			r.settle(parameters(t, spec, running))

@@ -125,10 +125,10 @@ func TestAnswersTooLate(t *testing.T) {
 			if !met {
 				t.Fatalf("%s is not called", tc.during)
 			}
-			if n := b.talks.Len(); n != tc.want {
+			if n := b.agents.Len(); n != tc.want {
 				t.Errorf("\n%s\nwant %d guests remembered, got %d", tc.reason, tc.want, n)
 			}
-			if tc.want > 0 && !b.talks.StillRunning(b.m, b.clock.now()) {
+			if tc.want > 0 && !b.agents.StillRunning(b.m, b.clock.now()) {
 				t.Errorf("\n%s\nthe last start is not remembered", tc.reason)
 			}
 			if tc.want == 0 && b.hostKeys.Len() > 0 {
@@ -140,4 +140,4 @@ func TestAnswersTooLate(t *testing.T) {
 
 func gone(b *bench) { b.external().forget(b.m) }
 
-func startedAgain(b *bench) { b.talks.Addresses(b.m, b.clock.now()) }
+func startedAgain(b *bench) { b.agents.Addresses(b.m, b.clock.now()) }

@@ -175,7 +175,7 @@ func (r *haRules) group(v *vm) *string {
 // ruleAnnotation returns the annotation by which others learn that they may put the VM into rules.
 func (e *external) ruleAnnotation(m Machine) map[string]string {
 	vmid := strconv.Itoa(e.vm.VMID)
-	if !e.plan.haRules.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
+	if !e.planned.haRules.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
 		return nil
 	}
 	return map[string]string{AnnotationHARules: vmid}
@@ -184,7 +184,7 @@ func (e *external) ruleAnnotation(m Machine) map[string]string {
 // ruleSteps returns the calls before and after the HA resource is changed. A rule can only name resources that HA manages. A group
 // must exist before a resource names it, and as long as one does.
 func (e *external) ruleSteps() (before, after []step) {
-	r := e.plan.haRules
+	r := e.planned.haRules
 	for _, s := range r.steps {
 		n := step{difference: s.Difference()}
 		if r.grouped && s.Action != harules.Remove {

@@ -167,7 +167,7 @@ func TestHARules(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tc.machine)
-			b.fleet = fleetOf(t, append(tc.others, b.m.DeepCopy())...)
+			b.scheduler = fleetOf(t, append(tc.others, b.m.DeepCopy())...)
 			b.vms[10000] = ourVM("running")
 			if !tc.notOurs {
 				managedByHA(b.vms[10000], "started")
@@ -233,7 +233,7 @@ func TestHARulesOfDeletedMachines(t *testing.T) {
 					tc.change(m)
 				}
 			}))
-			b.fleet = fleetOf(t, tc.others...)
+			b.scheduler = fleetOf(t, tc.others...)
 			b.rules, b.errs = tc.rules, tc.errs
 			if tc.vm != nil {
 				b.vms[10000] = tc.vm

@@ -57,12 +57,12 @@ func TestForgetWithoutLock(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	e := b.external()
-	e.inventory = lockedOut{pveInventory: pveInventory{b.pve}, sights: b.sights, t: t}
+	e.inventory = lockedOut{pveInventory: pveInventory{b.pve}, sights: b.cache, t: t}
 	b.reconcileWith(t.Context(), e)
 	if len(b.watchers) != 1 {
 		t.Fatalf("the VM is not watched: %v", b.watchers)
 	}
-	b.sights.forget(b.m)
+	b.cache.forget(b.m)
 	if len(b.watchers) != 0 {
 		t.Error("What is forgotten is watched no more.")
 	}
@@ -237,7 +237,7 @@ func TestUnnamed(t *testing.T) {
 	b.reconcile(t.Context())
 	g := listedWeb(0)
 	g.Name = "VM 10000"
-	if doubts, _ := b.sights.compare(b.m.GetUID(), g); doubts != 0 {
+	if doubts, _ := b.cache.compare(b.m.GetUID(), g); doubts != 0 {
 		t.Errorf("A VM without a name is as it was: got doubts %b", doubts)
 	}
 }

@@ -169,6 +169,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler)
 		hostKeys:  guestagent.NewHostKeys(o.Clock()),
 		agents:    guestagent.New(o.Clock()),
 		cache:     newVMCache(o.Clock(), cmp.Or(o.FullResyncInterval, DefaultFullResyncInterval)),
+		settled:   newSettled(),
 		scheduler: fleet,
 		wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		options:   o.Options,
@@ -209,7 +210,7 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 		}
 		if m, ok := gone.(Machine); ok {
 			c.leave(m)
-			(&external{tasks: c.tasks, hostKeys: c.hostKeys, agents: c.agents, cache: c.cache}).forget(m)
+			(&external{tasks: c.tasks, hostKeys: c.hostKeys, agents: c.agents, cache: c.cache, settled: c.settled}).forget(m)
 		}
 	}})
 	return err
@@ -225,6 +226,7 @@ type connector struct {
 	hostKeys      *guestagent.HostKeys
 	agents        *guestagent.Results
 	cache         *vmCache
+	settled       *settled
 	scheduler     *Scheduler
 	unschedulable *placement.Queue[Machine]
 	wake          func(Machine)
@@ -255,6 +257,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		hostKeys:      c.hostKeys,
 		agents:        c.agents,
 		cache:         c.cache,
+		settled:       c.settled,
 		scheduler:     c.scheduler,
 		unschedulable: c.unschedulable,
 		sharesCluster: c.sharesWith(to),

@@ -69,15 +69,15 @@ func setMissing(m Machine, id qemu.Identity) {
 // is there now: it may be the same one with another UUID, and would not start without.
 func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Config) (managed.ExternalObservation, error) {
 	var err error
-	if e.plan.orphanedRules, err = e.orphanedRules(ctx, m); err != nil || len(e.plan.orphanedRules) > 0 {
+	if e.planned.orphanedRules, err = e.orphanedRules(ctx, m); err != nil || len(e.planned.orphanedRules) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	all, err := e.staleImages(ctx, m)
-	e.plan.staleImages = slices.DeleteFunc(all, func(p imageRef) bool { return there.Uses(p.volume) != "" })
-	if err != nil || len(e.plan.staleImages) > 0 {
+	e.planned.staleImages = slices.DeleteFunc(all, func(p imageRef) bool { return there.Uses(p.volume) != "" })
+	if err != nil || len(e.planned.staleImages) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	if e.plan.waitReason, err = e.waitForImages(ctx, m); err != nil || e.plan.waitReason != nil {
+	if e.planned.waitReason, err = e.waitForImages(ctx, m); err != nil || e.planned.waitReason != nil {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	e.forget(m)
@@ -90,6 +90,7 @@ func (e *external) forget(m Machine) {
 	e.hostKeys.Forget(m)
 	e.agents.Forget(m)
 	e.cache.forget(m)
+	e.settled.forget(m.GetUID())
 }
 
 // checkCreatable decides how the VM is created and shows why it cannot be.

@@ -100,13 +100,13 @@ func TestPlaceMachine(t *testing.T) {
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "pve2"}}
 			},
-			setup: func(b *bench) { b.fleet = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{})) },
+			setup: func(b *bench) { b.scheduler = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{})) },
 			node:  "pve2",
 		},
 		"Cordoned": {
 			reason: "What ProxmoxNodes say of themselves counts.",
 			setup: func(b *bench) {
-				b.fleet = fleetOf(t, proxmoxNode("first", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1"), Schedulable: new(false)}))
+				b.scheduler = fleetOf(t, proxmoxNode("first", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1"), Schedulable: new(false)}))
 			},
 			node: "pve2", says: "not schedulable",
 		},
@@ -116,7 +116,7 @@ func TestPlaceMachine(t *testing.T) {
 				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "b"}}
 			},
 			setup: func(b *bench) {
-				b.fleet = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{Labels: map[string]string{"zone": "b"}}))
+				b.scheduler = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{Labels: map[string]string{"zone": "b"}}))
 			},
 			node: "pve2",
 		},
@@ -124,16 +124,16 @@ func TestPlaceMachine(t *testing.T) {
 			reason: "A ProxmoxNode that names its ProxmoxCluster is of that one's PVE cluster.",
 			setup: func(b *bench) {
 				c := &namespaced.ProxmoxCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "production"}}
-				b.fleet = fleetOf(t, c, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Cluster: new("production"), Schedulable: new(false)}))
-				b.shares = func(mg resource.Managed) bool { return mg.GetName() == "production" }
+				b.scheduler = fleetOf(t, c, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Cluster: new("production"), Schedulable: new(false)}))
+				b.sharesCluster = func(mg resource.Managed) bool { return mg.GetName() == "production" }
 			},
 			node: "pve2",
 		},
 		"OtherCluster": {
 			reason: "ProxmoxNodes of other clusters do not.",
 			setup: func(b *bench) {
-				b.fleet = fleetOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))
-				b.shares = func(resource.Managed) bool { return false }
+				b.scheduler = fleetOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))
+				b.sharesCluster = func(resource.Managed) bool { return false }
 			},
 			node: "pve1",
 		},
@@ -141,7 +141,7 @@ func TestPlaceMachine(t *testing.T) {
 			reason: "Nobody passes a limit, not even who names the node.",
 			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
 			setup: func(b *bench) {
-				b.fleet = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{MaxVMs: new(int32(0))}))
+				b.scheduler = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{MaxVMs: new(int32(0))}))
 			},
 			condition: overcommitting, err: "insufficient resources on node pve2: 0 VMs of maxVMs 0",
 		},
@@ -405,7 +405,7 @@ func TestKeptVMIDs(t *testing.T) {
 		}}}
 	}
 	b := newBench(t, nil)
-	b.fleet = fleetOf(t, given("given", "10001", "10001"), given("adopted", "10002", ""), given("new", "", ""))
+	b.scheduler = fleetOf(t, given("given", "10001", "10001"), given("adopted", "10002", ""), given("new", "", ""))
 	if _, err := b.external().allocate(t.Context(), b.m); err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +429,7 @@ func TestNoHerd(t *testing.T) {
 	f := fleetOf(t, objects...)
 	count := map[string]int{}
 	for _, b := range benches {
-		b.fleet = f
+		b.scheduler = f
 		if s := b.reconcile(t.Context()); s.err != nil {
 			t.Fatal(s.err)
 		}
@@ -452,12 +452,12 @@ func TestWaiting(t *testing.T) {
 	if s := b.reconcile(t.Context()); s.err == nil || calls != 0 || !strings.Contains(s.err.Error(), "insufficient resources") {
 		t.Errorf("A Machine that waits says why and costs no calls: got %v after %d calls", s.err, calls)
 	}
-	b.queue.Retry(t.Context())
+	b.unschedulable.Retry(t.Context())
 	if len(b.woken) != 0 {
 		t.Error("A Machine is not woken while nothing has changed")
 	}
 	b.nodes[1].MaxMemory = 128 * gib
-	b.queue.Retry(t.Context())
+	b.unschedulable.Retry(t.Context())
 	if len(b.woken) != 1 {
 		t.Fatal("A Machine is woken when there is a place")
 	}
@@ -485,8 +485,8 @@ func TestWaitingEnds(t *testing.T) {
 			b := newBench(t, func(m *namespaced.Machine) { fresh(m); m.Spec.ForProvider.Memory = quantity("63Gi") })
 			b.reconcile(t.Context())
 			tc.change(b)
-			b.queue.Retry(t.Context())
-			if held := b.queue.Reason(b.m) != nil; held != tc.held || (len(b.woken) > 0) != tc.woken {
+			b.unschedulable.Retry(t.Context())
+			if held := b.unschedulable.Reason(b.m) != nil; held != tc.held || (len(b.woken) > 0) != tc.woken {
 				t.Errorf("\n%s\nwant held %t and woken %t, got %t and %d", tc.reason, tc.held, tc.woken, held, len(b.woken))
 			}
 		})
@@ -507,11 +507,11 @@ func TestWaitingGone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b.queue.Retry(t.Context())
+			b.unschedulable.Retry(t.Context())
 			asked := 0
 			b.on["Guests"] = func() { asked++ }
-			if b.queue.Retry(t.Context()); b.queue.Len() != 0 || asked != 0 {
-				t.Errorf("want nobody who waits and nothing asked, got %d and %d calls", b.queue.Len(), asked)
+			if b.unschedulable.Retry(t.Context()); b.unschedulable.Len() != 0 || asked != 0 {
+				t.Errorf("want nobody who waits and nothing asked, got %d and %d calls", b.unschedulable.Len(), asked)
 			}
 		})
 	}

@@ -18,9 +18,7 @@ package machine
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -36,7 +34,7 @@ import (
 type plan struct {
 	desired
 
-	// annotations are the annotations to write before anything is done.
+	// annotations to write before anything is done.
 	annotations map[string]string
 
 	// staleImages are NoCloud images that are no longer of use.
@@ -48,8 +46,14 @@ type plan struct {
 	// orphanedRules are what is left of HA's rules of a VM that is gone.
 	orphanedRules []harules.Step
 
+	// rejections are why the spec cannot be carried out.
 	rejections []string
-	change     qemu.Difference
+
+	// change of options.
+	change qemu.Difference
+
+	// move is the migration that the spec asks for; without a target if it asks for none.
+	move migration
 
 	// capacity of storages for disks that are made or grow.
 	capacity capacity
@@ -100,67 +104,76 @@ func (p plan) allowedDuringLock(v *vm) bool {
 
 // makePlan finds what separates the VM from the spec.
 func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
-	d, err := e.desiredForVM(ctx, m, id)
+	d := e.desired(m, id)
+	e.vm.inHA = e.vm.Status.HAManaged
+	features := e.declaredFeatures(m)
+	for _, f := range features {
+		if meta.WasDeleted(m) {
+			break
+		}
+		if err := f.observe(ctx, m, &d); err != nil {
+			return err
+		}
+	}
+	before, err := devicesBefore(m, id)
 	if err != nil {
 		return err
-	}
-	before, err := qemu.ParseDevices(m.GetAnnotations()[AnnotationDevices])
-	if err != nil {
-		return errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
-	}
-	if m.GetAnnotations()[AnnotationDevices] == "" {
-		before = recoveredDevices(m.Observation(), id)
 	}
 	e.vm.identityPending = !e.vm.hasUUID(id)
-	e.plan = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: ReasonPendingChanges}}
-	e.delayStart(m)
+	e.planned = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: ReasonPendingChanges}, annotations: map[string]string{}}
+	powerFeature{external: e}.delayStart(m)
+	if e.optionsSettled(m, d) {
+		e.planned.Devices = before
+		return e.planFeatures(ctx, m, features)
+	}
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, m.GetGeneration()); err != nil {
-		e.plan.Devices, e.plan.rejections = before, []string{err.Error()}
+		e.planned.Devices, e.planned.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
-	if err := e.addChange(ctx, m, d); err != nil {
+	if m.GetAnnotations()[AnnotationDevices] == "" || !before.Equal(d.Devices) {
+		e.planned.annotations[AnnotationDevices] = d.Devices.String()
+	}
+	if err := e.addChange(ctx, m, d, features); err != nil {
 		return err
 	}
-	if err := e.addSteps(ctx, m); err != nil {
-		return err
+	e.rememberSettled(m)
+	return e.planFeatures(ctx, m, features)
+}
+
+// devicesBefore reads which devices the entries of the spec were.
+func devicesBefore(m Machine, id qemu.Identity) (qemu.Devices, error) {
+	if m.GetAnnotations()[AnnotationDevices] == "" {
+		return recoveredDevices(m.Observation(), id), nil
 	}
-	e.plan.restart = e.restart(m)
-	e.plan.action = actionDue(m)
-	e.plan.annotations = e.annotations(m, before)
-	e.plan.staleImages, err = e.staleImages(ctx, m)
-	return err
+	before, err := qemu.ParseDevices(m.GetAnnotations()[AnnotationDevices])
+	return before, errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
 }
 
 // addChange plans the change of options, and says what of the spec cannot be.
-func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
+func (e *external) addChange(ctx context.Context, m Machine, d desired, features []feature) error {
 	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.hasUUID(d.Identity)
-	held, err := e.ejectStorages(ctx, m, d)
-	if err != nil {
-		return err
+	var rejections []string
+	for _, f := range features {
+		no, err := f.complete(ctx, m, &d)
+		if err != nil {
+			return err
+		}
+		rejections = append(rejections, no...)
 	}
-	d.EjectStorages = held
-	whyNoSeed, err := e.addImage(ctx, m, &d)
-	if err != nil {
-		return err
-	}
-	whyNoPassword, err := e.addPassword(ctx, m, &d)
-	if err != nil {
-		return err
-	}
-	e.plan.desired = d
+	e.planned.desired = d
 	change := d.withPassword(d.Change(e.vm.State))
 	unfilled, err := e.missingImage(ctx, change)
 	if err != nil {
 		return err
 	}
-	e.plan.change = change
+	e.planned.change = change
 	if e.vm.Status.Running() {
-		e.plan.change, e.plan.deferred = change.SplitAroundDiskOps(e.vm.State, d.PendingDiskOps(e.vm.Config))
+		e.planned.change, e.planned.deferred = change.SplitAroundDiskOps(e.vm.State, d.PendingDiskOps(e.vm.Config))
 	}
+	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[AnnotationNode])
 	config := d.Restored(e.vm.State)
-	prohibited, err := e.forbiddenChanges(ctx, change, config, d.haVersionRequirements(e.vm)...)
-	e.plan.rejections = slices.Concat(d.Rejections(config), unfilled, whyNoSeed, whyNoPassword, prohibited,
-		d.poolRejections(e.vm), e.vm.haRejections(), d.haRules.rejections, d.powerRejections(e.vm), windowRefusals(d.MaintenanceWindow))
+	forbidden, err := e.forbiddenChanges(ctx, change, config)
+	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden)
 	if err != nil || meta.WasDeleted(m) {
 		return err
 	}
@@ -168,127 +181,18 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired) error {
 	if err != nil {
 		return err
 	}
-	e.plan.capacity, err = e.checkCapacity(ctx, d.Growths(config), e.vm.Node)
-	e.plan.rejections = slices.Concat(e.plan.rejections, unknown, e.plan.capacity.rejections)
+	e.planned.capacity, err = e.checkCapacity(ctx, d.Growths(config), e.vm.Node)
+	e.planned.rejections = slices.Concat(e.planned.rejections, unknown, e.planned.capacity.rejections)
 	return err
-}
-
-// addSteps plans the calls that bring the VM nearer to the spec, in their order,
-// and what cannot be.
-func (e *external) addSteps(ctx context.Context, m Machine) error {
-	if meta.WasDeleted(m) {
-		return nil
-	}
-	j, goes := e.plan.migration(e.vm, m.GetAnnotations()[AnnotationNode])
-	moves, no, err := e.moveSteps(ctx, &j)
-	if err != nil {
-		return err
-	}
-	groups, rules := e.ruleSteps()
-	e.plan.steps = slices.Concat(e.driveSteps(m), e.poolSteps(), groups, e.haSteps(), rules, e.destroySteps(), moves, e.resizeSteps(m))
-	e.plan.rejections = append(e.plan.rejections, no...)
-	if !goes {
-		return nil
-	}
-	migration, no, err := e.migrateSteps(ctx, m, &j)
-	e.plan.steps = append(e.plan.steps, migration...)
-	e.plan.rejections = append(e.plan.rejections, no...)
-	return err
-}
-
-// resizeSteps make disks larger.
-func (e *external) resizeSteps(m Machine) []step {
-	var errands []step
-	for _, r := range e.plan.Resizes(e.vm.Config) {
-		errands = append(errands, e.onceInForce(r.Device, step{
-			difference: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
-			call: func(ctx context.Context) (proxmox.UPID, error) {
-				e.cache.predictResize(m, r.Device, r.To.String())
-				e.warn(m, e.plan.capacity, r.Name)
-				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.currentDigest())
-			},
-		}))
-	}
-	return errands
-}
-
-// onceInForce is an errand for a disk, which PVE does only with one that the VM has
-// already: another one that is pending waits for the restart.
-func (e *external) onceInForce(disk string, o step) step {
-	if !e.vm.InForce(disk) {
-		o.call, o.atNextStart = nil, true
-	}
-	return o
-}
-
-// destroySteps delete disks that the list has asked to be destroyed.
-func (e *external) destroySteps() []step {
-	var errands []step
-	for _, device := range e.plan.Devices.Destroyed(e.plan.MachineParameters, e.vm.Config) {
-		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: e.vm.Digest}
-		errands = append(errands, step{
-			needsDigest: true,
-			difference:  v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
-			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return e.client.ConfigureAsync(ctx, e.vm.Ref, change)
-			},
-		})
-	}
-	return errands
 }
 
 // currentDigest is the digest of the VM's configuration, or empty if that was changed since
 // it was looked at.
 func (e *external) currentDigest() string {
-	if e.plan.change.Empty() {
+	if e.planned.change.Empty() {
 		return e.vm.Digest
 	}
 	return ""
-}
-
-// annotations are the annotations that are not as they should be.
-func (e *external) annotations(m Machine, before qemu.Devices) map[string]string {
-	notes := map[string]string{}
-	if m.GetAnnotations()[AnnotationDevices] == "" || !before.Equal(e.plan.Devices) {
-		notes[AnnotationDevices] = e.plan.Devices.String()
-	}
-	if e.plan.unchangedPassword != "" {
-		notes[AnnotationPassword] = e.plan.unchangedPassword
-	}
-	maps.Copy(notes, e.plan.runningAnnotation(e.vm, e.now()))
-	maps.Copy(notes, e.plan.nodeAnnotation(e.vm, m.GetAnnotations()[AnnotationNode]))
-	maps.Copy(notes, e.restartAnnotation(m))
-	maps.Copy(notes, e.ruleAnnotation(m))
-	maps.Copy(notes, e.imageAnnotation(m))
-	return notes
-}
-
-// desiredForVM is the spec with what counts for a VM that exists.
-func (e *external) desiredForVM(ctx context.Context, m Machine, id qemu.Identity) (desired, error) {
-	d := e.desired(m, id)
-	if meta.WasDeleted(m) {
-		return d, nil
-	}
-	if err := e.readRules(ctx, m, &d); err != nil {
-		return d, err
-	}
-	if err := e.readHA(ctx, m, d); err != nil {
-		return d, err
-	}
-	if err := e.readPool(ctx, d); err != nil {
-		return d, err
-	}
-	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure {
-		return d, nil
-	}
-	d.runningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[AnnotationRunningSince]) // Zero if never.
-	nodes, err := e.inventory.Nodes(ctx)
-	for _, n := range nodes {
-		if n.Name == e.vm.Node && n.Uptime > 0 {
-			d.nodeBooted = e.now().Add(-n.Uptime)
-		}
-	}
-	return d, err
 }
 
 // desired is the spec with what else decides how it is carried out.

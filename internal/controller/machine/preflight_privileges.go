@@ -17,7 +17,6 @@ limitations under the License.
 package machine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -87,24 +86,19 @@ func (e *external) checkCreatePrivileges(ctx context.Context, m Machine, c *crea
 	}
 	at := qemu.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}
 	needs := []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate"), at.RequiredPrivileges("VM.Audit")}
-	if c.specPower() == v1alpha1.PowerStateRunning {
-		needs = append(needs, at.RequiredPrivileges("VM.PowerMgmt"))
-	}
-	if c.haEnabled() {
-		needs = append(needs, qemu.On("/", "Sys.Audit"), qemu.On("/", "Sys.Console"))
-	}
-	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placedNode, c.node); to != c.node {
-		needs = append(needs, at.RequiredPrivileges("VM.Migrate"))
-	}
 	cloned, err := e.clonePrivileges(ctx, c, at)
 	if err != nil {
 		return err
 	}
-	seeded, err := e.noCloudPrivileges(ctx, c, at)
-	if err != nil {
-		return err
+	needs = append(needs, cloned...)
+	for _, f := range e.features() {
+		more, err := f.needs(ctx, c, at)
+		if err != nil {
+			return err
+		}
+		needs = append(needs, more...)
 	}
-	return e.checkPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), append(append(needs, cloned...), seeded...))
+	return e.checkPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 
 // clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
@@ -161,20 +155,6 @@ func zones(bridges []proxmox.Bridge) func(bridge string) string {
 	}
 }
 
-// noCloudPrivileges are those of an image of cloud-init data, from its upload to its removal.
-func (e *external) noCloudPrivileges(ctx context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
-	if !c.CustomData() {
-		return nil, nil
-	}
-	storage, err := e.imageStorage(ctx, c.desired, cmp.Or(ptr.Deref(c.Node, ""), c.node), "")
-	if err != nil {
-		return nil, err
-	}
-	device := c.NoCloudDrive(c.sourceConfig())
-	attached := qemu.Difference{Set: proxmox.Params{device: storage + ":iso/" + c.Identity.NoCloudImageName("") + ",media=cdrom"}}
-	return append(attached.RequiredPrivileges(c.sourceConfig(), at), uploadPrivileges(storage)...), nil
-}
-
 // uploadPrivileges are those of an image that is uploaded, and removed when it is of no use any
 // more: PVE asks for more for that.
 func uploadPrivileges(storage string) []qemu.PrivilegeRequirement {
@@ -185,7 +165,7 @@ func uploadPrivileges(storage string) []qemu.PrivilegeRequirement {
 // checkUploadPrivileges of an image, and what is done with it. That comes first if the drive is
 // emptied for it.
 func (e *external) checkUploadPrivileges(ctx context.Context, s *noCloudImage) error {
-	needs := e.plan.change.RequiredPrivileges(e.vm.Config, qemu.Place{VMID: e.vm.VMID})
+	needs := e.planned.change.RequiredPrivileges(e.vm.Config, qemu.Place{VMID: e.vm.VMID})
 	return e.checkPrivileges(ctx, "upload an image to storage "+s.storage, append(needs, uploadPrivileges(s.storage)...))
 }
 

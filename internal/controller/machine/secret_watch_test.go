@@ -89,7 +89,7 @@ func TestGoneIsForgotten(t *testing.T) {
 			return to.Watch(ctx, list, opts...)
 		},
 	})
-	c := &connector{object: &namespaced.Machine{}, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.talks, cache: b.sights}
+	c := &connector{object: &namespaced.Machine{}, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache, settled: b.settled}
 	c.follow, c.leave = c.followWith(connect.New(kube, connect.WithWatcher(kube)), schema.GroupKind{Kind: "Machine"})
 	informers := &informertest.FakeInformers{Scheme: b.kube.Scheme()}
 	if err := c.forgetGone(informers, c.object); err != nil {
@@ -98,7 +98,7 @@ func TestGoneIsForgotten(t *testing.T) {
 	c.follow(b.m)
 	b.reconcile(t.Context())
 	ctx := <-watched
-	if ctx.Err() != nil || len(b.tasks.all) != 1 || len(b.sights.all) != 1 {
+	if ctx.Err() != nil || len(b.tasks.all) != 1 || len(b.cache.all) != 1 {
 		t.Fatalf("nothing is known of the Machine: %v", ctx.Err())
 	}
 	informer, err := informers.FakeInformerFor(t.Context(), c.object)
@@ -106,7 +106,7 @@ func TestGoneIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	informer.Delete(b.m)
-	if len(b.tasks.all) != 0 || len(b.sights.all) != 0 {
+	if len(b.tasks.all) != 0 || len(b.cache.all) != 0 {
 		t.Error("Something of the Machine is kept.")
 	}
 	if ctx.Err() == nil {

@@ -25,7 +25,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -45,10 +44,10 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 // saveAnnotations of what was decided, unless nothing comes of it. The Machine may have changed
 // since it was read.
 func (e *external) saveAnnotations(ctx context.Context, m Machine) error {
-	if e.vm == nil || len(e.plan.rejections) > 0 {
+	if e.vm == nil || len(e.planned.rejections) > 0 {
 		return nil
 	}
-	return kind.Annotate(ctx, e.kube, m, e.plan.annotations)
+	return kind.Annotate(ctx, e.kube, m, e.planned.annotations)
 }
 
 // recordCallError an error of a call: that its outcome is not known, or that it waits for its
@@ -71,7 +70,7 @@ func appendReady(m Machine, text string) {
 }
 
 func (e *external) update(ctx context.Context, m Machine) error {
-	p := e.plan
+	p := e.planned
 	if e.vm == nil {
 		return errors.New("cannot update a VM that was not looked at")
 	}
@@ -89,7 +88,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		return e.start(m)(u, err)
 	}
 	if p.change.Allocates && e.vm.Status.Running() && p.change.NeedsCloudInitRegen(e.vm.State) {
-		e.plan.change = p.change.OnDrive() // The rest takes a task, at whose end nobody would renew the drive.
+		e.planned.change = p.change.OnDrive() // The rest takes a task, at whose end nobody would renew the drive.
 		return e.configure(ctx, m)
 	}
 	if p.change.Allocates {
@@ -108,7 +107,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 // runSteps makes the calls that follow the change of options, up to the first that
 // starts a task.
 func (e *external) runSteps(ctx context.Context, m Machine) error {
-	p := e.plan
+	p := e.planned
 	for _, s := range p.steps {
 		if s.needsDigest && !p.change.Empty() {
 			return nil
@@ -137,16 +136,16 @@ const restTime = time.Minute
 // afterChanges does what comes when the VM is configured: power, a restart, an
 // action.
 func (e *external) afterChanges(ctx context.Context, m Machine) error {
-	p := e.plan
+	p := e.planned
 	switch {
 	case p.power != keepPower:
-		return e.setPower(ctx, m)
+		return powerFeature{external: e}.setPower(ctx, m)
 	case p.restart.due:
-		return e.rebooting(m)(e.reboot(ctx, m))
+		return e.rebooting(m)(restartFeature{external: e}.reboot(ctx, m))
 	case p.action != nil && p.action.Action == actionReboot:
-		return e.rebooting(m)(e.startAction(ctx, m, p.action))
+		return e.rebooting(m)(actionFeature{external: e}.startAction(ctx, m, p.action))
 	case p.action != nil:
-		return e.start(m)(e.startAction(ctx, m, p.action))
+		return e.start(m)(actionFeature{external: e}.startAction(ctx, m, p.action))
 	}
 	return nil
 }
@@ -162,20 +161,20 @@ func (e *external) rebooting(m Machine) func(proxmox.UPID, error) error {
 }
 
 func (e *external) change() proxmox.Change {
-	return proxmox.Change{Set: e.plan.change.Set, Delete: e.plan.change.Delete, Digest: e.vm.Digest}
+	return proxmox.Change{Set: e.planned.change.Set, Delete: e.planned.change.Delete, Digest: e.vm.Digest}
 }
 
 // configure changes options, and has the VM looked at again soon: some may have
 // become pending, also of those that the running VM has refused. A change that
 // fails is tried again no sooner than the back-off says.
 func (e *external) configure(ctx context.Context, m Machine) error {
-	if e.plan.change.Empty() {
+	if e.planned.change.Empty() {
 		return nil
 	}
-	if e.tasks.sent(m, e.plan.change) {
-		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.plan.change.Options(), ", "))
+	if e.tasks.sent(m, e.planned.change) {
+		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.planned.change.Options(), ", "))
 	}
-	if e.vm.Status.Running() && e.plan.change.NeedsCloudInitRegen(e.vm.State) {
+	if e.vm.Status.Running() && e.planned.change.NeedsCloudInitRegen(e.vm.State) {
 		e.tasks.markDriveStale(m)
 	}
 	err := e.client.Configure(ctx, e.vm.Ref, e.change())
@@ -185,10 +184,10 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if err != nil {
 		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
 	}
-	if err := e.keepPassword(ctx, m); err != nil {
+	if err := (passwordFeature{external: e}).keepPassword(ctx, m); err != nil {
 		return err
 	}
-	if e.tasks.send(m, e.plan.change) > 1 {
+	if e.tasks.send(m, e.planned.change) > 1 {
 		e.dirty |= dirtyConfig // It did not hold, or not for long.
 	} else {
 		e.predictChange(m)
@@ -213,19 +212,4 @@ func (e *external) regenerateDrive(ctx context.Context, m Machine) error {
 		e.tasks.markDriveFresh(m)
 	}
 	return errors.Wrap(err, "cannot renew the cloud-init drive, which has old data until the VM is started next")
-}
-
-// driveSteps renew PVE's cloud-init drive where that has failed after a change.
-func (e *external) driveSteps(m Machine) []step {
-	if !e.tasks.driveStale(m) {
-		return nil
-	}
-	if !e.vm.Status.Running() {
-		e.tasks.markDriveFresh(m)
-		return nil
-	}
-	return []step{{
-		difference: v1alpha1.MachinePendingChange{Option: "cloudinit", Current: "old data on the drive", Desired: "new data"},
-		call:       func(ctx context.Context) (proxmox.UPID, error) { return "", e.regenerateDrive(ctx, m) },
-	}}
 }

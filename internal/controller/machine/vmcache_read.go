@@ -79,10 +79,10 @@ func (e *external) mustRead(ctx context.Context, m Machine) bool {
 	switch {
 	case meta.WasDeleted(m):
 		return !e.tasks.backoffError(m)
-	case e.plan.empty(), !kind.Manages(m), e.tasks.resting(m), e.tasks.backoffError(m), !e.plan.allowedDuringLock(e.vm):
+	case e.planned.empty(), !kind.Manages(m), e.tasks.resting(m), e.tasks.backoffError(m), !e.planned.allowedDuringLock(e.vm):
 		return false
 	}
-	e.ownershipProven = e.justCreated(m) && e.cache.fresh(m) || e.plan.onlyStarts() && e.ownershipCurrent(ctx, m)
+	e.ownershipProven = e.justCreated(m) && e.cache.fresh(m) || e.planned.onlyStarts() && e.ownershipCurrent(ctx, m)
 	return !e.ownershipProven
 }
 
@@ -218,7 +218,7 @@ func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status,
 
 // predictChange after a change of options that was made.
 func (e *external) predictChange(m Machine) {
-	values, known := e.plan.change.Predict(e.vm.values)
+	values, known := e.planned.change.Predict(e.vm.values)
 	if !known || e.vm.Status.Running() || e.vm.lock() != "" {
 		e.dirty |= dirtyConfig
 		return

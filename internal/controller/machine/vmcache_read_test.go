@@ -36,7 +36,7 @@ func TestEnrich(t *testing.T) {
 		r := b.tasks.of(b.m)
 		r.last, r.begun = proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, b.clock.now()
 	}
-	seen := func(b *bench, e *external) { b.sights.keep(b.m, e.vm, readToken{}) }
+	seen := func(b *bench, e *external) { b.cache.keep(b.m, e.vm, readToken{}) }
 	ofHA := func(b *bench, _ *external) {
 		b.m.Spec.ForProvider.HighAvailability = &v1alpha1.MachineHighAvailability{}
 	}
@@ -79,7 +79,7 @@ func TestEnrich(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.vm = v
-			b.sights.beginRead(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, pveInventory{b.pve}, false)
+			b.cache.beginRead(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, pveInventory{b.pve}, false)
 			for _, setup := range tc.setup {
 				setup(b, e)
 			}

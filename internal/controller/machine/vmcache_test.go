@@ -180,13 +180,13 @@ func TestDoubted(t *testing.T) {
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
 	reads := b.reads()
-	if !b.sights.fresh(b.m) {
+	if !b.cache.fresh(b.m) {
 		t.Error("What was just read is fresh.")
 	}
 	for _, w := range b.watchers {
 		w.Missed()
 	}
-	if b.sights.fresh(b.m) || b.sights.proven(b.m) {
+	if b.cache.fresh(b.m) || b.cache.proven(b.m) {
 		t.Error("Nothing is proven any more.")
 	}
 	if b.reconcile(t.Context()); *reads != 0 {
@@ -196,7 +196,7 @@ func TestDoubted(t *testing.T) {
 	if b.reconcile(t.Context()); *reads != 1 {
 		t.Errorf("want one read within a third of the usual time, got %d", *reads)
 	}
-	cacheWatcher{cache: b.sights, uid: "nobody"}.Missed() // Of whom nothing is known.
+	cacheWatcher{cache: b.cache, uid: "nobody"}.Missed() // Of whom nothing is known.
 }
 
 // TestDisputes has the list go on to say something else than what was read: it is
@@ -205,7 +205,7 @@ func TestDisputes(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
-	p := cacheWatcher{cache: b.sights, uid: b.m.GetUID(), wake: func() {}}
+	p := cacheWatcher{cache: b.cache, uid: b.m.GetUID(), wake: func() {}}
 	useless := func() time.Duration {
 		changed, until := p.Since()
 		return until.Sub(changed)
@@ -231,7 +231,7 @@ func TestDisputes(t *testing.T) {
 	if p.Listed(nil); useless() != firstMismatch {
 		t.Errorf("want a VM that is not listed disputed anew, got %s", useless())
 	}
-	if changed, until := (cacheWatcher{cache: b.sights, uid: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
+	if changed, until := (cacheWatcher{cache: b.cache, uid: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
 		t.Error("Of whom nothing is known, every list tells.")
 	}
 }
@@ -303,21 +303,21 @@ func TestFollows(t *testing.T) {
 			b.vms[10000] = g
 			b.reconcile(t.Context())
 			if tc.resize != "" {
-				b.sights.predictResize(b.m, "scsi0", tc.resize)
+				b.cache.predictResize(b.m, "scsi0", tc.resize)
 			}
-			b.sights.onTaskDone(b.m, tc.task)
-			v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false)
+			b.cache.onTaskDone(b.m, tc.task)
+			v := b.cache.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false)
 			if (v == nil) != tc.read {
 				t.Fatalf("%s\nwant it read %t, got %+v", tc.reason, tc.read, v)
 			}
 			if v == nil {
 				return
 			}
-			if v.Status.Status != tc.status || tc.config != nil && v.Config["scsi0"] != tc.config["scsi0"] || !b.sights.predicted(b.m) {
+			if v.Status.Status != tc.status || tc.config != nil && v.Config["scsi0"] != tc.config["scsi0"] || !b.cache.predicted(b.m) {
 				t.Errorf("%s\nwant it %s with %v, inferred, got %+v with %v", tc.reason, tc.status, tc.config, v.Status, v.Config)
 			}
 			b.clock.wait(checkWithin)
-			if v := b.sights.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false); v != nil {
+			if v := b.cache.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false); v != nil {
 				t.Errorf("%s\nwhat is inferred is read some time soon", tc.reason)
 			}
 		})

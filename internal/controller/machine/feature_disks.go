@@ -22,15 +22,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
+// A disksFeature makes disks larger, moves them to other storages, and deletes those that the
+// spec no longer lists if it says so.
+type disksFeature struct {
+	*external
+	passive
+}
+
+// declared reports whether the spec has disks, or had some whose data is to be deleted.
+func (e disksFeature) declared(m Machine) bool {
+	return hasDisks(m.Parameters()) || strings.Contains(m.GetAnnotations()[AnnotationDevices], `"removal"`)
+}
+
+func (e disksFeature) plan(ctx context.Context, m Machine) (proposal, error) {
+	if meta.WasDeleted(m) {
+		return proposal{}, nil
+	}
+	moves, rejections, err := e.moveSteps(ctx, &e.planned.move)
+	return proposal{steps: slices.Concat(e.destroySteps(), moves, e.resizeSteps(m)), rejections: rejections}, err
+}
+
 // moveSteps move disks, one after the other, or say why one cannot go. A disk
 // whose storage is only where the VM is to migrate goes there with it.
-func (e *external) moveSteps(ctx context.Context, j *migration) ([]step, []string, error) {
-	moves := e.plan.Moves(e.vm.Config)
+func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []string, error) {
+	moves := e.planned.Moves(e.vm.Config)
 	if len(moves) == 0 {
 		return nil, nil, nil
 	}
@@ -82,7 +104,7 @@ func storageProblem(storage string, storages []proxmox.Storage, node string) str
 
 // moveStep moves one disk. What it leaves is deleted when all has been copied,
 // whosever PVE holds it to be: it has to be the VM's own.
-func (e *external) moveStep(m qemu.Move) step {
+func (e disksFeature) moveStep(m qemu.Move) step {
 	o := proxmox.MoveOptions{Disk: m.Device, Storage: m.Storage, Format: m.Format, Delete: true, Digest: e.vm.Digest}
 	return step{
 		needsDigest: true,
@@ -91,4 +113,45 @@ func (e *external) moveStep(m qemu.Move) step {
 			return e.client.MoveDisk(ctx, e.vm.Ref, o)
 		},
 	}
+}
+
+// resizeSteps make disks larger.
+func (e disksFeature) resizeSteps(m Machine) []step {
+	var errands []step
+	for _, r := range e.planned.Resizes(e.vm.Config) {
+		errands = append(errands, e.onceInForce(r.Device, step{
+			difference: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
+			call: func(ctx context.Context) (proxmox.UPID, error) {
+				e.cache.predictResize(m, r.Device, r.To.String())
+				e.warn(m, e.planned.capacity, r.Name)
+				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.currentDigest())
+			},
+		}))
+	}
+	return errands
+}
+
+// onceInForce is an errand for a disk, which PVE does only with one that the VM has
+// already: another one that is pending waits for the restart.
+func (e disksFeature) onceInForce(disk string, o step) step {
+	if !e.vm.InForce(disk) {
+		o.call, o.atNextStart = nil, true
+	}
+	return o
+}
+
+// destroySteps delete disks that the list has asked to be destroyed.
+func (e disksFeature) destroySteps() []step {
+	var errands []step
+	for _, device := range e.planned.Devices.Destroyed(e.planned.MachineParameters, e.vm.Config) {
+		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: e.vm.Digest}
+		errands = append(errands, step{
+			needsDigest: true,
+			difference:  v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
+			call: func(ctx context.Context) (proxmox.UPID, error) {
+				return e.client.ConfigureAsync(ctx, e.vm.Ref, change)
+			},
+		})
+	}
+	return errands
 }

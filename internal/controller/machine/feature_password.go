@@ -129,9 +129,29 @@ func (e *external) withGenerated(d managed.ConnectionDetails) managed.Connection
 	return d
 }
 
+// A passwordFeature sends the password of cloud-init's user.
+type passwordFeature struct {
+	*external
+	passive
+}
+
+func (e passwordFeature) declared(m Machine) bool { return m.Parameters().CloudInit != nil }
+
+func (e passwordFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
+	return e.addPassword(ctx, m, d)
+}
+
+// plan notes another version of the password that was sent already.
+func (e passwordFeature) plan(context.Context, Machine) (proposal, error) {
+	if e.planned.unchangedPassword == "" {
+		return proposal{}, nil
+	}
+	return proposal{annotations: map[string]string{AnnotationPassword: e.planned.unchangedPassword}}, nil
+}
+
 // addPassword adds the password of the user to what is desired unless it was sent
 // already, or says why it cannot be read.
-func (e *external) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
+func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
 	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
 		return nil, nil
@@ -165,12 +185,12 @@ func (d desired) withPassword(change qemu.Difference) qemu.Difference {
 }
 
 // keepPassword notes that the password was sent.
-func (e *external) keepPassword(ctx context.Context, m Machine) error {
-	if e.plan.password == nil || e.plan.change.Set["cipassword"] == "" {
+func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
+	if e.planned.password == nil || e.planned.change.Set["cipassword"] == "" {
 		return nil
 	}
-	e.tasks.recordPassword(m, *e.plan.password)
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPassword: e.plan.password.version})
+	e.tasks.recordPassword(m, *e.planned.password)
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPassword: e.planned.password.version})
 }
 
 // preparePassword looks for the password before anything is created. A VM that is

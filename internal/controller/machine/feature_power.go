@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
@@ -74,6 +75,44 @@ const (
 	// powerKill stops a VM whose guest is dead.
 	powerKill
 )
+
+// A powerFeature keeps the VM in the power state that the spec asks for.
+type powerFeature struct {
+	*external
+	passive
+}
+
+func (e powerFeature) declared(Machine) bool { return true }
+
+// observe reads since when the VM and its node run, for the strategy that depends on it.
+func (e powerFeature) observe(ctx context.Context, m Machine, d *desired) error {
+	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure {
+		return nil
+	}
+	d.runningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[AnnotationRunningSince]) // Zero if never.
+	nodes, err := e.inventory.Nodes(ctx)
+	for _, n := range nodes {
+		if n.Name == e.vm.Node && n.Uptime > 0 {
+			d.nodeBooted = e.now().Add(-n.Uptime)
+		}
+	}
+	return err
+}
+
+func (e powerFeature) plan(context.Context, Machine) (proposal, error) {
+	p := proposal{annotations: e.planned.runningAnnotation(e.vm, e.now())}
+	if e.planned.power == powerSuspend {
+		p.rejections = e.planned.powerRejections(e.vm)
+	}
+	return p, nil
+}
+
+func (e powerFeature) needs(_ context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+	if c.specPower() != v1alpha1.PowerStateRunning {
+		return nil, nil
+	}
+	return []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}, nil
+}
 
 // desiredPower is the power state that the VM is to be kept in; empty if it is to be
 // left as it is.
@@ -153,12 +192,12 @@ func (d desired) startChange(v *vm) powerChange {
 }
 
 // delayStart of a VM that stops soon after each of its starts.
-func (e *external) delayStart(m Machine) {
-	if e.plan.power != powerOn || e.vm.suspended() {
+func (e powerFeature) delayStart(m Machine) {
+	if e.planned.power != powerOn || e.vm.suspended() {
 		return
 	}
-	if e.plan.crashes = e.tasks.crashes(m); e.plan.crashes > 0 {
-		e.plan.power = keepPower
+	if e.planned.crashes = e.tasks.crashes(m); e.planned.crashes > 0 {
+		e.planned.power = keepPower
 	}
 }
 
@@ -179,9 +218,6 @@ func (v *vm) waitsFor() string {
 
 // powerRejections are why a VM cannot be in the power state that the spec wants.
 func (d desired) powerRejections(v *vm) []string {
-	if d.powerChange(v) != powerSuspend {
-		return nil
-	}
 	if v.Status.HAManaged {
 		return []string{"a VM that high availability manages cannot be suspended to disk"}
 	}
@@ -198,18 +234,18 @@ func (d desired) powerRejections(v *vm) []string {
 const haDelay = 2 * time.Minute
 
 // setPower makes the change of power that is planned.
-func (e *external) setPower(ctx context.Context, m Machine) error {
-	if e.plan.power == keepPower {
+func (e powerFeature) setPower(ctx context.Context, m Machine) error {
+	if e.planned.power == keepPower {
 		return nil
 	}
-	if e.vm.Status.HAManaged && e.tasks.asked(m, fmt.Sprintf("power %d", e.plan.power), haDelay) {
+	if e.vm.Status.HAManaged && e.tasks.asked(m, fmt.Sprintf("power %d", e.planned.power), haDelay) {
 		return nil
 	}
 	return e.start(m)(e.power(ctx, m))
 }
 
-func (e *external) power(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	switch ref := e.vm.Ref; e.plan.power {
+func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error) {
+	switch ref := e.vm.Ref; e.planned.power {
 	case powerOn:
 		return e.client.Start(ctx, ref)
 	case powerOff:
@@ -244,22 +280,22 @@ func (d desired) runningAnnotation(v *vm, now time.Time) map[string]string {
 
 // ready says whether the VM is in the power state that the spec wants, with
 // its identity in place.
-func (e *external) ready() xpv2.Condition {
+func (e powerFeature) ready() xpv2.Condition {
 	switch lock := e.vm.lock(); {
 	case e.vm.identityPending:
 		return xpv2.Creating()
-	case e.plan.power != keepPower && lock != "" && lock != "suspended":
+	case e.planned.power != keepPower && lock != "" && lock != "suspended":
 		return notReady(ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
-	case e.plan.power != keepPower:
-		return notReady(ReasonPowerMismatch, powerMessages[e.plan.power])
+	case e.planned.power != keepPower:
+		return notReady(ReasonPowerMismatch, powerMessages[e.planned.power])
 	}
-	if n := e.plan.crashes; n > 0 {
+	if n := e.planned.crashes; n > 0 {
 		return notReady(ReasonPowerMismatch, fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))
 	}
-	if why := e.plan.unreachablePower(e.vm); why != "" {
+	if why := e.planned.unreachablePower(e.vm); why != "" {
 		return notReady(ReasonPowerMismatch, why)
 	}
-	return e.plan.unmanagedPower(e.vm)
+	return e.planned.unmanagedPower(e.vm)
 }
 
 // unreachablePower says why the VM cannot be brought to the power state that the spec wants;

@@ -55,12 +55,28 @@ type restart struct {
 	why    string
 }
 
+// A restartFeature restarts the VM for changes that take effect at its next start only.
+type restartFeature struct {
+	*external
+	passive
+}
+
+// declared reports whether a change is pending, or was, or may wait for a window.
+func (e restartFeature) declared(m Machine) bool {
+	return len(e.vm.Pending) > 0 || m.GetAnnotations()[AnnotationLastRestart] != "" || m.Parameters().MaintenanceWindow != nil
+}
+
+func (e restartFeature) plan(_ context.Context, m Machine) (proposal, error) {
+	e.planned.restart = e.restart(m)
+	return proposal{rejections: windowRefusals(e.planned.MaintenanceWindow), annotations: e.restartAnnotation(m)}, nil
+}
+
 // restart decides whether the VM is restarted for its pending changes now.
-func (e *external) restart(m Machine) restart {
-	if !e.plan.change.Empty() { // It may take back what is pending.
+func (e restartFeature) restart(m Machine) restart {
+	if !e.planned.change.Empty() { // It may take back what is pending.
 		return restart{reason: ReasonPendingChanges}
 	}
-	r := e.plan.desired.restart(e.vm, m.GetAnnotations()[AnnotationLastRestart], e.now())
+	r := e.planned.desired.restart(e.vm, m.GetAnnotations()[AnnotationLastRestart], e.now())
 	if busy, err := e.tasksBefore.busy(e.vm.VMID); r.reason == ReasonRestartIneffective && err == nil && (busy || e.tasks.resting(m)) {
 		return restart{reason: ReasonRestarting, why: restartingNow}
 	}
@@ -109,8 +125,8 @@ func fingerprint(pending []proxmox.PendingValue) string {
 }
 
 // reboot restarts the VM for its pending changes.
-func (e *external) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	done := fingerprint(e.plan.Pending(e.vm.State))
+func (e restartFeature) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
+	done := fingerprint(e.planned.Pending(e.vm.State))
 	return e.callOnce(ctx, m, AnnotationLastRestart, done, func() (proxmox.UPID, error) {
 		return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
 	})
@@ -131,7 +147,7 @@ func (e *external) callOnce(ctx context.Context, m Machine, annotation, note str
 }
 
 // restartAnnotation forgets what the VM was restarted for once nothing is pending.
-func (e *external) restartAnnotation(m Machine) map[string]string {
+func (e restartFeature) restartAnnotation(m Machine) map[string]string {
 	if m.GetAnnotations()[AnnotationLastRestart] == "" || len(e.vm.Pending) > 0 {
 		return nil
 	}

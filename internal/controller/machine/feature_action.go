@@ -28,6 +28,19 @@ import (
 // is written before the call, so that no action is ever done twice.
 const AnnotationPowerAction = "proxmox.vitistack.io/power-action"
 
+// An actionFeature does what the spec asks for once: a reboot, a reset, a stop.
+type actionFeature struct {
+	*external
+	passive
+}
+
+func (e actionFeature) declared(m Machine) bool { return m.Parameters().PowerAction != nil }
+
+func (e actionFeature) plan(_ context.Context, m Machine) (proposal, error) {
+	e.planned.action = actionDue(m)
+	return proposal{}, nil
+}
+
 const actionReboot = "Reboot"
 
 // resultUnknown is the result of an action whose task nobody can tell of.
@@ -47,7 +60,7 @@ func actionDue(m Machine) *v1alpha1.MachinePowerAction {
 
 // startAction does a power action. What PVE refuses is its result: it is not repeated. What waits
 // for its turn was not sent, and is done later.
-func (e *external) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
+func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
 	u, err := e.callOnce(ctx, m, AnnotationPowerAction, a.Token, func() (proxmox.UPID, error) {
 		u, err := e.callAction(ctx, m, a.Action)
@@ -81,7 +94,7 @@ func actionResult(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1
 	return seen
 }
 
-func (e *external) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
+func (e actionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
 	switch ref := e.vm.Ref; action {
 	case actionReboot:
 		return e.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
@@ -98,7 +111,7 @@ func (e *external) callAction(ctx context.Context, m Machine, action string) (pr
 }
 
 // observeAction brings the result of the last power action up to date.
-func (e *external) observeAction(ctx context.Context, m Machine) {
+func (e actionFeature) observeAction(ctx context.Context, m Machine) {
 	o, token := m.Observation(), m.GetAnnotations()[AnnotationPowerAction]
 	if a := m.Parameters().PowerAction; token != "" && a != nil && a.Token == token && (o.PowerAction == nil || o.PowerAction.Token != token) {
 		o.PowerAction = &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: token, Result: resultUnknown}

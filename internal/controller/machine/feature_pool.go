@@ -27,10 +27,30 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// A poolFeature keeps the VM in the pool of the spec. Without one the status shows the pool
+// that it is in.
+type poolFeature struct {
+	*external
+	passive
+}
+
+func (e poolFeature) declared(Machine) bool { return true }
+
+func (e poolFeature) observe(ctx context.Context, _ Machine, d *desired) error {
+	return e.readPool(ctx, *d)
+}
+
+func (e poolFeature) plan(context.Context, Machine) (proposal, error) {
+	if e.planned.Pool == nil {
+		return proposal{}, nil
+	}
+	return proposal{steps: e.poolSteps(), rejections: e.planned.poolRejections(e.vm)}, nil
+}
+
 // readPool adds the pool that the VM is a member of. A list that may be out of
 // date is read again before it is found to differ. It names no pool to who may not audit
 // that, which then tells itself whom it has.
-func (e *external) readPool(ctx context.Context, d desired) error {
+func (e poolFeature) readPool(ctx context.Context, d desired) error {
 	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
 		guests, err := e.inventory.Guests(ctx, maxAge)
 		if err != nil {
@@ -69,7 +89,7 @@ func (e *external) readPool(ctx context.Context, d desired) error {
 
 // recentlyPooled says whether the VM was in a pool not long ago that the list may not name. What
 // is not known here is asked for.
-func (e *external) recentlyPooled(ctx context.Context, pool string) bool {
+func (e poolFeature) recentlyPooled(ctx context.Context, pool string) bool {
 	vmids, _, err := e.inventory.PoolVMs(ctx, pool)
 	return err == nil && slices.Contains(vmids, e.vm.VMID)
 }
@@ -84,8 +104,8 @@ const (
 )
 
 // poolSteps move the VM to the pool of the spec.
-func (e *external) poolSteps() []step {
-	want, has := e.plan.Pool, e.vm.Pool
+func (e poolFeature) poolSteps() []step {
+	want, has := e.planned.Pool, e.vm.Pool
 	if want == nil || *want == has || e.vm.pool != poolKnown {
 		return nil
 	}

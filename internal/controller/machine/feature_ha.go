@@ -49,6 +49,42 @@ const (
 //nolint:gochecknoglobals // A constant.
 var haDefaults = map[string]string{"state": haStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
 
+// A haFeature has high availability manage the VM, with the rules that placement asks for.
+type haFeature struct {
+	*external
+	passive
+}
+
+// declared reports whether the spec says anything of HA, or HA may have rules of the VM.
+func (e haFeature) declared(m Machine) bool {
+	return m.Parameters().HighAvailability != nil || m.GetAnnotations()[AnnotationHARules] != ""
+}
+
+func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
+	if err := e.readRules(ctx, m, d); err != nil {
+		return err
+	}
+	return e.readHA(ctx, m, *d)
+}
+
+// plan has the VM in HA after a group that it names, and before a rule that names it.
+func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
+	unknown, err := e.unmetRequirements(ctx, e.planned.haVersionRequirements(e.vm))
+	before, after := e.ruleSteps()
+	return proposal{
+		steps:       slices.Concat(before, e.haSteps(), after),
+		rejections:  slices.Concat(unknown, e.vm.haRejections(), e.planned.haRules.rejections),
+		annotations: e.ruleAnnotation(m),
+	}, err
+}
+
+func (e haFeature) needs(_ context.Context, c *creation, _ qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+	if !c.haEnabled() {
+		return nil, nil
+	}
+	return []qemu.PrivilegeRequirement{qemu.On("/", "Sys.Audit"), qemu.On("/", "Sys.Console")}, nil
+}
+
 // haEnabled says whether the spec wants HA to manage the VM.
 func (d desired) haEnabled() bool { return haEnabled(d.MachineParameters) }
 
@@ -121,8 +157,7 @@ func (d desired) haVersionRequirements(v *vm) []qemu.VersionRequirement {
 // readHA adds what HA was told of the VM, if the spec declares that. What may be out of
 // date is read again before it is found to differ. The status of a VM that HA is to
 // ignore says that HA does not manage it.
-func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
-	e.vm.inHA = e.vm.Status.HAManaged
+func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
 	if d.HighAvailability == nil || e.vm.template() || e.vm.inHA && !d.haEnabled() {
 		return nil
 	}
@@ -152,7 +187,7 @@ func (e *external) readHA(ctx context.Context, m Machine, d desired) error {
 }
 
 // mayIgnoreInHA says whether HA may be to ignore the VM, by the spec or the cluster's list.
-func (e *external) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
+func (e haFeature) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
 	if d.haState(e.vm) == haIgnored {
 		return true, nil
 	}
@@ -162,7 +197,7 @@ func (e *external) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
 }
 
 // setHAUnavailable goes on seeing all else, if nobody may see HA.
-func (e *external) setHAUnavailable(d desired, why error) error {
+func (e haFeature) setHAUnavailable(d desired, why error) error {
 	if d.haEnabled() {
 		e.vm.haUnavailable = why.Error()
 	}
@@ -170,7 +205,7 @@ func (e *external) setHAUnavailable(d desired, why error) error {
 }
 
 // invalidateHA has what HA was told read anew, whatever came of the call.
-func (e *external) invalidateHA(err error) error {
+func (e haFeature) invalidateHA(err error) error {
 	e.inventory.InvalidateHA()
 	return err
 }
@@ -188,8 +223,8 @@ func (v *vm) haRejections() []string {
 }
 
 // haSteps change what HA is told of the VM.
-func (e *external) haSteps() []step {
-	d, v := e.plan.desired, e.vm
+func (e haFeature) haSteps() []step {
+	d, v := e.planned.desired, e.vm
 	switch {
 	case d.HighAvailability == nil || v.template() || v.haUnavailable != "":
 		return nil
@@ -222,15 +257,15 @@ func (e *external) haSteps() []step {
 }
 
 // removeFromHA lets HA forget the VM, which goes on as it is.
-func (e *external) removeFromHA(ctx context.Context) error {
+func (e haFeature) removeFromHA(ctx context.Context) error {
 	e.dirty |= dirtyAll
 	return e.invalidateHA(resource.Ignore(proxmox.IsNotInHA, e.client.RemoveHAResource(ctx, e.vm.VMID)))
 }
 
 // addToHA lets HA manage the VM. HA starts what it is told nothing else of, so it
 // is always told a state.
-func (e *external) addToHA() step {
-	r := e.plan.haSettings(e.vm)
+func (e haFeature) addToHA() step {
+	r := e.planned.haSettings(e.vm)
 	maps.DeleteFunc(r, func(_, wanted string) bool { return wanted == "" })
 	if r["state"] == "" {
 		r["state"] = haStopped

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -50,6 +51,39 @@ type Mover interface {
 	RemoveHARule(ctx context.Context, r proxmox.HARule) error
 }
 
+// A migrateFeature moves the VM to another node.
+type migrateFeature struct {
+	*external
+	passive
+}
+
+func (e migrateFeature) declared(m Machine) bool {
+	return m.Parameters().Node != nil || m.GetAnnotations()[AnnotationTarget] != ""
+}
+
+func (e migrateFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
+	var err error
+	d.EjectStorages, err = e.ejectStorages(ctx, m, *d)
+	return nil, err
+}
+
+func (e migrateFeature) plan(ctx context.Context, m Machine) (proposal, error) {
+	p := proposal{annotations: e.planned.nodeAnnotation(e.vm, m.GetAnnotations()[AnnotationNode])}
+	if e.planned.move.target == "" || meta.WasDeleted(m) {
+		return p, nil
+	}
+	var err error
+	p.steps, p.rejections, err = e.migrateSteps(ctx, m, &e.planned.move)
+	return p, err
+}
+
+func (e migrateFeature) needs(_ context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placedNode, c.node); to != c.node {
+		return []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.Migrate")}, nil
+	}
+	return nil, nil
+}
+
 // A migration is the way of a VM to another node.
 type migration struct {
 	target string
@@ -70,7 +104,7 @@ func (d desired) migration(v *vm, acted string) (migration, bool) {
 
 // ejectStorages are the storages whose ISO images a VM that is to migrate has to leave behind,
 // and finds again where it goes. One that runs keeps them.
-func (e *external) ejectStorages(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
+func (e migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
 	_, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode])
 	if !goes || e.vm.Status.Running() || meta.WasDeleted(m) {
 		return nil, nil
@@ -105,7 +139,7 @@ func (d desired) targetNode(v *vm, acted string) string {
 }
 
 // migrateSteps move the VM to the node of the spec, or say why it cannot go.
-func (e *external) migrateSteps(ctx context.Context, m Machine, j *migration) ([]step, []string, error) {
+func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migration) ([]step, []string, error) {
 	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.target}
 	if e.vm.lock() != "" {
 		return []step{{difference: shown}}, nil, nil // PVE does not even check then.
@@ -121,7 +155,7 @@ func (e *external) migrateSteps(ctx context.Context, m Machine, j *migration) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	if no := j.rejections(check, e.vm, e.plan.change.After(e.vm.Config)); len(no) > 0 {
+	if no := j.rejections(check, e.vm, e.planned.change.After(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
 	o := proxmox.MigrateOptions{Target: j.target, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
@@ -138,7 +172,7 @@ func (e *external) migrateSteps(ctx context.Context, m Machine, j *migration) ([
 }
 
 // targetProblem says why a VM cannot go to a node, or would miss something there.
-func (e *external) targetProblem(ctx context.Context, m Machine, node string) (string, error) {
+func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node string) (string, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
 		return "", err
@@ -150,7 +184,7 @@ func (e *external) targetProblem(ctx context.Context, m Machine, node string) (s
 	case !nodes[i].Online():
 		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
 	}
-	isos := slices.DeleteFunc(media(m.Parameters()), func(v medium) bool { return !e.plan.EjectStorages[v.storage()] || v.content != contentISO })
+	isos := slices.DeleteFunc(media(m.Parameters()), func(v medium) bool { return !e.planned.EjectStorages[v.storage()] || v.content != contentISO })
 	missing, err := e.missingMedium(ctx, isos, node)
 	if missing != nil {
 		return missing.Error(), err

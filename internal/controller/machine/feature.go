@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// A feature is a part of the spec that takes more than a change of options. Each has its
+// file. One that the spec does not declare is skipped.
+type feature interface {
+	// declared reports whether the spec, or what the provider keeps of the VM, has anything
+	// for the feature to do.
+	declared(m Machine) bool
+
+	// observe reads what the feature has to know of the VM, and what it decides by that
+	// alone.
+	observe(ctx context.Context, m Machine, d *desired) error
+
+	// complete adds what depends on the devices of the VM to what is desired before its
+	// options are compared, or returns why that cannot be.
+	complete(ctx context.Context, m Machine, d *desired) (rejections []string, err error)
+
+	// plan returns what brings the VM nearer to the spec, once the change of options is
+	// planned.
+	plan(ctx context.Context, m Machine) (proposal, error)
+
+	// needs returns the privileges that the feature takes on a VM that is yet to be created.
+	needs(ctx context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error)
+}
+
+// A proposal is what a feature has to do.
+type proposal struct {
+	// steps in their order.
+	steps []step
+
+	// rejections are why the spec cannot be carried out.
+	rejections []string
+
+	// annotations to write before anything is done.
+	annotations map[string]string
+}
+
+// passive has the methods of a feature that has nothing to say.
+type passive struct{}
+
+func (passive) observe(context.Context, Machine, *desired) error { return nil }
+
+func (passive) complete(context.Context, Machine, *desired) ([]string, error) { return nil, nil }
+
+func (passive) plan(context.Context, Machine) (proposal, error) { return proposal{}, nil }
+
+func (passive) needs(context.Context, *creation, qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+	return nil, nil
+}
+
+// features returns all features, in the order in which their steps are taken.
+func (e *external) features() []feature {
+	return []feature{
+		cloudInitFeature{external: e},
+		passwordFeature{external: e},
+		poolFeature{external: e},
+		haFeature{external: e},
+		powerFeature{external: e},
+		restartFeature{external: e},
+		actionFeature{external: e},
+		disksFeature{external: e},
+		migrateFeature{external: e},
+	}
+}
+
+// declaredFeatures returns the features that have anything to do.
+func (e *external) declaredFeatures(m Machine) []feature {
+	return slices.DeleteFunc(e.features(), func(f feature) bool { return !f.declared(m) })
+}
+
+// planFeatures adds to the plan what features have to do. A VM that is being deleted takes no
+// steps.
+func (e *external) planFeatures(ctx context.Context, m Machine, all []feature) error {
+	for _, f := range all {
+		p, err := f.plan(ctx, m)
+		if err != nil {
+			return err
+		}
+		e.planned.rejections = append(e.planned.rejections, p.rejections...)
+		for annotation, text := range p.annotations {
+			e.planned.annotations[annotation] = text
+		}
+		if !meta.WasDeleted(m) {
+			e.planned.steps = append(e.planned.steps, p.steps...)
+		}
+	}
+	return nil
+}
+
+// hasDisks reports whether the spec declares a disk.
+func hasDisks(p *v1alpha1.MachineParameters) bool {
+	return len(p.Disks) > 0 || p.EFIDisk != nil || p.TPM != nil
+}

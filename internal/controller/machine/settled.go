@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"encoding/json"
+	"hash/maphash"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// settled remembers, for each Machine, what the options of its VM were last found to be as
+// the spec has them for. As long as none of that changes there is nothing to compare.
+type settled struct {
+	seed maphash.Seed
+
+	mu  sync.Mutex
+	all map[types.UID]uint64
+}
+
+func newSettled() *settled {
+	return &settled{seed: maphash.MakeSeed(), all: map[types.UID]uint64{}}
+}
+
+func (s *settled) is(uid types.UID, sum uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	has, ok := s.all[uid]
+	return ok && has == sum
+}
+
+func (s *settled) keep(uid types.UID, sum uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[uid] = sum
+}
+
+func (s *settled) forget(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, uid)
+}
+
+// optionsSettled reports whether the options of the VM were found to be as the spec has them,
+// and neither has changed since. What cloud-init is given and what a migration takes out of
+// drives depend on more than that.
+func (e *external) optionsSettled(m Machine, d desired) bool {
+	if _, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode]); goes || d.CloudInit != nil || meta.WasDeleted(m) {
+		return false
+	}
+	sum, err := e.optionsSum(m, d)
+	return err == nil && e.settled.is(m.GetUID(), sum)
+}
+
+// rememberSettled remembers that the options are as the spec has them, if they are.
+func (e *external) rememberSettled(m Machine) {
+	p := e.planned
+	sum, err := e.optionsSum(m, p.desired)
+	if err != nil || !p.change.Empty() || !p.deferred.Empty() || len(p.rejections) > 0 || len(p.annotations) > 0 || len(p.Growths(p.Restored(e.vm.State))) > 0 {
+		e.settled.forget(m.GetUID())
+		return
+	}
+	e.settled.keep(m.GetUID(), sum)
+}
+
+// optionsSum returns a checksum of all that the difference of options depends on.
+func (e *external) optionsSum(m Machine, d desired) (uint64, error) {
+	text, err := json.Marshal([]any{
+		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[AnnotationDevices],
+		e.superuser, e.vm.values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
+	})
+	return maphash.Bytes(e.settled.seed, text), err
+}
