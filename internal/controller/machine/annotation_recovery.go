@@ -112,6 +112,17 @@ func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Dev
 	return d
 }
 
+// hasImage reports whether a NoCloud image that a provider has made is in a drive of the VM.
+func (v *vm) hasImage() bool {
+	for _, value := range v.Config {
+		volume, _, _ := strings.Cut(value, ",")
+		if strings.Contains(volume, ":iso/") && qemu.IsNoCloudImage(volume) {
+			return true
+		}
+	}
+	return false
+}
+
 // imageAnnotation names images in the VM's drives that are its own and that the Machine does not
 // know of any more, or not yet: another Machine has had the VM. They go with the VM.
 func (e *external) imageAnnotation(m Machine) map[string]string {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -60,4 +61,24 @@ func (v *vm) port() string {
 func (v *vm) consoleURL(endpoint string) string {
 	q := url.Values{"console": {"kvm"}, "novnc": {"1"}, "vmid": {strconv.Itoa(v.VMID)}, "vmname": {v.Config["name"]}, "node": {v.Node}}
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(endpoint, "/"), "/api2/json"), "/") + "/?" + q.Encode()
+}
+
+// connectionSecret is where the connection details of a Machine go, without a name
+// if nowhere.
+func connectionSecret(m Machine) client.ObjectKey {
+	switch o := m.(type) {
+	case interface {
+		GetWriteConnectionSecretToReference() *xpv2.LocalSecretReference
+	}:
+		if r := o.GetWriteConnectionSecretToReference(); r != nil {
+			return client.ObjectKey{Namespace: m.GetNamespace(), Name: r.Name}
+		}
+	case interface {
+		GetWriteConnectionSecretToReference() *xpv2.SecretReference
+	}:
+		if r := o.GetWriteConnectionSecretToReference(); r != nil {
+			return client.ObjectKey{Namespace: r.Namespace, Name: r.Name}
+		}
+	}
+	return client.ObjectKey{}
 }

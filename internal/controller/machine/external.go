@@ -160,15 +160,26 @@ func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) erro
 // observeOwned a VM that is ours, and what is planned for it.
 func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
-	o.Placement, o.Annotations = placementOf(m), persistedAnnotations(m)
+	o.Annotations, o.Placement = persistedAnnotations(m), nil
+	if m.GetAnnotations()[AnnotationPlacement] != "" {
+		o.Placement = placementOf(m)
+	}
 	e.recordCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.observe(o, e.planned.Devices, e.now())
-	for _, happened := range append(changeEvents(before, o, e.tasks.active(m)), retainedEvents(before, o)...) {
-		e.record.Event(m, happened)
+	happened := changeEvents(before, o, e.tasks.active(m))
+	if len(o.RetainedDevices) > 0 {
+		happened = append(happened, retainedEvents(before, o)...)
 	}
-	actionFeature{external: e}.observeAction(ctx, m)
-	e.planned.recordPlan(o, e.vm.Config)
+	for _, event := range happened {
+		e.record.Event(m, event)
+	}
+	if o.PowerAction != nil || m.Parameters().PowerAction != nil {
+		actionFeature{external: e}.observeAction(ctx, m)
+	}
+	if o.Difference = nil; !e.planned.empty() || len(e.planned.steps) > 0 {
+		e.planned.recordPlan(o, e.vm.Config)
+	}
 	if e.planned.change.Empty() {
 		e.tasks.kept(m, !e.cache.predicted(m))
 	}
@@ -180,12 +191,20 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),
-		ConnectionDetails: e.withHostKeys(m, e.withGenerated(e.vm.connectionDetails(o, e.endpoints))),
+		ConnectionDetails: e.details(m, o),
 	}
 	if seen.ResourceUpToDate || meta.WasDeleted(m) {
 		return seen, nil
 	}
 	return e.checkBackoff(m, seen)
+}
+
+// details are what a client of the VM needs to reach it, if there is a Secret for them.
+func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.ConnectionDetails {
+	if connectionSecret(m).Name == "" {
+		return nil
+	}
+	return e.withHostKeys(m, e.withGenerated(e.vm.connectionDetails(o, e.endpoints)))
 }
 
 // recordTask that was last seen to end.

@@ -18,7 +18,6 @@ package machine
 
 import (
 	"context"
-	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -29,10 +28,6 @@ import (
 // A feature is a part of the spec that takes more than a change of options. Each has its
 // file. One that the spec does not declare is skipped.
 type feature interface {
-	// declared reports whether the spec, or what the provider keeps of the VM, has anything
-	// for the feature to do.
-	declared(m Machine) bool
-
 	// observe reads what the feature has to know of the VM, and what it decides by that
 	// alone.
 	observe(ctx context.Context, m Machine, d *desired) error
@@ -74,24 +69,44 @@ func (passive) needs(context.Context, *creation, qemu.Place) ([]qemu.PrivilegeRe
 	return nil, nil
 }
 
-// features returns all features, in the order in which their steps are taken.
-func (e *external) features() []feature {
-	return []feature{
-		cloudInitFeature{external: e},
-		passwordFeature{external: e},
-		poolFeature{external: e},
-		haFeature{external: e},
-		powerFeature{external: e},
-		restartFeature{external: e},
-		actionFeature{external: e},
-		disksFeature{external: e},
-		migrateFeature{external: e},
+// features returns the features that the spec, or what the provider keeps of the VM, has
+// anything to do for, in the order in which their steps are taken.
+func (e *external) features(m Machine) []feature {
+	p, a := m.Parameters(), m.GetAnnotations()
+	var all []feature
+	for _, row := range []struct {
+		declared bool
+		feature  feature
+	}{
+		{p.CloudInit != nil || a[AnnotationImages] != "" || e.vm.hasImage() || e.tasks.driveStale(m), cloudInitFeature{external: e}},
+		{p.CloudInit != nil, passwordFeature{external: e}},
+		{true, poolFeature{external: e}}, // The status shows the pool, declared or not.
+		{p.HighAvailability != nil || a[AnnotationHARules] != "", haFeature{external: e}},
+		{true, powerFeature{external: e}},
+		{len(e.vm.Pending) > 0 || a[AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, restartFeature{external: e}},
+		{p.PowerAction != nil, actionFeature{external: e}},
+		// Entries that have left their list are known by the annotation alone.
+		{hasDisks(p) || a[AnnotationDevices] != "{}", disksFeature{external: e}},
+		{p.Node != nil || a[AnnotationTarget] != "", migrateFeature{external: e}},
+	} {
+		if row.declared {
+			all = append(all, row.feature)
+		}
 	}
+	return all
 }
 
-// declaredFeatures returns the features that have anything to do.
-func (e *external) declaredFeatures(m Machine) []feature {
-	return slices.DeleteFunc(e.features(), func(f feature) bool { return !f.declared(m) })
+// creationNeeds returns the privileges that features take on a VM that is yet to be created.
+func (e *external) creationNeeds(ctx context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+	var all []qemu.PrivilegeRequirement
+	for _, f := range []feature{cloudInitFeature{external: e}, haFeature{external: e}, powerFeature{external: e}, migrateFeature{external: e}} {
+		needs, err := f.needs(ctx, c, at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, needs...)
+	}
+	return all, nil
 }
 
 // planFeatures adds to the plan what features have to do. A VM that is being deleted takes no

@@ -34,8 +34,6 @@ type actionFeature struct {
 	passive
 }
 
-func (e actionFeature) declared(m Machine) bool { return m.Parameters().PowerAction != nil }
-
 func (e actionFeature) plan(_ context.Context, m Machine) (proposal, error) {
 	e.planned.action = actionDue(m)
 	return proposal{}, nil

@@ -34,11 +34,6 @@ type cloudInitFeature struct {
 	passive
 }
 
-// declared reports whether the spec has data for cloud-init, or the VM images of ours.
-func (e cloudInitFeature) declared(m Machine) bool {
-	return m.Parameters().CloudInit != nil || m.GetAnnotations()[AnnotationImages] != "" || e.tasks.driveStale(m) || e.imageAnnotation(m) != nil
-}
-
 func (e cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	return e.addImage(ctx, m, d)
 }

@@ -36,11 +36,6 @@ type disksFeature struct {
 	passive
 }
 
-// declared reports whether the spec has disks, or had some whose data is to be deleted.
-func (e disksFeature) declared(m Machine) bool {
-	return hasDisks(m.Parameters()) || strings.Contains(m.GetAnnotations()[AnnotationDevices], `"removal"`)
-}
-
 func (e disksFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	if meta.WasDeleted(m) {
 		return proposal{}, nil

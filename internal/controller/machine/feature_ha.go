@@ -55,11 +55,6 @@ type haFeature struct {
 	passive
 }
 
-// declared reports whether the spec says anything of HA, or HA may have rules of the VM.
-func (e haFeature) declared(m Machine) bool {
-	return m.Parameters().HighAvailability != nil || m.GetAnnotations()[AnnotationHARules] != ""
-}
-
 func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 	if err := e.readRules(ctx, m, d); err != nil {
 		return err

@@ -57,10 +57,6 @@ type migrateFeature struct {
 	passive
 }
 
-func (e migrateFeature) declared(m Machine) bool {
-	return m.Parameters().Node != nil || m.GetAnnotations()[AnnotationTarget] != ""
-}
-
 func (e migrateFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	var err error
 	d.EjectStorages, err = e.ejectStorages(ctx, m, *d)

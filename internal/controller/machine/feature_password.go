@@ -35,7 +35,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/cloudinit"
@@ -97,26 +96,6 @@ func (e *external) generatedPassword(ctx context.Context, m Machine) (*password,
 	return &password{text: text, version: "generated/" + hex.EncodeToString(sum[:16])}, nil
 }
 
-// connectionSecret is where the connection details of a Machine go, without a name
-// if nowhere.
-func connectionSecret(m Machine) client.ObjectKey {
-	switch o := m.(type) {
-	case interface {
-		GetWriteConnectionSecretToReference() *xpv2.LocalSecretReference
-	}:
-		if r := o.GetWriteConnectionSecretToReference(); r != nil {
-			return client.ObjectKey{Namespace: m.GetNamespace(), Name: r.Name}
-		}
-	case interface {
-		GetWriteConnectionSecretToReference() *xpv2.SecretReference
-	}:
-		if r := o.GetWriteConnectionSecretToReference(); r != nil {
-			return client.ObjectKey{Namespace: r.Namespace, Name: r.Name}
-		}
-	}
-	return client.ObjectKey{}
-}
-
 // withGenerated adds the password to connection details.
 func (e *external) withGenerated(d managed.ConnectionDetails) managed.ConnectionDetails {
 	if e.generated == "" {
@@ -134,8 +113,6 @@ type passwordFeature struct {
 	*external
 	passive
 }
-
-func (e passwordFeature) declared(m Machine) bool { return m.Parameters().CloudInit != nil }
 
 func (e passwordFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	return e.addPassword(ctx, m, d)

@@ -34,8 +34,6 @@ type poolFeature struct {
 	passive
 }
 
-func (e poolFeature) declared(Machine) bool { return true }
-
 func (e poolFeature) observe(ctx context.Context, _ Machine, d *desired) error {
 	return e.readPool(ctx, *d)
 }

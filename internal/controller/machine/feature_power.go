@@ -82,8 +82,6 @@ type powerFeature struct {
 	passive
 }
 
-func (e powerFeature) declared(Machine) bool { return true }
-
 // observe reads since when the VM and its node run, for the strategy that depends on it.
 func (e powerFeature) observe(ctx context.Context, m Machine, d *desired) error {
 	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure {
@@ -126,7 +124,7 @@ func (d desired) desiredPower(v *vm) v1alpha1.PowerState {
 // specPower is the power state that the spec asks for, whatever the VM is; empty if that is
 // left open.
 func (d desired) specPower() v1alpha1.PowerState {
-	if d.haEnabled() {
+	if d.HighAvailability != nil && d.haEnabled() {
 		switch ptr.Deref(d.HighAvailability.State, "") {
 		case haStarted:
 			return v1alpha1.PowerStateRunning
@@ -151,7 +149,7 @@ func (d desired) specPower() v1alpha1.PowerState {
 // to see to is left to HA, which takes a VM that is paused for one that runs.
 func (d desired) powerChange(v *vm) powerChange {
 	change := d.powerChangeAlone(v)
-	if change != powerResume && (d.managedByHA(v) || v.haFailed()) {
+	if change != keepPower && change != powerResume && (d.managedByHA(v) || v.haFailed()) {
 		return keepPower
 	}
 	return change
@@ -301,6 +299,9 @@ func (e powerFeature) ready() xpv2.Condition {
 // unreachablePower says why the VM cannot be brought to the power state that the spec wants;
 // empty if it can.
 func (d desired) unreachablePower(v *vm) string {
+	if !v.template() && !v.Status.HAManaged {
+		return ""
+	}
 	change := d.powerChangeAlone(v)
 	switch wish := d.specPower(); {
 	case v.template() && wish != "" && wish != v1alpha1.PowerStateStopped:
@@ -314,8 +315,11 @@ func (d desired) unreachablePower(v *vm) string {
 
 // unmanagedPower is the condition Ready of a VM whose power is not for us to change.
 func (d desired) unmanagedPower(v *vm) xpv2.Condition {
-	target := d.desiredPower(v)
-	switch ha := d.haState(v); {
+	target, ha := d.desiredPower(v), ""
+	if d.HighAvailability != nil {
+		ha = d.haState(v)
+	}
+	switch {
 	case ha == haStarted && !v.on():
 		return notReady(ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
 	case (ha == haStopped || ha == haDisabled) && v.on():

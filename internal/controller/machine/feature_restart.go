@@ -61,11 +61,6 @@ type restartFeature struct {
 	passive
 }
 
-// declared reports whether a change is pending, or was, or may wait for a window.
-func (e restartFeature) declared(m Machine) bool {
-	return len(e.vm.Pending) > 0 || m.GetAnnotations()[AnnotationLastRestart] != "" || m.Parameters().MaintenanceWindow != nil
-}
-
 func (e restartFeature) plan(_ context.Context, m Machine) (proposal, error) {
 	e.planned.restart = e.restart(m)
 	return proposal{rejections: windowRefusals(e.planned.MaintenanceWindow), annotations: e.restartAnnotation(m)}, nil

@@ -59,20 +59,21 @@ func unreadable(m Machine, err error) error {
 func (e *external) withHealth(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
 	for i, c := range conditions {
 		if c.Type == TypeNetworkConfigured {
-			conditions[i] = unhealthy(c, ReasonNetworkError, e.missingBridges(ctx))
+			if missing := e.missingBridges(ctx); missing != "" {
+				conditions[i] = unhealthy(c, ReasonNetworkError, missing)
+			}
 		}
 		if c.Type == TypeResourcesAllocated {
-			conditions[i] = unhealthy(c, ReasonInsufficientResources, e.unavailableStorages(ctx))
+			if unavailable := e.unavailableStorages(ctx); unavailable != "" {
+				conditions[i] = unhealthy(c, ReasonInsufficientResources, unavailable)
+			}
 		}
 	}
 	return conditions
 }
 
-// unhealthy is a condition that is false if there is a message why.
+// unhealthy returns the condition as a false one.
 func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
-	if message == "" {
-		return c
-	}
 	return condition(c.Type, corev1.ConditionFalse, r, message)
 }
 
@@ -126,6 +127,9 @@ func (e *external) unavailableStorages(ctx context.Context) string {
 		case storages[i].MaxDisk > 0 && float64(storages[i].Disk) >= fullAt*float64(storages[i].MaxDisk):
 			full[name] = true
 		}
+	}
+	if len(full) == 0 && len(gone) == 0 {
+		return ""
 	}
 	return join(sentences(full, "storage '%s' on node "+e.vm.Node+" is full"), sentences(gone, "storage '%s' is not available on node "+e.vm.Node))
 }

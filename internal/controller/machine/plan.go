@@ -106,7 +106,7 @@ func (p plan) allowedDuringLock(v *vm) bool {
 func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.desired(m, id)
 	e.vm.inHA = e.vm.Status.HAManaged
-	features := e.declaredFeatures(m)
+	features := e.features(m)
 	for _, f := range features {
 		if meta.WasDeleted(m) {
 			break
@@ -197,9 +197,13 @@ func (e *external) currentDigest() string {
 
 // desired is the spec with what else decides how it is carried out.
 func (e *external) desired(m Machine, id qemu.Identity) desired {
+	parameters := m.Parameters()
+	if parameters.Image != nil {
+		parameters = withImage(parameters)
+	}
 	return desired{
 		Desired: qemu.Desired{
-			MachineParameters: withImage(m.Parameters()),
+			MachineParameters: parameters,
 			Identity:          id,
 			Tenant:            tenantOf(m.GetLabels()),
 			Defaults:          e.defaults.Defaults,

@@ -91,13 +91,11 @@ func (e *external) checkCreatePrivileges(ctx context.Context, m Machine, c *crea
 		return err
 	}
 	needs = append(needs, cloned...)
-	for _, f := range e.features() {
-		more, err := f.needs(ctx, c, at)
-		if err != nil {
-			return err
-		}
-		needs = append(needs, more...)
+	more, err := e.creationNeeds(ctx, c, at)
+	if err != nil {
+		return err
 	}
+	needs = append(needs, more...)
 	return e.checkPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 

@@ -61,8 +61,13 @@ func (s *settled) forget(uid types.UID) {
 // and neither has changed since. What cloud-init is given and what a migration takes out of
 // drives depend on more than that.
 func (e *external) optionsSettled(m Machine, d desired) bool {
-	if _, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode]); goes || d.CloudInit != nil || meta.WasDeleted(m) {
+	if d.CloudInit != nil || meta.WasDeleted(m) {
 		return false
+	}
+	if d.Node != nil || d.placedNode != "" {
+		if _, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
+			return false
+		}
 	}
 	sum, err := e.optionsSum(m, d)
 	return err == nil && e.settled.is(m.GetUID(), sum)

@@ -38,30 +38,34 @@ import (
 func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Time) {
 	before := *o.DeepCopy()
 	seen := v1alpha1.MachineObservation{
-		Phase:           v.phase(),
-		VMID:            int32Pointer(v.VMID),
-		Cluster:         before.Cluster,
-		Node:            v.Node,
-		Name:            v.Config["name"],
-		UUID:            v.Config.UUID(),
-		PowerState:      v.powerState(),
-		Lock:            v.lock(),
-		Pool:            v.Pool,
-		HAState:         v.Status.HAState,
-		IPAddresses:     addresses(v.Interfaces, v.macs(), before.IPAddresses, v.Status.Running() && v.agentOn()),
-		CPU:             &v1alpha1.MachineCPUObservation{Cores: v.Active.Integer("cores", 1), Sockets: v.Active.Integer("sockets", 1)},
-		MemoryBytes:     int64Pointer(v.Active.Memory()),
-		Disks:           v.disks(d),
-		CDROMs:          v.cdroms(d),
-		Networks:        v.networks(d),
-		Config:          v.visibleConfig(),
-		RetainedDevices: retainedDevices(d),
-		PendingChanges:  v.pendingChanges(),
-		Annotations:     before.Annotations,
-		Placement:       before.Placement,
-		LastTask:        before.LastTask,
-		PowerAction:     before.PowerAction,
-		LastUpdated:     before.LastUpdated,
+		Phase:          v.phase(),
+		VMID:           int32Pointer(v.VMID),
+		Cluster:        before.Cluster,
+		Node:           v.Node,
+		Name:           v.Config["name"],
+		UUID:           v.Config.UUID(),
+		PowerState:     v.powerState(),
+		Lock:           v.lock(),
+		Pool:           v.Pool,
+		HAState:        v.Status.HAState,
+		CPU:            &v1alpha1.MachineCPUObservation{Cores: v.Active.Integer("cores", 1), Sockets: v.Active.Integer("sockets", 1)},
+		MemoryBytes:    int64Pointer(v.Active.Memory()),
+		Disks:          v.disks(d),
+		CDROMs:         v.cdroms(d),
+		Networks:       v.networks(d),
+		Config:         v.visibleConfig(),
+		PendingChanges: v.pendingChanges(),
+		Annotations:    before.Annotations,
+		Placement:      before.Placement,
+		LastTask:       before.LastTask,
+		PowerAction:    before.PowerAction,
+		LastUpdated:    before.LastUpdated,
+	}
+	if len(d.Left) > 0 {
+		seen.RetainedDevices = retainedDevices(d)
+	}
+	if v.Status.Running() && v.agentOn() {
+		seen.IPAddresses = addresses(v.Interfaces, v.macs(), before.IPAddresses, true)
 	}
 	if v.on() {
 		seen.StartedAt = startedAt(before.StartedAt, now.Add(-v.Status.Uptime))
@@ -128,9 +132,13 @@ func (v *vm) powerState() string {
 }
 
 func (v *vm) disks(d qemu.Devices) []v1alpha1.MachineDiskObservation {
+	devices := slices.Concat(v.Active.Drives(), v.Active.Firmware(), v.Active.Unused())
+	if len(devices) == 0 {
+		return nil
+	}
 	names := reverse(d.Disks)
 	var out []v1alpha1.MachineDiskObservation
-	for _, device := range slices.Concat(v.Active.Drives(), v.Active.Firmware(), v.Active.Unused()) {
+	for _, device := range devices {
 		k, err := proxmox.ParseDisk(v.Active[device])
 		if err != nil || k.CDROM() {
 			continue
@@ -143,9 +151,13 @@ func (v *vm) disks(d qemu.Devices) []v1alpha1.MachineDiskObservation {
 }
 
 func (v *vm) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
+	devices := v.Active.CDROMs()
+	if len(devices) == 0 {
+		return nil
+	}
 	names := reverse(d.CDROMs)
 	var out []v1alpha1.MachineCDROMObservation
-	for _, device := range v.Active.CDROMs() {
+	for _, device := range devices {
 		out = append(out, v1alpha1.MachineCDROMObservation{Device: device, Name: names[device], Volume: v.Active.Medium(device)})
 	}
 	return out
@@ -162,9 +174,13 @@ func (v *vm) visibleConfig() map[string]string {
 }
 
 func (v *vm) networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
+	devices := v.Active.NICs()
+	if len(devices) == 0 {
+		return nil
+	}
 	names := reverse(d.Networks)
 	var out []v1alpha1.MachineNetworkObservation
-	for _, device := range v.Active.NICs() {
+	for _, device := range devices {
 		n, err := proxmox.ParseNIC(v.Active[device])
 		if err != nil {
 			continue
