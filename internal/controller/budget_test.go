@@ -72,7 +72,7 @@ func leisurely(mgr ctrl.Manager) kind.Options {
 // template, and what is asked of guests in the background.
 func shared(r simulator.Request) bool {
 	return slices.Contains([]string{"/version", "/cluster/tasks", "/cluster/resources", "/cluster/log", "/cluster/status", "/access/permissions", "/access/ticket"}, r.Path) ||
-		strings.HasSuffix(r.Path, "/network") || strings.Contains(r.Path, "/agent/") || strings.HasSuffix(r.Path, "/content") || r.Method == http.MethodGet && strings.Contains(r.Path, "/qemu/9000/")
+		strings.HasSuffix(r.Path, "/network") || strings.HasSuffix(r.Path, "/tasks") || strings.Contains(r.Path, "/agent/") || strings.HasSuffix(r.Path, "/content") || r.Method == http.MethodGet && strings.Contains(r.Path, "/qemu/9000/")
 }
 
 // calls for the Machine so far.

@@ -31,11 +31,10 @@ import (
 type Change int
 
 const (
-	// TouchConfig is a change of the guest's configuration that no task made.
+	// ChangeConfig is a change of the guest's configuration that no task made.
 	ChangeConfig Change = iota
 
-	// TouchAll may have changed anything: a task has begun or ended, or a snapshot
-	// was taken.
+	// ChangeAll may have changed anything: a task has begun or ended, or a snapshot was taken.
 	ChangeAll
 )
 

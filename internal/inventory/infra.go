@@ -27,6 +27,8 @@ import (
 
 // An infraClient reads what VMs can be attached to, and where copies of them are.
 type infraClient interface {
+	Fingerprints(ctx context.Context) (map[string]string, error)
+	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)

@@ -58,8 +58,6 @@ type Client interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
-	Fingerprints(ctx context.Context) (map[string]string, error)
-	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 
 	infraClient
 	haClient
@@ -69,12 +67,10 @@ type Client interface {
 
 // Defaults of the options.
 const (
-	// DefaultPollInterval is how often tasks are looked at while some are
-	// followed.
+	// DefaultPollInterval is how often tasks are read while some are followed.
 	DefaultPollInterval = time.Second
 
-	// DefaultFeedInterval is how often tasks, and the log, are looked at while
-	// guests are watched.
+	// DefaultEventPollInterval is how often tasks and the log are read while guests are watched.
 	DefaultEventPollInterval = 5 * time.Second
 
 	// DefaultMaxAge is how old the shared list of resources may be.

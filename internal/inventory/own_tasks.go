@@ -175,7 +175,7 @@ func (c *Cluster) followFound(u proxmox.UPID) {
 	if known || ended {
 		return
 	}
-	c.Follow(u, func(t proxmox.Task) {
+	c.Follow(u, func(proxmox.Task) {
 		all := changes{}
 		all.add(u.ID(), ChangeAll)
 		c.notify(all)
