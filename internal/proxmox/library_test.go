@@ -94,7 +94,7 @@ func (l *library) count(method, path string) int {
 // running returns a VM that runs.
 func (l *library) running(vmid int) *telmate.VmRef {
 	l.t.Helper()
-	vm := telmate.NewVmRef(telmate.GuestID(vmid)) //nolint:gosec // A VMID.
+	vm := telmate.NewVmRef(telmate.GuestID(vmid))
 	if err := l.CheckVmRef(l.t.Context(), vm); err != nil {
 		l.t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func libraryFaults() map[string]struct {
 				ctx, cancel := context.WithTimeout(l.t.Context(), 500*time.Millisecond)
 				defer cancel()
 				begun := time.Now()
-				_, err := l.StartVm(ctx, vm)
+				_, err := l.StartVm(ctx, vm) //nolint:staticcheck // It is what others use.
 				return err != nil && time.Since(begun) >= telmate.TaskStatusCheckInterval*time.Second
 			},
 		},

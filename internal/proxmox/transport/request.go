@@ -82,7 +82,7 @@ func (r *Request) Scrubbed(f *Failure) *Failure {
 }
 
 // A Failure is what a link of the chain reports upwards.
-type Failure struct {
+type Failure struct { //nolint:errname // It is what an error is made of, and a value besides.
 	// Status is the HTTP status, 0 without an answer.
 	Status int
 
