@@ -79,11 +79,13 @@ func TestListsThatAreLeftOut(t *testing.T) {
 	for scopeName, s := range scopes() {
 		merge := func(patch string) func(*testing.T, *unstructured.Unstructured) error {
 			return func(t *testing.T, u *unstructured.Unstructured) error {
+				t.Helper()
 				return kube.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(patch)))
 			}
 		}
 		apply := func(spec string) func(*testing.T, *unstructured.Unstructured) error {
 			return func(t *testing.T, u *unstructured.Unstructured) error {
+				t.Helper()
 				m := s.object(t, "Machine", `{forProvider: `+spec+`}`)
 				m.SetName(u.GetName())
 				err := kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(m), client.FieldOwner("kubectl"), client.ForceOwnership)
@@ -94,6 +96,7 @@ func TestListsThatAreLeftOut(t *testing.T) {
 			}
 		}
 		update := func(t *testing.T, u *unstructured.Unstructured) error {
+			t.Helper()
 			m := s.typed()
 			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(u), m); err != nil {
 				return err

@@ -49,7 +49,7 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 		k.t.Fatal(err)
 	}
 	s := l.start
-	s.spec = comparable(p, l.start.spec, kept)
+	s.spec = specLike(p, l.start.spec, kept)
 	fresh := newEnv(k.t, s, 0)
 	fresh.until(k.t, "a new Machine of the spec is settled", fresh.settled)
 	made, err := fresh.devices()
@@ -63,8 +63,8 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 	}
 }
 
-// comparable is a spec with what decides about devices.
-func comparable(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, kept qemu.Devices) v1alpha1.MachineParameters {
+// specLike is a spec with what decides about devices.
+func specLike(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, kept qemu.Devices) v1alpha1.MachineParameters {
 	p = p.DeepCopy()
 	out := v1alpha1.MachineParameters{
 		Template: p.Template, Clone: p.Clone, Image: p.Image, Node: start.Node, BIOS: p.BIOS, EFIDisk: p.EFIDisk, TPM: p.TPM,

@@ -59,7 +59,8 @@ func capacityFor(growths []qemu.Growth, storages []proxmox.Storage, node string)
 		total, free := proxmox.Size(s.MaxDisk), proxmox.Size(s.MaxDisk-s.Disk)
 		switch {
 		case g.Size > total:
-			found.rejections = append(found.rejections, fmt.Sprintf("disk %q of %s is larger than storage '%s' on node %s, which has %s in all", g.Name, g.Size, s.Name, node, total))
+			found.rejections = append(found.rejections, fmt.Sprintf("disk %q of %s is larger than storage '%s' on node %s, which has %s in all",
+				g.Name, g.Size, s.Name, node, total))
 		case more[s.Name] <= free:
 		case thick(s):
 			found.rejections = append(found.rejections, fmt.Sprintf("disk %q of %s does not fit: storage '%s' on node %s has %s left, and %s are asked for",

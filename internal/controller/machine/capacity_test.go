@@ -46,12 +46,28 @@ func TestCapacity(t *testing.T) {
 		no      string
 		warning string
 	}{
-		"Fits":     {reason: "What there is room for is fine.", growths: []qemu.Growth{grow("thin", 100, 50), grow("thick", 60, 50)}},
-		"TooLarge": {reason: "No storage holds a disk that is larger than all of it.", growths: []qemu.Growth{grow("thin", 900, 890)}, no: `disk "thin" of 900G is larger than storage 'thin' on node pve1, which has 500G in all`},
-		"Thick":    {reason: "What a storage has to have at once does not fit.", growths: []qemu.Growth{grow("thick", 100, 60)}, no: `storage 'thick' on node pve1 has 50G left, and 60G are asked for`},
-		"Together": {reason: "Disks of one storage count together.", growths: []qemu.Growth{grow("thick", 30, 30), grow("thick", 30, 30)}, no: "50G left, and 60G are asked for"},
-		"Thin":     {reason: "What the guest may write some day is told.", growths: []qemu.Growth{grow("thin", 100, 60)}, warning: "it has 50G left, which is 10G less than what is asked for"},
-		"Unknown":  {reason: "Of a storage that tells nothing nothing is known.", growths: []qemu.Growth{grow("unknown", 900, 900), grow("nowhere", 9, 9)}},
+		"Fits": {reason: "What there is room for is fine.", growths: []qemu.Growth{grow("thin", 100, 50), grow("thick", 60, 50)}},
+		"TooLarge": {
+			reason:  "No storage holds a disk that is larger than all of it.",
+			growths: []qemu.Growth{grow("thin", 900, 890)},
+			no:      `disk "thin" of 900G is larger than storage 'thin' on node pve1, which has 500G in all`,
+		},
+		"Thick": {
+			reason:  "What a storage has to have at once does not fit.",
+			growths: []qemu.Growth{grow("thick", 100, 60)},
+			no:      `storage 'thick' on node pve1 has 50G left, and 60G are asked for`,
+		},
+		"Together": {
+			reason:  "Disks of one storage count together.",
+			growths: []qemu.Growth{grow("thick", 30, 30), grow("thick", 30, 30)},
+			no:      "50G left, and 60G are asked for",
+		},
+		"Thin": {
+			reason:  "What the guest may write some day is told.",
+			growths: []qemu.Growth{grow("thin", 100, 60)},
+			warning: "it has 50G left, which is 10G less than what is asked for",
+		},
+		"Unknown": {reason: "Of a storage that tells nothing nothing is known.", growths: []qemu.Growth{grow("unknown", 900, 900), grow("nowhere", 9, 9)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

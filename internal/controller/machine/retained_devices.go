@@ -47,7 +47,8 @@ func retainedEvents(before, after *v1alpha1.MachineObservation) []xpevent.Event 
 		if slices.Contains(before.RetainedDevices, r) {
 			continue
 		}
-		all = append(all, xpevent.Normal(reasonDeviceRetained, fmt.Sprintf("%s %q is off the list and stays on the VM as %s, no longer managed: %s", r.List, r.Name, r.Device, r.Reason)))
+		all = append(all, xpevent.Normal(reasonDeviceRetained, fmt.Sprintf("%s %q is off the list and stays on the VM as %s, no longer managed: %s",
+			r.List, r.Name, r.Device, r.Reason)))
 	}
 	return all
 }
