@@ -60,6 +60,7 @@ func Param(name, format string, args ...any) error {
 	return Params(map[string]string{name: fmt.Sprintf(format, args...)})
 }
 
+// Params is the error of a call with wrong parameters: status 400.
 func Params(params map[string]string) error {
 	return &Error{Status: http.StatusBadRequest, Message: "Parameter verification failed.", Params: params}
 }

@@ -138,6 +138,7 @@ func (s *Engine) NewTicket(user string) string {
 	return plain + "::" + s.sign(plain)
 }
 
+// NewCSRF returns the token that a user's writes need beside a ticket.
 func (s *Engine) NewCSRF(user string) string {
 	at := strings.ToUpper(strconv.FormatInt(s.Clock.Now().Unix(), 16))
 	return at + ":" + s.sign(at+":"+user)
@@ -149,6 +150,7 @@ func (s *Engine) sign(text string) string {
 	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
 
+// TicketOwner returns who a ticket belongs to.
 func (s *Engine) TicketOwner(ticket string) (state.Identity, error) {
 	plain, signature, ok := strings.Cut(ticket, "::")
 	parts := strings.Split(plain, ":")

@@ -48,6 +48,7 @@ type Call struct {
 // Handler is the behaviour of one method. It runs alone on the state.
 type Handler func(*Call) (any, error)
 
+// Template returns the path of the method as the API description has it.
 func (c *Call) Template() string {
 	if c.Method != nil {
 		return c.Method.Path
@@ -225,6 +226,7 @@ func (c *Call) connect(r *wire.Request) error {
 	return &apierr.Error{Status: apierr.StatusNoRoute, Message: "No route to host", Bare: true}
 }
 
+// First returns a parameter as text; a list is joined with commas.
 func First(v any) string {
 	switch t := v.(type) {
 	case string:

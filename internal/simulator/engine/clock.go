@@ -28,10 +28,13 @@ type Clock interface {
 	After(d time.Duration) <-chan time.Time
 }
 
+// WallClock is the real time.
 type WallClock struct{}
 
+// Now returns the current time.
 func (WallClock) Now() time.Time { return time.Now() }
 
+// After waits in real time.
 func (WallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 // Pace turns simulated durations into real ones.
@@ -44,8 +47,10 @@ type Pace struct {
 // minimumLockWait keeps waits for locks above what a scheduler needs, however fast the tasks are.
 const minimumLockWait = 50 * time.Millisecond
 
+// Instant reports whether tasks take no time.
 func (p Pace) Instant() bool { return p.Speed == 0 }
 
+// Scale returns how long a simulated duration takes.
 func (p Pace) Scale(d time.Duration) time.Duration {
 	if p.Instant() {
 		return 0

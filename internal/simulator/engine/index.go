@@ -16,6 +16,7 @@ limitations under the License.
 
 package engine
 
+// Subdirs is the index of a path by the key "subdir".
 func Subdirs(names ...string) []map[string]any {
 	out := make([]map[string]any, 0, len(names))
 	for _, n := range names {
@@ -24,8 +25,10 @@ func Subdirs(names ...string) []map[string]any {
 	return out
 }
 
+// Empty answers with an empty list.
 func (c *Call) Empty() (any, error) { return []any{}, nil }
 
+// Null answers with null.
 func (c *Call) Null() (any, error) { return nil, nil } //nolint:nilnil // The answer is null.
 
 // IndexOfSubdirs is a list of the paths below one, in the other form that lists have.

@@ -44,6 +44,7 @@ func newLockTable() *lockTable { return &lockTable{locks: map[int]*guestLock{}} 
 type lockMode bool
 
 const (
+	// Shared locks may be held by several at once, an Exclusive one by one alone.
 	Shared    lockMode = false
 	Exclusive lockMode = true
 )

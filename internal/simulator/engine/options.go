@@ -79,6 +79,7 @@ func (c *parseCache) get(format, value string, read func() map[string]string) ma
 	return c.entries[key]
 }
 
+// Print writes a property string.
 func (s *Engine) Print(key string, values map[string]string) string {
 	return s.Facts.FormatProperties(s.Option(key).Format, values)
 }
@@ -96,6 +97,7 @@ func (s *Engine) Show(config map[string]string) map[string]any {
 // Mask is what passwords are shown as.
 const Mask = "**********"
 
+// ShowValue turns the value of an option into what the API returns.
 func (s *Engine) ShowValue(key, value string) any {
 	if key == "cipassword" {
 		return Mask

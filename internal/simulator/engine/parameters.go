@@ -36,6 +36,7 @@ func (c *Call) Typed(values map[string]string) map[string]any {
 	return out
 }
 
+// TypedValue turns a value into the type that its parameter has.
 func (c *Call) TypedValue(key, value string) any {
 	for _, verb := range []string{"PUT", "POST"} {
 		p := c.Facts.Parameters(verb, c.Path)[key]
@@ -58,15 +59,19 @@ func (c *Call) Given(but ...string) map[string]string {
 	return out
 }
 
+// Now returns the current time.
 func (c *Call) Now() time.Time { return c.Engine.Clock.Now() }
 
-// Str, num and flag read the parameters of a call; absent ones are empty, 0 or false.
+// Str returns a parameter as text; an absent one is empty.
 func (c *Call) Str(name string) string { return c.Values[name] }
 
+// Num returns an integer parameter; an absent one is 0.
 func (c *Call) Num(name string) int { return schema.Int(c.Values[name]) }
 
+// Flag reports whether a boolean parameter is true.
 func (c *Call) Flag(name string) bool { return c.Values[name] == "1" }
 
+// Has reports whether a parameter is given.
 func (c *Call) Has(name string) bool {
 	_, ok := c.Values[name]
 	return ok
@@ -75,6 +80,7 @@ func (c *Call) Has(name string) bool {
 // Deleted are the options that a call is to delete.
 func (c *Call) Deleted() []string { return schema.SplitList(c.Values["delete"]) }
 
+// VMID returns the VMID that a call names.
 func (c *Call) VMID() int { return c.Num("vmid") }
 
 // Guest finds the guest that the call is about on the node that answers.

@@ -47,7 +47,7 @@ func (c *Call) Section(but ...string) map[string]string {
 	return out
 }
 
-// show is an entry as the API tells it.
+// ShowSection is an entry as the API tells it.
 func (c *Call) ShowSection(in state.Sections, id string) map[string]any {
 	out := map[string]any{"digest": state.SectionsDigest(in)}
 	for key, value := range in[id] {
@@ -72,6 +72,7 @@ func (c *Call) sectionValue(key, value string) any {
 
 func parent(path string) string { return path[:max(strings.LastIndex(path, "/"), 0)] }
 
+// Add adds an entry.
 func (f *SectionFile) Add(in state.Sections, id string, options map[string]string) error {
 	if in[id] != nil {
 		return apierr.Errorf(f.Create+f.Taken, id)

@@ -54,6 +54,7 @@ func (c *Call) Spawn(kind, id string, w work) (any, error) {
 	return &spawned{task: c.State.NewTask(c.Node, kind, id, c.Who, c.Now()), work: w}, nil
 }
 
+// SpawnFor starts a task for a guest.
 func (c *Call) SpawnFor(vmid int, kind string, w work) (any, error) {
 	return c.Spawn(kind, strconv.Itoa(vmid), w)
 }
@@ -104,6 +105,7 @@ func (w *Worker) judge() error {
 	return w.fault
 }
 
+// Finish ends a task with an error or without.
 func (w *Worker) Finish(st *state.State, err error) {
 	t := w.Task
 	t.Ended = w.Engine.Clock.Now()
@@ -205,6 +207,7 @@ func durations() map[string]time.Duration {
 	}
 }
 
+// Duration returns how long work of a kind takes.
 func (s *Engine) Duration(kind string) time.Duration { return s.Durations[kind] }
 
 // Outside is the result of a call that does the rest of its work without the state.
@@ -262,8 +265,10 @@ type Op struct {
 	Task   *state.Task
 }
 
+// Op returns work on the state in the name of its receiver.
 func (c *Call) Op() *Op { return &Op{Engine: c.Engine, State: c.State, Who: c.Who, Node: c.Node} }
 
+// Op returns work on the state in the name of its receiver.
 func (w *Worker) Op(st *state.State) *Op {
 	return &Op{Engine: w.Engine, State: st, Who: state.Identity(w.Task.User), Node: w.Task.Node, Task: w.Task}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
+// AgentRuns fails unless the guest agent answers.
 func AgentRuns(o *engine.Op, g *state.Guest) error {
 	switch {
 	case g.Config["agent"] == "":
@@ -67,6 +68,7 @@ func LinkLocal(mac string) string {
 	return a.String() + "/64"
 }
 
+// NetworkInterface is an interface as the guest agent reports it.
 func NetworkInterface(name, mac string, addresses []string) map[string]any {
 	list := []map[string]any{}
 	for _, a := range addresses {

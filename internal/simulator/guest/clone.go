@@ -284,7 +284,7 @@ func mirror(o *engine.Op, cl *CloneRequest, key string, size int64) {
 	}
 }
 
-func copyFormat(o *engine.Op, s *state.Storage, cl *CloneRequest, d Drive, source *state.Volume) string {
+func copyFormat(_ *engine.Op, s *state.Storage, cl *CloneRequest, d Drive, source *state.Volume) string {
 	if cl.Format != "" && !d.CloudInit() {
 		return cl.Format
 	}

@@ -37,6 +37,7 @@ func keysOf(g *state.Guest) []string {
 	return slices.DeleteFunc(strings.Split(keys, "\n"), func(key string) bool { return strings.TrimSpace(key) == "" })
 }
 
+// UserData returns the user data of cloud-init.
 func UserData(g *state.Guest, hide bool) string {
 	host := g.Config["name"]
 	if host == "" {
@@ -110,6 +111,7 @@ func writeAddress(b *strings.Builder, ip, length string) {
 	fmt.Fprintf(b, "      - type: static\n        address: '%s'\n        netmask: '%s'\n", ip, mask)
 }
 
+// WriteSubnet writes a subnet of the network configuration of cloud-init.
 func WriteSubnet(b *strings.Builder, address, gateway, dhcp string) {
 	ip, length, static := strings.Cut(address, "/")
 	switch {

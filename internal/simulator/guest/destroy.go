@@ -55,6 +55,7 @@ func Destroyable(o *engine.Op, d *Destruction) (*state.Guest, error) {
 	return g, nil
 }
 
+// MayDestroy fails for a guest that something still needs.
 func MayDestroy(o *engine.Op, d *Destruction) error {
 	g, err := Destroyable(o, d)
 	if err != nil {
@@ -96,6 +97,7 @@ func Volumes(o *engine.Op, g *state.Guest) []string {
 	return slices.Compact(out)
 }
 
+// Destroy removes a guest with its volumes.
 func Destroy(o *engine.Op, d *Destruction) {
 	g := o.State.Guests[d.VMID]
 	for _, id := range Volumes(o, g) {

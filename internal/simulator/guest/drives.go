@@ -33,13 +33,16 @@ import (
 // Drive is a parsed drive option.
 type Drive map[string]string
 
+// File returns the volume or file of a drive.
 func (d Drive) File() string { return d["file"] }
 
+// CloudInit reports whether a drive is that of cloud-init.
 func (d Drive) CloudInit() bool {
 	file := d.File()
 	return strings.HasSuffix(file, ":cloudinit") || strings.Contains(state.BaseName(file), "cloudinit")
 }
 
+// CDROM reports whether a drive is a CD-ROM drive.
 func (d Drive) CDROM() bool {
 	return d["media"] == "cdrom" || d.File() == "none" || d.File() == "cdrom" || strings.HasSuffix(d.File(), ":cloudinit")
 }
@@ -91,19 +94,25 @@ func IsDrive(key string) bool {
 	return base != key && slices.Contains([]string{"ide", "scsi", "virtio", "sata", "efidisk", "tpmstate"}, base)
 }
 
+// IsNIC reports whether an option is a network interface.
 func IsNIC(key string) bool { return Indexed(key, "net") }
 
+// IsUnused reports whether an option is an unused disk.
 func IsUnused(key string) bool { return Indexed(key, "unused") }
 
+// Indexed reports whether an option is a base name with a number.
 func Indexed(key, base string) bool {
 	digits, ok := strings.CutPrefix(key, base)
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
+// Index returns the number at the end of an option's name.
 func Index(key string) int { return schema.Int(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz")) }
 
+// ParseDrive reads a drive option.
 func ParseDrive(s *engine.Engine, key, value string) Drive { return s.Parse(key, value) }
 
+// StorageOf returns the storage of a volume.
 func StorageOf(file string) string {
 	storage, _, _ := state.SplitVolume(file)
 	return storage

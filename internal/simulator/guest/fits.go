@@ -38,7 +38,7 @@ func Fits(s *engine.Engine, config map[string]string) error {
 }
 
 // memoryFits is the beginning of PVE::QemuServer::Memory::config.
-func memoryFits(s *engine.Engine, config map[string]string) error {
+func memoryFits(_ *engine.Engine, config map[string]string) error {
 	numa := config["numa"] == "1"
 	plugged := slices.Contains(strings.FieldsFunc(config["hotplug"], func(r rune) bool { return strings.ContainsRune(",; ", r) }), "memory")
 	switch {
@@ -71,7 +71,7 @@ func devicesFit(s *engine.Engine, config map[string]string) error {
 }
 
 // firmwareFits is of PVE::QemuServer::CPUConfig::get_amd_sev_object and get_intel_tdx_object.
-func firmwareFits(s *engine.Engine, config map[string]string) error {
+func firmwareFits(_ *engine.Engine, config map[string]string) error {
 	switch {
 	case config["bios"] == "ovmf":
 		return nil

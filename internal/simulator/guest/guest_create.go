@@ -186,7 +186,7 @@ func firstOf(have, candidate string) string {
 }
 
 // bootDevices lists what a VM could boot from, in the order in which PVE looks for it.
-func bootDevices(s *engine.Engine, config map[string]string) []string {
+func bootDevices(_ *engine.Engine, config map[string]string) []string {
 	out := []string{}
 	for _, bus := range []string{"ide", "scsi", "virtio", "sata", "net"} {
 		for i := range 32 {

@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
+// HAStatus is what the status of a guest tells of HA.
 func HAStatus(st *state.State, vmid int) map[string]any {
 	ha := st.HA[state.HAID(vmid)]
 	if !st.HAManaged(vmid) {

@@ -165,6 +165,7 @@ func Arrive(o *engine.Op, m *Migration, wait error) error {
 	return nil
 }
 
+// Migratable fails for a guest that cannot move to the target.
 func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 	job := JobTo(o.State, g.VMID, m.Target)
 	if o.State.Replications[job]["remove_job"] != "" {

@@ -37,6 +37,7 @@ type DiskMove struct {
 	Digest          string
 }
 
+// Movable fails for a disk that cannot move.
 func Movable(o *engine.Op, m *DiskMove) error {
 	g, err := o.State.Guest(m.Node, m.VMID)
 	if err != nil {
@@ -79,6 +80,7 @@ func imageFormat(id string) string {
 	return "raw"
 }
 
+// MoveDisk moves a disk to another storage.
 func MoveDisk(o *engine.Op, m *DiskMove) error {
 	g := o.State.Guests[m.VMID]
 	old := ParseDrive(o.Engine, m.Key, g.Config[m.Key])

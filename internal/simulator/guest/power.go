@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
+// Startable fails for a guest that cannot start.
 func Startable(o *engine.Op, node string, vmid int, skipLock bool) error {
 	g, err := o.State.Guest(node, vmid)
 	if err != nil {
@@ -78,7 +79,7 @@ func devicesExist(o *engine.Op, g *state.Guest) error {
 	return nil
 }
 
-func Vcpus(s *engine.Engine, config map[string]string) int {
+func Vcpus(_ *engine.Engine, config map[string]string) int {
 	return max(schema.Int(config["sockets"]), 1) * max(schema.Int(config["cores"]), 1)
 }
 

@@ -89,6 +89,7 @@ func renames(s *state.Storage) bool {
 	return s != nil && !slices.Contains([]string{"iscsi", "iscsidirect"}, s.Type)
 }
 
+// Reassign gives a disk to another guest.
 func Reassign(o *engine.Op, r *Reassignment) error {
 	d, err := Reassignable(o, r)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
+// UnixOrZero returns a time in seconds since the epoch, 0 for none.
 func UnixOrZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -35,6 +35,7 @@ type Restoration struct {
 	Force, Unique bool
 }
 
+// Restorable fails for a guest that cannot be overwritten by a backup.
 func Restorable(g *state.Guest) error {
 	switch {
 	case g.Config["protection"] == "1":

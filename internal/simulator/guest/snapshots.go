@@ -54,6 +54,7 @@ func restored(s *state.Snapshot) map[string]string {
 	return out
 }
 
+// Snapshot takes a snapshot of a guest.
 func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory bool) error {
 	if g.Template() {
 		return apierr.Errorf("you can't take a snapshot if it's a template")

@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
+// Templatable fails for a guest that cannot become a template.
 func Templatable(g *state.Guest, only string) error {
 	if err := g.Lock(); err != nil {
 		return err
@@ -72,6 +73,7 @@ func rebase(o *engine.Op, id string) string {
 	return storage + ":" + renamed
 }
 
+// HasFeature reports whether a drive can be cloned, copied or snapshotted.
 func HasFeature(o *engine.Op, d Drive, feature string) bool {
 	s := o.State.Storages[StorageOf(d.File())]
 	v := o.State.Volume(o.Node, d.File())

@@ -22,6 +22,7 @@ import (
 	"fmt"
 )
 
+// Bytes returns random bytes.
 func Bytes(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // It never fails.

@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
+// Root is the administrator who may do everything.
 const Root = "root@pam"
 
 // BuiltinRoles are the roles that every installation has.
@@ -62,11 +63,13 @@ func BuiltinRoles(version string) map[string]*Role {
 // Identity is who makes a request: "user@realm" or "user@realm!token".
 type Identity string
 
+// User returns the user without the name of a token.
 func (i Identity) User() string {
 	user, _, _ := strings.Cut(string(i), "!")
 	return user
 }
 
+// Token returns the name of the token, empty for a user.
 func (i Identity) Token() string {
 	_, token, _ := strings.Cut(string(i), "!")
 	return token
@@ -210,10 +213,12 @@ func (st *State) CheckAny(who Identity, path string, privileges ...string) error
 	return apierr.Forbidden(path + ", " + strings.Join(privileges, "|"))
 }
 
+// May reports whether somebody has all the privileges on a path.
 func (st *State) May(who Identity, path string, privileges ...string) bool {
 	return st.Check(who, path, privileges...) == nil
 }
 
+// VmidText returns a VMID as text.
 func VmidText(vmid int) string { return strconv.Itoa(vmid) }
 
 // VMPath is the path of the privileges on a guest.
@@ -259,6 +264,7 @@ func (v *view) May(path, privilege string) bool {
 	return have[privilege]
 }
 
+// ExistingUser returns a user or the error that there is none.
 func (st *State) ExistingUser(id string) (*User, error) {
 	if u := st.Users[id]; u != nil {
 		return u, nil
@@ -291,4 +297,5 @@ func (st *State) Active(user string, now time.Time) error {
 	return nil
 }
 
+// Expired reports whether a time of expiry is over.
 func Expired(at int64, now time.Time) bool { return at != 0 && at < now.Unix() }

@@ -34,12 +34,14 @@ type FirewallSet struct {
 	Entries []map[string]string `json:"entries,omitempty"`
 }
 
+// NewFirewall returns an empty firewall.
 func NewFirewall() *Firewall {
 	return &Firewall{
 		Options: map[string]string{}, Sets: map[string]*FirewallSet{}, Aliases: map[string]map[string]string{}, Groups: map[string]*Firewall{},
 	}
 }
 
+// Firewall returns the firewall of what a key names; it is made on demand.
 func (st *State) Firewall(key string) *Firewall {
 	if st.Firewalls[key] == nil {
 		st.Firewalls[key] = NewFirewall()
@@ -47,4 +49,5 @@ func (st *State) Firewall(key string) *Firewall {
 	return st.Firewalls[key]
 }
 
+// ClusterFirewall returns the cluster's firewall.
 func (st *State) ClusterFirewall() *Firewall { return st.Firewall("cluster") }

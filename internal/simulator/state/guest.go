@@ -17,7 +17,7 @@ limitations under the License.
 package state
 
 import (
-	"crypto/sha1"
+	"crypto/sha1" //nolint:gosec // PVE uses SHA-1.
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -100,6 +100,7 @@ func (st *State) LeaveRules(sid string) {
 	}
 }
 
+// HAID returns the ID of a VM as an HA resource.
 func HAID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
 // Replicated is the guest that a job is for: the job's ID begins with its VMID.
@@ -150,6 +151,7 @@ func (g *Guest) Effective() map[string]string {
 	return out
 }
 
+// Name returns the name of a guest, or the one that PVE shows without.
 func (g *Guest) Name() string {
 	if n := g.Config["name"]; n != "" {
 		return n
@@ -157,8 +159,10 @@ func (g *Guest) Name() string {
 	return fmt.Sprintf("VM %d", g.VMID)
 }
 
+// Template reports whether a guest is a template.
 func (g *Guest) Template() bool { return g.Config["template"] == "1" }
 
+// Lock returns the error of a guest that is locked.
 func (g *Guest) Lock() error {
 	if l := g.Config["lock"]; l != "" {
 		return apierr.Errorf("VM is locked (%s)", l)

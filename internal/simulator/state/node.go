@@ -67,6 +67,7 @@ func (n *Node) Up(name string) bool {
 	return false
 }
 
+// FirstNode returns the first node by name.
 func (st *State) FirstNode() string {
 	names := slices.Sorted(maps.Keys(st.Nodes))
 	if len(names) == 0 {
@@ -75,6 +76,7 @@ func (st *State) FirstNode() string {
 	return names[0]
 }
 
+// Status is the state of a node as the cluster sees it.
 func (n *Node) Status() string {
 	if n.Offline {
 		return "offline"

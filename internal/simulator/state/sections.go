@@ -17,7 +17,7 @@ limitations under the License.
 package state
 
 import (
-	"crypto/sha1"
+	"crypto/sha1" //nolint:gosec // PVE uses SHA-1.
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -42,6 +42,7 @@ func Digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// SectionsDigest is the hash of a configuration file.
 func SectionsDigest(list Sections) string {
 	text := &strings.Builder{}
 	for _, name := range slices.Sorted(maps.Keys(list)) {

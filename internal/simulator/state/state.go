@@ -79,6 +79,7 @@ type State struct {
 	Sequence int `json:"_sequence"`
 }
 
+// New returns the state of an empty cluster.
 func New(version string) *State {
 	return &State{
 		Version: version, Nodes: map[string]*Node{}, Guests: map[int]*Guest{}, Storages: map[string]*Storage{},

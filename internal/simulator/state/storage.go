@@ -50,6 +50,7 @@ func (s *Storage) StorageOn(node string) bool {
 	return len(s.Nodes) == 0 || slices.Contains(s.Nodes, node)
 }
 
+// Holds reports whether a storage may hold a kind of content.
 func (s *Storage) Holds(content string) bool { return slices.Contains(s.Content, content) }
 
 // Key finds a volume of the storage as seen from a node.
@@ -60,6 +61,7 @@ func (s *Storage) Key(node, name string) VolumeKey {
 	return VolumeKey{Storage: s.ID, Node: node, Name: name}
 }
 
+// SplitVolume splits the ID of a volume into storage and name.
 func SplitVolume(id string) (storage, name string, ok bool) {
 	storage, name, ok = strings.Cut(id, ":")
 	return storage, name, ok && !strings.HasPrefix(id, "/")

@@ -37,6 +37,7 @@ type LogEntry struct {
 // maxLog is how many lines the cluster log keeps.
 const maxLog = 500
 
+// LogLine adds a line to the cluster log.
 func (st *State) LogLine(e LogEntry) {
 	st.Sequence++
 	e.UID = st.Sequence
@@ -55,6 +56,7 @@ func (t *Task) Belongs(who Identity) bool {
 	return t.User == string(who) || Identity(t.User).User() == string(who)
 }
 
+// Entry is a task as all lists show it.
 func (t *Task) Entry() map[string]any {
 	out := map[string]any{
 		"upid": t.UPID, "node": t.Node, "type": t.Type, "id": t.ID, "user": Identity(t.User).User(), "starttime": t.Started.Unix(),
@@ -107,6 +109,7 @@ type Task struct {
 // Running reports whether the task has not ended.
 func (t *Task) Running() bool { return t.Ended.IsZero() }
 
+// NewTask adds a task that runs.
 func (st *State) NewTask(node, kind, id string, who Identity, now time.Time) *Task {
 	st.Sequence++
 	t := &Task{
@@ -129,6 +132,7 @@ func (st *State) forgetTasks() {
 	st.Tasks = slices.Delete(st.Tasks, 0, 1)
 }
 
+// Task finds a task by its UPID.
 func (st *State) Task(upid string) *Task {
 	for _, t := range slices.Backward(st.Tasks) {
 		if t.UPID == upid {

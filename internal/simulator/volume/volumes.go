@@ -128,6 +128,7 @@ func Clones(o *engine.Op, id string) bool {
 	return false
 }
 
+// Gib reads a size in GiB.
 func Gib(s string) int64 {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -136,4 +137,5 @@ func Gib(s string) int64 {
 	return int64(math.Ceil(f*(1<<20))) << 10 // PVE counts in KiB.
 }
 
+// SizeOption writes a size as a drive option has it.
 func SizeOption(bytes int64) string { return schema.FormatSize(bytes) }

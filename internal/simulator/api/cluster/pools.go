@@ -104,7 +104,7 @@ func createPool(c *engine.Call) (any, error) {
 	if i := strings.LastIndex(id, "/"); i >= 0 && c.State.Pools[id[:i]] == nil {
 		return nil, apierr.Errorf("create pool failed: parent '%s' of pool '%s' does not exist", id[:i], id)
 	}
-	if leaf := id[strings.LastIndex(id, "/")+1:]; leaf == "" || !strings.Contains(schema.Letters, leaf[:1]) {
+	if leaf := id[strings.LastIndex(id, "/")+1:]; leaf == "" || strings.Trim(leaf[:1], schema.Letters) != "" {
 		return nil, apierr.Errorf("create pool failed: pool name must start with a letter")
 	}
 	c.State.Pools[id] = &state.Pool{Comment: c.Str("comment"), VMs: map[int]bool{}, Storages: map[string]bool{}}

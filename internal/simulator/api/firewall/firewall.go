@@ -306,7 +306,7 @@ func checkAddress(c *engine.Call, fw *state.Firewall, field, value string) error
 		return nil
 	}
 	alias := strings.TrimPrefix(strings.TrimPrefix(value, "guest/"), "dc/")
-	if alias == "" || !strings.Contains(schema.Letters, alias[:1]) || strings.ContainsAny(alias, ":.,/") {
+	if alias == "" || strings.Trim(alias[:1], schema.Letters) != "" || strings.ContainsAny(alias, ":.,/") {
 		return nil
 	}
 	if aliasName(fw, alias) == "" && aliasName(cluster, alias) == "" {

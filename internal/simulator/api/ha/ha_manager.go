@@ -109,7 +109,7 @@ func Fence(o *engine.Op, before map[string]bool) {
 		}
 		o.Engine.Later(o.Engine.Duration("fence"), func(o *engine.Op) {
 			if n := o.State.Nodes[name]; n != nil && n.Offline && !o.State.NoQuorum {
-				recover(o, name)
+				recoverGuests(o, name)
 			}
 		})
 	}
@@ -134,8 +134,8 @@ func Offline(st *state.State) map[string]bool {
 	return out
 }
 
-// recover gives the guests of a fenced node to others, and starts those that are to run.
-func recover(o *engine.Op, node string) {
+// recoverGuests gives the guests of a fenced node to others, and starts those that are to run.
+func recoverGuests(o *engine.Op, node string) {
 	for _, sid := range slices.Sorted(maps.Keys(o.State.HA)) {
 		g := o.State.Guests[schema.Int(strings.TrimPrefix(sid, "vm:"))]
 		if g == nil || g.Node != node || !o.State.HAManaged(g.VMID) || o.State.HA[sid].Failed || o.State.HA[sid].Wanted() == "disabled" {

@@ -93,7 +93,7 @@ func nodeStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-func nodeIndex(c *engine.Call) (any, error) {
+func nodeIndex(*engine.Call) (any, error) {
 	out := []map[string]any{}
 	for _, name := range []string{
 		"aplinfo", "apt", "capabilities", "ceph", "certificates", "config", "disks", "dns", "firewall", "hardware", "hosts",

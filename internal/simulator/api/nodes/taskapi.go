@@ -154,6 +154,6 @@ func stopTask(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-func taskIndex(c *engine.Call) (any, error) {
+func taskIndex(*engine.Call) (any, error) {
 	return []map[string]any{{"name": "log"}, {"name": "status"}}, nil
 }

@@ -135,7 +135,7 @@ func agentInterfaces(c *engine.Call, g *state.Guest) any {
 	return out
 }
 
-func agentIndex(c *engine.Call) (any, error) {
+func agentIndex(*engine.Call) (any, error) {
 	out := []map[string]any{}
 	for _, name := range []string{
 		"exec", "exec-status", "file-read", "file-write", "fsfreeze-freeze", "fsfreeze-status", "fsfreeze-thaw", "fstrim",

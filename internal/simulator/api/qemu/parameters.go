@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
 )
 
+// GetConfig returns the configuration of a VM.
 func GetConfig(c *engine.Call) (any, error) {
 	g, err := c.Guest()
 	if err != nil {
@@ -77,7 +78,7 @@ func getPending(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-func guestIndex(c *engine.Call) (any, error) {
+func guestIndex(*engine.Call) (any, error) {
 	return engine.Subdirs("config", "cloudinit", "pending", "status", "unlink", "vncproxy", "termproxy", "migrate", "resize", "move",
 		"rrd", "rrddata", "monitor", "agent", "snapshot", "spiceproxy", "sendkey", "firewall", "mtunnel", "remote_migrate"), nil
 }

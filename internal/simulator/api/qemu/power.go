@@ -335,6 +335,6 @@ func sendKey(c *engine.Call) (any, error) {
 	return nil, err
 }
 
-func statusIndex(c *engine.Call) (any, error) {
+func statusIndex(*engine.Call) (any, error) {
 	return engine.Subdirs("current", "start", "stop", "reset", "shutdown", "suspend", "reboot"), nil
 }

@@ -48,7 +48,7 @@ func machines(c *engine.Call) (any, error) {
 }
 
 // cpuModels lists the models of CPUs.
-func cpuModels(c *engine.Call) (any, error) {
+func cpuModels(*engine.Call) (any, error) {
 	out := []map[string]any{}
 	for vendor, names := range guest.ModelsOfCPUs() {
 		for name := range strings.FieldsSeq(names) {

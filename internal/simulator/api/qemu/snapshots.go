@@ -54,7 +54,7 @@ func listSnapshots(c *engine.Call) (any, error) {
 	return append(out, current), nil
 }
 
-func snapshotIndex(c *engine.Call) (any, error) {
+func snapshotIndex(*engine.Call) (any, error) {
 	return []map[string]any{{"cmd": "rollback"}, {"cmd": "config"}}, nil
 }
 

@@ -18,8 +18,8 @@ package storage
 
 import (
 	"bytes"
-	"crypto/md5"
-	"crypto/sha1"
+	"crypto/md5"  //nolint:gosec // PVE takes such checksums.
+	"crypto/sha1" //nolint:gosec // PVE uses SHA-1.
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"

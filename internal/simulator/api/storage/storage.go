@@ -75,7 +75,7 @@ func getStorageStatus(c *engine.Call) (any, error) {
 	return storageStatus(c, s), nil
 }
 
-func nodeStorageIndex(c *engine.Call) (any, error) {
+func nodeStorageIndex(*engine.Call) (any, error) {
 	return engine.Subdirs("content", "download-url", "file-restore", "import-metadata", "prunebackups", "rrd", "rrddata", "status", "upload"), nil
 }
 
@@ -322,6 +322,7 @@ func fetched(w *engine.Worker, content, name string, file []byte) *state.Volume 
 	}
 }
 
+// UploadFormat returns the format of a file by its content and its name.
 func UploadFormat(content, name string) string {
 	if content == "snippets" {
 		return "snippet"

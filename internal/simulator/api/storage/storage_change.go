@@ -163,8 +163,8 @@ func setKeys(c *engine.Call, s *state.Storage) (made string) {
 		return ""
 	}
 	if key == "autogen" {
-		print, secret := hex.EncodeToString(random.Bytes(32)), base64.StdEncoding.EncodeToString(random.Bytes(32))
-		colons := regexp.MustCompile("..").ReplaceAllString(print, "$0:")
+		fingerprint, secret := hex.EncodeToString(random.Bytes(32)), base64.StdEncoding.EncodeToString(random.Bytes(32))
+		colons := regexp.MustCompile("..").ReplaceAllString(fingerprint, "$0:")
 		key = fmt.Sprintf(`{"kdf":null,"data":"%s","fingerprint":"%s"}`, secret, strings.TrimSuffix(colons, ":"))
 		made = key
 	}
