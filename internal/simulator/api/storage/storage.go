@@ -244,7 +244,7 @@ func allocVolume(c *engine.Call) (any, error) {
 // extensions are the ends of the names of files that may come from outside, by content.
 func extensions() map[string][]string {
 	return map[string][]string{
-		"iso": {".iso", ".img"}, "vztmpl": {".tar.gz", ".tar.xz", ".tar.zst"}, "import": {".qcow2", ".raw", ".vmdk", ".ova", ".img"},
+		"iso": {".iso", ".img"}, "vztmpl": {".tar", ".tar.gz", ".tar.xz", ".tar.zst", ".tar.bz2"}, "import": {".qcow2", ".raw", ".vmdk", ".ova"},
 	}
 }
 
@@ -271,16 +271,32 @@ func fileName(given string) string {
 // incoming is where a file that comes from outside goes: the storage, its content and its name there.
 func incoming(c *engine.Call) (s *state.Storage, content, name string, err error) {
 	content, name = c.Str("content"), fileName(c.Str("filename"))
-	if !slices.ContainsFunc(extensions()[content], func(e string) bool { return len(name) > len(e) && strings.HasSuffix(name, e) }) {
-		return nil, "", "", apierr.Param("filename", "wrong file extension")
-	}
 	if s, err = c.State.EnabledStorage(c.Str("storage"), destination(c)); err != nil {
+		return nil, "", "", err
+	}
+	if !s.FileBased() {
+		return nil, "", "", apierr.Errorf("can't upload to storage type '%s'", s.Type)
+	}
+	if err := checkName(content, name); err != nil {
 		return nil, "", "", err
 	}
 	if !s.Holds(content) {
 		return nil, "", "", apierr.Errorf("storage '%s' does not support '%s' content", s.ID, content)
 	}
 	return s, content, name, nil
+}
+
+// checkName refuses extensions that the content does not have. Those of images to import count in lower case only.
+func checkName(content, name string) error {
+	given, message := strings.ToLower(name), "wrong file extension"
+	if content == "import" {
+		given, message = name, "invalid filename or wrong extension"
+	}
+	fits := func(e string) bool { return strings.HasSuffix(given, e) && len(given) > len(e) }
+	if !slices.ContainsFunc(extensions()[content], fits) {
+		return apierr.Param("filename", "%s", message)
+	}
+	return nil
 }
 
 // uploadFile takes an ISO image, a container template or an image to import.
