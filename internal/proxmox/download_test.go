@@ -60,13 +60,16 @@ func TestDownloadFailure(t *testing.T) {
 			want: DownloadNetwork, text: "the node cannot resolve the name nosuch.example.org",
 		},
 		"Connect": {
-			reason: "A server that does not listen is named.", exit: "download failed: exit code 4",
-			log:  []string{"Connecting to 192.0.2.1:80... failed: Connection refused."},
+			reason: "A server that does not listen is named.", exit: "download failed: Connecting to 192.0.2.1:80... failed: Connection refused.",
 			want: DownloadNetwork, text: "the node cannot connect to 192.0.2.1:80: Connection refused",
 		},
 		"Certificate": {
 			reason: "A certificate that is not trusted is named.", exit: "download failed: exit code 5",
 			log:  []string{"ERROR: cannot verify files.example.org's certificate, issued by 'CN=x':"},
+			want: DownloadCertificate, text: "the certificate of files.example.org is not trusted by the node",
+		},
+		"Insecure": {
+			reason: "Where the log is short, too.", exit: "download failed: To connect to files.example.org insecurely, use `--no-check-certificate'.",
 			want: DownloadCertificate, text: "the certificate of files.example.org is not trusted by the node",
 		},
 		"Stopped": {reason: "A stopped task is no fault of the file.", exit: "got interrupted by signal", want: DownloadStopped, text: "the download was stopped"},
