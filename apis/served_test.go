@@ -183,6 +183,7 @@ func TestNames(t *testing.T) {
 	managed, config := []string{"crossplane", "managed", "proxmox"}, []string{"crossplane", "provider", "proxmox"}
 	cases := map[string]map[string]names{
 		"proxmox.vitistack.io/v1alpha1": {
+			"images":               {ShortNames: []string{"pimage"}, Categories: managed},
 			"machines":             {ShortNames: []string{"pvm"}, Categories: managed},
 			"proxmoxclusters":      {ShortNames: []string{"pvecluster"}, Categories: managed},
 			"proxmoxnodes":         {ShortNames: []string{"pvenode"}, Categories: managed},
@@ -190,6 +191,7 @@ func TestNames(t *testing.T) {
 			"providerconfigusages": {Categories: config},
 		},
 		"proxmox.m.vitistack.io/v1alpha1": {
+			"images":                 {ShortNames: []string{"pimage"}, Categories: managed, Namespaced: true},
 			"machines":               {ShortNames: []string{"pvm"}, Categories: managed, Namespaced: true},
 			"proxmoxclusters":        {ShortNames: []string{"pvecluster"}, Categories: managed, Namespaced: true},
 			"proxmoxnodes":           {ShortNames: []string{"pvenode"}, Categories: managed, Namespaced: true},

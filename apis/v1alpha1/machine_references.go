@@ -33,21 +33,47 @@ import (
 // means, among the others in the Machine's own namespace, and puts its name into
 // clone.machine. What was resolved once stays.
 func (p *MachineParameters) ResolveReferences(ctx context.Context, c client.Reader, machine any, kinds Kinds) error {
-	if p.Clone == nil || p.Clone.MachineRef == nil && p.Clone.MachineSelector == nil {
+	if p.Clone == nil {
 		return nil
 	}
-	from, isManaged := machine.(resource.Managed)
-	to, isManagedToo := kinds["Machine"].Object.(resource.Managed)
-	all, isList := kinds["Machine"].List.(resource.ManagedList)
+	self, ok := machine.(client.Object)
+	if !ok {
+		return errors.Errorf("cannot resolve references of a %T", machine)
+	}
+	err := resolve(ctx, others{Reader: c, than: self}, machine, kinds["Machine"], &p.Clone.Machine, &p.Clone.MachineRef, p.Clone.MachineSelector)
+	return errors.Wrap(err, "clone.machine")
+}
+
+// ResolveReferences finds the Machine that machineRef or machineSelector means, in the
+// Image's own namespace, and puts its name into source.machine. What was resolved once
+// stays.
+func (p *ImageParameters) ResolveReferences(ctx context.Context, c client.Reader, image any, kinds Kinds) error {
+	err := resolve(ctx, c, image, kinds["Machine"], &p.Source.Machine, &p.Source.MachineRef, p.Source.MachineSelector)
+	return errors.Wrap(err, "source.machine")
+}
+
+// resolve finds the object of a kind that a reference or a selector means, and sets its
+// name and the reference.
+func resolve(ctx context.Context, c client.Reader, object any, k Kind, name **string, ref **Reference, selector *Selector) error {
+	if *ref == nil && selector == nil {
+		return nil
+	}
+	from, isManaged := object.(resource.Managed)
+	to, isManagedToo := k.Object.(resource.Managed)
+	all, isList := k.List.(resource.ManagedList)
 	if !isManaged || !isManagedToo || !isList {
-		return errors.Errorf("cannot resolve references of a %T: it is not a managed resource", machine)
+		return errors.Errorf("cannot resolve references of a %T: it is not a managed resource", object)
 	}
-	request := p.Clone.request(reference.To{Managed: to, List: all}, from.GetNamespace())
-	rsp, err := reference.NewAPIResolver(others{Reader: c, than: from}, from).Resolve(ctx, request)
+	request := resolution(*name, *ref, selector)
+	request.To, request.Namespace = reference.To{Managed: to, List: all}, from.GetNamespace()
+	rsp, err := reference.NewAPIResolver(c, from).Resolve(ctx, request)
 	if err != nil {
-		return errors.Wrap(err, "clone.machine")
+		return err
 	}
-	p.Clone.resolved(rsp)
+	*name = reference.ToPtrValue(rsp.ResolvedValue)
+	if rsp.ResolvedReference != nil {
+		*ref = &Reference{Name: rsp.ResolvedReference.Name}
+	}
 	return nil
 }
 
@@ -73,23 +99,17 @@ func (o others) List(ctx context.Context, list client.ObjectList, opts ...client
 	})), "cannot leave %q out of a %T", o.than.GetName(), list)
 }
 
-func (c *MachineClone) request(to reference.To, namespace string) reference.ResolutionRequest {
+// resolution asks for the object by its name, a reference or a selector.
+func resolution(name *string, ref *Reference, selector *Selector) reference.ResolutionRequest {
 	r := reference.ResolutionRequest{
-		CurrentValue: reference.FromPtrValue(c.Machine), To: to, Namespace: namespace,
-		Extract: func(m resource.Managed) string { return m.GetName() },
+		CurrentValue: reference.FromPtrValue(name),
+		Extract:      func(m resource.Managed) string { return m.GetName() },
 	}
-	if c.MachineRef != nil {
-		r.Reference = &xpv2.Reference{Name: c.MachineRef.Name}
+	if ref != nil {
+		r.Reference = &xpv2.Reference{Name: ref.Name}
 	}
-	if s := c.MachineSelector; s != nil {
-		r.Selector = &xpv2.Selector{MatchLabels: s.MatchLabels, MatchControllerRef: s.MatchControllerRef}
+	if selector != nil {
+		r.Selector = &xpv2.Selector{MatchLabels: selector.MatchLabels, MatchControllerRef: selector.MatchControllerRef}
 	}
 	return r
-}
-
-func (c *MachineClone) resolved(r reference.ResolutionResponse) {
-	c.Machine = reference.ToPtrValue(r.ResolvedValue)
-	if r.ResolvedReference != nil {
-		c.MachineRef = &Reference{Name: r.ResolvedReference.Name}
-	}
 }

@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -97,6 +98,7 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 	}
 	return kind.Options{
 		Options: co, Connections: connections, Metrics: m, Shard: o.shard(), PollScaler: kind.NewPollScaler(co.GlobalRateLimiter),
+		Checksums: checksum.Fetcher{Hosts: o.ChecksumHosts, AllowLocal: o.ChecksumLocalAddresses},
 	}, nil
 }
 

@@ -63,6 +63,9 @@ type options struct {
 	WatchLabelSelector   labelSelector `env:"WATCH_LABEL_SELECTOR" help:"Labels of the resources that this provider manages beside other providers: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
 	WatchProviderConfigs []string      `env:"WATCH_PROVIDER_CONFIGS" help:"Names of the provider configurations whose resources this provider manages beside other providers. Default: all." placeholder:"NAME"`
 
+	ChecksumHosts          []string `env:"CHECKSUM_HOSTS" help:"Hosts, such as cloud.debian.org or *.fedoraproject.org, that the provider may read lists of checksums of Images from. Default: all." placeholder:"HOST"`
+	ChecksumLocalAddresses bool     `env:"CHECKSUM_LOCAL_ADDRESSES" help:"Read lists of checksums also from addresses of the machine and its link, which include those at which clouds tell secrets."`
+
 	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`

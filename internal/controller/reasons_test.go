@@ -38,6 +38,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		"machine":        {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
 		"providerconfig": {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
 		"cluster":        {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
+		"image":          {reason: "Those of Images.", in: []string{"image"}},
 		"node":           {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
 	}
 	for name, tc := range cases {

@@ -35,6 +35,7 @@ func rows() []row {
 	scheduler := machine.NewScheduler()
 	return []row{
 		{"Machine", machines(scheduler)},
+		{"Image", images},
 		{"ProxmoxCluster", clusters(scheduler)},
 		{"ProxmoxNode", nodes(scheduler)},
 		{"Pool", config.Setup(pool.Table())},

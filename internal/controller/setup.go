@@ -32,6 +32,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
+	"github.com/vitistack/provider-proxmox/internal/controller/image"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
@@ -166,6 +167,14 @@ func nodes(scheduler *machine.Scheduler) setupKind {
 		scheduler.Add(mgr.GetClient(), id.List)
 		return node.Setup(mgr, o, node.Kinds{Identity: id, Cluster: s.Identity("ProxmoxCluster"), Lists: s.Lists("ProxmoxNode")})
 	}
+}
+
+// images sets up Images. Those of all scopes can make the same file, and Machines of all
+// scopes can need one.
+func images(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+	return image.Setup(mgr, o, image.Kinds{
+		Identity: s.Identity("Image"), Lists: s.Lists("Image"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+	})
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

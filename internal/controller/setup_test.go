@@ -128,6 +128,8 @@ func TestTable(t *testing.T) {
 		"ClusterProviderConfig.proxmox.m.vitistack.io",
 		"Machine.proxmox.vitistack.io",
 		"Machine.proxmox.m.vitistack.io",
+		"Image.proxmox.vitistack.io",
+		"Image.proxmox.m.vitistack.io",
 		"ProxmoxCluster.proxmox.vitistack.io",
 		"ProxmoxCluster.proxmox.m.vitistack.io",
 		"ProxmoxNode.proxmox.vitistack.io",

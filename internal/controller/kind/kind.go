@@ -41,6 +41,7 @@ import (
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 )
@@ -86,6 +87,10 @@ type Options struct {
 	// FullResyncInterval is how often a VM is read although there is no sign that it has
 	// changed, with a fifth added to it at random. Defaults to 30 minutes.
 	FullResyncInterval time.Duration
+
+	// Checksums reads the lists of checksums that Images name. Defaults to reading any
+	// that is not on this machine or its link.
+	Checksums checksum.Fetcher
 
 	// Now tells the time. Defaults to the system's clock.
 	Now func() time.Time

@@ -57,6 +57,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 - name: PROXMOX_DEFAULT_CLUSTER
   value: {{ . | quote }}
 {{- end }}
+{{- with .Values.provider.checksumHosts }}
+- name: CHECKSUM_HOSTS
+  value: {{ join "," . | quote }}
+{{- end }}
 {{- with .Values.provider.extraEnv }}
 {{ toYaml . }}
 {{- end }}

@@ -1,0 +1,225 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// An action is what is to be done next about a file or a template.
+type action int
+
+const (
+	// keep it: it is as it is to be.
+	keep action = iota
+
+	// wait for a task, for the answer of a call to show, or for the next attempt.
+	wait
+
+	// start to make it, after the intent is noted.
+	start
+
+	// join takes a task for the one whose start was not seen.
+	join
+
+	// settle notes that it is there.
+	settle
+
+	// fail notes that its task has failed.
+	fail
+
+	// forget a task that PVE knows no more.
+	forget
+
+	// convert a VM that is there to a template.
+	convert
+
+	// stuck needs somebody else: nothing is done.
+	stuck
+)
+
+// arrival is how many seconds a call may take to show what it has started, after its
+// answer was lost.
+const arrival = 15
+
+// A sight is what was seen of a file, and of the task that makes it.
+type sight struct {
+	// volume that has the name, or nil. It is unknown if the storage could not be
+	// listed.
+	volume  *proxmox.Volume
+	unknown bool
+
+	// task that is recorded, or nil if PVE does not know it.
+	task *proxmox.Task
+
+	// others are the tasks for a file of the name that may be the one whose start was
+	// not seen.
+	others []proxmox.Task
+}
+
+// A decision is an action, and what there is to say about it.
+type decision struct {
+	action  action
+	message string
+
+	// task to join.
+	task proxmox.UPID
+
+	// foreign is true if somebody else's file or VM is in the way.
+	foreign bool
+}
+
+// decide what to do next about a file. Whoever removes it does not start it.
+func (f *file) decide(s sight, verifiable bool, now, generation int64) decision {
+	switch {
+	case f.Task != "":
+		return f.decideTask(s)
+	case f.Done:
+		return f.decideDone(s)
+	case f.Begun != 0:
+		return f.decideLost(s, verifiable, now)
+	case s.unknown:
+		return decision{action: wait, message: "the storage cannot be listed"}
+	case s.volume != nil:
+		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists and was not made for this Image", s.volume.ID)}
+	}
+	if seconds := f.resting(now, generation); seconds > 0 {
+		return decision{action: wait, message: f.Message}
+	}
+	return decision{action: start, message: f.Message}
+}
+
+// decideTask about a file that a task makes.
+func (f *file) decideTask(s sight) decision {
+	switch {
+	case s.task == nil:
+		return decision{action: forget}
+	case s.task.Running:
+		return decision{action: wait, message: "downloading"}
+	case s.task.OK():
+		return decision{action: settle}
+	}
+	return decision{action: fail}
+}
+
+// decideDone about a file that was there. Only its size and the time of its last
+// change tell it from another of the same name.
+func (f *file) decideDone(s sight) decision {
+	switch {
+	case s.unknown:
+		return decision{action: keep}
+	case s.volume == nil:
+		return decision{action: start, message: "the file is gone"}
+	case !f.is(*s.volume):
+		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s was replaced by somebody", s.volume.ID)}
+	}
+	return decision{action: keep}
+}
+
+// is reports whether a volume is the file that was made.
+func (f *file) is(v proxmox.Volume) bool { return v.Size == f.Size && v.Changed == f.Changed }
+
+// decideLost about a file whose making was begun, without an answer.
+func (f *file) decideLost(s sight, verifiable bool, now int64) decision {
+	for _, t := range s.others {
+		if !slices.Contains(f.Before, string(t.UPID)) {
+			return decision{action: join, task: t.UPID}
+		}
+	}
+	switch {
+	case now-f.Begun < arrival:
+		return decision{action: wait, message: "waiting for the download to show"}
+	case s.unknown:
+		return decision{action: wait, message: "the storage cannot be listed"}
+	case s.volume == nil, verifiable: // PVE compares what is there with the checksum, and replaces nothing.
+		return decision{action: start}
+	}
+	return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists, and nothing proves that it was made for this Image", s.volume.ID)}
+}
+
+// A vmSight is what was seen of a template's VM, and of the task that makes it.
+type vmSight struct {
+	// guest with the VMID, or nil, as the cluster lists it.
+	guest *proxmox.Guest
+
+	// config of the VM, or nil if there is none on its node. It is unknown if it was
+	// not read.
+	config  qemu.Config
+	unknown bool
+
+	// task that is recorded, or nil if PVE does not know it.
+	task *proxmox.Task
+
+	// busy is true while any task works on the VMID.
+	busy bool
+}
+
+// decide what to do next about a template.
+func (t *template) decide(s vmSight, now, generation int64) decision {
+	switch {
+	case t.Task != "" && s.task != nil && s.task.Running, s.busy:
+		return decision{action: wait, message: "the template is being made"}
+	case t.Task != "" && s.task != nil && !s.task.OK():
+		return decision{action: fail}
+	case t.Task != "" && s.task == nil:
+		return decision{action: forget}
+	case t.Done && s.unknown:
+		return decision{action: keep}
+	case s.unknown && t.Begun != 0:
+		return decision{action: wait, message: "the VM cannot be read"}
+	case s.config != nil:
+		return t.decideThere(s)
+	case t.Task == "" && t.Begun != 0 && now-t.Begun < arrival:
+		return decision{action: wait, message: "waiting for the VM to show"}
+	}
+	if seconds := t.resting(now, generation); seconds > 0 {
+		return decision{action: wait, message: t.Message}
+	}
+	return decision{action: start, message: t.Message}
+}
+
+// identity proves the template's VM ours.
+func (t *template) identity() qemu.Identity { return qemu.Identity{VMID: t.VMID, UUID: t.UUID} }
+
+// decideThere about a VM that is there.
+func (t *template) decideThere(s vmSight) decision {
+	switch t.identity().Prove(s.config) {
+	case qemu.Unproven:
+		return decision{action: wait, message: "the VM is being created"}
+	case qemu.Foreign:
+		if t.Done {
+			return decision{action: stuck, foreign: true, message: fmt.Sprintf("VM %d is not the template that was made: somebody else has its VMID", t.VMID)}
+		}
+		return decision{action: start} // By another VMID.
+	case qemu.Ours:
+	}
+	switch {
+	case s.config["lock"] != "":
+		return decision{action: wait, message: fmt.Sprintf("VM %d is locked (%s)", t.VMID, s.config["lock"])}
+	case s.config["template"] == "1" && t.Done:
+		return decision{action: keep}
+	case s.config["template"] == "1":
+		return decision{action: settle}
+	case s.guest != nil && s.guest.Status == "running":
+		return decision{action: stuck, message: fmt.Sprintf("VM %d is no template any more, and runs: stop it, so that it can be made one", t.VMID)}
+	}
+	return decision{action: convert}
+}

@@ -1,0 +1,181 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/checksum"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// intendFile notes that a file is about to be downloaded, after it was seen that
+// there is none of its name. One whose download was begun before is compared with the
+// checksum by PVE, if it is there.
+func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
+	f := i.file
+	if err := e.permit(ctx, i.place); err != nil {
+		return err
+	}
+	again := f.Begun != 0 && !f.Done
+	if !again {
+		there, err := e.client.Volumes(ctx, i.place.Node, i.place.Storage, string(contentOf(m.Parameters())))
+		if err != nil {
+			return errors.Wrapf(err, "cannot look for the file on %s", i.place)
+		}
+		if v := volumeNamed(there, i.rev.File); v != nil {
+			return errors.Errorf("cannot download to %s: %s exists and was not made for this Image", i.place, v.ID)
+		}
+	}
+	before, err := e.downloads(ctx, i.place.Node, i.rev.File)
+	if err != nil {
+		return err
+	}
+	*f = file{
+		attempt: f.attempt, Node: i.place.Node, Storage: i.place.Storage, Shared: i.place.Shared,
+	}
+	f.Begun, f.Task = e.now().Unix(), ""
+	for _, t := range before {
+		f.Before = append(f.Before, string(t.UPID))
+	}
+	return nil
+}
+
+// permit returns an error that names the privileges which a download lacks.
+func (e *external) permit(ctx context.Context, p place) error {
+	op := "download to storage " + p.Storage + " of node " + p.Node
+	node, storage := "/nodes/"+p.Node, "/storage/"+p.Storage
+	needed := []proxmox.Privilege{{Path: storage, Names: []string{"Datastore.AllocateTemplate"}}}
+	if kind.CheckPrivileges(ctx, e.client, op, proxmox.Privilege{Path: node, Names: []string{"Sys.AccessNetwork"}}) == nil {
+		return kind.CheckPrivileges(ctx, e.client, op, needed...)
+	}
+	old := []proxmox.Privilege{{Path: "/", Names: []string{"Sys.Audit"}}, {Path: "/", Names: []string{"Sys.Modify"}}}
+	if kind.CheckPrivileges(ctx, e.client, op, old...) == nil {
+		return kind.CheckPrivileges(ctx, e.client, op, needed...)
+	}
+	return kind.CheckPrivileges(ctx, e.client, op, append(needed, proxmox.Privilege{Path: node, Names: []string{"Sys.AccessNetwork"}})...)
+}
+
+// actOnFile carries out what was decided about a file.
+func (e *external) actOnFile(ctx context.Context, m Image, i *item) error {
+	f := i.file
+	switch i.action {
+	case start:
+		return e.download(ctx, m, i)
+	case join:
+		f.Task = string(i.task)
+		e.follow(m, i.task)
+	case settle:
+		return e.settleFile(ctx, m, i)
+	case fail:
+		return e.failFile(ctx, m, i)
+	case forget:
+		f.Task = ""
+		f.Begun = max(f.Begun, 1)
+	case keep, wait, convert, stuck:
+	}
+	return nil
+}
+
+// download starts the task.
+func (e *external) download(ctx context.Context, m Image, i *item) error {
+	p := m.Parameters()
+	c, err := checksum.Parse(i.rev.Checksum)
+	if err != nil {
+		return err
+	}
+	u, err := e.client.DownloadURL(ctx, i.place.Node, i.place.Storage, proxmox.Download{
+		URL: i.rev.URL, Content: string(contentOf(p)), FileName: i.rev.File, Algorithm: c.Algorithm, Checksum: c.Sum,
+		Compression: ptr.Deref(p.Source.Decompression, ""), Insecure: ptr.Deref(p.Source.InsecureSkipTLSVerify, false),
+	})
+	if refused(err) {
+		i.file.Begun = 0
+	}
+	if err != nil {
+		return err
+	}
+	i.file.Task = string(u)
+	e.follow(m, u)
+	e.event(m, event.Normal(eventDownloading, "downloading "+i.rev.File+" to "+i.place.String()))
+	return nil
+}
+
+// settleFile notes a file that was downloaded, as it is now.
+func (e *external) settleFile(ctx context.Context, m Image, i *item) error {
+	there, err := e.client.Volumes(ctx, i.place.Node, i.place.Storage, string(contentOf(m.Parameters())))
+	if err != nil {
+		return err
+	}
+	f := i.file
+	v := volumeNamed(there, i.rev.File)
+	if v == nil {
+		f.fail(e.now().Unix(), m.GetGeneration(), string(reasonNotFound), "the file is not there after its download")
+		return nil
+	}
+	*f = file{
+		Node: f.Node, Storage: f.Storage, Shared: f.Shared,
+		Done: true, Size: v.Size, Changed: v.Changed, Verified: i.rev.Checksum != "",
+	}
+	e.event(m, event.Normal(eventDownloaded, i.rev.File+" is on "+i.place.String()))
+	return nil
+}
+
+// failureLines of a log tell why a download has failed.
+const failureLines = 20
+
+// failFile notes why a download has failed.
+func (e *external) failFile(ctx context.Context, m Image, i *item) error {
+	t, err := e.task(ctx, i.file.Task)
+	if err != nil || t == nil {
+		return err
+	}
+	log, err := e.client.TaskLog(ctx, t.UPID, failureLines)
+	if err != nil {
+		return err
+	}
+	problem, why := proxmox.DownloadFailure(t.ExitStatus, log)
+	message := fmt.Sprintf("cannot download to %s: %s%s", i.place, why, remedy(problem))
+	i.file.fail(e.now().Unix(), m.GetGeneration(), string(problem), message)
+	e.event(m, event.Warning(eventDownloadFailed, errors.New(message)))
+	return nil
+}
+
+// remedy says what to do about a problem, at the end of a message.
+func remedy(p proxmox.DownloadProblem) string {
+	switch p {
+	case proxmox.DownloadMismatch:
+		return "; the file is not used: check source.checksum and source.url"
+	case proxmox.DownloadExists:
+		return "; it is left alone: adopt it, remove it, or set fileName"
+	case proxmox.DownloadAnswer:
+		return "; check source.url"
+	case proxmox.DownloadFormat:
+		return "; set source.format"
+	case proxmox.DownloadFull:
+		return "; make room, or choose another storage"
+	case proxmox.DownloadCertificate:
+		return "; add its authority to the node, or set source.insecureSkipTLSVerify"
+	case proxmox.DownloadNetwork, proxmox.DownloadStopped, proxmox.DownloadFailed:
+	}
+	return ""
+}

@@ -1,0 +1,195 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package image makes images for Machines: files that Proxmox VE downloads onto
+// storages, and template VMs of them. To learn how, read:
+//
+//   - record.go: what is kept of what was made, in an annotation.
+//   - look.go: what is there and what is to be there, and decide.go: what follows from
+//     that for one file or template, without asking anybody.
+//   - update.go, which carries it out, by file.go, template.go and removal.go.
+//   - show.go: status and conditions.
+package image
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// An Image is an Image of either scope.
+type Image interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.ImageParameters
+	Observation() *v1alpha1.ImageObservation
+}
+
+// A Machine is a Machine of either scope, as far as an Image looks at it.
+type Machine interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.MachineParameters
+	Observation() *v1alpha1.MachineObservation
+}
+
+// A Client does to PVE what an Image needs done.
+type Client interface {
+	kind.PermissionReader
+
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+	DownloadURL(ctx context.Context, node, storage string, d proxmox.Download) (proxmox.UPID, error)
+	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)
+	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
+	StopTask(ctx context.Context, u proxmox.UPID) error
+	Identity() proxmox.Identity
+
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
+	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
+	ConvertToTemplate(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
+	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// An Inventory answers what all Images of a cluster ask.
+type Inventory interface {
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	Storages(ctx context.Context) ([]proxmox.Storage, error)
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
+	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
+	Follow(u proxmox.UPID, done func(proxmox.Task))
+	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
+	BlockVMID(id int)
+}
+
+// Kinds are what a controller of Images has to know.
+type Kinds struct {
+	// Identity of the Images of one scope.
+	kind.Identity
+
+	// Lists of Images, and of Machines, in all scopes.
+	Lists, Machines []resource.ManagedList
+
+	// Machine is an empty Machine of the scope.
+	Machine client.Object
+}
+
+// wakes is how many Images may be woken before anybody has to wait.
+const wakes = 64
+
+// Setup adds a controller of Images of one scope to the manager.
+func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
+	c := &connector{
+		kinds: k, fetcher: o.Checksums, kube: mgr.GetClient(), connect: o.Connections.Connect, sharing: o.Connections.Sharing,
+		peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
+		record: event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
+		wake:   func(m Image) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+		now:    o.Clock(),
+	}
+	return kind.Setup(mgr, o, kind.Kind[Image]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
+}
+
+// pollUnready is how often an image is looked at that is on its way.
+const pollUnready = 5 * time.Second
+
+func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
+	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
+		if mg.GetCondition(t).Status != corev1.ConditionTrue {
+			return min(configured, pollUnready)
+		}
+	}
+	return configured
+}
+
+// A connector makes the external of each reconcile.
+type connector struct {
+	kinds   Kinds
+	fetcher Fetcher
+	kube    client.Client
+	connect func(context.Context, resource.Managed) (*connect.Connection, error)
+	sharing func(context.Context, []string) func(resource.Managed) bool
+	peers   kind.Conflicts
+	record  event.Recorder
+	wake    func(Image)
+	now     func() time.Time
+}
+
+// The VMIDs that are chosen from without a vmidRange.
+const (
+	lowestVMID  = 10000
+	highestVMID = 99999
+)
+
+// Connect to the cluster of an Image.
+func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternalClient[Image], error) {
+	to, err := c.connect(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	e := &external{
+		client: to.Client, inventory: to.Inventory, kube: c.kube, kinds: c.kinds, peers: c.peers, fetcher: c.fetcher,
+		record: c.record, wake: c.wake, now: c.now,
+		shares:  func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
+		storage: ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
+		vmids: v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID},
+	}
+	e.vmids = *cmp.Or(to.Config.VMIDRange, &e.vmids)
+	return e, nil
+}
+
+// An external looks after one Image during one reconcile.
+type external struct {
+	client    Client
+	inventory Inventory
+	kube      client.Client
+	kinds     Kinds
+	peers     kind.Conflicts
+	fetcher   Fetcher
+	record    event.Recorder
+	wake      func(Image)
+	now       func() time.Time
+	shares    func(context.Context) func(resource.Managed) bool
+
+	// Defaults of the provider config.
+	storage, bridge string
+	vmids           v1alpha1.VMIDRange
+
+	// view is what Observe has found.
+	view *view
+}
+
+// Disconnect does nothing: connections are shared.
+func (e *external) Disconnect(context.Context) error { return nil }

@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+func TestDownload(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image()
+	l.settle(m)
+	file := "team.debian-" + digestOf(l.mirror.image)[:12] + ".qcow2"
+	want := []string{"pve1 local:import/" + file, "pve2 local:import/" + file, "pve3 local:import/" + file}
+	if diff := cmp.Diff(want, l.files("import")); diff != "" {
+		t.Errorf("each node gets one file: -want, +got:\n%s", diff)
+	}
+	for c, want := range map[xpv2.ConditionType]string{
+		xpv2.TypeReady: "True Available", TypeVerified: "True Verified", TypeReplicated: "True Replicated", kind.TypeUpToDate: "True UpToDate",
+	} {
+		if got := status(m, c); got != want {
+			t.Errorf("%s: want %s, got %s", c, want, got)
+		}
+	}
+	o := m.Status.AtProvider
+	if o.Revision != 1 || o.File != file || len(o.Replicas) != 3 || o.Progress == nil || *o.Progress != 100 || !o.Replicas[0].Verified {
+		t.Errorf("the status is %+v", o)
+	}
+	if l.mirror.gets != 3 {
+		t.Errorf("each node downloads once, got %d downloads", l.mirror.gets)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(withTemplate)
+	l.settle(m)
+	want := []string{"pve1 debian template=true", "pve2 debian template=true", "pve3 debian template=true"}
+	if diff := cmp.Diff(want, l.templates()); diff != "" {
+		t.Errorf("each node gets one template: -want, +got:\n%s", diff)
+	}
+	for _, s := range m.Status.AtProvider.Templates {
+		if !s.Ready || s.VMID == nil || s.Name != "debian" {
+			t.Errorf("the template is shown as %+v", s)
+		}
+	}
+}
+
+func TestWrongChecksum(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(func(p *v1alpha1.ImageParameters) {
+		p.Source.Checksum = new("sha256:" + strings.Repeat("0", 64))
+		p.Template = &v1alpha1.ImageTemplate{Storage: new("local-lvm")}
+	})
+	for range 8 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files := l.files("import"); len(files) > 0 || len(l.templates()) > 0 {
+		t.Errorf("nothing may be left or used, got %v and %v", files, l.templates())
+	}
+	if got := status(m, xpv2.TypeReady); got != "False ChecksumMismatch" {
+		t.Errorf("Ready: got %s: %s", got, m.GetCondition(xpv2.TypeReady).Message)
+	}
+	if got := status(m, TypeVerified); got != "False ChecksumMismatch" {
+		t.Errorf("Verified: got %s", got)
+	}
+	if m.Status.AtProvider.Revision != 0 {
+		t.Error("there is no revision that Machines may be made from")
+	}
+}

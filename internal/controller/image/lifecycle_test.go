@@ -1,0 +1,440 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// everywhere are the files that each node is to have.
+func (l *lab) everywhere() []string {
+	file := "local:import/team.debian-" + digestOf(l.mirror.image)[:12] + ".qcow2"
+	return []string{"pve1 " + file, "pve2 " + file, "pve3 " + file}
+}
+
+// TestKilled kills the provider at each of its writes, and sees that there is exactly
+// one file and one template for each node in the end, and nothing after a deletion at
+// each of whose writes it was killed.
+func TestKilled(t *testing.T) {
+	templates := []string{"pve1 debian template=true", "pve2 debian template=true", "pve3 debian template=true"}
+	for k := 1; ; k++ {
+		l := newLab(t, simulator.Options{})
+		m := l.image(withTemplate)
+		l.fuse.left = k
+		l.settle(m)
+		if diff := cmp.Diff(l.everywhere(), l.files("import")); diff != "" {
+			t.Errorf("killed at call %d: files: -want, +got:\n%s", k, diff)
+		}
+		if diff := cmp.Diff(templates, l.templates()); diff != "" {
+			t.Errorf("killed at call %d: templates: -want, +got:\n%s", k, diff)
+		}
+		if l.mirror.gets != 3 {
+			t.Errorf("killed at call %d: %d downloads", k, l.mirror.gets)
+		}
+		made := l.killed
+		l.killed, l.fuse.left, l.fuse.burnt = false, k, false
+		l.delete(m)
+		if files, vms := l.files("import"), l.templates(); len(files)+len(vms) > 0 {
+			t.Errorf("killed at call %d of the deletion: %v and %v are left", k, files, vms)
+		}
+		if !made && !l.killed {
+			return
+		}
+	}
+}
+
+// delete the Image, and wait until nothing is left to do.
+func (l *lab) delete(m *namespaced.Image) {
+	l.t.Helper()
+	m.Finalizers = []string{"test/keep"}
+	if err := l.kube.Update(l.t.Context(), m); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.kube.Delete(l.t.Context(), m); err != nil {
+		l.t.Fatal(err)
+	}
+	l.settle(m)
+}
+
+// TestLostAnswer loses the answer of each write once: it was carried out.
+func TestLostAnswer(t *testing.T) {
+	for _, path := range []string{"/nodes/*/storage/*/download-url", "/nodes/*/qemu", "/nodes/*/qemu/*/template"} {
+		t.Run(path, func(t *testing.T) {
+			l := newLab(t, simulator.Options{})
+			l.pve.Inject(simulator.Fault{Method: "POST", Path: path, Count: 2, CutAfter: true})
+			m := l.image(withTemplate)
+			for range 20 {
+				_, _ = l.reconcile(m) // The lost answers are errors.
+				l.clock.pass(2 * time.Second)
+			}
+			l.settle(m)
+			if diff := cmp.Diff(l.everywhere(), l.files("import")); diff != "" {
+				t.Errorf("files: -want, +got:\n%s", diff)
+			}
+			if n := len(l.templates()); n != 3 || l.mirror.gets != 3 {
+				t.Errorf("%d templates and %d downloads, want three each: %v", n, l.mirror.gets, l.templates())
+			}
+		})
+	}
+}
+
+func TestForeignFile(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image()
+	_, file, _ := strings.Cut(l.everywhere()[1], "local:import/")
+	put(t, l, "pve2", file, "somebody's")
+	for range 6 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := status(m, xpv2.TypeReady); got != "False AlreadyExists" {
+		t.Errorf("Ready: got %s", got)
+	}
+	if len(m.Status.AtProvider.Replicas) != 3 || m.Status.AtProvider.Replicas[1].Ready || !m.Status.AtProvider.Replicas[0].Ready {
+		t.Errorf("the others are there, this one is not: %+v", m.Status.AtProvider.Replicas)
+	}
+	before := l.volume(t, "pve2", file)
+	l.delete(m)
+	if after := l.volume(t, "pve2", file); after != before || len(l.files("import")) != 1 {
+		t.Errorf("what is not ours must stay as it was: %+v, now %+v", before, after)
+	}
+}
+
+func TestReplacedFile(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image()
+	l.settle(m)
+	_, file, _ := strings.Cut(l.everywhere()[0], "local:import/")
+	put(t, l, "pve1", file, "somebody's, and longer than the first")
+	if _, err := l.reconcile(m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Status.AtProvider.Replicas[0].Ready {
+		t.Error("a file that somebody has replaced must not be used")
+	}
+	l.delete(m)
+	if got := l.files("import"); len(got) != 1 {
+		t.Errorf("nor may it be deleted: %v are left", got)
+	}
+}
+
+// put a file onto a storage as somebody else.
+func put(t *testing.T, l *lab, node, file, content string) {
+	t.Helper()
+	before := l.mirror.image
+	l.mirror.publish(qcow2(content))
+	defer l.mirror.publish(before)
+	if v := l.volume(t, node, file); v.ID != "" {
+		l.ended(t)(l.client.DeleteVolume(t.Context(), node, v.ID))
+	}
+	l.ended(t)(l.client.DownloadURL(t.Context(), node, "local", proxmox.Download{URL: l.mirror.URL + "/debian.qcow2", Content: "import", FileName: file}))
+	l.mirror.gets--
+}
+
+func (l *lab) ended(t *testing.T) func(proxmox.UPID, error) {
+	return func(u proxmox.UPID, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, err := l.client.Task(t.Context(), u)
+		if err != nil || !task.OK() {
+			t.Fatalf("%+v, %v", task, err)
+		}
+	}
+}
+
+func (l *lab) volume(t *testing.T, node, file string) proxmox.Volume {
+	t.Helper()
+	all, err := l.client.Volumes(t.Context(), node, "local", "import")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := volumeNamed(all, file); v != nil {
+		return *v
+	}
+	return proxmox.Volume{}
+}
+
+func TestAdoption(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	for _, node := range []string{"pve1", "pve2", "pve3"} {
+		put(t, l, node, "mine.qcow2", "first")
+	}
+	l.pve.ClearRequests()
+	m := l.image(func(p *v1alpha1.ImageParameters) { p.Template = &v1alpha1.ImageTemplate{Storage: new("ceph")} })
+	m.Annotations = map[string]string{meta.AnnotationKeyExternalName: "mine.qcow2,9000"}
+	if err := l.kube.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	l.settle(m)
+	for _, r := range l.pve.Requests() {
+		if r.Method != "GET" {
+			t.Errorf("adoption writes nothing, got %s %s", r.Method, r.Path)
+		}
+	}
+	if got := status(m, TypeVerified); got != "Unknown Adopted" {
+		t.Errorf("Verified: got %s", got)
+	}
+	if o := m.Status.AtProvider; o.File != "mine.qcow2" || len(o.Replicas) != 3 || len(o.Templates) != 1 || *o.Templates[0].VMID != 9000 {
+		t.Errorf("the status is %+v", o)
+	}
+}
+
+func TestRefresh(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(withTemplate, func(p *v1alpha1.ImageParameters) {
+		p.Template.Storage, p.Template.DiskFormat = new("local"), new("qcow2")
+		p.Source.Checksum, p.Source.ChecksumURL = nil, new(l.mirror.URL+"/SHA256SUMS")
+		p.Refresh = &v1alpha1.ImageRefresh{Schedule: "0 3 * * *"}
+		p.Keep = new(int32(0))
+	})
+	l.settle(m)
+	first := digestOf(l.mirror.image)[:12]
+	l.linkedClone(t, 600, *m.Status.AtProvider.Templates[0].VMID)
+	l.mirror.publish(qcow2("second"))
+	if _, err := l.reconcile(m); err != nil {
+		t.Fatal(err)
+	}
+	if m.Status.AtProvider.Revision != 1 {
+		t.Error("nothing is looked for before its time")
+	}
+	l.clock.pass(24 * time.Hour)
+	for range 12 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+		l.clock.pass(2 * time.Second)
+	}
+	o := m.Status.AtProvider
+	if o.Revision != 2 || !strings.Contains(o.File, digestOf(l.mirror.image)[:12]) {
+		t.Errorf("another checksum makes another revision, got %d with %s", o.Revision, o.File)
+	}
+	if len(o.Revisions) != 2 || len(o.Revisions[1].UsedBy) != 1 || o.Revisions[1].UsedBy[0] != "VM 600" {
+		t.Errorf("a revision that a linked clone needs stays, with whose it is: %+v", o.Revisions)
+	}
+	if got := strings.Join(l.files("import"), " "); strings.Count(got, first) != 3 {
+		t.Errorf("its files are there: %s", got)
+	}
+	l.ended(t)(l.client.Delete(t.Context(), proxmox.Ref{Node: "pve1", VMID: 600}, proxmox.DeleteOptions{}))
+	for range 12 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+		l.clock.pass(2 * time.Second)
+	}
+	if got := l.files("import"); len(got) != 3 || strings.Contains(strings.Join(got, " "), first) || len(l.templates()) != 3 {
+		t.Errorf("once nobody needs it, it goes: %v, %v", got, l.templates())
+	}
+}
+
+// linkedClone of a template, as somebody else makes it.
+func (l *lab) linkedClone(t *testing.T, vmid int, template int32) {
+	t.Helper()
+	l.ended(t)(l.client.Clone(t.Context(), proxmox.Ref{Node: "pve1", VMID: int(template)}, proxmox.CloneOptions{NewID: vmid, Full: new(false)}))
+}
+
+func TestTwoForOneFile(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	older := l.image(func(p *v1alpha1.ImageParameters) { p.FileName = new("same") })
+	younger := older.DeepCopy()
+	younger.ObjectMeta = metav1.ObjectMeta{Namespace: "other", Name: "a", UID: "uid-0", Generation: 1, CreationTimestamp: metav1.NewTime(l.clock.now().Add(time.Hour))}
+	if err := l.kube.Create(t.Context(), younger); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.reconcile(younger); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(younger, xpv2.TypeReady); got != "False OwnershipConflict" {
+		t.Errorf("Ready of the younger: got %s: %s", got, younger.GetCondition(xpv2.TypeReady).Message)
+	}
+	l.settle(older)
+	l.delete(younger)
+	if len(l.files("import")) != 3 {
+		t.Error("the younger must not delete what the older has made")
+	}
+}
+
+func TestMachineNeedsIt(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image()
+	l.settle(m)
+	pin := kind.ImagePin{Name: m.Name, UID: string(m.UID), Revision: 1}
+	x := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", Annotations: map[string]string{kind.AnnotationImagePin: pin.String()}}}
+	if err := l.kube.Create(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	m.Finalizers = []string{"test/keep"}
+	if err := l.kube.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.kube.Delete(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := m.GetCondition(xpv2.TypeReady); !strings.Contains(got.Message, "Machine team/web") || len(l.files("import")) != 3 {
+		t.Errorf("the files of a Machine that is being made stay, with whose they are: %+v", got)
+	}
+	if err := l.kube.Delete(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	l.settle(m)
+	if got := l.files("import"); len(got) > 0 {
+		t.Errorf("then they go: %v", got)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*v1alpha1.ImageParameters)
+		fault  *simulator.Fault
+		want   string
+	}{
+		"Storage": {reason: "A storage that is not there is named.", change: func(p *v1alpha1.ImageParameters) { p.Storages = []string{"nowhere"} }, want: "StorageNotFound"},
+		"Content": {reason: "A storage without the content type is named.", change: func(p *v1alpha1.ImageParameters) { p.Storages = []string{"local-lvm"} }, want: "NotSupported"},
+		"Missing": {reason: "A file that is not there is the server's.", change: func(p *v1alpha1.ImageParameters) {
+			p.Source.URL = new(strings.Replace(*p.Source.URL, "debian", "nosuch", 1))
+		}, want: "ServerError"},
+		"NoServer": {reason: "A server that is not there is named.", change: func(p *v1alpha1.ImageParameters) { p.Source.URL = new("http://127.0.0.1:1/debian.qcow2") }, want: "ServerUnreachable"},
+		"Format": {reason: "A file that is not what it says is not kept.", change: func(p *v1alpha1.ImageParameters) {
+			p.Source.Checksum, p.Source.URL = nil, new(strings.Replace(*p.Source.URL, "debian.qcow2", "SHA256SUMS", 1))
+			p.Source.Format = new("qcow2")
+		}, want: "WrongFormat"},
+		"Name": {reason: "An extension that PVE does not know is told before.", change: func(p *v1alpha1.ImageParameters) {
+			p.Source.URL = new(strings.Replace(*p.Source.URL, ".qcow2", ".zip", 1))
+		}, want: "Invalid"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, simulator.Options{})
+			m := l.image(tc.change)
+			for range 6 {
+				_, _ = l.reconcile(m) // What cannot be done may be an error, too.
+			}
+			if _, err := l.reconcile(m); err != nil {
+				t.Logf("the error is: %v", err)
+			}
+			if got := string(m.GetCondition(xpv2.TypeReady).Reason); got != tc.want {
+				t.Errorf("\n%s\nwant %s, got %s: %s", tc.reason, tc.want, got, m.GetCondition(xpv2.TypeReady).Message)
+			}
+			if got := l.files("import"); len(got) > 0 {
+				t.Errorf("\n%s\nnothing may be left: %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+func TestStorageTakenOff(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(func(p *v1alpha1.ImageParameters) { p.Storages = []string{"local", "nfs"} })
+	l.settle(m)
+	if n := len(m.Status.AtProvider.Replicas); n != 4 {
+		t.Errorf("a shared storage has one file, each local one too: got %d", n)
+	}
+	m.Spec.ForProvider.Nodes, m.Spec.ForProvider.Storages = []string{"pve2"}, []string{"local"}
+	if err := l.kube.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	l.settle(m)
+	for range 4 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(l.everywhere()[1:2], l.files("import")); diff != "" || len(m.Status.AtProvider.Replicas) != 1 {
+		t.Errorf("what is asked for no more goes: -want, +got:\n%s", diff)
+	}
+}
+
+func TestVolume(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(withTemplate, func(p *v1alpha1.ImageParameters) {
+		p.Source, p.Storages = v1alpha1.ImageSource{Volume: new("local:import/debian-13-genericcloud-amd64.qcow2")}, nil
+	})
+	l.settle(m)
+	if n := len(l.templates()); n != 3 {
+		t.Errorf("a template is made of it on each node that has it, got %v", l.templates())
+	}
+	l.delete(m)
+	if v := l.volume(t, "pve1", "debian-13-genericcloud-amd64.qcow2"); v.ID == "" || len(l.templates()) > 0 {
+		t.Errorf("templates go, the file stays: %v, %v", l.templates(), v)
+	}
+}
+
+func TestUnmadeTemplate(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(withTemplate)
+	l.settle(m)
+	id := int(*m.Status.AtProvider.Templates[0].VMID)
+	if err := l.client.Configure(t.Context(), proxmox.Ref{Node: "pve1", VMID: id}, proxmox.Change{Set: proxmox.Params{"template": "0"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.reconcile(m); err != nil {
+		t.Fatal(err)
+	}
+	if m.GetCondition(xpv2.TypeReady).Status == "True" {
+		t.Error("a template that is none any more is seen")
+	}
+	l.settle(m)
+	if diff := cmp.Diff([]string{"pve1 debian template=true", "pve2 debian template=true", "pve3 debian template=true"}, l.templates()); diff != "" {
+		t.Errorf("it is made one again: -want, +got:\n%s", diff)
+	}
+}
+
+func TestSteady(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(withTemplate)
+	l.settle(m)
+	e := l.external()
+	look := func() {
+		t.Helper()
+		if err := l.kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := e.Observe(t.Context(), m); err != nil || !o.ResourceUpToDate {
+			t.Fatalf("%+v, %v", o, err)
+		}
+	}
+	look()
+	l.pve.ClearRequests()
+	look()
+	for _, r := range l.pve.Requests() {
+		if r.Path != "/cluster/resources" && !strings.HasSuffix(r.Path, "/content") {
+			t.Errorf("a look at what has not changed needs lists only, got %s %s", r.Method, r.Path)
+		}
+	}
+}

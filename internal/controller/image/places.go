@@ -1,0 +1,203 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A place is a storage that holds one file, or the disks of one template: a shared
+// storage, or a local one on a node.
+type place struct {
+	Storage string
+
+	// Node that works there: the only one of a local storage.
+	Node   string
+	Shared bool
+
+	// Nodes that see what is there, and are online.
+	Nodes []string
+}
+
+// key names the place in the record.
+func (p place) key() string {
+	if p.Shared {
+		return p.Storage
+	}
+	return p.Storage + "@" + p.Node
+}
+
+// String names the place in messages.
+func (p place) String() string {
+	if p.Shared {
+		return "storage " + p.Storage
+	}
+	return "storage " + p.Storage + " of node " + p.Node
+}
+
+// placement is what was found about the places of an image.
+type placement struct {
+	places []place
+
+	// away are the places on nodes that are not online now.
+	away []place
+
+	// problems keep the image from being where it is to be.
+	problems []kind.Problem
+}
+
+// Reasons why an image cannot be somewhere.
+const (
+	reasonStorageNotFound xpv2.ConditionReason = "StorageNotFound"
+	reasonNotSupported    xpv2.ConditionReason = "NotSupported"
+)
+
+// filePlaces returns where the files of an image are to be.
+func filePlaces(p *v1alpha1.ImageParameters, storages []proxmox.Storage, nodes []proxmox.Node) placement {
+	out := placement{}
+	names := p.Storages
+	if p.StorageSelector != nil {
+		names = selected(p, storages)
+		if len(names) == 0 {
+			out.problems = append(out.problems, kind.Problem{Reason: reasonStorageNotFound, Message: fmt.Sprintf(
+				"no storage that storageSelector matches holds content %s", contentOf(p))})
+		}
+	}
+	for _, name := range names {
+		out.add(name, string(contentOf(p)), p.Nodes, storages, nodes)
+	}
+	for _, s := range out.places {
+		if problem := notOfFiles(s.Storage, storages); problem != nil && !slices.Contains(out.problems, *problem) {
+			out.problems = append(out.problems, *problem)
+		}
+	}
+	return out
+}
+
+// templatePlaces returns where the templates of an image are to be: those of local
+// storages on each of the nodes that can make one.
+func templatePlaces(storage string, on []string, storages []proxmox.Storage, nodes []proxmox.Node) placement {
+	out := placement{}
+	if storage == "" {
+		out.problems = append(out.problems, kind.Problem{Reason: reasonStorageNotFound, Message: "template.storage is not set, and " +
+			"the provider config has no defaultStorage"})
+		return out
+	}
+	out.add(storage, "images", on, storages, nodes)
+	return out
+}
+
+// add the places of a storage. Nodes limit those of a local one, and choose which
+// node works on a shared one.
+func (out *placement) add(name, content string, on []string, storages []proxmox.Storage, nodes []proxmox.Node) {
+	online := map[string]bool{}
+	for _, n := range nodes {
+		online[n.Name] = n.Online()
+	}
+	var shared place
+	found := false
+	for _, s := range sortedStorages(storages) {
+		if s.Name != name || !s.Shared && len(on) > 0 && !slices.Contains(on, s.Node) {
+			continue
+		}
+		found = true
+		if !slices.Contains(s.Content, content) {
+			out.problems = append(out.problems, kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf(
+				"storage '%s' does not hold content %s: its content is %s; add it to the storage", name, content, strings.Join(s.Content, ", "))})
+			return
+		}
+		switch {
+		case s.Shared && online[s.Node]:
+			shared = shared.with(s, on)
+		case s.Shared:
+		case online[s.Node]:
+			out.places = append(out.places, place{Storage: name, Node: s.Node, Nodes: []string{s.Node}})
+		default:
+			out.away = append(out.away, place{Storage: name, Node: s.Node})
+		}
+	}
+	if shared.Storage != "" {
+		out.places = append(out.places, shared)
+	}
+	if !found {
+		out.problems = append(out.problems, kind.Problem{Reason: reasonStorageNotFound, Message: fmt.Sprintf(
+			"storage '%s' not found%s: it does not exist there, or the token lacks Datastore.Audit on /storage/%s", name, among(on), name)})
+	}
+}
+
+// with adds a node to a shared place. The first of those that are preferred works.
+func (p place) with(s proxmox.Storage, on []string) place {
+	preferred := func(node string) bool { return len(on) == 0 || slices.Contains(on, node) }
+	if p.Storage == "" || !preferred(p.Node) && preferred(s.Node) {
+		p.Node = s.Node
+	}
+	p.Storage, p.Shared = s.Name, true
+	p.Nodes = append(p.Nodes, s.Node)
+	return p
+}
+
+func among(nodes []string) string {
+	if len(nodes) == 0 {
+		return ""
+	}
+	return " on nodes " + strings.Join(nodes, ", ")
+}
+
+func sortedStorages(storages []proxmox.Storage) []proxmox.Storage {
+	return slices.SortedFunc(slices.Values(storages), func(a, b proxmox.Storage) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Node, b.Node))
+	})
+}
+
+// selected returns the names of the storages that the selector chooses.
+func selected(p *v1alpha1.ImageParameters, storages []proxmox.Storage) []string {
+	s := p.StorageSelector
+	var names []string
+	for _, x := range sortedStorages(storages) {
+		if slices.Contains(x.Content, string(contentOf(p))) && ptr.Deref(s.Shared, x.Shared) == x.Shared &&
+			(len(s.Types) == 0 || slices.Contains(s.Types, x.Type)) && ofFiles(x.Type) {
+			names = append(names, x.Name)
+		}
+	}
+	return slices.Compact(names)
+}
+
+// ofFiles reports whether a type of storage may hold files. Types that are not known
+// may.
+func ofFiles(storageType string) bool {
+	return !slices.Contains([]string{"lvm", "lvmthin", "zfspool", "zfs", "rbd", "iscsi", "iscsidirect", "pbs", "esxi"}, storageType)
+}
+
+func notOfFiles(name string, storages []proxmox.Storage) *kind.Problem {
+	for _, s := range storages {
+		if s.Name == name && !ofFiles(s.Type) {
+			return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf(
+				"storage '%s' is of type %s, which holds no files: use one of type dir, nfs, cifs, btrfs or cephfs", name, s.Type)}
+		}
+	}
+	return nil
+}

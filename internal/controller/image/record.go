@@ -1,0 +1,248 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+// AnnotationRecord has what was made for an Image: its revisions with their files and
+// templates, and what is being made. A file on a storage has nothing else that proves
+// whose it is.
+const AnnotationRecord = "proxmox.vitistack.io/image-record"
+
+// A record is what was made for an Image.
+type record struct {
+	// Revisions, oldest first.
+	Revisions []*revision `json:"revisions,omitempty"`
+
+	// Listed is what the list of checksums said last.
+	Listed *listed `json:"listed,omitempty"`
+}
+
+// A listed checksum is one that was read from a list.
+type listed struct {
+	// For is the pair of URLs that it was read for.
+	For string `json:"for"`
+
+	Checksum string `json:"checksum"`
+
+	// At is when it was read, in seconds.
+	At int64 `json:"at"`
+}
+
+// A revision of an image.
+type revision struct {
+	Number int32 `json:"revision"`
+
+	// File is the name of its file on every storage; empty for an image without one.
+	File string `json:"file,omitempty"`
+
+	// URL that it was downloaded from, and Checksum that it must have.
+	URL      string `json:"url,omitempty"`
+	Checksum string `json:"checksum,omitempty"`
+
+	// Created is when it was begun, in seconds.
+	Created int64 `json:"created,omitempty"`
+
+	// Complete is true once all of its files and templates were there.
+	Complete bool `json:"complete,omitempty"`
+
+	// Files by place, and Templates by place.
+	Files     map[string]*file     `json:"files,omitempty"`
+	Templates map[string]*template `json:"templates,omitempty"`
+}
+
+// An attempt to make something in PVE by a task.
+type attempt struct {
+	// Begun is when the intent was noted, in seconds: nothing was there then.
+	Begun int64 `json:"begun,omitempty"`
+
+	// Task that makes it. Empty if its start is not known to have happened.
+	Task string `json:"task,omitempty"`
+
+	// Removal is the task that removes it.
+	Removal string `json:"removal,omitempty"`
+
+	// Failures in a row, when the last of them was seen, in seconds, for which
+	// generation of the resource, and what it was.
+	Failures   int    `json:"failures,omitempty"`
+	FailedAt   int64  `json:"failedAt,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+	Problem    string `json:"problem,omitempty"`
+	Message    string `json:"message,omitempty"`
+}
+
+// A file is one on a storage.
+type file struct {
+	attempt
+
+	// Node that downloads it, and Storage that it is on.
+	Node    string `json:"node"`
+	Storage string `json:"storage"`
+	Shared  bool   `json:"shared,omitempty"`
+
+	// Before are the tasks for a file of the name that were there before.
+	Before []string `json:"before,omitempty"`
+
+	// Done is true once the file was there, whole, with this Size and time of its
+	// last change.
+	Done    bool  `json:"done,omitempty"`
+	Size    int64 `json:"size,omitempty"`
+	Changed int64 `json:"changed,omitempty"`
+
+	// Verified is true if PVE has compared it with the checksum.
+	Verified bool `json:"verified,omitempty"`
+
+	// Adopted is true if somebody else has put it there.
+	Adopted bool `json:"adopted,omitempty"`
+}
+
+// A template is a template VM.
+type template struct {
+	attempt
+
+	// Node that it is on, and Storage of its disks.
+	Node    string `json:"node"`
+	Storage string `json:"storage,omitempty"`
+	Shared  bool   `json:"shared,omitempty"`
+
+	// VMID of the VM, and UUID that proves it ours.
+	VMID int    `json:"vmid"`
+	UUID string `json:"uuid"`
+
+	// Done is true once it was a template.
+	Done bool `json:"done,omitempty"`
+
+	// Adopted is true if somebody else has made it.
+	Adopted bool `json:"adopted,omitempty"`
+}
+
+// recordOf reads the record of an Image.
+func recordOf(m resource.Managed) (*record, error) {
+	r := &record{}
+	text := m.GetAnnotations()[AnnotationRecord]
+	if text == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, errors.Errorf("annotation %s is not what this provider wrote", AnnotationRecord)
+	}
+	return r, nil
+}
+
+// String returns what is kept of the record, or nothing of an empty one.
+func (r *record) String() string {
+	if len(r.Revisions) == 0 && r.Listed == nil {
+		return ""
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // Such values can always be written.
+	}
+	return string(text)
+}
+
+// latest returns the newest revision, or nil.
+func (r *record) latest() *revision {
+	if len(r.Revisions) == 0 {
+		return nil
+	}
+	return r.Revisions[len(r.Revisions)-1]
+}
+
+// current returns the newest revision that was complete, or nil.
+func (r *record) current() *revision {
+	for _, rev := range slices.Backward(r.Revisions) {
+		if rev.Complete {
+			return rev
+		}
+	}
+	return nil
+}
+
+// begin adds a revision.
+func (r *record) begin(rev *revision) {
+	rev.Number = 1
+	if last := r.latest(); last != nil {
+		rev.Number = last.Number + 1
+	}
+	r.Revisions = append(r.Revisions, rev)
+}
+
+// drop takes out the revisions that have nothing left, but for the newest.
+func (r *record) drop() {
+	last := r.latest()
+	r.Revisions = slices.DeleteFunc(r.Revisions, func(rev *revision) bool { return rev != last && rev.empty() })
+}
+
+// empty reports whether nothing was made for the revision.
+func (rev *revision) empty() bool { return len(rev.Files) == 0 && len(rev.Templates) == 0 }
+
+// file returns the one at a place, which it adds.
+func (rev *revision) file(p place) *file {
+	if f := rev.Files[p.key()]; f != nil {
+		return f
+	}
+	if rev.Files == nil {
+		rev.Files = map[string]*file{}
+	}
+	f := &file{Node: p.Node, Storage: p.Storage, Shared: p.Shared}
+	rev.Files[p.key()] = f
+	return f
+}
+
+// fileKeys returns the places of the files, sorted.
+func (rev *revision) fileKeys() []string { return slices.Sorted(maps.Keys(rev.Files)) }
+
+// templateKeys returns the places of the templates, sorted.
+func (rev *revision) templateKeys() []string { return slices.Sorted(maps.Keys(rev.Templates)) }
+
+// String names the revision in messages.
+func (rev *revision) String() string { return "revision " + strconv.Itoa(int(rev.Number)) }
+
+// fail notes that an attempt has failed.
+func (a *attempt) fail(now, generation int64, problem, message string) {
+	if a.Generation != generation {
+		a.Failures = 0
+	}
+	*a = attempt{
+		Failures: a.Failures + 1, FailedAt: now, Generation: generation, Problem: problem, Message: message,
+	}
+}
+
+// Delays before an attempt that failed is repeated.
+const (
+	firstRetry = 15
+	lastRetry  = 3600
+)
+
+// resting returns for how many seconds an attempt that failed is not repeated. A
+// changed spec is tried at once.
+func (a *attempt) resting(now, generation int64) int64 {
+	if a.Failures == 0 || a.Generation != generation {
+		return 0
+	}
+	delay := int64(min(firstRetry<<min(a.Failures-1, 10), lastRetry))
+	return max(0, a.FailedAt+delay-now)
+}
