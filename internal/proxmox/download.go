@@ -20,6 +20,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -167,12 +168,12 @@ func DownloadFailure(exit string, log []string) (DownloadProblem, string) {
 // lines of its log. It is unknown for small files, and where the server does not report a
 // size.
 func DownloadProgress(log []string) (percent int, known bool) {
-	for i := len(log) - 1; i >= 0; i-- {
-		if m := reDownloadPercent.FindStringSubmatch(log[i]); m != nil {
+	for _, line := range slices.Backward(log) {
+		if m := reDownloadPercent.FindStringSubmatch(line); m != nil {
 			percent, err := strconv.Atoi(m[1])
 			return min(percent, 100), err == nil
 		}
-		if reDownloadCheck.MatchString(log[i]) {
+		if reDownloadCheck.MatchString(line) {
 			return 100, true
 		}
 	}

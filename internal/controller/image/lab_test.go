@@ -76,7 +76,7 @@ func qcow2(content string) []byte {
 	copy(b, "QFI\xfb")
 	binary.BigEndian.PutUint32(b[4:], 3)
 	binary.BigEndian.PutUint64(b[24:], 1<<30)
-	return append(b, content...)
+	return slices.Concat(b, []byte(content))
 }
 
 func digestOf(b []byte) string {

@@ -17,6 +17,7 @@ limitations under the License.
 package image
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,7 @@ func put(t *testing.T, l *lab, node, file, content string) {
 }
 
 func (l *lab) ended(t *testing.T) func(proxmox.UPID, error) {
+	t.Helper()
 	return func(u proxmox.UPID, err error) {
 		t.Helper()
 		if err != nil {
@@ -198,7 +200,7 @@ func TestAdoption(t *testing.T) {
 	}
 	l.settle(m)
 	for _, r := range l.pve.Requests() {
-		if r.Method != "GET" {
+		if r.Method != http.MethodGet {
 			t.Errorf("adoption writes nothing, got %s %s", r.Method, r.Path)
 		}
 	}

@@ -440,10 +440,10 @@ func (e *external) lookAtTemplates(ctx context.Context, m Image, v *view, rev *r
 	if p.Template == nil {
 		return e.leaveUnused(ctx, m, v, rev)
 	}
-	on, err := e.templateNodes(ctx, m, v)
-	if err != nil {
-		v.problems = append(v.problems, kind.Problem{Reason: reasonSourceNotFound, Message: err.Error()})
-		return nil
+	on, problem := e.templateNodes(ctx, m, v)
+	if problem != nil {
+		v.problems = append(v.problems, kind.Problem{Reason: reasonSourceNotFound, Message: problem.Error()})
+		return nil //nolint:nilerr // It is shown, and keeps nothing else from being done.
 	}
 	v.templates = templatePlaces(ptr.Deref(p.Template.Storage, e.storage), on, v.storages, v.nodes)
 	v.problems = append(v.problems, v.templates.problems...)
