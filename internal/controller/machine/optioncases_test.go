@@ -71,7 +71,7 @@ func composedCases() []optionCase {
 		{option: "numa0", with: "", first: "cpu: {cores: 4, numa: true, numaNodes: [{cpus: 0-3, memory: 512Mi}]}", firstValue: "cpus=0-3,memory=512", second: "cpu: {cores: 4, numa: true, numaNodes: [{cpus: 0-1, hostNodes: '0', memory: 512Mi, policy: bind}]}", secondValue: "cpus=0-1,hostnodes=0,memory=512,policy=bind", none: "cpu: {cores: 4, numa: true, numaNodes: []}"},
 		{option: "serial1", first: "serialPorts: [socket, socket]", firstValue: "socket", second: "serialPorts: [socket, /dev/ttyS0]", secondValue: "/dev/ttyS0", none: "serialPorts: [socket]"},
 		{option: "boot", with: "disks: [{name: root, size: 1G}]\nnetworks: [{name: lan}]", first: "bootOrder: [lan]", firstValue: "order=net0", second: "bootOrder: [root, network]", secondValue: "order=scsi0;net0"},
-		{option: "efidisk0", with: "bios: ovmf", first: "efiDisk: {type: 4m, preEnrolledKeys: true}", firstValue: "VOL,efitype=4m,pre-enrolled-keys=1,size=528K", second: "efiDisk: {enabled: false}"},
+		{option: "efidisk0", with: "bios: ovmf", first: "efiDisk: {type: 4m, preEnrolledKeys: true}", firstValue: "VOL,efitype=4m,pre-enrolled-keys=1,size=4M", second: "efiDisk: {enabled: false}"},
 		{option: "tpmstate0", first: "tpm: {enabled: false}", second: "tpm: {version: v1.2, storage: ceph}", secondValue: "VOL,size=4M,version=v1.2", none: "tpm: {enabled: false}"},
 	}
 }

@@ -231,8 +231,7 @@ func (m *driveMaker) report(key string, d Drive) string {
 	return value
 }
 
-// size is how large a new disk gets; EFI and TPM disks have sizes of their own.
-// shownSize is the size that an option shows. That of an EFI disk is the volume's, which some storages round up.
+// shownSize returns the size that an option shows. That of an EFI disk is the volume's, which some storages round up.
 func shownSize(key string, s *state.Storage, bytes int64) int64 {
 	unit := map[string]int64{"zfspool": 1 << 20, "rbd": 1 << 20, "lvm": 4 << 20, "lvmthin": 4 << 20}[s.Type]
 	if key != "efidisk0" || unit == 0 {
@@ -241,6 +240,7 @@ func shownSize(key string, s *state.Storage, bytes int64) int64 {
 	return (bytes + unit - 1) / unit * unit
 }
 
+// size returns how large a new disk gets; EFI and TPM disks have sizes of their own.
 func (m *driveMaker) size(key string, d Drive, size string) int64 {
 	switch {
 	case key == "tpmstate0":
@@ -295,7 +295,8 @@ func inArchive(id string) (archive, format string) {
 
 // existing checks a volume that a drive refers to and notes its true size; the format stays if it is the volume's.
 func (m *driveMaker) existing(key string, d Drive) error {
-	if _, err := m.State.EnabledStorage(StorageOf(d.File()), m.Node); err != nil {
+	s, err := m.State.EnabledStorage(StorageOf(d.File()), m.Node)
+	if err != nil {
 		return err
 	}
 	v := m.State.Volume(m.Node, d.File())
@@ -305,6 +306,6 @@ func (m *driveMaker) existing(key string, d Drive) error {
 	if d["format"] != "" && d["format"] != v.Format {
 		return apierr.Errorf("drive '%s' - volume '%s' - 'format=%s' option different from storage format '%s'", key, d.File(), d["format"], v.Format)
 	}
-	d["size"] = volume.SizeOption(v.Size)
+	d["size"] = volume.SizeOption(shownSize(key, s, v.Size))
 	return nil
 }
