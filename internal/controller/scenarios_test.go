@@ -263,6 +263,8 @@ func networks(w *world) {
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.Networks = append([]v1alpha1.MachineNetwork{{Name: "dmz", Bridge: new("vmbr1"), VLAN: new(int32(20))}}, p.Networks...)
 	})
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, `network "dmz" can be read in two ways`)
+	w.change(func(p *v1alpha1.MachineParameters) { p.Networks[0].Device = new("net1") })
 	w.eventually("the network is there", func() bool { return strings.Contains(w.vm().Config["net1"], "bridge=vmbr1,tag=20") })
 	w.ready()
 	second := w.vm().Config["net1"]

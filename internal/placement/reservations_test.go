@@ -47,10 +47,16 @@ func TestReservations(t *testing.T) {
 		t.Errorf("want what was chosen, got %v, %t, %v", d, final, err)
 	}
 	want("A final choice is reserved", map[string]Occupant{"a": {Node: "pve1", CPUs: 2}})
-	_, _, _ = r.Decide("b", Occupant{}, choose("pve1", false, nil))
-	_, _, _ = r.Decide("c", Occupant{}, choose("pve1", true, errors.New("boom")))
+	if _, final, err := r.Decide("b", Occupant{}, choose("pve1", false, nil)); final || err != nil {
+		t.Errorf("want a choice that is not final, got %t, %v", final, err)
+	}
+	if _, _, err := r.Decide("c", Occupant{}, choose("pve1", true, errors.New("boom"))); err == nil {
+		t.Error("want the error of the choice, got none")
+	}
 	want("Neither one that is not final nor an error is", map[string]Occupant{"a": {Node: "pve1", CPUs: 2}})
 	now = now.Add(reservedFor + time.Second)
-	_, _, _ = r.Decide("d", Occupant{}, choose("pve2", true, nil))
+	if _, final, err := r.Decide("d", Occupant{}, choose("pve2", true, nil)); !final || err != nil {
+		t.Errorf("want a final choice, got %t, %v", final, err)
+	}
 	want("A reservation ends", map[string]Occupant{"d": {Node: "pve2"}})
 }

@@ -142,7 +142,8 @@ func (d Difference) VersionRequirements(config Config) []VersionRequirement {
 			}
 		}
 		if temporary(d.Set[option]) && !temporary(config[option]) && busOf(option) != "" && !d.After(config).olderThan(blockdev) {
-			all = append(all, VersionRequirement{name: option + " snapshot", versionRange: versionRange{before: v90, unless: ", unless machineType is of a version before " + blockdev.String()}})
+			unless := ", unless machineType is of a version before " + blockdev.String()
+			all = append(all, VersionRequirement{name: option + " snapshot", versionRange: versionRange{before: v90, unless: unless}})
 		}
 		if _, known := extras[option]; !known && field(option) == "" {
 			all = append(all, VersionRequirement{name: option, versionRange: versionRange{since: future}})

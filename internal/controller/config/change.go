@@ -87,7 +87,7 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 func (e *external[P, O]) updateOptions(ctx context.Context, mg Resource[P, O]) error {
 	change := e.plan.change
 	change.Set = withSecrets(change.Set, e.plan.secrets)
-	if err := e.send(ctx, mg, change); err != nil {
+	if err := e.send(ctx, change); err != nil {
 		return err
 	}
 	if len(e.plan.secrets) == 0 {
@@ -101,7 +101,7 @@ const mostTries = 3
 
 // send a change. A digest is that of the whole collection: if it does not fit any more,
 // but this object is as it was, the change is sent again with the new one.
-func (e *external[P, O]) send(ctx context.Context, mg Resource[P, O], change proxmox.Change) error {
+func (e *external[P, O]) send(ctx context.Context, change proxmox.Change) error {
 	defer e.to.Inventory.InvalidateObjects(e.table.Collection)
 	for try := 1; ; try++ {
 		err := e.to.Client.UpdateObject(ctx, e.table.Collection, e.name, change)

@@ -43,7 +43,7 @@ type Secret[P any] struct {
 
 // annotationSecret is the beginning of the annotations that name the version of a
 // Kubernetes Secret that was written last, one for each option.
-const annotationSecret = "secret.proxmox.vitistack.io/"
+const annotationSecret = "secret.proxmox.vitistack.io/" //nolint:gosec // It is no secret.
 
 // hidden stands for a secret.
 const hidden = "********"

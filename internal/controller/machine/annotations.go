@@ -66,7 +66,7 @@ const (
 	// last.
 	AnnotationPassword = "proxmox.vitistack.io/password-version" //nolint:gosec // It is no password.
 
-	// AnnotationSeeds are the NoCloud images that were made for the VM, on which node
+	// AnnotationImages are the NoCloud images that were made for the VM, on which node
 	// they were put onto a storage, and until when one may arrive that nothing was
 	// heard of (in seconds since 1970).
 	AnnotationImages = "proxmox.vitistack.io/cloud-init-images"

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"maps"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -118,9 +119,7 @@ func (e *external) planFeatures(ctx context.Context, m Machine, all []feature) e
 			return err
 		}
 		e.planned.rejections = append(e.planned.rejections, p.rejections...)
-		for annotation, text := range p.annotations {
-			e.planned.annotations[annotation] = text
-		}
+		maps.Copy(e.planned.annotations, p.annotations)
 		if !meta.WasDeleted(m) {
 			e.planned.steps = append(e.planned.steps, p.steps...)
 		}

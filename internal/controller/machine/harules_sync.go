@@ -88,7 +88,7 @@ func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
 		if err != nil {
 			return err
 		}
-		r.grouped, r.steps = has.Grouped, r.Desired.Steps(has)
+		r.grouped, r.steps = has.Grouped, r.Steps(has)
 		if len(r.steps) == 0 {
 			break
 		}

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// DefaultSafetyInterval is how often a VM is read although there is no sign
+	// DefaultFullResyncInterval is how often a VM is read although there is no sign
 	// that it has changed.
 	DefaultFullResyncInterval = 30 * time.Minute
 

@@ -106,6 +106,7 @@ type Kind struct {
 
 // Run the lives of a kind.
 func Run(t *testing.T, k Kind) {
+	t.Helper()
 	lives := map[string]func(*env){
 		"Create": created, "Change": changed, "Drift": drifted, "Observe": observed, "Exists": exists, "Adopt": adopted,
 		"Conflict": conflicting, "InUse": inUse, "Denied": denied, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
@@ -151,7 +152,7 @@ func (e *env) quiet(mg resource.Managed) {
 	version := mg.GetResourceVersion()
 	for range 3 {
 		e.reconcile(mg)
-		time.Sleep(2 * maxAge)
+		<-time.After(2 * maxAge) // What is shared is read again.
 	}
 	if after := e.writes(); len(after) != before {
 		e.Errorf("an unchanged resource costs writes to Proxmox VE: %v", after[before:])

@@ -232,7 +232,7 @@ func (e *env) read(mg resource.Managed) bool {
 // until something holds, the provider reconciles the resource.
 func (e *env) until(mg resource.Managed, what string, holds func() bool) {
 	e.Helper()
-	for end := time.Now().Add(longest); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(longest); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
 		there := e.reconcile(mg)
 		if there && holds() || !there && what == gone {
 			return
