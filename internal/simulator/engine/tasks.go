@@ -75,7 +75,7 @@ var errInterrupted = errors.New("received interrupt")
 // run runs a task. With instant tasks it returns when the task has ended.
 func (s *Engine) run(sp *spawned) {
 	ctx, cancel := context.WithCancel(s.Ctx)
-	s.Update(func(*state.State) { sp.task.Cancel = cancel })
+	s.Update(func(*state.State) { sp.task.Cancel, sp.task.Gone = cancel, make(chan struct{}) })
 	w := &Worker{Engine: s, Task: sp.task, Ctx: ctx}
 	work := func() {
 		defer sp.end()
@@ -95,6 +95,7 @@ func (w *Worker) main(body work) {
 	}
 	w.Engine.Update(func(st *state.State) { w.Finish(st, err) })
 	w.Task.Cancel()
+	close(w.Task.Gone)
 }
 
 // judge asks once whether the task is to fail.
@@ -212,6 +213,18 @@ func (s *Engine) Duration(kind string) time.Duration { return s.Durations[kind] 
 
 // Outside is the result of a call that does the rest of its work without the state.
 type Outside func() (any, error)
+
+// StopTask ends a task. The answer comes when its worker is gone: PVE signals it, waits, and kills it in the end.
+func (c *Call) StopTask(t *state.Task) (any, error) {
+	if !t.Stop() {
+		return nil, nil //nolint:nilnil // The answer is null.
+	}
+	gone := t.Gone
+	return Outside(func() (any, error) {
+		<-gone
+		return nil, nil //nolint:nilnil // The answer is null.
+	}), nil
+}
 
 // SpawnWaiting starts a task and waits for its end as long as the call asks for; a task that ended well in time is not told.
 func (c *Call) SpawnWaiting(vmid int, kind string, w work) (any, error) {

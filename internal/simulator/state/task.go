@@ -101,9 +101,10 @@ type Task struct {
 	PStart int `json:"_pstart"`
 	// Warnings counts the warnings in the log.
 	Warnings int `json:"_warnings"`
-	// Cancel ends the worker, Stopped means that somebody has ended it.
+	// Cancel ends the worker, Stopped means that somebody has ended it. Gone is closed when the worker is gone.
 	Cancel  context.CancelFunc `json:"-"`
 	Stopped bool               `json:"-"`
+	Gone    chan struct{}      `json:"-"`
 }
 
 // Running reports whether the task has not ended.
@@ -142,10 +143,12 @@ func (st *State) Task(upid string) *Task {
 	return nil
 }
 
-// Stop ends a task from outside.
-func (t *Task) Stop() {
-	if t.Running() && t.Cancel != nil {
-		t.Stopped = true
-		t.Cancel()
+// Stop ends a task from outside. It reports whether there is a worker to wait for.
+func (t *Task) Stop() bool {
+	if !t.Running() || t.Cancel == nil {
+		return false
 	}
+	t.Stopped = true
+	t.Cancel()
+	return true
 }

@@ -150,8 +150,7 @@ func stopTask(c *engine.Call) (any, error) {
 	if t == nil {
 		return nil, apierr.Param("upid", "no such task")
 	}
-	t.Stop()
-	return nil, nil //nolint:nilnil // The answer is null.
+	return c.StopTask(t)
 }
 
 func taskIndex(*engine.Call) (any, error) {
