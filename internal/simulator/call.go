@@ -228,6 +228,7 @@ func decodeJSON(content []byte, into schema.Values, lines [2]int) error {
 			`(before "(end of string)") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line %d.`, len(content), lines[0])
 	}
 	if rest := bytes.TrimLeft(content[dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
+		//nolint:revive // PVE's words.
 		return errors.Errorf(`garbage after JSON object, at character offset %d (before "%s") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line %d.`,
 			len(content)-len(rest), rest, lines[0])
 	}

@@ -30,7 +30,7 @@ func (s *Server) begin() error {
 	if err != nil {
 		return err
 	}
-	s.Engine.Begin(state)
+	s.Begin(state)
 	s.faults.clear()
 	for _, f := range s.options.Faults {
 		s.faults.add(f)

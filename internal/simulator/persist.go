@@ -57,7 +57,7 @@ func (s *Server) WriteState(w io.Writer) error {
 func (s *Server) marshal() ([]byte, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	return json.Marshal(savedState{State: s.State, Signer: s.Secret})
+	return json.Marshal(savedState{State: s.State, Signer: s.Secret}) //nolint:musttag // The file has the names of the fields.
 }
 
 // Changes counts what may have changed the state: when it stands still, so does the state.
@@ -101,7 +101,7 @@ func parseState(data []byte) (*savedState, error) {
 		return nil, errors.New("it is damaged: its content is not what was written")
 	}
 	out := &savedState{State: state.New("")}
-	if err := json.Unmarshal(content, out); err != nil {
+	if err := json.Unmarshal(content, out); err != nil { //nolint:musttag // The file has the names of the fields.
 		return nil, errors.Wrap(err, "it is damaged")
 	}
 	return out, nil

@@ -22,25 +22,44 @@ import (
 )
 
 // The types of what a cluster knows, for callers of Server.Edit, Server.Guest and Server.Tasks.
+
 type (
-	Agent      = state.Agent
-	Grant      = state.Grant
-	Guest      = state.Guest
+	// Agent is state.Agent.
+	Agent = state.Agent
+	// Grant is state.Grant.
+	Grant = state.Grant
+	// Guest is state.Guest.
+	Guest = state.Guest
+	// HAResource is state.HAResource.
 	HAResource = state.HAResource
-	Interface  = state.Interface
-	Node       = state.Node
-	Pool       = state.Pool
-	Power      = state.Power
-	Role       = state.Role
-	Sections   = state.Sections
-	Snapshot   = state.Snapshot
-	State      = state.State
-	Storage    = state.Storage
-	Task       = state.Task
-	Token      = state.Token
-	User       = state.User
-	Volume     = state.Volume
-	VolumeKey  = state.VolumeKey
+	// Interface is state.Interface.
+	Interface = state.Interface
+	// Node is state.Node.
+	Node = state.Node
+	// Pool is state.Pool.
+	Pool = state.Pool
+	// Power is state.Power.
+	Power = state.Power
+	// Role is state.Role.
+	Role = state.Role
+	// Sections is state.Sections.
+	Sections = state.Sections
+	// Snapshot is state.Snapshot.
+	Snapshot = state.Snapshot
+	// State is state.State.
+	State = state.State
+	// Storage is state.Storage.
+	Storage = state.Storage
+	// Task is state.Task.
+	Task = state.Task
+	// Token is state.Token.
+	Token = state.Token
+	// User is state.User.
+	User = state.User
+	// Volume is state.Volume.
+	Volume = state.Volume
+	// VolumeKey is state.VolumeKey.
+	VolumeKey = state.VolumeKey
 )
 
 // Clock tells the time and waits. Tests may bring their own.

@@ -97,7 +97,7 @@ func (s *Engine) Close() {
 // Begin sets the state to work on. Nothing may work on the old one.
 func (s *Engine) Begin(state *state.State) {
 	s.State = state
-	s.Ctx, s.Interrupt = context.WithCancel(s.root)
+	s.Ctx, s.Interrupt = context.WithCancel(s.root) //nolint:gosec // Reset calls Interrupt, and Close cancels the root that it is below.
 }
 
 // Op returns work on the state for root@pam. The state must be held.

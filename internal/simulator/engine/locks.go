@@ -44,8 +44,9 @@ func newLockTable() *lockTable { return &lockTable{locks: map[int]*guestLock{}} 
 type lockMode bool
 
 const (
-	// Shared locks may be held by several at once, an Exclusive one by one alone.
-	Shared    lockMode = false
+	// Shared locks may be held by several at once.
+	Shared lockMode = false
+	// Exclusive locks are held by one alone.
 	Exclusive lockMode = true
 )
 

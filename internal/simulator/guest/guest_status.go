@@ -51,7 +51,7 @@ func Vmstatus(o *engine.Op, g *state.Guest, full bool) map[string]any {
 	config, r := g.Config, measure(o, g)
 	out := map[string]any{
 		"vmid": g.VMID, "name": r.Name, "status": "stopped", "cpus": r.CPUs, "maxmem": r.Memory, "maxdisk": r.Disk, "disk": 0,
-		"uptime": r.Uptime, "cpu": r.Cpu, "mem": r.Mem, "netin": r.Netin, "netout": r.Netout,
+		"uptime": r.Uptime, "cpu": r.CPU, "mem": r.Mem, "netin": r.Netin, "netout": r.Netout,
 	}
 	if o.State.Version != "8.4" {
 		out["memhost"] = r.Memhost

@@ -33,7 +33,7 @@ func measure(o *engine.Op, g *state.Guest) *state.Report {
 		return r
 	}
 	r.Uptime = max(int64(o.Engine.Clock.Now().Sub(g.Started)/time.Second), 0)
-	r.Cpu, r.Mem, r.Memhost = 0.01, r.Memory/4, r.Memory/2
+	r.CPU, r.Mem, r.Memhost = 0.01, r.Memory/4, r.Memory/2
 	r.Netin, r.Netout, r.Diskread, r.Diskwritten = r.Uptime*1000, r.Uptime*500, r.Uptime*1000, r.Uptime*1000
 	return r
 }

@@ -88,7 +88,8 @@ func extend(o *engine.Op, d Drive, v *state.Volume, bytes int64) error {
 	case !s.Thick():
 		return nil
 	case more > volume.Room(o, s) && s.Type == "lvm":
-		return apierr.Errorf("error resizing volume '%s': Insufficient free space: %d extents needed, but only %d available", d.File(), more>>22, volume.Room(o, s)>>22)
+		return apierr.Errorf("error resizing volume '%s': Insufficient free space: %d extents needed, but only %d available",
+			d.File(), more>>22, volume.Room(o, s)>>22)
 	case more > volume.Room(o, s):
 		return apierr.Errorf("zfs error: cannot set property for '%s/%s': size is greater than available space", s.ID, name)
 	}

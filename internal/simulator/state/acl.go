@@ -224,8 +224,8 @@ func VmidText(vmid int) string { return strconv.Itoa(vmid) }
 // VMPath is the path of the privileges on a guest.
 func VMPath(vmid int) string { return "/vms/" + strconv.Itoa(vmid) }
 
-// view answers, for one identity, the same question for many objects of a list.
-type view struct {
+// View answers, for one identity, the same question for many objects of a list.
+type View struct {
 	st  *State
 	who Identity
 	// special are the paths that have grants or pools of their own.
@@ -234,8 +234,9 @@ type view struct {
 	below map[string]map[string]bool
 }
 
-func (st *State) View(who Identity) *view {
-	v := &view{st: st, who: who, special: map[string]bool{}, below: map[string]map[string]bool{}}
+// View prepares to answer the same question about many objects for one identity.
+func (st *State) View(who Identity) *View {
+	v := &View{st: st, who: who, special: map[string]bool{}, below: map[string]map[string]bool{}}
 	for _, g := range st.ACL {
 		v.special[g.Path] = true
 	}
@@ -251,7 +252,7 @@ func (st *State) View(who Identity) *view {
 }
 
 // May reports whether the identity has the privilege on a path such as "/vms/100".
-func (v *view) May(path, privilege string) bool {
+func (v *View) May(path, privilege string) bool {
 	if v.special[path] {
 		return v.st.May(v.who, path, privilege)
 	}

@@ -114,7 +114,7 @@ type Report struct {
 	Name, Status                                 string
 	Template                                     bool
 	CPUs                                         int
-	Cpu                                          float64
+	CPU                                          float64
 	Memory, Mem, Memhost, Disk                   int64
 	Uptime, Netin, Netout, Diskread, Diskwritten int64
 }

@@ -72,7 +72,7 @@ func resource(o *engine.Op, b []byte, g *state.Guest) []byte {
 	r.text("name", known.Name)
 	r.number("template", int64(schema.Flag(known.Template)))
 	r.number("maxcpu", int64(known.CPUs))
-	r = strconv.AppendFloat(append(r, `,"cpu":`...), known.Cpu, 'g', -1, 64)
+	r = strconv.AppendFloat(append(r, `,"cpu":`...), known.CPU, 'g', -1, 64)
 	r.number("maxmem", known.Memory)
 	r.number("mem", known.Mem)
 	if o.State.Version != "8.4" {

@@ -286,7 +286,8 @@ func suspendGuest(c *engine.Call) (any, error) {
 
 func suspendToDisk(c *engine.Call) (any, error) {
 	storage := c.Str("statestorage")
-	return statusActionIf(c, func(g *state.Guest) error { return guest.Suspendable(c.Op(), g, storage) }, "qmsuspend", func(w *engine.Worker, vmid int, skip bool) error {
+	suspendable := func(g *state.Guest) error { return guest.Suspendable(c.Op(), g, storage) }
+	return statusActionIf(c, suspendable, "qmsuspend", func(w *engine.Worker, vmid int, skip bool) error {
 		return process(w, "qmsuspend", vmid, true, func(o *engine.Op, g *state.Guest) error {
 			switch err := g.Lock(); {
 			case guest.BackedUpNow(g):

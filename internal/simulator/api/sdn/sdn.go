@@ -149,6 +149,7 @@ func checkZone(c *engine.Call) error {
 	if c.Str("type") != "evpn" {
 		return nil
 	}
+	//nolint:revive // PVE's words.
 	return errors.Errorf("controller %s don't exist at /usr/share/perl5/PVE/Network/SDN/Zones/EvpnPlugin.pm line %d.", c.Str("controller"), evpnLine)
 }
 
