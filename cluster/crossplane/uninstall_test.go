@@ -95,10 +95,15 @@ func (s *suite) testDefinitions(t *testing.T) {
 	s.apply(t, "examples/crossplane/definitions.yaml")
 	s.install(t, newer)
 	s.untilTrue(t, read(t, "examples/quickstart"), "Ready", "Synced")
-	log := s.log(newer)
-	if start := strings.LastIndex(log, `"version":"`+newer+`"`); start < 0 || strings.Contains(log[start:], without) {
-		t.Error("the provider is not permitted to read definitions")
-	}
+	// The Machines are Ready still from before: wait until the new process has got past the question.
+	s.until(t, func() string {
+		log := s.log(newer)
+		start := strings.LastIndex(log, `"version":"`+newer+`"`)
+		if start < 0 || strings.Contains(log[start:], without) || !strings.Contains(log[start:], "Starting workers") {
+			return "the provider is not permitted to read definitions"
+		}
+		return ""
+	})
 }
 
 // loseDefinition deletes the definition of a Machine while the provider runs, as it does for some seconds when a package is
