@@ -122,7 +122,7 @@ func writeScope(folder, license string, s scope, all []kind) error {
 		return errors.Wrapf(err, "cannot list %q", folder)
 	}
 	for _, f := range old {
-		if err := os.Remove(f); err != nil {
+		if err := os.Remove(f); err != nil { //nolint:gosec // The folder is an argument of the generator.
 			return errors.Wrapf(err, "cannot remove %q", f)
 		}
 	}
@@ -219,7 +219,7 @@ func parseKind(c *ast.CommentGroup) (kind, bool) {
 		text := strings.TrimPrefix(strings.TrimPrefix(line.Text, "//"), " ")
 		switch after, ok := strings.CutPrefix(text, marker); {
 		case ok:
-			k.parse(after)
+			parseArguments(&k, after)
 			found = true
 		case strings.HasPrefix(text, ruleMarker): // As a rule of Kubebuilder it would be one of the type below, too.
 			k.Markers = append(k.Markers, "+kubebuilder:validation:XValidation:rule="+strings.TrimPrefix(text, ruleMarker))
@@ -235,8 +235,8 @@ func parseKind(c *ast.CommentGroup) (kind, bool) {
 	return k, found
 }
 
-// parse the arguments of the marker.
-func (k *kind) parse(arguments string) {
+// parseArguments reads the arguments of the marker into a kind.
+func parseArguments(k *kind, arguments string) {
 	for i, a := range strings.Split(arguments, ",") {
 		key, value, _ := strings.Cut(a, "=")
 		switch {
