@@ -268,22 +268,22 @@ type ProviderFeature string
 
 // Conditions of a provider configuration beside Ready.
 const (
-	// TypeConnected says whether an endpoint of the API answers.
+	// TypeConnected reports whether an endpoint of the API answers.
 	TypeConnected xpv2.ConditionType = "Connected"
 
-	// TypeCertificateVerified says whether the server's certificate is verified.
+	// TypeCertificateVerified reports whether the server's certificate is verified.
 	TypeCertificateVerified xpv2.ConditionType = "CertificateVerified"
 
-	// TypeAuthenticated says whether Proxmox VE accepts the credentials.
+	// TypeAuthenticated reports whether Proxmox VE accepts the credentials.
 	TypeAuthenticated xpv2.ConditionType = "Authenticated"
 
-	// TypeVersionSupported says whether Proxmox VE is 8.0 or later.
+	// TypeVersionSupported reports whether Proxmox VE is 8.0 or later.
 	TypeVersionSupported xpv2.ConditionType = "VersionSupported"
 
-	// TypePermitted says whether all privileges are there that the features need.
+	// TypePermitted reports whether all privileges are there that the features need.
 	TypePermitted xpv2.ConditionType = "Permitted"
 
-	// TypeQuorate says whether the cluster takes writes.
+	// TypeQuorate reports whether the cluster takes writes.
 	TypeQuorate xpv2.ConditionType = "Quorate"
 )
 

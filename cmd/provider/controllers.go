@@ -129,7 +129,7 @@ func controllerOptions(l logging.Logger, o options, r prometheus.Registerer) (xp
 	}, nil
 }
 
-// mayWatchKinds says whether we are permitted to watch for kinds to appear.
+// mayWatchKinds reports whether we are permitted to watch for kinds to appear.
 func mayWatchKinds(ctx context.Context, c client.Client) (bool, error) {
 	for _, verb := range []string{"get", "list", "watch"} {
 		r := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

@@ -154,7 +154,7 @@ func (d Data) understood() error {
 	return nil
 }
 
-// isCloudConfig says whether data are cloud-config, and no template for it.
+// isCloudConfig reports whether data are cloud-config, and no template for it.
 func isCloudConfig(data string) bool {
 	first, _, _ := strings.Cut(data, "\n")
 	return strings.TrimSpace(first) == "#cloud-config"
@@ -240,7 +240,7 @@ func joined(parts ...[]byte) ([]byte, error) {
 	return b.Bytes(), errors.Wrap(err, "cannot join vendor-data")
 }
 
-// isArchive says whether data are a MIME archive themselves.
+// isArchive reports whether data are a MIME archive themselves.
 func isArchive(content []byte) bool {
 	first := strings.ToLower(strings.TrimSpace(string(content[:min(len(content), 64)])))
 	return strings.HasPrefix(first, "content-type:") || strings.HasPrefix(first, "mime-version:")

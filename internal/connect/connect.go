@@ -186,7 +186,7 @@ func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connecti
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, nil
 }
 
-// closing says whether the use of a configuration cannot be recorded because the
+// closing reports whether the use of a configuration cannot be recorded because the
 // namespace of a resource is being deleted with it, where nothing new is taken.
 func closing(mg resource.Managed, err error) bool {
 	return meta.WasDeleted(mg) && kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)

@@ -25,7 +25,7 @@ type configurationError struct{ error }
 // Unwrap is the error itself.
 func (e configurationError) Unwrap() error { return e.error }
 
-// IsConfiguration says whether there was no connection because of the provider
+// IsConfiguration reports whether there was no connection because of the provider
 // configuration, or of what that refers to.
 func IsConfiguration(err error) bool {
 	var e configurationError

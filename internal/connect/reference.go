@@ -78,7 +78,7 @@ func (r reference) get(ctx context.Context, kube client.Reader) (*v1alpha1.Provi
 	return spec, kube.Get(ctx, r.key(), o)
 }
 
-// leaves says whether the configuration is being deleted, or is gone.
+// leaves reports whether the configuration is being deleted, or is gone.
 func (r reference) leaves(ctx context.Context, kube client.Reader) bool {
 	o, _ := r.empty()
 	err := kube.Get(ctx, r.key(), o)

@@ -25,7 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// Sharing returns a function that says whether the provider configuration of
+// Sharing returns a function that reports whether the provider configuration of
 // another resource is for the same PVE cluster: whether it names one of the
 // endpoints. It is good for one look at many resources, whose configurations it
 // reads once each; one that cannot be read is not for the same cluster.
@@ -46,7 +46,7 @@ func (c *Connector) Sharing(ctx context.Context, endpoints []string) func(resour
 	}
 }
 
-// overlap says whether two lists of endpoints have one in common.
+// overlap reports whether two lists of endpoints have one in common.
 func overlap(a, b []string) bool {
 	known := hosts(a)
 	return slices.ContainsFunc(hosts(b), func(h string) bool { return slices.Contains(known, h) })

@@ -91,7 +91,7 @@ func (c *Connector) changed(r reference) {
 }
 
 // OnRecovered has fn called when a configuration works again, or is another one,
-// with what says whether a resource uses it. It must not block.
+// with what reports whether a resource uses it. It must not block.
 func (c *Connector) OnRecovered(fn func(used func(resource.Managed) bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Connector) Recovered(k Key) {
 	}
 }
 
-// uses says whether the resource uses the configuration, or will if there is
+// uses reports whether the resource uses the configuration, or will if there is
 // none named default.
 func (c *Connector) uses(mg resource.Managed, r reference) bool {
 	named, err := referenceOf(mg)

@@ -106,7 +106,7 @@ func (w *watches) follow(ctx context.Context, of object) {
 	}
 }
 
-// once watches until the watch ends, and says whether there was one.
+// once watches until the watch ends, and reports whether there was one.
 func (w *watches) once(ctx context.Context, of object) bool {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(of.gvk())

@@ -56,7 +56,7 @@ func example(w *world, name string) v1alpha1.MachineParameters {
 	return m.Spec.ForProvider
 }
 
-// drive says whether a drive has a volume in it, and nothing pending.
+// drive reports whether a drive has a volume in it, and nothing pending.
 func (w *world) drive(device, volume string) bool {
 	w.Helper()
 	v := w.vm()

@@ -68,7 +68,7 @@ func TestClustersAndNodes(t *testing.T) {
 	runVersions(t, surroundings())
 }
 
-// inNamespace says whether the world is about the namespaced kinds.
+// inNamespace reports whether the world is about the namespaced kinds.
 func (w *world) inNamespace() bool {
 	_, ok := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.ProviderCredentials{
 		SecretRef: &v1alpha1.SecretOptionalKeyReference{},

@@ -91,7 +91,7 @@ func reasonsOf(t *testing.T, dir string) []string {
 	return slices.Compact(all)
 }
 
-// isReason says whether a type is one of reasons: xpv2.ConditionReason or event.Reason.
+// isReason reports whether a type is one of reasons: xpv2.ConditionReason or event.Reason.
 func isReason(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	return ok && (s.Sel.Name == "ConditionReason" || s.Sel.Name == "Reason")

@@ -480,7 +480,7 @@ func restart(w *world) {
 	}
 }
 
-// vmIsReady says whether the clone has ended.
+// vmIsReady reports whether the clone has ended.
 func (w *world) vmIsReady() bool {
 	v, ok := w.pve.Guest(10000)
 	return ok && v.Config["lock"] == ""

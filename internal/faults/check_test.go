@@ -165,14 +165,14 @@ func (k *randomRun) isProtected() bool {
 	return meta.WasDeleted(k.m) && (ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1")
 }
 
-// isTied says whether the VM has a medium that only its node has, and is to go to another.
+// isTied reports whether the VM has a medium that only its node has, and is to go to another.
 func (k *randomRun) isTied() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	local := func(value string) bool { return strings.HasPrefix(value, "local:iso/") }
 	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(slices.Collect(maps.Values(g.Config)), local)
 }
 
-// waitsForStart says whether all that is left to do is about disks that wait for the next
+// waitsForStart reports whether all that is left to do is about disks that wait for the next
 // start themselves.
 func (k *randomRun) waitsForStart() bool {
 	g, _ := k.pve.Guest(k.vmid())
@@ -188,14 +188,14 @@ func (k *randomRun) isSuspended() bool {
 	return g.Config["lock"] == "suspended" && len(k.m.Observation().Difference) > 0
 }
 
-// isUnassigned says whether the spec has an entry that is no device yet.
+// isUnassigned reports whether the spec has an entry that is no device yet.
 func (k *randomRun) isUnassigned() bool {
 	p := k.m.Parameters()
 	return slices.ContainsFunc(p.Disks, func(d v1alpha1.MachineDisk) bool { return k.device(d.Name) == "" }) ||
 		slices.ContainsFunc(p.Networks, func(n v1alpha1.MachineNetwork) bool { return k.device(n.Name) == "" })
 }
 
-// shrinks says whether the spec wants a disk smaller than it is.
+// shrinks reports whether the spec wants a disk smaller than it is.
 func (k *randomRun) shrinks() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	for _, d := range k.m.Parameters().Disks {

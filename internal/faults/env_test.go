@@ -298,7 +298,7 @@ func (w *env) exists(t *testing.T) bool {
 	return err == nil
 }
 
-// settled says whether the Machine is what its spec wants, and nothing goes on.
+// settled reports whether the Machine is what its spec wants, and nothing goes on.
 func (w *env) settled() bool {
 	r, s := w.m.GetCondition(xpv2.TypeReady), w.m.GetCondition(xpv2.TypeSynced)
 	o := w.m.Observation()
@@ -306,13 +306,13 @@ func (w *env) settled() bool {
 		o.VMID != nil && len(o.Difference) == 0 && len(w.running()) == 0 && w.acted()
 }
 
-// acted says whether what was to be done once has been done.
+// acted reports whether what was to be done once has been done.
 func (w *env) acted() bool {
 	want, got := w.m.Parameters().PowerAction, w.m.Observation().PowerAction
 	return want == nil || got != nil && got.Token == want.Token && got.Result != ""
 }
 
-// tidy says whether the Machine is settled, is not about to be restarted, and nothing
+// tidy reports whether the Machine is settled, is not about to be restarted, and nothing
 // is left of images that it has had.
 func (w *env) tidy() bool {
 	reason := w.m.GetCondition(machine.TypeRestartRequired).Reason
@@ -467,7 +467,7 @@ func (h holdings) without(vmid int) holdings {
 	return out
 }
 
-// mentions says whether a guest's configuration names a volume, on its node if
+// mentions reports whether a guest's configuration names a volume, on its node if
 // that is where it is.
 func mentions(g simulator.Guest, k simulator.VolumeKey) bool {
 	if k.Node != "" && k.Node != g.Node {

@@ -59,7 +59,7 @@ import (
 // server, or has been.
 type sideEffect string
 
-// call says whether it is a call of PVE's API.
+// call reports whether it is a call of PVE's API.
 func (d sideEffect) call() bool { return strings.Contains(string(d), " /") }
 
 // A process is one life of a provider. What it remembers ends with it.
@@ -139,7 +139,7 @@ func (p *process) did(d sideEffect) {
 	}
 }
 
-// immortal says whether deeds do not count for now.
+// immortal reports whether deeds do not count for now.
 func (p *process) immortal(yes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

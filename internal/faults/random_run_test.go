@@ -211,7 +211,7 @@ func (k *randomRun) take(s op) {
 	}
 }
 
-// all says whether something holds for all Machines that there are.
+// all reports whether something holds for all Machines that there are.
 func (k *randomRun) all(holds func() bool) bool {
 	for _, l := range k.subjects {
 		if k.m = l.m; !l.gone && !holds() {

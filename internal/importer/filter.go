@@ -65,7 +65,7 @@ func (f Filter) keeps(g proxmox.Guest) bool {
 		})
 }
 
-// oneOf says whether one of the values fits, or there are none.
+// oneOf reports whether one of the values fits, or there are none.
 func oneOf[T any](values []T, fits func(T) bool) bool {
 	return len(values) == 0 || slices.ContainsFunc(values, fits)
 }

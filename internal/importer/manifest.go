@@ -141,7 +141,7 @@ func plain(n *yaml.Node) {
 // sexagesimal is a number to some programs that read YAML, and may be a MAC address.
 var sexagesimal = regexp.MustCompile(`^[0-9]+(:[0-9]+)+$`)
 
-// ambiguous says whether a text without quotes would be something else to Kubernetes,
+// ambiguous reports whether a text without quotes would be something else to Kubernetes,
 // whose YAML takes yes for true, or to other programs. A text of several lines needs no
 // quotes.
 func ambiguous(s string) bool {
@@ -153,7 +153,7 @@ func ambiguous(s string) bool {
 	return !strings.Contains(s, "\n") && (err != nil || v != any(s))
 }
 
-// isDecimal says whether a field has a number with decimals, which Kubernetes writes
+// isDecimal reports whether a field has a number with decimals, which Kubernetes writes
 // in thousandths: cpu.limit, and limits in MBps.
 func isDecimal(field string) bool { return field == "limit" || strings.HasSuffix(field, "MBps") }
 

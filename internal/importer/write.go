@@ -77,7 +77,7 @@ func (f Form) WriteFiles(folder string, finds []Find, force bool) error {
 	return nil
 }
 
-// hasOther says whether a file has something else.
+// hasOther reports whether a file has something else.
 func hasOther(name string, b []byte) (bool, error) {
 	has, err := os.ReadFile(name) //nolint:gosec // The user names the folder.
 	if os.IsNotExist(err) {

@@ -49,10 +49,10 @@ func (t changes) add(vmid string, what Change) {
 
 // ownershipOracle tells what a Client has done itself from what others have.
 type ownershipOracle interface {
-	// StartedByUs says whether a task is, or may turn out to be, the Client's own.
+	// StartedByUs reports whether a task is, or may turn out to be, the Client's own.
 	StartedByUs(u proxmox.UPID) (sure, maybe bool)
 
-	// LoggedByUs says whether a line about a guest is the Client's own.
+	// LoggedByUs reports whether a line about a guest is the Client's own.
 	LoggedByUs(vmid, user string) bool
 }
 
@@ -125,7 +125,7 @@ type logFeed struct {
 	seen   map[string]time.Time
 }
 
-// more says whether there may be new lines that these, the newest, do not reach back to.
+// more reports whether there may be new lines that these, the newest, do not reach back to.
 func (f *logFeed) more(lines []proxmox.LogLine) bool {
 	return f.primed && len(lines) > 0 && !slices.ContainsFunc(lines, func(l proxmox.LogLine) bool {
 		_, known := f.seen[keyOf(l)]
@@ -205,7 +205,7 @@ func summaryOf(g *proxmox.Guest) summary {
 	}
 }
 
-// differs says whether a guest has changed since it was listed before. An uptime
+// differs reports whether a guest has changed since it was listed before. An uptime
 // that goes backwards is a start in between. Nodes that do not tell say nothing.
 func (s summary) differs(before summary) bool {
 	restarted := s.uptime < before.uptime

@@ -108,7 +108,7 @@ func (c *Cluster) InvalidateHA() {
 	c.ha.status.invalidate()
 }
 
-// concerns says whether HA manages one of the guests, as far as is known.
+// concerns reports whether HA manages one of the guests, as far as is known.
 func (h *ha) concerns(all changes) bool {
 	h.resources.mu.Lock()
 	defer h.resources.mu.Unlock()

@@ -148,7 +148,7 @@ func (c *Cluster) watchLog() {
 	}
 }
 
-// readLog takes note of new lines, if all users' can be read, and says whether there
+// readLog takes note of new lines, if all users' can be read, and reports whether there
 // may have been others.
 func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
 	if may, err := c.hasPrivilege(ctx, syslog); err != nil || !may {
@@ -181,7 +181,7 @@ func (c *Cluster) readFirst(ctx context.Context) (struct{}, error) {
 	return struct{}{}, errors.Join(failed, err)
 }
 
-// mayReadLog says whether the lines of others can be read. It takes one's own for all
+// mayReadLog reports whether the lines of others can be read. It takes one's own for all
 // otherwise.
 func (c *Cluster) mayReadLog(ctx context.Context) bool {
 	may, err := c.hasPrivilege(ctx, syslog)
@@ -200,7 +200,7 @@ func (c *Cluster) privileges(ctx context.Context) (proxmox.Privileges, error) {
 	return all["/"], err
 }
 
-// CatchUp has whoever watches told of the tasks of others until now, and says whether it
+// CatchUp has whoever watches told of the tasks of others until now, and reports whether it
 // could: PVE lists them to who has Sys.Audit on / only, and has them in the log for who
 // may read that.
 func (c *Cluster) CatchUp(ctx context.Context) bool {

@@ -86,7 +86,7 @@ func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bo
 // forGood is longer than anything is kept.
 const forGood = 1<<63 - 1
 
-// Watches says whether the key watches this guest.
+// Watches reports whether the key watches this guest.
 func (c *Cluster) Watches(key string, vmid int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *Cluster) forget(key string) {
 	}
 }
 
-// watching says whether anybody watches.
+// watching reports whether anybody watches.
 func (c *Cluster) watching() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +206,7 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 	}
 }
 
-// news says whether a list is to be told: it says something new of the guest, or is
+// news reports whether a list is to be told: it says something new of the guest, or is
 // the first that shows how the guest was left. One that may be older than that says
 // nothing.
 func (w *watch) news(g *proxmox.Guest, begun time.Time, lag time.Duration) bool {

@@ -39,7 +39,7 @@ func (p problem) peers(yield func(Occupant) bool) {
 // self is the requesting Machine as others see it.
 func (p problem) self() Occupant { return Occupant{Labels: p.Labels, Rules: p.Rules} }
 
-// matches says whether a Machine is one that the term means. A term that cannot
+// matches reports whether a Machine is one that the term means. A term that cannot
 // be read matches none: the API does not let it in.
 func matches(t v1alpha1.MachineAffinityTerm, o Occupant) bool {
 	if t.Group != nil && *t.Group != group(o.Rules) {

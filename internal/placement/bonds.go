@@ -64,7 +64,7 @@ func Bonds(self Occupant, others []Occupant) []Bond {
 	return b.bonds
 }
 
-// Bound says whether a Machine has rules that may bind it to others.
+// Bound reports whether a Machine has rules that may bind it to others.
 func Bound(r v1alpha1.MachinePlacement) bool {
 	return spreadRequired(r) || slices.ContainsFunc(r.Affinity, required) || slices.ContainsFunc(r.AntiAffinity, required)
 }
@@ -132,13 +132,13 @@ func (b *bonding) pair(o Occupant, apart bool) {
 	})
 }
 
-// keepsAway says whether the rules of one Machine keep the other away.
+// keepsAway reports whether the rules of one Machine keep the other away.
 func (b *bonding) keepsAway(one, other Occupant) bool {
 	return spreadRequired(one.Rules) && group(one.Rules) == group(other.Rules) ||
 		slices.ContainsFunc(one.Rules.AntiAffinity, func(t v1alpha1.MachineAffinityTerm) bool { return required(t) && matches(t, other) })
 }
 
-// follows says whether one Machine is where it is because of the other.
+// follows reports whether one Machine is where it is because of the other.
 func (b *bonding) follows(one, other Occupant) bool {
 	return slices.ContainsFunc(one.Rules.Affinity, func(t v1alpha1.MachineAffinityTerm) bool {
 		return required(t) && matches(t, other) && b.leader(one, t) == other.ID
@@ -161,7 +161,7 @@ func (b *bonding) leader(one Occupant, t v1alpha1.MachineAffinityTerm) string {
 	return first
 }
 
-// has says whether a required term is in the list.
+// has reports whether a required term is in the list.
 func has(terms []v1alpha1.MachineAffinityTerm, t v1alpha1.MachineAffinityTerm) bool {
 	return required(t) && slices.ContainsFunc(terms, func(o v1alpha1.MachineAffinityTerm) bool { return required(o) && key("", o) == key("", t) })
 }

@@ -261,7 +261,7 @@ func (p problem) demands(n Node) []demand {
 
 func (d demand) fits() bool { return d.bytes <= d.free-d.coming }
 
-// fitsThinly says whether a thin storage takes disks that may outgrow it one day.
+// fitsThinly reports whether a thin storage takes disks that may outgrow it one day.
 // One that is full does not, nor one that they outgrow by themselves, nor any if
 // the user says how much has to stay free.
 func (d demand) fitsThinly(r v1alpha1.MachinePlacement) bool {

@@ -49,7 +49,7 @@ type Request struct {
 	// Source of the VM, unless it has none.
 	Source *Source
 
-	// Runs says whether the VM is to be started.
+	// Runs reports whether the VM is to be started.
 	Runs bool
 
 	// CPUs of the VM, and Memory in bytes.
@@ -120,7 +120,7 @@ type Node struct {
 
 // A Storage as one node sees it.
 type Storage struct {
-	// Active says whether the node can use the storage now.
+	// Active reports whether the node can use the storage now.
 	Active bool
 
 	// Shared storages are the same on all nodes.
@@ -148,7 +148,7 @@ type Occupant struct {
 	// Node that the occupant is on or goes to.
 	Node string
 
-	// Runs says whether the occupant runs or is about to.
+	// Runs reports whether the occupant runs or is about to.
 	Runs bool
 
 	// Coming says that what the occupant is going to use does not show in what

@@ -191,7 +191,7 @@ type Change struct {
 	Digest string
 }
 
-// Empty says whether nothing is to be changed.
+// Empty reports whether nothing is to be changed.
 func (c Change) Empty() bool { return len(c.Set) == 0 && len(c.Delete) == 0 }
 
 func (c Change) form() map[string]string {

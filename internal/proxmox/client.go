@@ -212,6 +212,6 @@ func (x *call) unexpected() *Error {
 // superuser is the one that PVE asks for no privileges.
 const superuser = "root@pam"
 
-// Superuser says whether calls are made as root@pam, with its password. Some
+// Superuser reports whether calls are made as root@pam, with its password. Some
 // options are for it alone; its tokens do not count.
 func (c *Client) Superuser() bool { return c.superuser }

@@ -37,7 +37,7 @@ type Version struct {
 	RepoID string
 }
 
-// AtLeast says whether this is release major.minor or a later one.
+// AtLeast reports whether this is release major.minor or a later one.
 func (v Version) AtLeast(major, minor int) bool {
 	parts := strings.SplitN(v.Version+"..", ".", 3)
 	ma, err := strconv.Atoi(parts[0])
@@ -86,10 +86,10 @@ type Node struct {
 	Uptime time.Duration
 }
 
-// Online says whether the node is up and tells how it is.
+// Online reports whether the node is up and tells how it is.
 func (n Node) Online() bool { return n.Status == "online" }
 
-// Offline says whether the node cannot be asked. One that is unknown is up, but its
+// Offline reports whether the node cannot be asked. One that is unknown is up, but its
 // daemon that tells of it and of its guests hangs, as it does on a storage that is gone;
 // what it is asked it answers.
 func (n Node) Offline() bool { return n.Status == "offline" }
@@ -159,7 +159,7 @@ type Storage struct {
 	// Content is what may be stored, such as images, iso, import.
 	Content []string
 
-	// Shared says whether all its nodes have the same content.
+	// Shared reports whether all its nodes have the same content.
 	Shared bool
 
 	// Disk used and MaxDisk in all, in bytes.
@@ -194,10 +194,10 @@ type Bridge struct {
 	// Type is bridge, OVSBridge or vnet.
 	Type string
 
-	// Active says whether the bridge is up.
+	// Active reports whether the bridge is up.
 	Active bool
 
-	// VLANAware says whether NICs may have VLAN tags of their own.
+	// VLANAware reports whether NICs may have VLAN tags of their own.
 	VLANAware bool
 
 	// Ports of the bridge.
@@ -243,7 +243,7 @@ type ClusterStatus struct {
 	// Name of the cluster. Empty for a node that is in none.
 	Name string
 
-	// Quorate says whether writes are possible. A node alone always is.
+	// Quorate reports whether writes are possible. A node alone always is.
 	Quorate bool
 
 	// Nodes of the cluster.
@@ -255,10 +255,10 @@ type ClusterNode struct {
 	// Name of the node.
 	Name string
 
-	// Online says whether the node is part of the cluster's membership now.
+	// Online reports whether the node is part of the cluster's membership now.
 	Online bool
 
-	// Local says whether this node has answered.
+	// Local reports whether this node has answered.
 	Local bool
 
 	// Address of the node in the cluster network.
@@ -292,7 +292,7 @@ func (c *Client) ClusterStatus(ctx context.Context) (ClusterStatus, error) {
 	return s, nil
 }
 
-// Privileges that somebody has on a path. The value says whether they are
+// Privileges that somebody has on a path. The value reports whether they are
 // inherited by the paths below.
 type Privileges map[string]bool
 

@@ -78,16 +78,16 @@ func (d Disk) Size() (Size, bool) {
 	return s, err == nil
 }
 
-// CDROM says whether this is a drive of removable media.
+// CDROM reports whether this is a drive of removable media.
 func (d Disk) CDROM() bool { return d.Options.Get("media") == "cdrom" }
 
-// CloudInit says whether this is the drive that PVE writes cloud-init's data to,
+// CloudInit reports whether this is the drive that PVE writes cloud-init's data to,
 // or a request for one.
 func (d Disk) CloudInit() bool { return reCloudInit.MatchString(d.Volume) }
 
 var reCloudInit = regexp.MustCompile(`[:/]vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$|^[^:/]+:cloudinit$`)
 
-// Equal says whether both are the same volume with the same options.
+// Equal reports whether both are the same volume with the same options.
 func (d Disk) Equal(o Disk) bool { return d.Volume == o.Volume && d.Options.Equal(o.Options) }
 
 // A NIC is the value of a network option, such as net0.
@@ -107,7 +107,7 @@ const (
 	macKey   = "macaddr"
 )
 
-// nicModel says whether s is a model, which as a key is the short form of model
+// nicModel reports whether s is a model, which as a key is the short form of model
 // and macaddr.
 func nicModel(s string) bool {
 	switch s {
@@ -161,7 +161,7 @@ func (n NIC) String() string {
 // Bridge that the NIC is attached to, or empty.
 func (n NIC) Bridge() string { return n.Options.Get("bridge") }
 
-// Equal says whether both are the same NIC. The case of MAC addresses, which PVE
+// Equal reports whether both are the same NIC. The case of MAC addresses, which PVE
 // keeps as it was given, does not count.
 func (n NIC) Equal(o NIC) bool {
 	return n.Model == o.Model && strings.EqualFold(n.MAC, o.MAC) && n.Options.Equal(o.Options)

@@ -162,22 +162,22 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s%s failed: %s", e.Task.Type, on, scrub(e.Task.ExitStatus, nil))
 }
 
-// IsTaskFailed says whether a task ended with an error.
+// IsTaskFailed reports whether a task ended with an error.
 func IsTaskFailed(err error) bool { return ClassOf(err) == ClassTaskFailed }
 
-// IsAuthentication says whether PVE did not accept the credentials.
+// IsAuthentication reports whether PVE did not accept the credentials.
 func IsAuthentication(err error) bool { return ClassOf(err) == ClassAuthentication }
 
-// IsAuthorization says whether a privilege is missing. See MissingPrivilege.
+// IsAuthorization reports whether a privilege is missing. See MissingPrivilege.
 func IsAuthorization(err error) bool { return ClassOf(err) == ClassAuthorization }
 
-// IsInvalid says whether the request itself was at fault. See ClassValidation.
+// IsInvalid reports whether the request itself was at fault. See ClassValidation.
 func IsInvalid(err error) bool { return ClassOf(err) == ClassValidation }
 
-// IsUnavailable says whether PVE, a node of it or its quorum cannot be reached.
+// IsUnavailable reports whether PVE, a node of it or its quorum cannot be reached.
 func IsUnavailable(err error) bool { return ClassOf(err) == ClassUnavailable }
 
-// IsOutcomeUnknown says whether a writing call may have run although it failed
+// IsOutcomeUnknown reports whether a writing call may have run although it failed
 // here: its answer did not arrive, or a node in between lost it (HTTP status 595
 // to 599). Never repeat such a call without looking first.
 func IsOutcomeUnknown(err error) bool {
@@ -188,7 +188,7 @@ func IsOutcomeUnknown(err error) bool {
 	return lostAnswer(e.Status)
 }
 
-// lostAnswer says whether the status leaves open what became of the request.
+// lostAnswer reports whether the status leaves open what became of the request.
 // PVE's proxy answers 595 to 599 for failures between two nodes, a reverse proxy
 // 502 and 504. A success is an error only if its body was no answer.
 func lostAnswer(status int) bool {

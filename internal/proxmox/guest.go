@@ -86,7 +86,7 @@ type Guest struct {
 	// whose node is offline.
 	Status string
 
-	// Template says whether the guest is a template.
+	// Template reports whether the guest is a template.
 	Template bool
 
 	// Tags of the guest.
@@ -121,7 +121,7 @@ type Guest struct {
 // Ref says where the guest is.
 func (g Guest) Ref() Ref { return Ref{Node: g.Node, VMID: g.VMID} }
 
-// VMIDTaken says whether a guest has the VMID, be it one that the user may not see.
+// VMIDTaken reports whether a guest has the VMID, be it one that the user may not see.
 // Any user may ask.
 func (c *Client) VMIDTaken(ctx context.Context, vmid int) (bool, error) {
 	r := request{

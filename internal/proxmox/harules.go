@@ -112,7 +112,7 @@ func (c *Client) HARules(ctx context.Context) (HARules, error) {
 	return all, err
 }
 
-// unknownMethod says whether this version of PVE does not have the call.
+// unknownMethod reports whether this version of PVE does not have the call.
 func unknownMethod(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusNotImplemented

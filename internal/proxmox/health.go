@@ -139,7 +139,7 @@ type Identity struct {
 	// ID is the user, user@realm, or the API token, user@realm!name.
 	ID string
 
-	// Token says whether it is an API token.
+	// Token reports whether it is an API token.
 	Token bool
 }
 

@@ -100,5 +100,5 @@ func (l LogLine) UPID() UPID {
 	return ""
 }
 
-// Ended says whether the line tells of the end of a task.
+// Ended reports whether the line tells of the end of a task.
 func (l LogLine) Ended() bool { return strings.HasPrefix(l.Message, "end task ") }

@@ -130,7 +130,7 @@ type PendingValue struct {
 	Delete int `json:"d,omitempty"`
 }
 
-// Changes says whether the next start changes the option.
+// Changes reports whether the next start changes the option.
 func (p PendingValue) Changes() bool { return p.Pending != nil || p.Delete != 0 }
 
 // Pending are all options of a VM with their pending changes. The digest is one
@@ -178,13 +178,13 @@ type Status struct {
 	// Lock that the VM's configuration is under.
 	Lock string
 
-	// Agent says whether the guest agent is configured, not whether it runs.
+	// Agent reports whether the guest agent is configured, not whether it runs.
 	Agent bool
 
 	// PID of the VM's process on its node, or 0.
 	PID int
 
-	// HAManaged says whether HA manages the VM.
+	// HAManaged reports whether HA manages the VM.
 	HAManaged bool
 
 	// HAState is the state that HA wants.
@@ -193,7 +193,7 @@ type Status struct {
 	// Name of the VM.
 	Name string
 
-	// Template says whether the VM is a template.
+	// Template reports whether the VM is a template.
 	Template bool
 
 	// CPUs is the number of virtual CPUs in use.
@@ -207,7 +207,7 @@ type Status struct {
 	RunningMachine, RunningQEMU string
 }
 
-// Running says whether the VM has a process, paused or not.
+// Running reports whether the VM has a process, paused or not.
 func (s Status) Running() bool { return s.Status == "running" }
 
 // Status of a VM now. Each node answers this for few VMs at a time: for all VMs

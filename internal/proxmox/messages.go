@@ -110,14 +110,14 @@ func downloadFailures() []downloadFailure {
 // agentError begins what PVE says of an error that the guest agent has answered.
 const agentError = "Agent error: "
 
-// IsNotFound says whether the VM does not exist on the node that was asked. It
+// IsNotFound reports whether the VM does not exist on the node that was asked. It
 // may still exist on another one.
 func IsNotFound(err error) bool { return says(err, reNotFound) }
 
-// IsAlreadyExists says whether the VMID is taken.
+// IsAlreadyExists reports whether the VMID is taken.
 func IsAlreadyExists(err error) bool { return says(err, reAlreadyExists) }
 
-// IsLocked says whether the VM, its configuration file or a file of the cluster
+// IsLocked reports whether the VM, its configuration file or a file of the cluster
 // is locked by something else that runs.
 func IsLocked(err error) bool { return says(err, reLocked) }
 
@@ -125,42 +125,42 @@ func IsLocked(err error) bool { return says(err, reLocked) }
 // for as long as PVE waits for it, which is 10 seconds.
 func IsLockTimeout(err error) bool { return says(err, reLockTimeout) }
 
-// IsDigestMismatch says whether the configuration changed since its digest was
+// IsDigestMismatch reports whether the configuration changed since its digest was
 // read.
 func IsDigestMismatch(err error) bool { return says(err, reDigest) }
 
-// IsRunning says whether the call was refused because the VM runs.
+// IsRunning reports whether the call was refused because the VM runs.
 func IsRunning(err error) bool { return says(err, reRunning) }
 
-// IsNotRunning says whether the call was refused because the VM does not run.
+// IsNotRunning reports whether the call was refused because the VM does not run.
 func IsNotRunning(err error) bool { return says(err, reNotRunning) }
 
-// IsProtected says whether the VM's protection forbids the call.
+// IsProtected reports whether the VM's protection forbids the call.
 func IsProtected(err error) bool { return says(err, reProtected) }
 
-// IsHotplugRefused says whether a running VM did not take a change at once. PVE
+// IsHotplugRefused reports whether a running VM did not take a change at once. PVE
 // has stored the change nevertheless; it is pending.
 func IsHotplugRefused(err error) bool { return says(err, reHotplug) }
 
-// IsNoSuchTask says whether PVE does not know the task, or not yet.
+// IsNoSuchTask reports whether PVE does not know the task, or not yet.
 func IsNoSuchTask(err error) bool { return says(err, reNoSuchTask) }
 
-// IsNotInHA says whether HA cannot forget the VM since it does not know it.
+// IsNotInHA reports whether HA cannot forget the VM since it does not know it.
 func IsNotInHA(err error) bool { return says(err, reNoHA) }
 
-// IsAgentUnavailable says whether the guest agent is not configured, not running
+// IsAgentUnavailable reports whether the guest agent is not configured, not running
 // or not answering, or the VM is not running.
 func IsAgentUnavailable(err error) bool { return says(err, reAgent) || IsNotRunning(err) }
 
-// IsRootOnly says whether the call has an option that only root@pam, and no API
+// IsRootOnly reports whether the call has an option that only root@pam, and no API
 // token, may use.
 func IsRootOnly(err error) bool { return says(err, reRootOnly) }
 
-// IsUnknownReference says whether the call names a storage, node, pool, volume,
+// IsUnknownReference reports whether the call names a storage, node, pool, volume,
 // disk or snapshot that does not exist or is disabled.
 func IsUnknownReference(err error) bool { return says(err, reReference) }
 
-// noQuorum says whether the node that was asked is cut off from the majority of its
+// noQuorum reports whether the node that was asked is cut off from the majority of its
 // cluster.
 func noQuorum(message string) bool { return reNoQuorum.MatchString(message) }
 
@@ -200,7 +200,7 @@ func MissingPrivilege(err error) (Privilege, bool) {
 	return Privilege{Path: m[1], Names: strings.Split(m[2], "|")}, true
 }
 
-// says whether any text of PVE in the error matches.
+// reports whether any text of PVE in the error matches.
 func says(err error, re *regexp.Regexp) bool {
 	var task *TaskError
 	if errors.As(err, &task) {

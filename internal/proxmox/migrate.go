@@ -23,7 +23,7 @@ import (
 
 // A MigrationCheck is what stands in the way of moving a VM.
 type MigrationCheck struct {
-	// Running says whether the VM runs, so that it would have to migrate online.
+	// Running reports whether the VM runs, so that it would have to migrate online.
 	Running bool
 
 	// Allowed nodes.
@@ -49,7 +49,7 @@ type LocalDisk struct {
 	// Volume of the disk.
 	Volume string
 
-	// CDROM says whether it is in a drive of removable media.
+	// CDROM reports whether it is in a drive of removable media.
 	CDROM bool
 }
 

@@ -68,7 +68,7 @@ func (r request) target() string {
 	return r.form["vmid"]
 }
 
-// logged says whether PVE has a line of the log for a request besides that of its
+// logged reports whether PVE has a line of the log for a request besides that of its
 // task.
 func (r request) logged() bool {
 	_, what, _ := strings.Cut(r.path, "{vmid}")
@@ -136,7 +136,7 @@ func (t *ownCalls) started(u UPID) {
 	t.tasks[u] = now
 }
 
-// startedByUs says whether a task is ours, or may turn out to be: a call is under way
+// startedByUs reports whether a task is ours, or may turn out to be: a call is under way
 // that may have started it.
 func (t *ownCalls) startedByUs(u UPID) (sure, maybe bool) {
 	t.mu.Lock()
@@ -145,7 +145,7 @@ func (t *ownCalls) startedByUs(u UPID) (sure, maybe bool) {
 	return sure, !sure && u.User() == t.user && t.calls[u.ID()] > 0
 }
 
-// loggedByUs says whether a line about a VM is that of a call of ours. Each call has one.
+// loggedByUs reports whether a line about a VM is that of a call of ours. Each call has one.
 func (t *ownCalls) loggedByUs(vmid, user string) bool {
 	if user != t.user {
 		return false
@@ -169,10 +169,10 @@ func (t *ownCalls) due(vmid string) []time.Time {
 	return slices.DeleteFunc(t.pendingLines[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
 }
 
-// StartedByUs says whether this Client has started a task. While a call is under way
+// StartedByUs reports whether this Client has started a task. While a call is under way
 // that may turn out to have done so, it may only be.
 func (c *Client) StartedByUs(u UPID) (sure, maybe bool) { return c.ownCalls.startedByUs(u) }
 
-// LoggedByUs says whether a line of the log, which names a VM, is of a call of this
+// LoggedByUs reports whether a line of the log, which names a VM, is of a call of this
 // Client. It must be asked once for each line.
 func (c *Client) LoggedByUs(vmid, user string) bool { return c.ownCalls.loggedByUs(vmid, user) }

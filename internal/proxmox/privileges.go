@@ -160,7 +160,7 @@ func (h Health) Missing(features ...Feature) []Lack {
 	return lacks
 }
 
-// granted says whether the privilege is had on the path, below it, or in a pool
+// granted reports whether the privilege is had on the path, below it, or in a pool
 // that may have VMs and storages.
 func (h Health) granted(path, privilege string) bool {
 	pooled := path == "/vms" || path == "/storage"
@@ -177,7 +177,7 @@ func (h Health) granted(path, privilege string) bool {
 	return false
 }
 
-// Supported says whether the version is one that the provider was made for.
+// Supported reports whether the version is one that the provider was made for.
 func (v Version) Supported() bool { return v.AtLeast(oldestMajor, 0) }
 
 // oldestMajor is the oldest supported major release of PVE.

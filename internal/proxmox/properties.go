@@ -98,7 +98,7 @@ func (p Properties) index(key string) int {
 	return slices.IndexFunc(p.items, func(i property) bool { return i.is(key) })
 }
 
-// Has says whether there is a property of that key.
+// Has reports whether there is a property of that key.
 func (p Properties) Has(key string) bool { return p.index(key) >= 0 }
 
 // Get is the value of a property, or empty.
@@ -139,5 +139,5 @@ func (p Properties) Map() map[string]string {
 	return m
 }
 
-// Equal says whether the properties are the same in any order.
+// Equal reports whether the properties are the same in any order.
 func (p Properties) Equal(o Properties) bool { return maps.Equal(p.Map(), o.Map()) }

@@ -50,20 +50,20 @@ type Task struct {
 	// have it.
 	End time.Time
 
-	// Running says whether the task has not ended yet.
+	// Running reports whether the task has not ended yet.
 	Running bool
 
 	// ExitStatus is OK, WARNINGS: n, or why the task failed. Empty while it runs.
 	ExitStatus string
 }
 
-// Works says whether the task does something to what it works on now. The task of a
+// Works reports whether the task does something to what it works on now. The task of a
 // console does nothing: it runs while somebody has the console open, and bears the VMID.
 func (t Task) Works() bool { return t.Running && t.Type != "vncproxy" }
 
 const warnings = "WARNINGS:"
 
-// OK says whether the task ended with success, which includes warnings.
+// OK reports whether the task ended with success, which includes warnings.
 func (t Task) OK() bool {
 	return !t.Running && (t.ExitStatus == "OK" || strings.HasPrefix(t.ExitStatus, warnings))
 }

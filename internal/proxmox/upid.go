@@ -35,7 +35,7 @@ const (
 	upidParts = 9
 )
 
-// Valid says whether the UPID has PVE's form.
+// Valid reports whether the UPID has PVE's form.
 func (u UPID) Valid() bool {
 	parts := strings.Split(string(u), ":")
 	if len(parts) != upidParts || parts[0] != "UPID" || parts[upidParts-1] != "" {
@@ -78,7 +78,7 @@ func (u UPID) part(i int) string {
 	return strings.Split(string(u), ":")[i]
 }
 
-// validNode says whether s can be the name of a node, which PVE restricts to
+// validNode reports whether s can be the name of a node, which PVE restricts to
 // letters, digits and inner hyphens.
 func validNode(s string) bool {
 	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {

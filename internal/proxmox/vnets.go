@@ -35,7 +35,7 @@ type VNet struct {
 	// Alias is a second name, or empty.
 	Alias string
 
-	// VLANAware says whether NICs may have VLAN tags of their own.
+	// VLANAware reports whether NICs may have VLAN tags of their own.
 	VLANAware bool
 }
 

@@ -38,7 +38,7 @@ func (d Desired) boot(config Config, diff *Difference) {
 	}
 }
 
-// AddsBootDevice says whether PVE puts a drive for removable media that the change sets at the
+// AddsBootDevice reports whether PVE puts a drive for removable media that the change sets at the
 // end of the boot order in force, and drops what the change itself may ask for
 // (PVE::API2::Qemu::update_vm_api, which takes the options in no order). Its own cloud-init
 // drive it leaves out.

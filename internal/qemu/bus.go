@@ -38,7 +38,7 @@ func busOf(device string) string {
 	return ""
 }
 
-// isDisk says whether an option is a disk or a drive.
+// isDisk reports whether an option is a disk or a drive.
 func isDisk(option string) bool {
 	b := busOf(option)
 	return b != "" && b != "net" || option == efiDevice || option == tpmDevice

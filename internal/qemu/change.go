@@ -55,7 +55,7 @@ func (d Desired) listed() []string {
 	return devices
 }
 
-// means says whether a device is not another disk than the spec names, or one that is
+// means reports whether a device is not another disk than the spec names, or one that is
 // to be made anew.
 func (d Desired) means(device, now string) bool {
 	disk, err := proxmox.ParseDisk(now)
@@ -126,7 +126,7 @@ func (d Desired) revertPending(s State, diff Difference) Difference {
 	return diff
 }
 
-// satisfied says whether the value in force is what the spec asks for, and the one that
+// satisfied reports whether the value in force is what the spec asks for, and the one that
 // is pending differs from it in that only.
 func (o option) satisfied(now, pending string) bool {
 	want, declared := o.want(now)
@@ -178,7 +178,7 @@ func (d Difference) SplitAroundDiskOps(s State, disks []string) (now, later Diff
 	return now, later
 }
 
-// InForce says whether a disk that the VM is to have is the one that it has, whatever
+// InForce reports whether a disk that the VM is to have is the one that it has, whatever
 // of it is pending.
 func (s State) InForce(disk string) bool {
 	v := s.Active.Volume(disk)

@@ -26,13 +26,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// CustomData says whether cloud-init is given data that PVE does not generate.
+// CustomData reports whether cloud-init is given data that PVE does not generate.
 func (d Desired) CustomData() bool {
 	c := d.CloudInit
 	return c != nil && (c.UserData != nil || c.VendorData != nil || c.NetworkConfig != nil)
 }
 
-// usesDrive says whether the guest is configured by PVE's cloud-init drive.
+// usesDrive reports whether the guest is configured by PVE's cloud-init drive.
 func (d Desired) usesDrive() bool {
 	return !d.CustomData() &&
 		(d.CloudInit != nil || slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool { return n.IPConfig != nil }))
@@ -134,7 +134,7 @@ func splitKeys(s string) []string {
 
 func sameKeys(a, b string) bool { return slices.Equal(splitKeys(a), splitKeys(b)) }
 
-// NeedsCloudInitRegen says whether PVE's cloud-init drive of a running VM has old data once
+// NeedsCloudInitRegen reports whether PVE's cloud-init drive of a running VM has old data once
 // the change is made. PVE writes the drive when it starts a VM, and at each change
 // only if hotplug says so.
 func (d Difference) NeedsCloudInitRegen(s State) bool {
@@ -159,7 +159,7 @@ func (d Difference) OnDrive() Difference {
 	return part
 }
 
-// onDrive says whether an option is written to PVE's cloud-init drive.
+// onDrive reports whether an option is written to PVE's cloud-init drive.
 func onDrive(option string) bool {
 	f := field(option)
 	return strings.HasPrefix(f, "cloudInit") || strings.HasSuffix(f, ".ipConfig") || option == "cicustom" || option == "citype"

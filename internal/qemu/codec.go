@@ -46,7 +46,7 @@ type codec struct {
 // want is what the field asks for, and whether it does.
 func (c codec) want(string) (string, bool) { return ptr.Deref(c.value, ""), c.value != nil }
 
-// same says whether two values mean the same: yes and 1, 10.0 and 10.
+// same reports whether two values mean the same: yes and 1, 10.0 and 10.
 func (c codec) same(now, want string) bool {
 	return now == want || c.plain != nil && c.plain(now) == c.plain(want)
 }

@@ -39,20 +39,20 @@ func (c Config) UUID() string {
 	return p.Get("uuid")
 }
 
-// Template says whether it is one, of which VMs are cloned.
+// Template reports whether it is one, of which VMs are cloned.
 func (c Config) Template() bool { return c["template"] == "1" }
 
-// BeingCreated says whether the VM is not complete yet.
+// BeingCreated reports whether the VM is not complete yet.
 func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] == "clone" }
 
-// Remains says whether this is what PVE keeps of a VM while it destroys it: its disks are
+// Remains reports whether this is what PVE keeps of a VM while it destroys it: its disks are
 // gone already.
 func (c Config) Remains() bool { return c["lock"] == "destroyed" }
 
 // protected VMs let no disk go.
 func (c Config) protected() bool { return c["protection"] == "1" }
 
-// Agent says whether the guest agent is turned on.
+// Agent reports whether the guest agent is turned on.
 func (c Config) Agent() bool {
 	p, err := proxmox.ParseProperties(c["agent"], "enabled")
 	if err != nil {
@@ -106,14 +106,14 @@ func (c Config) CDROMs() []string { return c.drives(proxmox.Disk.CDROM) }
 // mediaDrives are the drives of removable media that nothing of cloud-init's is in.
 func (c Config) mediaDrives() []string { return slices.DeleteFunc(c.CDROMs(), c.forCloudInit) }
 
-// takesMedia says whether a device is a drive of removable media that nothing of
+// takesMedia reports whether a device is a drive of removable media that nothing of
 // cloud-init's is in.
 func (c Config) takesMedia(device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
 	return err == nil && d.CDROM() && !c.forCloudInit(device)
 }
 
-// forCloudInit says whether a drive has PVE's data for cloud-init, or ours.
+// forCloudInit reports whether a drive has PVE's data for cloud-init, or ours.
 func (c Config) forCloudInit(device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
 	return err == nil && (d.CloudInit() || IsNoCloudImage(d.Volume))
@@ -143,7 +143,7 @@ func (c Config) mac(device string) string {
 	return nic.MAC
 }
 
-// hasMAC says whether a network interface has the MAC address.
+// hasMAC reports whether a network interface has the MAC address.
 func (c Config) hasMAC(mac string) bool {
 	return slices.ContainsFunc(c.NICs(), func(device string) bool { return strings.EqualFold(c.mac(device), mac) })
 }

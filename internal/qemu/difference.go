@@ -38,7 +38,7 @@ func (d Difference) Options() []string {
 	return slices.Concat(slices.Sorted(maps.Keys(d.Set)), d.Delete)
 }
 
-// Within says whether the change is a part of another.
+// Within reports whether the change is a part of another.
 func (d Difference) Within(whole Difference) bool {
 	for option, v := range d.Set {
 		if has, ok := whole.Set[option]; !ok || has != v {
@@ -48,7 +48,7 @@ func (d Difference) Within(whole Difference) bool {
 	return !slices.ContainsFunc(d.Delete, func(option string) bool { return !slices.Contains(whole.Delete, option) })
 }
 
-// Empty says whether nothing differs.
+// Empty reports whether nothing differs.
 func (d Difference) Empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
 
 // After is a configuration with the change made as it is sent.

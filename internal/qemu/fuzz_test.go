@@ -102,7 +102,7 @@ func canonical(t *testing.T, name, value string) string {
 	return value
 }
 
-// coherent says whether PVE takes the limits of a disk together.
+// coherent reports whether PVE takes the limits of a disk together.
 func coherent(p proxmox.Properties) bool {
 	for key, needed := range map[string]string{
 		"mbps_max": "mbps", "mbps_rd_max": "mbps_rd", "mbps_wr_max": "mbps_wr",

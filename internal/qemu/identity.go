@@ -78,7 +78,7 @@ func unmark(description string) string {
 	return unmark(strings.TrimRight(before, "\n") + strings.TrimRight(after, "\n"))
 }
 
-// Prove says whether a VM with this configuration is the resource's.
+// Prove reports whether a VM with this configuration is the resource's.
 func (id Identity) Prove(config Config) Proof {
 	switch has := config.UUID(); {
 	case id.UUID == "":

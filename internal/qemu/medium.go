@@ -126,7 +126,7 @@ func mediumOf(c v1alpha1.MachineCDROM) string {
 	return ptr.Deref(c.ISO, "")
 }
 
-// fits says whether a drive is what an entry names, or has in it what it asks for.
+// fits reports whether a drive is what an entry names, or has in it what it asks for.
 func fits(c v1alpha1.MachineCDROM, device string, have Config) bool {
 	if c.Device != nil {
 		return *c.Device == device

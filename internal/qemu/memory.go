@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// ballooned says whether memory is declared, and the least that ballooning leaves
+// ballooned reports whether memory is declared, and the least that ballooning leaves
 // of it is not.
 func (d Desired) ballooned() bool {
 	return d.Memory != nil && ptr.Deref(d.Balloon, true) && d.minimum() == nil
@@ -41,7 +41,7 @@ func (d Desired) minimum() *resource.Quantity {
 	return d.MemoryOptions.Minimum
 }
 
-// keepsMemory says whether the VM has been told already what is declared of its
+// keepsMemory reports whether the VM has been told already what is declared of its
 // memory: whatever that is, it is not to change.
 func (d Desired) keepsMemory(config Config) bool {
 	return d.Memory != nil && config["memory"] != "" && config.Memory() == d.Memory.Value()

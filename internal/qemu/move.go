@@ -35,14 +35,14 @@ type Move struct {
 	Storage, Format string
 }
 
-// OwnedBy says whether PVE holds the disk's volume for a VM: the source of a move is
+// OwnedBy reports whether PVE holds the disk's volume for a VM: the source of a move is
 // deleted, whosever it is.
 func (m Move) OwnedBy(vmid int) bool {
 	owner, known := volumeOwner(m.Disk.Volume)
 	return known && owner == vmid
 }
 
-// OnlyStopped says whether the disk moves while the VM is stopped only, as the state
+// OnlyStopped reports whether the disk moves while the VM is stopped only, as the state
 // of a TPM does.
 func (m Move) OnlyStopped() bool { return m.Device == tpmDevice }
 

@@ -133,6 +133,6 @@ func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
 	}}
 }
 
-// static says whether an address of cloud-init is one that does not come from the
+// static reports whether an address of cloud-init is one that does not come from the
 // network.
 func static(address string) bool { return !slices.Contains([]string{"", "dhcp", "auto"}, address) }

@@ -43,10 +43,10 @@ type NoCloudImage struct {
 // VMID, UUID and the hash of its content.
 var reNoCloudImage = regexp.MustCompile(`:iso/cidata-[0-9]+-([0-9a-f-]{36})-[0-9a-f]{16}\.iso$`)
 
-// IsNoCloudImage says whether a volume is a NoCloud image that a provider has made.
+// IsNoCloudImage reports whether a volume is a NoCloud image that a provider has made.
 func IsNoCloudImage(volume string) bool { return reNoCloudImage.MatchString(volume) }
 
-// OwnsNoCloudImage says whether a volume is a NoCloud image of the VM with this identity.
+// OwnsNoCloudImage reports whether a volume is a NoCloud image of the VM with this identity.
 func (id Identity) OwnsNoCloudImage(volume string) bool {
 	m := reNoCloudImage.FindStringSubmatch(volume)
 	return m != nil && strings.EqualFold(m[1], id.UUID)
@@ -88,7 +88,7 @@ func (d Desired) noCloudOption() []option {
 
 // GuestData are what the guest is told by options of the VM, as PVE's own drive would
 // tell it: what the spec says, and what the VM has of what the spec leaves open. It
-// also says whether the MAC addresses of all networks are known: PVE makes up those
+// also reports whether the MAC addresses of all networks are known: PVE makes up those
 // that the spec leaves open.
 func (d Desired) GuestData(config Config) (cloudinit.Data, bool) {
 	d.CloudInitFrozen = false
@@ -135,7 +135,7 @@ func (d Desired) guestNetworks(config Config) ([]cloudinit.Network, bool) {
 	return networks, true
 }
 
-// configures says whether the spec says how a network is configured, be it not at all.
+// configures reports whether the spec says how a network is configured, be it not at all.
 func (d Desired) configures(device string) bool {
 	return slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool {
 		return n.IPConfig != nil && d.Devices.Networks[n.Name] == device

@@ -59,7 +59,7 @@ type option struct {
 	allocates bool
 }
 
-// equal says whether the option has the wanted value.
+// equal reports whether the option has the wanted value.
 func (o option) equal(now, want string) bool {
 	if now == want {
 		return true

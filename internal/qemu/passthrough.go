@@ -49,7 +49,7 @@ func (h hostDevice) option(device string) option {
 	return option{name: device, same: sameProperties(h.defaultKey), others: undeclaredParts(h.defaultKey, h.parts), want: h.want}
 }
 
-// is says whether an option of a VM is the device that the spec means.
+// is reports whether an option of a VM is the device that the spec means.
 func (h hostDevice) is(now string) bool {
 	p, err := proxmox.ParseProperties(now, h.defaultKey)
 	if err != nil {

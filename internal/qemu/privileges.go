@@ -28,7 +28,7 @@ import (
 // last is the one that PVE names when there is none.
 type PrivilegeRequirement []proxmox.Privilege
 
-// Met says whether the user meets the need.
+// Met reports whether the user meets the need.
 func (n PrivilegeRequirement) Met(has func(path, privilege string) bool) bool {
 	return slices.ContainsFunc(n, func(p proxmox.Privilege) bool {
 		return slices.ContainsFunc(p.Names, func(name string) bool { return has(p.Path, name) })
@@ -154,7 +154,7 @@ func privilegesOfValue(stem, value string) []PrivilegeRequirement {
 	return nil
 }
 
-// IsNIC says whether an option is a network.
+// IsNIC reports whether an option is a network.
 func IsNIC(option string) bool { return busOf(option) == "net" }
 
 // NetworkPrivileges of a change: the use of each bridge that a network has or is to have. Those

@@ -33,7 +33,7 @@ import (
 type constraint struct {
 	option, reason string
 
-	// drop takes it out of the parameters and says whether it was there.
+	// drop takes it out of the parameters and reports whether it was there.
 	drop func(p *v1alpha1.MachineParameters) bool
 }
 

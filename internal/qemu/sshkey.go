@@ -37,7 +37,7 @@ func (d Desired) sshKeyRejections(config Config) []string {
 	return no
 }
 
-// isPublicKey says whether a line is a public key, with options before it or not.
+// isPublicKey reports whether a line is a public key, with options before it or not.
 func isPublicKey(line string) bool {
 	_, _, _, rest, err := ssh.ParseAuthorizedKey([]byte(line)) //nolint:dogsled // Whether it is one is all that counts.
 	return err == nil && len(rest) == 0

@@ -51,7 +51,7 @@ func startErrors(c Config) []startError {
 	return slices.Concat(hotplugErrors(c), numaErrors(c), numaNodeErrors(c), hugePageErrors(c), hardwareErrors(c))
 }
 
-// plugs says whether a configuration has a feature of hotplug.
+// plugs reports whether a configuration has a feature of hotplug.
 func (c Config) plugs(feature string) bool {
 	return slices.Contains(splitHotplug(cmp.Or(c["hotplug"], hotplugDefault)), feature)
 }

@@ -119,7 +119,7 @@ var (
 	machineVersion = regexp.MustCompile(`^pc-(?:i440fx|q35)-(\d+)\.(\d+)`)
 )
 
-// olderThan says whether the VM's machine is pinned to a version before one of QEMU.
+// olderThan reports whether the VM's machine is pinned to a version before one of QEMU.
 func (c Config) olderThan(r release) bool {
 	p, err := proxmox.ParseProperties(c["machine"], "type")
 	if err != nil {

@@ -45,7 +45,7 @@ func joinTags(tags []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(tags))), ";")
 }
 
-// Tagged says whether the VM has these tags and no others, in whatever order.
+// Tagged reports whether the VM has these tags and no others, in whatever order.
 func (c Config) Tagged(tags []string) bool { return joinTags(splitList(c["tags"])) == joinTags(tags) }
 
 func sameTags(a, b string) bool {

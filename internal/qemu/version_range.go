@@ -87,7 +87,7 @@ func versionRangesOf(option string) []versionRange {
 	return all
 }
 
-// sets says whether a change gives the option, or the key of it, a value that it
+// sets reports whether a change gives the option, or the key of it, a value that it
 // has not got.
 func (b versionRange) sets(now, want string) bool {
 	if b.key == "" {
@@ -125,7 +125,7 @@ func (d VersionRequirement) Unmet(v proxmox.Version) string {
 	return ""
 }
 
-// temporary says whether a disk throws away what is written.
+// temporary reports whether a disk throws away what is written.
 func temporary(disk string) bool {
 	p, err := proxmox.ParseProperties(disk, "file")
 	on, _ := parseFlag(p.Get("snapshot"))

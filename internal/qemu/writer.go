@@ -149,7 +149,7 @@ func (w *writer) lists() {
 	}
 }
 
-// gapless says whether an option is there from 0 on without a gap, and omits it
+// gapless reports whether an option is there from 0 on without a gap, and omits it
 // otherwise.
 func (w *writer) gapless(prefix string, most int) bool {
 	var found []string

@@ -61,7 +61,7 @@ type Value struct {
 	// Text as PVE gets it.
 	Text string
 
-	// Same says whether two texts mean the same. Nil: if they are equal.
+	// Same reports whether two texts mean the same. Nil: if they are equal.
 	Same func(a, b string) bool
 }
 
@@ -131,7 +131,7 @@ func Boolean(b *bool) *string {
 	return new("0")
 }
 
-// SameSet says whether two lists, separated by semicolons, have the same items.
+// SameSet reports whether two lists, separated by semicolons, have the same items.
 func SameSet(a, b string) bool { return slices.Equal(items(a), items(b)) }
 
 func items(s string) []string {
@@ -159,7 +159,7 @@ func List(all []string) *string {
 	return new(strings.Join(all, ","))
 }
 
-// SameText says whether two texts are the same but for line ends at their ends,
+// SameText reports whether two texts are the same but for line ends at their ends,
 // which PVE adds and takes away.
 func SameText(a, b string) bool {
 	return strings.TrimRight(a, "\n") == strings.TrimRight(b, "\n")

@@ -182,7 +182,7 @@ func (w *world) namespaced(obj *unstructured.Unstructured) bool {
 	return is
 }
 
-// settle reconciles a composite resource, and those that it is composed of, until it stands still; it says whether the
+// settle reconciles a composite resource, and those that it is composed of, until it stands still; it reports whether the
 // composite resource is then ready.
 func (w *world) settle(xr *unstructured.Unstructured) bool {
 	w.t.Helper()

@@ -108,7 +108,7 @@ func (c *connector) Connect(ctx context.Context, m Cluster) (managed.TypedExtern
 	return e, nil
 }
 
-// resets says whether the options go with the resource.
+// resets reports whether the options go with the resource.
 func resets(m Cluster) bool {
 	p := m.Parameters()
 	return p.Options != nil && p.OnDelete != nil && *p.OnDelete == v1alpha1.OnDeleteReset

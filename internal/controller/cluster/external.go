@@ -129,7 +129,7 @@ func (e *external) conflict(ctx context.Context, m Cluster, nodes []v1alpha1.Pro
 	}, nil
 }
 
-// sameCluster says whether two lists have a node in common: the same certificate
+// sameCluster reports whether two lists have a node in common: the same certificate
 // under the same name.
 func sameCluster(a, b []v1alpha1.ProxmoxClusterNode) bool {
 	known := map[v1alpha1.ProxmoxClusterNode]bool{}
@@ -234,7 +234,7 @@ func (e *external) set(ctx context.Context, m Cluster, done string) error {
 	return nil
 }
 
-// leaving says whether something is left to reset before the resource goes.
+// leaving reports whether something is left to reset before the resource goes.
 func (e *external) leaving(ctx context.Context, m Cluster) (managed.ExternalObservation, error) {
 	gone := managed.ExternalObservation{}
 	if e.client != nil {

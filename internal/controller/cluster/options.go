@@ -183,7 +183,7 @@ var since = []struct {
 	{option: "crs", part: "ha-auto-rebalance", field: "crs.autoRebalance", major: 9, minor: 1},
 }
 
-// known says whether PVE's version knows all options, and which it does not.
+// known reports whether PVE's version knows all options, and which it does not.
 func known(d settings.Declared, v proxmox.Version) error {
 	for _, s := range since {
 		setting, ok := d[s.option]

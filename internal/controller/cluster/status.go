@@ -251,7 +251,7 @@ func (s *view) missing(p *v1alpha1.ProxmoxClusterParameters, o v1alpha1.ProxmoxC
 	return all
 }
 
-// lacks says whether one of the networks is missing.
+// lacks reports whether one of the networks is missing.
 func (s *view) lacks(networks []string) bool {
 	has := s.networks()
 	return slices.ContainsFunc(networks, func(name string) bool { return s.wantedNetwork(name, has) != "" })

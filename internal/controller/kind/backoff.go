@@ -146,7 +146,7 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 	return result, nil
 }
 
-// denied says whether PVE accepts no credentials of ours, or lets us not do it.
+// denied reports whether PVE accepts no credentials of ours, or lets us not do it.
 func denied(err error) bool { return proxmox.IsAuthentication(err) || proxmox.IsAuthorization(err) }
 
 // delay until what failed is tried again, zero for the back-off.

@@ -61,7 +61,7 @@ func (p Conflicts) Older(ctx context.Context, mg resource.Managed, claims func(r
 	return "", nil
 }
 
-// Older says whether a was made before b, or ranks before it.
+// Older reports whether a was made before b, or ranks before it.
 func Older(a, b resource.Managed) bool {
 	if a.GetUID() == b.GetUID() {
 		return false
@@ -73,7 +73,7 @@ func Older(a, b resource.Managed) bool {
 	return a.GetUID() < b.GetUID()
 }
 
-// Manages says whether the resource's management policies let it change anything
+// Manages reports whether the resource's management policies let it change anything
 // in PVE.
 func Manages(mg resource.Managed) bool {
 	policies := mg.GetManagementPolicies()

@@ -133,7 +133,7 @@ func (d crdGuard) isWithdrawn(ctx context.Context, mg resource.Managed) error {
 	return errKept(d.kind.GroupKind().String(), "is being deleted")
 }
 
-// isOffered says whether resources of the kind can be created.
+// isOffered reports whether resources of the kind can be created.
 func (d crdGuard) isOffered() (bool, error) {
 	served, err := d.discovery.ServerResourcesForGroupVersion(d.kind.GroupVersion().String())
 	if err != nil {

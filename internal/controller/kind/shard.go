@@ -49,10 +49,10 @@ type Shard struct {
 // defaultConfiguration is the name of the one that resources use that name none.
 const defaultConfiguration = "default"
 
-// Whole says whether there is nothing that is not shared.
+// Whole reports whether there is nothing that is not shared.
 func (s Shard) Whole() bool { return s.Selector == nil && len(s.Configurations) == 0 }
 
-// Has says whether the resource is part of it.
+// Has reports whether the resource is part of it.
 func (s Shard) Has(o client.Object) bool {
 	if s.Selector != nil && !s.Selector.Matches(labels.Set(o.GetLabels())) {
 		return false
@@ -60,7 +60,7 @@ func (s Shard) Has(o client.Object) bool {
 	return s.HasConfiguration(configurationOf(o))
 }
 
-// HasConfiguration says whether provider configurations of this name are part of
+// HasConfiguration reports whether provider configurations of this name are part of
 // it.
 func (s Shard) HasConfiguration(name string) bool {
 	return len(s.Configurations) == 0 || slices.Contains(s.Configurations, name)

@@ -56,7 +56,7 @@ func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 	return s.SubResourceWriter.Update(ctx, o, opts...)
 }
 
-// holds says whether the cache holds the object with this very status.
+// holds reports whether the cache holds the object with this very status.
 func (s statusWriter) holds(ctx context.Context, o client.Object) bool {
 	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
 	if !ok || o.GetResourceVersion() == "" {

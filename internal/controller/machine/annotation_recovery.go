@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// isPersisted says whether the provider relies on an annotation: its own do, but for the one
+// isPersisted reports whether the provider relies on an annotation: its own do, but for the one
 // that the status has in another form and the one that users set, and those of the managed
 // reconciler that say which VM it is, and whether it was made.
 func isPersisted(annotation string) bool {

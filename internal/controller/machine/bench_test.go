@@ -59,7 +59,7 @@ type bench struct {
 	settled       *settled
 	scheduler     *Scheduler
 	unschedulable *placement.Queue[Machine]
-	// sharesCluster says whether another resource is for the same cluster.
+	// sharesCluster reports whether another resource is for the same cluster.
 	sharesCluster func(resource.Managed) bool
 	woken         chan Machine
 	m             *namespaced.Machine

@@ -148,7 +148,7 @@ func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (prox
 	return u, err
 }
 
-// imagePending says whether the VM has to wait for its image before it starts.
+// imagePending reports whether the VM has to wait for its image before it starts.
 func (p plan) imagePending() bool { return p.image != nil && (p.image.deferred || p.image.ejectFirst) }
 
 // staleImages are the images that the VM no longer has, apart from those on nodes that
@@ -162,7 +162,7 @@ func (e *external) staleImages(ctx context.Context, m Machine) ([]imageRef, erro
 	if err != nil {
 		return nil, err
 	}
-	var weeds []imageRef
+	var stale []imageRef
 	for _, p := range all {
 		node, err := e.reachableNode(ctx, p)
 		if err != nil {
@@ -170,18 +170,18 @@ func (e *external) staleImages(ctx context.Context, m Machine) ([]imageRef, erro
 		}
 		shared := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == p.storage() && s.Shared })
 		if node != "" && !p.uncertain(e.now()) && !e.inUse(p, shared) {
-			weeds = append(weeds, p)
+			stale = append(stale, p)
 		}
 	}
-	return e.withoutSnapshotImages(ctx, weeds)
+	return e.withoutSnapshotImages(ctx, stale)
 }
 
 // withoutSnapshotImages leaves out images that a snapshot of the VM has in a drive: without them
 // PVE cannot go back to one with the VM's memory. They wait until it is removed, which
 // is a sign to look at the VM anew.
-func (e *external) withoutSnapshotImages(ctx context.Context, weeds []imageRef) ([]imageRef, error) {
-	if len(weeds) == 0 || e.vm == nil || e.vm.Config["parent"] == "" {
-		return weeds, nil
+func (e *external) withoutSnapshotImages(ctx context.Context, stale []imageRef) ([]imageRef, error) {
+	if len(stale) == 0 || e.vm == nil || e.vm.Config["parent"] == "" {
+		return stale, nil
 	}
 	if !e.ownershipProven {
 		return nil, nil
@@ -196,9 +196,9 @@ func (e *external) withoutSnapshotImages(ctx context.Context, weeds []imageRef) 
 			return nil, err
 		}
 		config := qemu.Config(snapshot.Values)
-		weeds = slices.DeleteFunc(weeds, func(p imageRef) bool { return hasMedium(config, p.volume) })
+		stale = slices.DeleteFunc(stale, func(p imageRef) bool { return hasMedium(config, p.volume) })
 	}
-	return weeds, nil
+	return stale, nil
 }
 
 // reachableNode is the node by which an image can be reached, empty while there is none. On
@@ -223,7 +223,7 @@ func (e *external) reachableNode(ctx context.Context, p imageRef) (string, error
 	return "", nil
 }
 
-// inUse says whether the VM has an image, or is to have it.
+// inUse reports whether the VM has an image, or is to have it.
 func (e *external) inUse(p imageRef, shared bool) bool {
 	if e.vm == nil || p.node != e.vm.Node && !shared {
 		return false
@@ -239,8 +239,8 @@ func hasMedium(config qemu.Config, volume string) bool {
 }
 
 // removeStaleImage removes the first of the images, or forgets it when it is gone.
-func (e *external) removeStaleImage(ctx context.Context, m Machine, weeds []imageRef) (proxmox.UPID, error) {
-	for _, p := range weeds {
+func (e *external) removeStaleImage(ctx context.Context, m Machine, stale []imageRef) (proxmox.UPID, error) {
+	for _, p := range stale {
 		node, err := e.reachableNode(ctx, p)
 		if node == "" || err != nil {
 			return "", err

@@ -168,7 +168,7 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 	return o
 }
 
-// fullClone says whether a clone copies the disks. Only those of a template can
+// fullClone reports whether a clone copies the disks. Only those of a template can
 // be shared, and not those that it had at a snapshot.
 func fullClone(c *v1alpha1.MachineClone, s *source) bool {
 	return !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)

@@ -62,7 +62,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	return managed.ExternalDelete{}, e.waitForLock(m, err)
 }
 
-// taskRunning says whether a task works on the VM, or creates it.
+// taskRunning reports whether a task works on the VM, or creates it.
 func (e *external) taskRunning(m Machine) (bool, error) {
 	if e.vm.beingCreated() {
 		return e.mayBeCreating(m, e.vm.VMID)

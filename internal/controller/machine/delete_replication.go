@@ -141,12 +141,12 @@ func (e *external) replications(ctx context.Context) ([]proxmox.Replication, err
 	return slices.DeleteFunc(slices.Clone(jobs), func(j proxmox.Replication) bool { return !e.copies(j) }), err
 }
 
-// copies says whether a job makes copies of the VM that are to go.
+// copies reports whether a job makes copies of the VM that are to go.
 func (e *external) copies(j proxmox.Replication) bool {
 	return j.VMID == e.vm.VMID && j.Removal != proxmox.RemovalLocal
 }
 
-// mayBeReplicated says whether PVE can have replicated the VM, as far as is known
+// mayBeReplicated reports whether PVE can have replicated the VM, as far as is known
 // without a call. A disk may have been elsewhere when it was.
 func (e *external) mayBeReplicated(ctx context.Context) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)

@@ -36,7 +36,7 @@ func (h *heard) Event(_ runtime.Object, e xpevent.Event) {
 	h.reasons, h.messages = append(h.reasons, string(e.Reason)), append(h.messages, e.Message)
 }
 
-// of says whether there was an event with a text in its message.
+// of reports whether there was an event with a text in its message.
 func (h *heard) of(r xpevent.Reason, text string) bool {
 	for i, message := range h.messages {
 		if h.reasons[i] == string(r) && strings.Contains(message, text) {

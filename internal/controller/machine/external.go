@@ -318,7 +318,7 @@ func (e *external) withoutDeadTasks(ctx context.Context, listed []proxmox.Task) 
 	return listed
 }
 
-// busy says whether a task works on the VM, of ours or anybody's.
+// busy reports whether a task works on the VM, of ours or anybody's.
 func (v taskView) busy(vmid int) (bool, error) {
 	return v.err == nil && (v.ours || slices.ContainsFunc(v.listed, func(t proxmox.Task) bool {
 		return t.Works() && t.ID == strconv.Itoa(vmid)

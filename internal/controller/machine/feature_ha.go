@@ -80,7 +80,7 @@ func (e haFeature) needs(_ context.Context, c *creation, _ qemu.Place) ([]qemu.P
 	return []qemu.PrivilegeRequirement{qemu.On("/", "Sys.Audit"), qemu.On("/", "Sys.Console")}, nil
 }
 
-// haEnabled says whether the spec wants HA to manage the VM.
+// haEnabled reports whether the spec wants HA to manage the VM.
 func (d desired) haEnabled() bool { return haEnabled(d.MachineParameters) }
 
 func haEnabled(p *v1alpha1.MachineParameters) bool {
@@ -108,7 +108,7 @@ func (d desired) haState(v *vm) string {
 	return ""
 }
 
-// managedByHA says whether HA sees to the VM's power.
+// managedByHA reports whether HA sees to the VM's power.
 func (d desired) managedByHA(v *vm) bool {
 	s := d.haState(v)
 	return s != "" && s != haIgnored
@@ -181,7 +181,7 @@ func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
 	return nil
 }
 
-// mayIgnoreInHA says whether HA may be to ignore the VM, by the spec or the cluster's list.
+// mayIgnoreInHA reports whether HA may be to ignore the VM, by the spec or the cluster's list.
 func (e haFeature) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
 	if d.haState(e.vm) == haIgnored {
 		return true, nil
@@ -205,7 +205,7 @@ func (e haFeature) invalidateHA(err error) error {
 	return err
 }
 
-// haFailed says whether HA has given the VM up: until somebody has disabled it there,
+// haFailed reports whether HA has given the VM up: until somebody has disabled it there,
 // HA takes no request for it.
 func (v *vm) haFailed() bool { return v.Status.HAManaged && v.Status.HAState == haError }
 

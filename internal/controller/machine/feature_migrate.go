@@ -221,7 +221,7 @@ func (j *migration) rejections(c proxmox.MigrationCheck, v *vm, config qemu.Conf
 	return why
 }
 
-// mediumBeingRemoved says whether a medium is in a drive whose removal is pending.
+// mediumBeingRemoved reports whether a medium is in a drive whose removal is pending.
 func (v *vm) mediumBeingRemoved(medium string) bool {
 	return v.Config.Uses(medium) == "" && slices.ContainsFunc(v.Active.CDROMs(), func(device string) bool {
 		return v.Active.Volume(device) == medium

@@ -212,7 +212,7 @@ func (t *tasks) recordPassword(m Machine, p password) {
 	t.passwords[m.GetUID()] = t.seal(p)
 }
 
-// passwordSent says whether this very password was the last that was sent for a Machine,
+// passwordSent reports whether this very password was the last that was sent for a Machine,
 // whatever its version.
 func (t *tasks) passwordSent(m Machine, p password) bool {
 	t.mu.Lock()

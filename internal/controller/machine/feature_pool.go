@@ -85,7 +85,7 @@ func (e poolFeature) readPool(ctx context.Context, d desired) error {
 	return nil
 }
 
-// recentlyPooled says whether the VM was in a pool not long ago that the list may not name. What
+// recentlyPooled reports whether the VM was in a pool not long ago that the list may not name. What
 // is not known here is asked for.
 func (e poolFeature) recentlyPooled(ctx context.Context, pool string) bool {
 	vmids, _, err := e.inventory.PoolVMs(ctx, pool)

@@ -199,11 +199,11 @@ func (e powerFeature) delayStart(m Machine) {
 	}
 }
 
-// failed says whether a VM that does not run has never run, or went down with
+// failed reports whether a VM that does not run has never run, or went down with
 // its node. Of other ends PVE does not tell why.
 func (d desired) failed() bool { return d.runningSince.IsZero() || d.runningSince.Before(d.nodeBooted) }
 
-// suspended says whether the VM's memory is on disk.
+// suspended reports whether the VM's memory is on disk.
 func (v *vm) suspended() bool { return v.lock() == "suspended" && !v.Status.Running() }
 
 // waitsFor says what ends the lock that keeps changes from the VM.
@@ -276,7 +276,7 @@ func (d desired) runningAnnotation(v *vm, now time.Time) map[string]string {
 	return map[string]string{AnnotationRunningSince: now.UTC().Format(time.RFC3339)}
 }
 
-// ready says whether the VM is in the power state that the spec wants, with
+// ready reports whether the VM is in the power state that the spec wants, with
 // its identity in place.
 func (e powerFeature) ready() xpv2.Condition {
 	switch lock := e.vm.lock(); {
@@ -334,7 +334,7 @@ func (d desired) unmanagedPower(v *vm) xpv2.Condition {
 	return xpv2.Available()
 }
 
-// halted says whether the VM is on and its guest does not run. Under a lock it may pass
+// halted reports whether the VM is on and its guest does not run. Under a lock it may pass
 // through states that last for the task only.
 func (v *vm) halted() bool {
 	state := v.Status.QMPStatus

@@ -104,7 +104,7 @@ func (d desired) restart(v *vm, done string, now time.Time) restart {
 // bootTime is how long a guest may take until it hears a request to shut down.
 const bootTime = 2 * time.Minute
 
-// booted says whether the guest's system is up, as far as can be known.
+// booted reports whether the guest's system is up, as far as can be known.
 func (v *vm) booted() bool {
 	return v.Status.QMPStatus != qmpPaused && (v.Interfaces != nil || v.Status.Uptime >= bootTime)
 }

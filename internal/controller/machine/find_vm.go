@@ -66,11 +66,11 @@ type vm struct {
 // lock of PVE on the VM's configuration.
 func (v *vm) lock() string { return v.Config["lock"] }
 
-// hasUUID says whether the VM has the UUID that is its identity: a clone gets it
+// hasUUID reports whether the VM has the UUID that is its identity: a clone gets it
 // when it is configured first.
 func (v *vm) hasUUID(id qemu.Identity) bool { return strings.EqualFold(v.Config.UUID(), id.UUID) }
 
-// beingCreated says whether the VM is not complete yet.
+// beingCreated reports whether the VM is not complete yet.
 func (v *vm) beingCreated() bool { return v.Config.BeingCreated() }
 
 // stuck says what to do about a VM that is locked for its creation for ever.
@@ -81,14 +81,14 @@ func (v *vm) stuck() string {
 
 func (v *vm) template() bool { return v.Config.Template() }
 
-// on says whether the VM is on. One that is off, or that its guest has shut down meanwhile,
+// on reports whether the VM is on. One that is off, or that its guest has shut down meanwhile,
 // has a process too while PVE backs it up.
 func (v *vm) on() bool {
 	backedUpOff := v.lock() == "backup" && (v.Status.QMPStatus == qmpPrelaunch || v.Status.QMPStatus == qmpShutdown)
 	return v.Status.Running() && !backedUpOff
 }
 
-// agentOn says whether the guest agent is turned on.
+// agentOn reports whether the guest agent is turned on.
 func (v *vm) agentOn() bool { return v.Active.Agent() }
 
 // read what PVE says of a VM's options.
@@ -218,13 +218,13 @@ func (e *external) checkNodeOnline(ctx context.Context, node string) error {
 	return nil
 }
 
-// nodeOffline says whether the cluster knows a node and says that it is offline.
+// nodeOffline reports whether the cluster knows a node and says that it is offline.
 func (e *external) nodeOffline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
 }
 
-// nodeUnreachable says whether a node cannot be asked, now or ever again: it is offline, or the
+// nodeUnreachable reports whether a node cannot be asked, now or ever again: it is offline, or the
 // cluster does not know it any more.
 func (e *external) nodeUnreachable(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)

@@ -46,13 +46,13 @@ func identityOf(m Machine) (qemu.Identity, error) {
 	return qemu.Identity{VMID: id, UUID: m.GetAnnotations()[AnnotationUUID]}, nil
 }
 
-// mayCreate says whether the management policies allow a VM to be created.
+// mayCreate reports whether the management policies allow a VM to be created.
 func mayCreate(m Machine) bool {
 	p := m.GetManagementPolicies()
 	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionCreate)
 }
 
-// mayReplaceVMID says whether the VMID of a Machine was chosen by us, and no VM was seen to
+// mayReplaceVMID reports whether the VMID of a Machine was chosen by us, and no VM was seen to
 // be ours. That a creation was started says nothing: PVE finds
 // out in the task that another node has the VMID.
 func mayReplaceVMID(m Machine) bool {

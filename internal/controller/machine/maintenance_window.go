@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// window says whether the maintenance window is open, and when it has opened or will.
+// window reports whether the maintenance window is open, and when it has opened or will.
 func (d desired) window(now time.Time) (bool, time.Time) {
 	if d.MaintenanceWindow == nil {
 		return true, now

@@ -220,7 +220,7 @@ const (
 	cloneGraceUnknown = 10 * time.Minute
 )
 
-// mayBeCreating says whether a task may be creating the VM although it cannot be seen
+// mayBeCreating reports whether a task may be creating the VM although it cannot be seen
 // yet. The task of a clone names its source only.
 func (e *external) mayBeCreating(m Machine, vmid int) (bool, error) {
 	if busy, err := e.tasksBefore.busy(vmid); busy || err != nil {

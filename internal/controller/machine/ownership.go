@@ -55,7 +55,7 @@ func Claims(o client.Object) []string {
 	return all
 }
 
-// claims says whether a Machine may do anything to a VM, be it to delete it only.
+// claims reports whether a Machine may do anything to a VM, be it to delete it only.
 func claims(m Machine) bool {
 	p := m.GetManagementPolicies()
 	return len(p) == 0 || slices.ContainsFunc(p, func(a xpv2.ManagementAction) bool {

@@ -55,7 +55,7 @@ func (e *external) place(ctx context.Context, m Machine, c *creation) error {
 	return nil
 }
 
-// placedElsewhere says whether a VM that has to be made on the node of its source goes to
+// placedElsewhere reports whether a VM that has to be made on the node of its source goes to
 // the node that its user's rules lead to from there.
 func (c *creation) placedElsewhere() bool {
 	return c.source != nil && !c.source.Shared && c.Placement != nil && c.Node == nil && fullClone(c.Clone, c.source)
@@ -237,7 +237,7 @@ func (e *external) logBridge(bridge, node string) {
 	e.log.Info("Bridge not found", "bridge", bridge, "node", node)
 }
 
-// mayReplaceNode says whether a node that was chosen before may be given up: a creation
+// mayReplaceNode reports whether a node that was chosen before may be given up: a creation
 // was never started there, or is known to have failed. One whose outcome is not
 // known has to be looked for where it was started.
 func (e *external) mayReplaceNode(m Machine) bool {

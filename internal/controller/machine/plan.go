@@ -89,14 +89,14 @@ type step struct {
 
 func (o step) due() bool { return !o.atNextStart }
 
-// empty says whether there is nothing to do now. What waits for the VM's next start is
+// empty reports whether there is nothing to do now. What waits for the VM's next start is
 // shown only.
 func (p plan) empty() bool {
 	return len(p.annotations) == 0 && len(p.rejections) == 0 && p.change.Empty() && !slices.ContainsFunc(p.steps, step.due) && len(p.staleImages) == 0 &&
 		p.power == keepPower && !p.restart.due && p.action == nil
 }
 
-// allowedDuringLock says whether the lock of a VM lets the plan be carried out. One that is
+// allowedDuringLock reports whether the lock of a VM lets the plan be carried out. One that is
 // suspended takes nothing but the call that resumes it.
 func (p plan) allowedDuringLock(v *vm) bool {
 	return v.lock() == "" || v.suspended() && (p.power == powerOn || p.action != nil)

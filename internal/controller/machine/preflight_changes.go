@@ -93,7 +93,7 @@ func (e *external) checkPrivilegesOfNew(ctx context.Context, op string, needs []
 	return e.checkPrivileges(ctx, op, rest)
 }
 
-// privilegeKnown says whether one of the privileges is known to be granted on the path, or on all
+// privilegeKnown reports whether one of the privileges is known to be granted on the path, or on all
 // VMs: nobody grants or takes anything on one that is not there.
 func (e *external) privilegeKnown(ctx context.Context, p proxmox.Privilege) (bool, error) {
 	at, absent := p.Path, strings.HasPrefix(p.Path, "/vms/")

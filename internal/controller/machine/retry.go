@@ -53,7 +53,7 @@ func (t *tasks) kept(m Machine, seen bool) {
 	}
 }
 
-// sent says whether this very change was made last, not long ago, and still
+// sent reports whether this very change was made last, not long ago, and still
 // differs.
 func (t *tasks) sent(m Machine, d qemu.Difference) bool {
 	t.mu.Lock()
@@ -96,7 +96,7 @@ func (t *tasks) crashes(m Machine) int {
 	return r.starts
 }
 
-// asked says whether PVE was asked for this within a period. If not, it is taken
+// asked reports whether PVE was asked for this within a period. If not, it is taken
 // to be asked now.
 func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
 	t.mu.Lock()
@@ -141,7 +141,7 @@ func (t *tasks) rest(m Machine, d time.Duration) {
 	t.attempt(m).resting = t.now().Add(d)
 }
 
-// resting says whether a VM is left alone.
+// resting reports whether a VM is left alone.
 func (t *tasks) resting(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -98,7 +98,7 @@ func nodesOf(nodes []proxmox.Node, storages []proxmox.Storage, declared []Node) 
 	return out
 }
 
-// thin says whether a type of storage takes disks that use what is written to
+// thin reports whether a type of storage takes disks that use what is written to
 // them only. ZFS may be set not to, and then says itself that it is full.
 func thin(storageType string) bool {
 	return slices.Contains([]string{"btrfs", "cephfs", "cifs", "dir", "glusterfs", "lvmthin", "nfs", "rbd", "zfspool"}, storageType)

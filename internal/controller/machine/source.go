@@ -42,7 +42,7 @@ type source struct {
 
 	Config qemu.Config
 
-	// Shared says whether all nodes reach its disks, and those of its clone.
+	// Shared reports whether all nodes reach its disks, and those of its clone.
 	Shared bool
 }
 
@@ -226,7 +226,7 @@ func vmids(guests []proxmox.Guest) string {
 	return strings.Join(ids, ", ")
 }
 
-// shared says whether all disks of a configuration are on shared storage, and
+// shared reports whether all disks of a configuration are on shared storage, and
 // those of its clone too.
 func (e *external) shared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
 	storages, err := e.inventory.Storages(ctx)

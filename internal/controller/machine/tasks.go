@@ -206,7 +206,7 @@ func (t *tasks) sinceUnknownOutcome(m Machine) time.Duration {
 	return t.now().Sub(t.of(m).outcomeUnknown)
 }
 
-// running says whether a task runs for a Machine. One of some time ago has to be
+// running reports whether a task runs for a Machine. One of some time ago has to be
 // among the tasks that PVE lists: whoever followed it may be gone. A failure that is
 // listed counts before whoever follows the task has told of it.
 func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
@@ -223,7 +223,7 @@ func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
 	return i >= 0 && listed[i].Running
 }
 
-// destroyed says whether the VM of a Machine was destroyed by a task of ours.
+// destroyed reports whether the VM of a Machine was destroyed by a task of ours.
 func (t *tasks) destroyed(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -232,7 +232,7 @@ func (t *tasks) destroyed(m Machine) bool {
 	return gone || last.Type == "qmdestroy" && last.OK()
 }
 
-// creates says whether the task that was started last makes a VM.
+// creates reports whether the task that was started last makes a VM.
 func (t *tasks) creates(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -252,7 +252,7 @@ func (t *tasks) backoffReason(m Machine) error {
 	return r.err
 }
 
-// backoffError says whether held is an error, and tells nobody.
+// backoffError reports whether held is an error, and tells nobody.
 func (t *tasks) backoffError(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -298,7 +298,7 @@ func (t *tasks) waited(m Machine, what string) time.Duration {
 // recently is how long what happens to a VM may be the work of our last task.
 const recently = time.Minute
 
-// active says whether a task of ours works on a VM, or did not long ago.
+// active reports whether a task of ours works on a VM, or did not long ago.
 func (t *tasks) active(m Machine) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -225,26 +225,26 @@ func (r *cacheEntry) statusNow(now time.Time) proxmox.Status {
 	return st
 }
 
-// proven says whether the VM was proven ours lately, and only we have done something
+// proven reports whether the VM was proven ours lately, and only we have done something
 // to it since.
 func (s *vmCache) proven(m Machine) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = r.predicted && r.dirty == 0 && s.now().Sub(r.read) < proofHolds })
 	return yes
 }
 
-// fresh says whether the VM was read just now.
+// fresh reports whether the VM was read just now.
 func (s *vmCache) fresh(m Machine) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = !r.predicted && r.dirty == 0 && s.now().Sub(r.read) < freshFor })
 	return yes
 }
 
-// predicted says whether something of the VM is only what it must be after what we did.
+// predicted reports whether something of the VM is only what it must be after what we did.
 func (s *vmCache) predicted(m Machine) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = r.predicted })
 	return yes
 }
 
-// first says whether the VM has not been seen before.
+// first reports whether the VM has not been seen before.
 func (s *vmCache) first(m Machine) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = r.values == nil })
 	return yes

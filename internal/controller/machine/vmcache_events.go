@@ -137,7 +137,7 @@ func stateInHA(g proxmox.Guest) string {
 // listedName is the name that a list has. PVE makes one up where there is none.
 func (v *vm) listedName() string { return cmp.Or(v.Config["name"], fmt.Sprintf("VM %d", v.VMID)) }
 
-// sizesMatch says whether the VM has the sizes that a list has.
+// sizesMatch reports whether the VM has the sizes that a list has.
 func (v *vm) sizesMatch(g proxmox.Guest) bool {
 	cpus, memory, disk := false, false, g.MaxDisk == 0
 	for _, config := range []qemu.Config{v.Active, v.Config} {

@@ -67,7 +67,7 @@ func (s *vmCache) onTaskDone(m Machine, t proxmox.Task) {
 	r.seen, r.predicted, r.due = s.now(), true, earlier(r.due, s.now().Add(checkWithin))
 }
 
-// predictTask says whether it follows from what is known what a VM is like after a task,
+// predictTask reports whether it follows from what is known what a VM is like after a task,
 // and makes it known.
 func (r *cacheEntry) predictTask(task string) bool {
 	v := r.cachedVM(r.seen)

@@ -70,7 +70,7 @@ func (e *external) adoptCached(ctx context.Context, m Machine, id qemu.Identity)
 	}
 }
 
-// mustRead says whether what is planned for the VM, as it is remembered, needs a
+// mustRead reports whether what is planned for the VM, as it is remembered, needs a
 // look before. Before anything is done to a VM it is proven ours.
 func (e *external) mustRead(ctx context.Context, m Machine) bool {
 	if busy, err := e.tasksBefore.busy(e.vm.VMID); busy || err != nil {
@@ -86,13 +86,13 @@ func (e *external) mustRead(ctx context.Context, m Machine) bool {
 	return !e.ownershipProven
 }
 
-// ownershipCurrent says whether the VM was proven ours lately, and nobody else has done anything
+// ownershipCurrent reports whether the VM was proven ours lately, and nobody else has done anything
 // to it until now.
 func (e *external) ownershipCurrent(ctx context.Context, m Machine) bool {
 	return e.cache.proven(m) && e.inventory.CatchUp(ctx) && e.cache.proven(m)
 }
 
-// onlyStarts says whether the VM is as it is to be, and is to be started.
+// onlyStarts reports whether the VM is as it is to be, and is to be started.
 func (p plan) onlyStarts() bool {
 	started := p.power == powerOn
 	p.power = keepPower
@@ -118,7 +118,7 @@ func (e *external) waker(m Machine) func() {
 	return func() { go wake(named) }
 }
 
-// creating says whether a task of ours creates the VM, which has nothing to show
+// creating reports whether a task of ours creates the VM, which has nothing to show
 // before that ends.
 func (e *external) creating(m Machine) bool {
 	return e.tasksBefore.err == nil && e.tasksBefore.ours && e.tasks.creates(m)
@@ -179,17 +179,17 @@ func (e *external) readStatus(ctx context.Context, m Machine, g readToken) error
 	return err
 }
 
-// justCreated says whether the last that was done to the VM is that we have made it, not
+// justCreated reports whether the last that was done to the VM is that we have made it, not
 // long ago.
 func (e *external) justCreated(m Machine) bool {
 	t, ok := e.tasks.last(m)
 	return ok && t.OK() && createsVM(t.Type) && e.tasks.active(m)
 }
 
-// createsVM says whether tasks of a type make VMs.
+// createsVM reports whether tasks of a type make VMs.
 func createsVM(task string) bool { return slices.Contains([]string{"qmcreate", "qmclone"}, task) }
 
-// hasRecentTask says whether a task, other than the one given, is listed that works on a VM
+// hasRecentTask reports whether a task, other than the one given, is listed that works on a VM
 // or did not long ago.
 func (v taskView) hasRecentTask(vmid int, but proxmox.UPID) bool {
 	return v.err != nil || slices.ContainsFunc(v.listed, func(t proxmox.Task) bool { return t.ID == strconv.Itoa(vmid) && t.UPID != but })

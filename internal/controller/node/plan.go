@@ -66,7 +66,7 @@ func declared(p *v1alpha1.ProxmoxNodeParameters) settings.Declared {
 	return d
 }
 
-// hasSettings says whether a spec declares any.
+// hasSettings reports whether a spec declares any.
 func hasSettings(p *v1alpha1.ProxmoxNodeParameters) bool {
 	return len(declared(p)) > 0 || p.DNS != nil || p.TimeZone != nil
 }

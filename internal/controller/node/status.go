@@ -71,7 +71,7 @@ func (e *external) readNode(ctx context.Context, name string) (*view, error) {
 	return s, e.readStatus(ctx, s)
 }
 
-// stays says whether the node is of the cluster that it was seen in before. Nodes
+// stays reports whether the node is of the cluster that it was seen in before. Nodes
 // of other clusters have the same names.
 func (s *view) stays(before string) error {
 	if before == "" || !s.clusterSeen || s.cluster == before {

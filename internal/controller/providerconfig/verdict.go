@@ -129,7 +129,7 @@ func conclude(found ...checkResult) []xpv2.Condition {
 	return append(out, ready.condition())
 }
 
-// verification says whether the server's certificate is verified.
+// verification reports whether the server's certificate is verified.
 func verification(spec *v1alpha1.ProviderConfigSpec) checkResult {
 	if spec.TLS != nil && spec.TLS.InsecureSkipTLSVerify != nil && *spec.TLS.InsecureSkipTLSVerify {
 		return failed(v1alpha1.TypeCertificateVerified, ReasonNotVerified,

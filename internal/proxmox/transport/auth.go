@@ -80,7 +80,7 @@ func (a *tokenAuth) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, a.hold(resp)
 }
 
-// ofOneNode says whether a request is for one node, which may be the only one
+// ofOneNode reports whether a request is for one node, which may be the only one
 // that refuses: one that has lost the cluster's users knows no token.
 func ofOneNode(r *http.Request) bool {
 	return r.Context().Value(pinKey{}) != nil || nodeOf(r) != ""

@@ -56,7 +56,7 @@ const (
 	silent                   // there was no answer
 )
 
-// enter says whether a request may be made, and if not, why. What enters has to
+// enter reports whether a request may be made, and if not, why. What enters has to
 // leave.
 func (c *circuit) enter() *Failure {
 	c.mu.Lock()

@@ -281,7 +281,7 @@ func (f *failover) see(e *Endpoint, nodes []Node) {
 	}
 }
 
-// try sends the request to one endpoint and says whether that may have got it.
+// try sends the request to one endpoint and reports whether that may have got it.
 func (f *failover) try(r *http.Request, to *url.URL) (*http.Response, bool, error) {
 	// From here on it may be written, even after RoundTrip gave up.
 	var connected atomic.Bool

@@ -119,7 +119,7 @@ func transportError(err error) (Problem, string) {
 	return "", "connection failed"
 }
 
-// closedUnused says whether the server closed the connection before the request was
+// closedUnused reports whether the server closed the connection before the request was
 // written to it, which package http has no exported error for.
 func closedUnused(err error) bool {
 	return strings.Contains(err.Error(), "http: server closed idle connection")
@@ -209,7 +209,7 @@ func tlsRefusal(err error) error {
 	return nil
 }
 
-// certificateRefused says whether the server did not like our certificate, or
+// certificateRefused reports whether the server did not like our certificate, or
 // that there is none. With TLS 1.3 it says so only when we think that we are
 // connected, but before it reads a request.
 func certificateRefused(err error) bool {

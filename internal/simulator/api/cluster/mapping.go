@@ -65,7 +65,7 @@ func (m *mapping) list(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// check says whether a mapping has a device on a node.
+// check reports whether a mapping has a device on a node.
 func (m *mapping) check(c *engine.Call, options map[string]string, node string) []map[string]any {
 	if len(m.nodes(c, options)[node]) > 0 {
 		return []map[string]any{}
