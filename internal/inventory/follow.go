@@ -100,13 +100,13 @@ func (c *Cluster) handover(key string, w *watch, unclear bool) {
 }
 
 // settle tells followers about the tasks that have ended, and looks at those that the
-// list lacks.
-func (c *Cluster) settle(tasks []proxmox.Task) {
+// list, whose read began then, lacks.
+func (c *Cluster) settle(tasks []proxmox.Task, begun time.Time) {
 	listed := make(map[proxmox.UPID]proxmox.Task, len(tasks))
 	for _, t := range tasks {
 		listed[t.UPID] = t
 	}
-	for _, u := range c.due(listed, !c.client.ListsOwnTasks(tasks)) {
+	for _, u := range c.due(listed, begun, !c.client.ListsOwnTasks(tasks)) {
 		go c.look(u)
 	}
 	for _, end := range c.ended(listed) {

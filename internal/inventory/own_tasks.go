@@ -50,8 +50,9 @@ const (
 // asked for by its UPID then, and runs until PVE says otherwise.
 
 // due returns the followed tasks that a list lacks and that are to be looked at by
-// themselves now. A list that has no task of ours is not waited for.
-func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, hidden bool) []proxmox.UPID {
+// themselves now. A list that hides our tasks is not waited for. One whose read began
+// before a task did says nothing about it.
+func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, begun time.Time, hidden bool) []proxmox.UPID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -59,6 +60,9 @@ func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, hidden bool) []proxm
 	for u, f := range c.followed {
 		if _, ok := listed[u]; ok {
 			f.misses = 0
+			continue
+		}
+		if f.begun.After(begun) {
 			continue
 		}
 		f.misses++

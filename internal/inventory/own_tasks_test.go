@@ -94,6 +94,29 @@ func TestOwnTaskIsAskedForAtOnce(t *testing.T) {
 	})
 }
 
+// TestListReadBeforeOwnTask has a task begin while a list is read that cannot have it.
+func TestListReadBeforeOwnTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before, u := upidOf("1", "qmstart", "100", "we@pve!token"), upidOf("2", "qmstart", "101", "we@pve!token")
+		gate := make(chan struct{})
+		p := &pve{hidesOwn: true, runsAll: true, gate: gate}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		c.Follow(before, func(proxmox.Task) {})
+		pass(1500 * time.Millisecond)
+		c.Follow(u, func(proxmox.Task) {})
+		close(gate)
+		pass(100 * time.Millisecond)
+		if n := p.looks.Load(); n != 1 {
+			t.Errorf("A list says nothing about a task that began after its read: want 1 task asked for, got %d", n)
+		}
+		pass(time.Second)
+		if n := p.looks.Load(); n < 2 {
+			t.Errorf("The next list lacks the task, so it is asked for: got %d", n)
+		}
+	})
+}
+
 // TestOwnTaskIsUnknown follows a task that PVE does not know: one that has just begun may
 // not be visible yet, an old one is lost.
 func TestOwnTaskIsUnknown(t *testing.T) {

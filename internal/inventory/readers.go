@@ -105,8 +105,9 @@ func (c *Cluster) needed(r *reader) bool {
 // readTasks and tell who follows some of them. What they touch is told by whatever
 // reads the list.
 func (c *Cluster) readTasks() {
+	begun := c.now()
 	if tasks, err := c.tasks.fresh(c.life, c.life, c.now); err == nil {
-		c.settle(tasks)
+		c.settle(tasks, begun)
 	}
 }
 

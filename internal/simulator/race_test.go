@@ -16,7 +16,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package simulator
+package simulator_test
 
 // slack is how much more the race detector takes.
 const slack = 20
