@@ -144,7 +144,7 @@ test-fuzz: ## Fuzz the decoders of Proxmox VE's answers and property strings, an
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 	@status=0; for module in . cluster; do \
 		echo "linting the module in $$module" >&2; \
-		(cd $$module && GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
+		(cd $$module && GOGC=400 GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
 	done; exit $$status
 
