@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -83,7 +84,7 @@ func (d Desired) cloudInitStorage() string {
 // away from a clone the image that tells its source what it is.
 func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	for _, device := range config.CDROMs() {
-		if k := config.Volume(device); d.Created && IsNoCloudImage(k) && !d.Identity.OwnsNoCloudImage(k) && diff.Set[device] == "" {
+		if k := config.Volume(device); d.Created && nocloud.IsImage(k) && !d.Identity.OwnsNoCloudImage(k) && diff.Set[device] == "" {
 			diff.Set[device] = "none,media=cdrom"
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -116,7 +117,7 @@ func (c Config) takesMedia(device string) bool {
 // forCloudInit reports whether a drive has PVE's data for cloud-init, or ours.
 func (c Config) forCloudInit(device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
-	return err == nil && (d.CloudInit() || IsNoCloudImage(d.Volume))
+	return err == nil && (d.CloudInit() || nocloud.IsImage(d.Volume))
 }
 
 // Drives are the devices of disks and of removable media, by bus and number.

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -133,7 +134,7 @@ func (w *writer) cdroms() {
 		k, err := proxmox.ParseDisk(w.config[device])
 		switch {
 		case err == nil && k.CloudInit():
-		case IsNoCloudImage(w.config.Volume(device)):
+		case nocloud.IsImage(w.config.Volume(device)):
 			w.omit(device, "", "it is an image that a provider made for cloud-init: set cloudInit.userData to have one")
 		default:
 			w.try(device, func(p *v1alpha1.MachineParameters, _ string) (option, []string) {

@@ -18,13 +18,10 @@ package qemu
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/cloudinit"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -39,22 +36,12 @@ type NoCloudImage struct {
 	Volume string
 }
 
-// reNoCloudImage is the volume of a NoCloud image that a provider has made for a VM: its
-// VMID, UUID and the hash of its content.
-var reNoCloudImage = regexp.MustCompile(`:iso/cidata-[0-9]+-([0-9a-f-]{36})-[0-9a-f]{16}\.iso$`)
-
-// IsNoCloudImage reports whether a volume is a NoCloud image that a provider has made.
-func IsNoCloudImage(volume string) bool { return reNoCloudImage.MatchString(volume) }
-
 // OwnsNoCloudImage reports whether a volume is a NoCloud image of the VM with this identity.
-func (id Identity) OwnsNoCloudImage(volume string) bool {
-	m := reNoCloudImage.FindStringSubmatch(volume)
-	return m != nil && strings.EqualFold(m[1], id.UUID)
-}
+func (id Identity) OwnsNoCloudImage(volume string) bool { return nocloud.IsImageOf(id.UUID, volume) }
 
-// NoCloudImageName is the name of a NoCloud image of the VM, by the checksum of its content.
+// NoCloudImageName returns the name of a NoCloud image of the VM, by the checksum of its content.
 func (id Identity) NoCloudImageName(sum string) string {
-	return fmt.Sprintf("cidata-%d-%s-%s.iso", id.VMID, strings.ToLower(id.UUID), sum)
+	return nocloud.ImageName(id.VMID, id.UUID, sum)
 }
 
 // NoCloudDrive is the drive for the image: the one that has an image of the VM's own,
@@ -66,7 +53,7 @@ func (d Desired) NoCloudDrive(config Config) string {
 		}
 	}
 	for _, device := range config.CDROMs() {
-		if IsNoCloudImage(config.Volume(device)) { // That of the VM that this is a clone of.
+		if nocloud.IsImage(config.Volume(device)) { // That of the VM that this is a clone of.
 			return device
 		}
 	}
@@ -90,10 +77,10 @@ func (d Desired) noCloudOption() []option {
 // tell it: what the spec says, and what the VM has of what the spec leaves open. It
 // also reports whether the MAC addresses of all networks are known: PVE makes up those
 // that the spec leaves open.
-func (d Desired) GuestData(config Config) (cloudinit.Data, bool) {
+func (d Desired) GuestData(config Config) (nocloud.Data, bool) {
 	d.CloudInitFrozen = false
 	config = d.Difference(config).After(config)
-	data := cloudinit.Data{
+	data := nocloud.Data{
 		User: config["ciuser"], SSHKeys: splitKeys(config["sshkeys"]),
 		Nameservers: splitList(config["nameserver"]), SearchDomains: splitList(config["searchdomain"]),
 	}
@@ -112,8 +99,8 @@ func (d Desired) GuestData(config Config) (cloudinit.Data, bool) {
 }
 
 // guestNetworks are the networks that the guest configures.
-func (d Desired) guestNetworks(config Config) ([]cloudinit.Network, bool) {
-	var networks []cloudinit.Network
+func (d Desired) guestNetworks(config Config) ([]nocloud.Network, bool) {
+	var networks []nocloud.Network
 	for _, device := range config.NICs() {
 		option, has := config[ipConfigName(device)]
 		if !has && !d.configures(device) {
@@ -127,7 +114,7 @@ func (d Desired) guestNetworks(config Config) ([]cloudinit.Network, bool) {
 		if err != nil {
 			ip = proxmox.Properties{}
 		}
-		networks = append(networks, cloudinit.Network{
+		networks = append(networks, nocloud.Network{
 			Number: deviceNumber(device), MAC: mac,
 			Address: ip.Get("ip"), Gateway: ip.Get("gw"), Address6: ip.Get("ip6"), Gateway6: ip.Get("gw6"),
 		})
@@ -144,7 +131,7 @@ func (d Desired) configures(device string) bool {
 
 // namedNetwork is the one that has the name servers where none is configured: the
 // first, configured as the guest would by itself.
-func namedNetwork(config Config) ([]cloudinit.Network, bool) {
+func namedNetwork(config Config) ([]nocloud.Network, bool) {
 	nics := config.NICs()
 	if len(nics) == 0 {
 		return nil, true
@@ -153,5 +140,5 @@ func namedNetwork(config Config) ([]cloudinit.Network, bool) {
 	if mac == "" {
 		return nil, false
 	}
-	return []cloudinit.Network{{Number: deviceNumber(nics[0]), MAC: mac, Address: "dhcp"}}, true
+	return []nocloud.Network{{Number: deviceNumber(nics[0]), MAC: mac, Address: "dhcp"}}, true
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/cloudinit"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 )
 
 const (
@@ -72,27 +72,27 @@ func TestGuestData(t *testing.T) {
 		reason string
 		spec   v1alpha1.MachineParameters
 		config Config
-		want   cloudinit.Data
+		want   nocloud.Data
 		later  bool
 	}{
 		"None":        {reason: "The guest configures networks by itself.", config: config, spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}}},
-		"Declared":    {reason: "What is declared is configured.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{static}}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}, Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}}},
-		"Nothing":     {reason: "That may be nothing.", config: config, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{none}}, want: cloudinit.Data{Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01"}}}},
+		"Declared":    {reason: "What is declared is configured.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{static}}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}}},
+		"Nothing":     {reason: "That may be nothing.", config: config, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{none}}, want: nocloud.Data{Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01"}}}},
 		"Unknown":     {reason: "Without its MAC address nothing can be said yet.", config: Config{}, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{static}}, later: true},
-		"Servers":     {reason: "Name servers are for the first network, which the guest would configure by DHCP.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}, Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}}},
-		"ServersSoon": {reason: "That may be yet to come.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}}, later: true},
-		"ServersOnly": {reason: "A VM without networks asks no server.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: cloudinit.Data{Nameservers: []string{"192.0.2.53"}}},
+		"Servers":     {reason: "Name servers are for the first network, which the guest would configure by DHCP.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}}},
+		"ServersSoon": {reason: "That may be yet to come.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}}, later: true},
+		"ServersOnly": {reason: "A VM without networks asks no server.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}}},
 		"Template": {
 			reason: "What the spec leaves open is as the template has it, which PVE's own drive would tell too.", config: template,
 			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}},
-			want: cloudinit.Data{
+			want: nocloud.Data{
 				User: "debian", SSHKeys: []string{"ssh-ed25519 AAAA a"}, Upgrade: new(false), Nameservers: []string{"192.0.2.1", "192.0.2.2"}, SearchDomains: []string{"example.org"},
-				Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp", Address6: "auto"}},
+				Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp", Address6: "auto"}},
 			},
 		},
 		"Upgrade": {
 			reason: "What is PVE's default need not be the guest's.", config: config,
-			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Upgrade: new(true)}}, want: cloudinit.Data{Upgrade: new(true)},
+			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Upgrade: new(true)}}, want: nocloud.Data{Upgrade: new(true)},
 		},
 		"Over": {
 			reason: "What the spec says counts, also where it says nothing.", config: template,
@@ -100,7 +100,7 @@ func TestGuestData(t *testing.T) {
 				CloudInit: &v1alpha1.MachineCloudInit{User: new("admin"), SSHKeys: []string{}, Nameservers: []string{}, SearchDomains: []string{}, Upgrade: new(true)},
 				Networks:  []v1alpha1.MachineNetwork{static},
 			},
-			want: cloudinit.Data{User: "admin", Upgrade: new(true), Networks: []cloudinit.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24", Address6: "auto"}}},
+			want: nocloud.Data{User: "admin", Upgrade: new(true), Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24", Address6: "auto"}}},
 		},
 	}
 	for name, tc := range cases {

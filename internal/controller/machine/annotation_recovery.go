@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -116,7 +117,7 @@ func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Dev
 func (v *vm) hasImage() bool {
 	for _, value := range v.Config {
 		volume, _, _ := strings.Cut(value, ",")
-		if strings.Contains(volume, ":iso/") && qemu.IsNoCloudImage(volume) {
+		if strings.Contains(volume, ":iso/") && nocloud.IsImage(volume) {
 			return true
 		}
 	}

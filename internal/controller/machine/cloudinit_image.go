@@ -27,7 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/cloudinit"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -141,7 +141,7 @@ func (e *external) buildImage(ctx context.Context, m Machine, d desired) (*noClo
 	if s.image, err = data.Image(); err != nil {
 		return nil, validationError{error: err, condition: creating}
 	}
-	s.name = d.Identity.NoCloudImageName(cloudinit.Sum(s.image))
+	s.name = d.Identity.NoCloudImageName(nocloud.Sum(s.image))
 	// PVE removes its own drive when a VM is stopped, or when the drive is emptied.
 	s.ejectFirst = e.vm.Status.Running() && s.device == e.vm.Config.CloudInitDrive()
 	return s, nil
@@ -195,7 +195,7 @@ func compareBools(a, b bool) int {
 
 // guestData are all data for the guest, or nil if a network has no MAC address
 // yet.
-func (e *external) guestData(ctx context.Context, m Machine, d desired) (*cloudinit.Data, error) {
+func (e *external) guestData(ctx context.Context, m Machine, d desired) (*nocloud.Data, error) {
 	c := d.CloudInit
 	data, known := d.GuestData(e.vm.Config)
 	data.InstanceID = strings.ToLower(d.Identity.UUID)

@@ -30,6 +30,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -136,7 +137,7 @@ func TestSow(t *testing.T) {
 	later, eject := s, s
 	later.deferred, eject.ejectFirst = true, true
 	doubted := func(d time.Duration) string {
-		return imageRef{node: "pve1", volume: ourImage, uncertainUntil: newBench(t, nil).clock.now().Add(d)}.String()
+		return nocloud.Ref{Node: "pve1", Volume: ourImage, UncertainUntil: newBench(t, nil).clock.now().Add(d)}.String()
 	}
 	answer := lostAnswer(t)
 	lost := func(b *bench) { b.errs["UploadISO"] = answer }
@@ -199,7 +200,7 @@ func TestSow(t *testing.T) {
 }
 
 func TestWeeds(t *testing.T) {
-	at := func(node string) imageRef { return imageRef{node: node, volume: ourImage} }
+	at := func(node string) nocloud.Ref { return nocloud.Ref{Node: node, Volume: ourImage} }
 	cases := map[string]struct {
 		reason string
 		noted  string
@@ -207,23 +208,23 @@ func TestWeeds(t *testing.T) {
 		pve    func(*bench)
 		gone   bool   // The VM is.
 		was    string // What a snapshot has in the drive.
-		want   []imageRef
+		want   []nocloud.Ref
 	}{
 		"None":   {reason: "Who never had an image leaves none."},
 		"Used":   {reason: "The image in the drive stays.", noted: "pve1=" + ourImage, medium: ourImage},
-		"Left":   {reason: "That of the node that the VM has left does not.", noted: "pve1=" + ourImage + " pve2=" + ourImage, medium: ourImage, want: []imageRef{at("pve2")}},
+		"Left":   {reason: "That of the node that the VM has left does not.", noted: "pve1=" + ourImage + " pve2=" + ourImage, medium: ourImage, want: []nocloud.Ref{at("pve2")}},
 		"Shared": {reason: "On shared storage it is the same one.", noted: "pve2=" + ourImage, medium: ourImage, pve: func(b *bench) { b.storages = append(b.storages, proxmox.Storage{Name: "files", Shared: true}) }},
 		"SharedOffline": {reason: "On shared storage it is reached by another node.", noted: "pve2=" + ourImage, gone: true, pve: func(b *bench) {
 			b.nodes[1].Status = "offline"
 			b.storages = append(b.storages, proxmox.Storage{Name: "files", Node: "pve2", Shared: true}, proxmox.Storage{Name: "files", Node: "pve1", Shared: true})
-		}, want: []imageRef{at("pve2")}},
+		}, want: []nocloud.Ref{at("pve2")}},
 		"Offline":  {reason: "That of a node that is offline waits.", noted: "pve2=" + ourImage, pve: func(b *bench) { b.nodes[1].Status = "offline" }},
-		"Gone":     {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []imageRef{at("pve1")}},
+		"Gone":     {reason: "With the VM go all of them.", noted: "pve1=" + ourImage, gone: true, want: []nocloud.Ref{at("pve1")}},
 		"Snapshot": {reason: "The image of a snapshot stays, without which PVE could not go back to it.", noted: "pve1=" + ourImage, medium: "none", was: ourImage},
-		"Since":    {reason: "One that was made and replaced after it does not.", noted: "pve1=" + ourImage, medium: "none", was: "none", want: []imageRef{at("pve1")}},
+		"Since":    {reason: "One that was made and replaced after it does not.", noted: "pve1=" + ourImage, medium: "none", was: "none", want: []nocloud.Ref{at("pve1")}},
 		"Foreign":  {reason: "What was not made for the VM is not its own, whatever the annotation says.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
 		"Doubted":  {reason: "While more may arrive none is removed.", noted: "pve1=" + ourImage + "@9999999999", gone: true},
-		"Certain":  {reason: "Later it is.", noted: "pve1=" + ourImage + "@1", gone: true, want: []imageRef{{node: "pve1", volume: ourImage, uncertainUntil: time.Unix(1, 0)}}},
+		"Certain":  {reason: "Later it is.", noted: "pve1=" + ourImage + "@1", gone: true, want: []nocloud.Ref{{Node: "pve1", Volume: ourImage, UncertainUntil: time.Unix(1, 0)}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +245,7 @@ func TestWeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(imageRef{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(nocloud.Ref{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -281,7 +282,7 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = "pve2=" + ourImage }))
 			if tc.doubt > 0 {
-				b.m.Annotations[AnnotationImages] = imageRef{node: "pve2", volume: ourImage, uncertainUntil: b.clock.now().Add(tc.doubt)}.String()
+				b.m.Annotations[AnnotationImages] = nocloud.Ref{Node: "pve2", Volume: ourImage, UncertainUntil: b.clock.now().Add(tc.doubt)}.String()
 			}
 			b.volumes = map[string][]string{"pve2": {ourImage}}
 			if tc.pve != nil {

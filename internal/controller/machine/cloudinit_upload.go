@@ -19,76 +19,29 @@ package machine
 import (
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// A imageRef is where a NoCloud image of ours is, or may be.
-type imageRef struct {
-	node, volume string
-
-	// uncertainUntil lasts until then: an upload may still arrive whose answer was lost.
-	uncertainUntil time.Time
-}
 
 // maxUploadTime is how long after it was asked for an upload may arrive of which nothing
 // was heard: PVE's proxy works off what it has received, however late.
 const maxUploadTime = 15 * time.Minute
 
-// parseImageRef reads node=volume, or node=volume@second up to which it is in doubt.
-func parseImageRef(s string) (imageRef, bool) {
-	node, rest, ok := strings.Cut(s, "=")
-	volume, doubt, doubted := strings.Cut(rest, "@")
-	p := imageRef{node: node, volume: volume}
-	if second, err := strconv.ParseInt(doubt, 10, 64); doubted && err == nil {
-		p.uncertainUntil = time.Unix(second, 0)
-	}
-	return p, ok
-}
-
-func (p imageRef) String() string {
-	if p.uncertainUntil.IsZero() {
-		return p.node + "=" + p.volume
-	}
-	return p.node + "=" + p.volume + "@" + strconv.FormatInt(p.uncertainUntil.Unix(), 10)
-}
-
-func (p imageRef) uncertain(now time.Time) bool { return now.Before(p.uncertainUntil) }
-
-func (p imageRef) is(o imageRef) bool { return p.node == o.node && p.volume == o.volume }
-
-func (p imageRef) storage() string {
-	s, _, _ := strings.Cut(p.volume, ":")
-	return s
-}
-
 // imageRefs that are kept with a Machine. Whatever else an annotation names was not made
 // for its VM, and is not to be removed with it.
-func imageRefs(m Machine) []imageRef {
-	var all []imageRef
-	id := qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
-	for s := range strings.FieldsSeq(m.GetAnnotations()[AnnotationImages]) {
-		if p, ok := parseImageRef(s); ok && id.OwnsNoCloudImage(p.volume) {
-			all = append(all, p)
-		}
-	}
-	return all
+func imageRefs(m Machine) []nocloud.Ref {
+	return nocloud.ParseRefs(m.GetAnnotations()[AnnotationImages], m.GetAnnotations()[AnnotationUUID])
 }
 
-func (e *external) saveImageRefs(ctx context.Context, m Machine, all []imageRef) error {
-	words := make([]string, 0, len(all))
-	for _, p := range all {
-		words = append(words, p.String())
-	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationImages: strings.Join(words, " ")})
+func (e *external) saveImageRefs(ctx context.Context, m Machine, all []nocloud.Ref) error {
+	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationImages: nocloud.FormatRefs(all)})
 }
 
 // uploadAgain is when an image is uploaded again that is still not there.
@@ -122,14 +75,14 @@ func (e *external) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID,
 
 // upload the image. Until its outcome is known, its plot is in doubt.
 func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (proxmox.UPID, error) {
-	p := imageRef{node: s.node, volume: s.volume()}
+	p := nocloud.Ref{Node: s.node, Volume: s.volume()}
 	all := imageRefs(m)
-	rest := slices.DeleteFunc(slices.Clone(all), p.is)
+	rest := slices.DeleteFunc(slices.Clone(all), p.Is)
 	if len(rest) < len(all) {
-		p = all[slices.IndexFunc(all, p.is)]
+		p = all[slices.IndexFunc(all, p.Is)]
 	}
 	doubted := p
-	doubted.uncertainUntil = e.now().Add(maxUploadTime)
+	doubted.UncertainUntil = e.now().Add(maxUploadTime)
 	if err := e.saveImageRefs(ctx, m, append(slices.Clip(rest), doubted)); err != nil {
 		e.tasks.withdrawAsked(m)
 		return "", err
@@ -143,7 +96,7 @@ func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (prox
 	}
 	// An upload before it may be in doubt still.
 	if kept := e.saveImageRefs(ctx, m, append(slices.Clip(rest), p)); kept != nil {
-		e.log.Debug("An image that is removed within minutes is waited for longer than need be", "volume", p.volume, "error", kept)
+		e.log.Debug("An image that is removed within minutes is waited for longer than need be", "volume", p.Volume, "error", kept)
 	}
 	return u, err
 }
@@ -153,7 +106,7 @@ func (p plan) imagePending() bool { return p.image != nil && (p.image.deferred |
 
 // staleImages are the images that the VM no longer has, apart from those on nodes that
 // cannot be asked, and those of which more may arrive.
-func (e *external) staleImages(ctx context.Context, m Machine) ([]imageRef, error) {
+func (e *external) staleImages(ctx context.Context, m Machine) ([]nocloud.Ref, error) {
 	all := imageRefs(m)
 	if len(all) == 0 {
 		return nil, nil
@@ -162,14 +115,14 @@ func (e *external) staleImages(ctx context.Context, m Machine) ([]imageRef, erro
 	if err != nil {
 		return nil, err
 	}
-	var stale []imageRef
+	var stale []nocloud.Ref
 	for _, p := range all {
 		node, err := e.reachableNode(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		shared := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == p.storage() && s.Shared })
-		if node != "" && !p.uncertain(e.now()) && !e.inUse(p, shared) {
+		shared := slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == p.Storage() && s.Shared })
+		if node != "" && !p.Uncertain(e.now()) && !e.inUse(p, shared) {
 			stale = append(stale, p)
 		}
 	}
@@ -179,7 +132,7 @@ func (e *external) staleImages(ctx context.Context, m Machine) ([]imageRef, erro
 // withoutSnapshotImages leaves out images that a snapshot of the VM has in a drive: without them
 // PVE cannot go back to one with the VM's memory. They wait until it is removed, which
 // is a sign to look at the VM anew.
-func (e *external) withoutSnapshotImages(ctx context.Context, stale []imageRef) ([]imageRef, error) {
+func (e *external) withoutSnapshotImages(ctx context.Context, stale []nocloud.Ref) ([]nocloud.Ref, error) {
 	if len(stale) == 0 || e.vm == nil || e.vm.Config["parent"] == "" {
 		return stale, nil
 	}
@@ -196,24 +149,24 @@ func (e *external) withoutSnapshotImages(ctx context.Context, stale []imageRef) 
 			return nil, err
 		}
 		config := qemu.Config(snapshot.Values)
-		stale = slices.DeleteFunc(stale, func(p imageRef) bool { return hasMedium(config, p.volume) })
+		stale = slices.DeleteFunc(stale, func(p nocloud.Ref) bool { return hasMedium(config, p.Volume) })
 	}
 	return stale, nil
 }
 
 // reachableNode is the node by which an image can be reached, empty while there is none. On
 // shared storage that may be another one than it came by.
-func (e *external) reachableNode(ctx context.Context, p imageRef) (string, error) {
-	silent, err := e.nodeUnreachable(ctx, p.node)
+func (e *external) reachableNode(ctx context.Context, p nocloud.Ref) (string, error) {
+	silent, err := e.nodeUnreachable(ctx, p.Node)
 	if !silent || err != nil {
-		return p.node, err
+		return p.Node, err
 	}
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, s := range storages {
-		if s.Name != p.storage() || !s.Shared || s.Status == "unknown" {
+		if s.Name != p.Storage() || !s.Shared || s.Status == "unknown" {
 			continue
 		}
 		if silent, err := e.nodeUnreachable(ctx, s.Node); !silent || err != nil {
@@ -224,14 +177,14 @@ func (e *external) reachableNode(ctx context.Context, p imageRef) (string, error
 }
 
 // inUse reports whether the VM has an image, or is to have it.
-func (e *external) inUse(p imageRef, shared bool) bool {
-	if e.vm == nil || p.node != e.vm.Node && !shared {
+func (e *external) inUse(p nocloud.Ref, shared bool) bool {
+	if e.vm == nil || p.Node != e.vm.Node && !shared {
 		return false
 	}
-	if s := e.planned.image; s != nil && (s.deferred || s.ejectFirst || s.volume() == p.volume) {
+	if s := e.planned.image; s != nil && (s.deferred || s.ejectFirst || s.volume() == p.Volume) {
 		return true
 	}
-	return hasMedium(e.vm.Config, p.volume) || hasMedium(e.vm.Active, p.volume)
+	return hasMedium(e.vm.Config, p.Volume) || hasMedium(e.vm.Active, p.Volume)
 }
 
 func hasMedium(config qemu.Config, volume string) bool {
@@ -239,20 +192,20 @@ func hasMedium(config qemu.Config, volume string) bool {
 }
 
 // removeStaleImage removes the first of the images, or forgets it when it is gone.
-func (e *external) removeStaleImage(ctx context.Context, m Machine, stale []imageRef) (proxmox.UPID, error) {
+func (e *external) removeStaleImage(ctx context.Context, m Machine, stale []nocloud.Ref) (proxmox.UPID, error) {
 	for _, p := range stale {
 		node, err := e.reachableNode(ctx, p)
 		if node == "" || err != nil {
 			return "", err
 		}
-		there, err := e.client.Volumes(ctx, node, p.storage(), "iso")
+		there, err := e.client.Volumes(ctx, node, p.Storage(), "iso")
 		if err != nil && !proxmox.IsUnknownReference(err) {
 			return "", err
 		}
-		if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == p.volume }) {
-			return e.client.DeleteVolume(ctx, node, p.volume)
+		if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == p.Volume }) {
+			return e.client.DeleteVolume(ctx, node, p.Volume)
 		}
-		rest := slices.DeleteFunc(imageRefs(m), p.is)
+		rest := slices.DeleteFunc(imageRefs(m), p.Is)
 		if err := e.saveImageRefs(ctx, m, rest); err != nil {
 			return "", err
 		}
@@ -268,20 +221,20 @@ const removingImages = "remove images"
 func (e *external) waitForImages(ctx context.Context, m Machine) (waits, err error) {
 	all := imageRefs(m)
 	for _, p := range all {
-		if p.uncertain(e.now()) {
+		if p.Uncertain(e.now()) {
 			return errors.Errorf("image %s may still arrive on node %s, since the answer to its upload was lost: it is waited for until %s",
-				p.volume, p.node, p.uncertainUntil.UTC().Format(time.RFC3339)), nil
+				p.Volume, p.Node, p.UncertainUntil.UTC().Format(time.RFC3339)), nil
 		}
-		off, err := e.nodeOffline(ctx, p.node)
+		off, err := e.nodeOffline(ctx, p.Node)
 		if err != nil {
 			return nil, err
 		}
 		if off && e.tasks.waited(m, removingImages) < obstacleTime {
-			return errors.Errorf("image %s is to be removed from node %s, which is offline and is waited for %s at most", p.volume, p.node, obstacleTime), nil
+			return errors.Errorf("image %s is to be removed from node %s, which is offline and is waited for %s at most", p.Volume, p.Node, obstacleTime), nil
 		}
 	}
 	for _, p := range all {
-		e.record.Event(m, xpevent.Warning(reasonOrphanedImages, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.volume, p.node)))
+		e.record.Event(m, xpevent.Warning(reasonOrphanedImages, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.Volume, p.Node)))
 	}
 	return nil, nil
 }

@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -197,7 +198,7 @@ func (j *migration) rejections(c proxmox.MigrationCheck, v *vm, config qemu.Conf
 	}
 	for _, d := range c.LocalDisks {
 		switch {
-		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"), qemu.IsNoCloudImage(d.Volume):
+		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"), nocloud.IsImage(d.Volume):
 		case v.mediumBeingRemoved(d.Volume):
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and in its drive until the VM restarts", d.Volume))
 		case v.Config.Uses(d.Volume) == "":

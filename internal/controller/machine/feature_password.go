@@ -20,11 +20,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -37,8 +35,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -68,14 +66,6 @@ func (e *external) passwordOf(ctx context.Context, m Machine, c *v1alpha1.Machin
 	return &password{text: text, version: fmt.Sprintf("%s/%s", from.object.GetUID(), from.object.GetResourceVersion())}, nil
 }
 
-// generated passwords have 130 random bits, letters of both cases and a hyphen,
-// for guests that are particular.
-var generated = regexp.MustCompile(`^[A-Z2-7]{13}-[a-z2-7]{13}$`)
-
-func generatePassword() string {
-	return rand.Text()[:13] + "-" + strings.ToLower(rand.Text()[:13])
-}
-
 // generatedPassword is the one in the connection Secret, or a new one that the
 // reconciler puts there, before anything is done with it.
 func (e *external) generatedPassword(ctx context.Context, m Machine) (*password, error) {
@@ -88,8 +78,8 @@ func (e *external) generatedPassword(ctx context.Context, m Machine) (*password,
 		return nil, errors.Wrapf(err, "cannot read the connection Secret %s", at)
 	}
 	text := string(s.Data[xpv2.CredentialsSecretPasswordKey])
-	if !generated.MatchString(text) || !metav1.IsControlledBy(s, m) {
-		text = cmp.Or(e.generated, generatePassword())
+	if !nocloud.IsGenerated(text) || !metav1.IsControlledBy(s, m) {
+		text = cmp.Or(e.generated, nocloud.GeneratePassword())
 	}
 	e.generated = text
 	sum := sha256.Sum256([]byte(m.GetAnnotations()[AnnotationUUID] + text))
@@ -186,7 +176,7 @@ func (e *external) passwordHash(ctx context.Context, m Machine, c *v1alpha1.Mach
 	if p == nil || err != nil {
 		return "", err
 	}
-	return cloudinit.PasswordHash(p.text, strings.ToLower(id.UUID))
+	return nocloud.PasswordHash(p.text, strings.ToLower(id.UUID))
 }
 
 // seal a password. The key is of this process alone, so that nobody can guess from

@@ -29,6 +29,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -73,7 +74,7 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	all, err := e.staleImages(ctx, m)
-	e.planned.staleImages = slices.DeleteFunc(all, func(p imageRef) bool { return there.Uses(p.volume) != "" })
+	e.planned.staleImages = slices.DeleteFunc(all, func(p nocloud.Ref) bool { return there.Uses(p.Volume) != "" })
 	if err != nil || len(e.planned.staleImages) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}

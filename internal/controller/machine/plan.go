@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/harules"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -38,7 +39,7 @@ type plan struct {
 	annotations map[string]string
 
 	// staleImages are NoCloud images that are no longer of use.
-	staleImages []imageRef
+	staleImages []nocloud.Ref
 
 	// waitReason is why what is left of a VM that is gone cannot be removed yet.
 	waitReason error

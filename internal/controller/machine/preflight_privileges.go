@@ -182,7 +182,7 @@ func (e *external) checkDeletePrivileges(ctx context.Context, m Machine) error {
 		needs = append(needs, qemu.On("/", "Sys.Console"))
 	}
 	for _, p := range imageRefs(m) {
-		needs = append(needs, qemu.On("/storage/"+p.storage(), "Datastore.Allocate"))
+		needs = append(needs, qemu.On("/storage/"+p.Storage(), "Datastore.Allocate"))
 	}
 	if len(needs) == 1 {
 		return nil // PVE asks for it before it does the one thing that is left to do.

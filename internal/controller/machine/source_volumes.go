@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -192,7 +193,7 @@ func (e *external) missingImage(ctx context.Context, change qemu.Difference) ([]
 		if image := k.Options.Get("import-from"); err == nil && image != "" {
 			all = append(all, medium{what: "image", content: "import", volume: image})
 		}
-		if _, name, _ := strings.Cut(k.Volume, ":"); err == nil && strings.HasPrefix(name, "iso/") && !qemu.IsNoCloudImage(k.Volume) {
+		if _, name, _ := strings.Cut(k.Volume, ":"); err == nil && strings.HasPrefix(name, "iso/") && !nocloud.IsImage(k.Volume) {
 			all = append(all, medium{what: "iso", content: contentISO, volume: k.Volume})
 		}
 	}

@@ -325,7 +325,7 @@ func TestPlotsOfOthers(t *testing.T) {
 	theirs := "local:iso/cidata-10000-" + otherUUID + "-0123456789abcdef.iso"
 	m := &namespaced.Machine{}
 	m.Annotations = map[string]string{AnnotationUUID: ourUUID, AnnotationImages: "pve1=local:iso/debian.iso pve1=" + theirs + " pve1=" + ours}
-	if got := imageRefs(m); len(got) != 1 || got[0].volume != ours {
+	if got := imageRefs(m); len(got) != 1 || got[0].Volume != ours {
 		t.Errorf("want the image of this VM only, got %v", got)
 	}
 }

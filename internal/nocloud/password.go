@@ -14,12 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package cloudinit
+package nocloud
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/go-crypt/crypt/algorithm/shacrypt"
@@ -48,4 +50,16 @@ func PasswordHash(password, seed string) (string, error) {
 		return "", errors.New("cannot hash the password")
 	}
 	return digest.Encode(), nil
+}
+
+// generated passwords have 130 random bits, letters of both cases and a hyphen,
+// for guests that are particular.
+var generated = regexp.MustCompile(`^[A-Z2-7]{13}-[a-z2-7]{13}$`)
+
+// IsGenerated reports whether a text has the form of passwords that generatePassword returns.
+func IsGenerated(text string) bool { return generated.MatchString(text) }
+
+// GeneratePassword returns a new password.
+func GeneratePassword() string {
+	return rand.Text()[:13] + "-" + strings.ToLower(rand.Text()[:13])
 }

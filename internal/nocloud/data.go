@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package cloudinit makes NoCloud images: what cloud-init reads in a guest from a
-// CD-ROM drive.
-package cloudinit
+// Package nocloud makes NoCloud images, which cloud-init reads in a guest from a CD-ROM drive. It knows what is in them, how they are
+// named and referred to, and the passwords in them. It calls nobody.
+package nocloud
 
 import (
 	"bytes"
