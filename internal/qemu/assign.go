@@ -242,7 +242,7 @@ func (d Devices) assignListed(l deviceList, have Config) error {
 	source := l.fromSource()
 	for _, e := range l.entries {
 		if has := l.devices[e.name]; has != "" {
-			if e.bus != "" && busOf(has) != e.bus {
+			if e.bus != "" && BusOf(has) != e.bus {
 				return errors.Errorf("%s %q is device %s: its type cannot become %s", l.what, e.name, has, e.bus)
 			}
 			continue
@@ -294,9 +294,9 @@ func (d Devices) assignKept(l deviceList, e listEntry, have Config) (bool, error
 	left, off := d.Left[l.key(e.name)]
 	volume, at := d.kept(l, e, have)
 	switch {
-	case busOf(at) != "" && e.bus != "" && busOf(at) != e.bus:
+	case BusOf(at) != "" && e.bus != "" && BusOf(at) != e.bus:
 		return false, errors.Errorf("%s %q had the volume %s, which is device %s: its type cannot become %s", l.what, e.name, volume, at, e.bus)
-	case busOf(at) != "":
+	case BusOf(at) != "":
 		d.bind(l, e, at, have)
 		return true, nil
 	case at == "" && (l.name != listNetworks || !off):
@@ -304,8 +304,8 @@ func (d Devices) assignKept(l deviceList, e listEntry, have Config) (bool, error
 		return false, nil
 	}
 	device := left.Device
-	if _, there := have[device]; device == "" || there || d.taken(l, device) || e.bus != "" && busOf(device) != e.bus {
-		device = d.free(l, listEntry{bus: cmp.Or(e.bus, busOf(device))}, have)
+	if _, there := have[device]; device == "" || there || d.taken(l, device) || e.bus != "" && BusOf(device) != e.bus {
+		device = d.free(l, listEntry{bus: cmp.Or(e.bus, BusOf(device))}, have)
 	}
 	if device == "" {
 		return false, errors.Errorf("no free device for %s %q", l.what, e.name)
@@ -397,7 +397,7 @@ func (d Devices) attachAgain(config Config, p *v1alpha1.MachineParameters) {
 // it came with.
 func (d Devices) unusedValue(name, left string, config Config) string {
 	volume := d.Volumes[name]
-	if at := config.holderOf(volume); at == "" || busOf(at) != "" {
+	if at := config.holderOf(volume); at == "" || BusOf(at) != "" {
 		return ""
 	}
 	if volumeIn(left) != volume {
@@ -432,7 +432,7 @@ func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, have Config) 
 // no entry has.
 func firstFree(taken map[string]string, existing []string, bus string) string {
 	for _, device := range existing {
-		if bus != "" && busOf(device) != bus {
+		if bus != "" && BusOf(device) != bus {
 			continue
 		}
 		if !has(taken, device) {

@@ -52,7 +52,7 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 	case owner != d.Identity.VMID:
 		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, volume, owner)}
 	}
-	if device := config.holderOf(volume); busOf(device) != "" {
+	if device := config.holderOf(volume); BusOf(device) != "" {
 		return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, volume, device)}
 	}
 	return nil

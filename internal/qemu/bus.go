@@ -30,23 +30,23 @@ var (
 	reDevice = regexp.MustCompile(`^(ide|sata|scsi|virtio|net)([0-9]+)$`)
 )
 
-// busOf a device of disks, media or networks; empty for what is none.
-func busOf(device string) string {
+// BusOf returns the bus of a device of disks, media or networks; empty for what is none.
+func BusOf(device string) string {
 	if m := reDevice.FindStringSubmatch(device); m != nil {
 		return m[1]
 	}
 	return ""
 }
 
-// isDisk reports whether an option is a disk or a drive.
-func isDisk(option string) bool {
-	b := busOf(option)
+// IsDisk reports whether an option is a disk or a drive.
+func IsDisk(option string) bool {
+	b := BusOf(option)
 	return b != "" && b != "net" || option == efiDevice || option == tpmDevice
 }
 
 // compareDevices orders devices by bus, then by number.
 func compareDevices(a, b string) int {
-	x, y := busOf(a), busOf(b)
+	x, y := BusOf(a), BusOf(b)
 	if x != y {
 		return strings.Compare(x, y)
 	}

@@ -140,7 +140,7 @@ func sameKeys(a, b string) bool { return slices.Equal(splitKeys(a), splitKeys(b)
 // only if hotplug says so.
 func (d Difference) NeedsCloudInitRegen(s State) bool {
 	return s.Active.CloudInitDrive() != "" &&
-		!slices.Contains(splitHotplug(cmp.Or(d.After(s.Config)["hotplug"], hotplugDefault)), "cloudinit") &&
+		!slices.Contains(SplitHotplug(cmp.Or(d.After(s.Config)["hotplug"], DefaultHotplug)), "cloudinit") &&
 		slices.ContainsFunc(d.Options(), onDrive)
 }
 
@@ -162,6 +162,6 @@ func (d Difference) OnDrive() Difference {
 
 // onDrive reports whether an option is written to PVE's cloud-init drive.
 func onDrive(option string) bool {
-	f := field(option)
+	f := FieldOf(option)
 	return strings.HasPrefix(f, "cloudInit") || strings.HasSuffix(f, ".ipConfig") || option == "cicustom" || option == "citype"
 }

@@ -112,11 +112,11 @@ func integers(field **int32) codec { return codecOf(field, itoa, parseInteger) }
 // counts are numbers of which 0 is none.
 func counts(field **int32) codec { return codecOf(field, unlessZero, parseInteger) }
 
-func flags(field **bool) codec { return codecOf(field, bit, parseFlag) }
+func flags(field **bool) codec { return codecOf(field, bit, ParseFlag) }
 
-// parseFlag reads a boolean in any of the forms that PVE takes, and keeps in
+// ParseFlag reads a boolean in any of the forms that PVE takes, and keeps in
 // property strings.
-func parseFlag(s string) (bool, error) {
+func ParseFlag(s string) (bool, error) {
 	switch strings.ToLower(s) {
 	case "1", "on", "yes", "true":
 		return true, nil

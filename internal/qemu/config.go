@@ -59,14 +59,15 @@ func (c Config) Agent() bool {
 	if err != nil {
 		return false
 	}
-	on, err := parseFlag(p.Get("enabled"))
+	on, err := ParseFlag(p.Get("enabled"))
 	return err == nil && on
 }
 
 // Integer that an option is, or otherwise.
-func (c Config) Integer(option string, otherwise int32) int32 { return integer(c[option], otherwise) }
+func (c Config) Integer(option string, otherwise int32) int32 { return IntegerOr(c[option], otherwise) }
 
-func integer(s string, otherwise int32) int32 {
+// IntegerOr returns the number that a text is, or another if it is none.
+func IntegerOr(s string, otherwise int32) int32 {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil {
 		return otherwise
@@ -79,7 +80,7 @@ const defaultMemory = 512
 
 // Memory of the VM in bytes.
 func (c Config) Memory() int64 {
-	return int64(integer(strings.TrimPrefix(c["memory"], currentMemory), defaultMemory)) * int64(proxmox.MiB)
+	return int64(IntegerOr(strings.TrimPrefix(c["memory"], currentMemory), defaultMemory)) * int64(proxmox.MiB)
 }
 
 // Disks are the devices that hold disks: what the VM boots from first, then by bus
@@ -126,13 +127,13 @@ func (c Config) Drives() []string { return c.drives(func(proxmox.Disk) bool { re
 func (c Config) drives(keep func(proxmox.Disk) bool) []string {
 	return c.devices(func(device string) bool {
 		d, err := proxmox.ParseDisk(c[device])
-		return busOf(device) != "net" && err == nil && keep(d)
+		return BusOf(device) != "net" && err == nil && keep(d)
 	})
 }
 
 // NICs are the network devices, by number.
 func (c Config) NICs() []string {
-	return c.devices(func(device string) bool { return busOf(device) == "net" })
+	return c.devices(func(device string) bool { return BusOf(device) == "net" })
 }
 
 // mac address of a network interface; empty if there is none.
@@ -153,7 +154,7 @@ func (c Config) hasMAC(mac string) bool {
 func (c Config) devices(keep func(device string) bool) []string {
 	var found []string
 	for device := range c {
-		if busOf(device) != "" && keep(device) {
+		if BusOf(device) != "" && keep(device) {
 			found = append(found, device)
 		}
 	}
@@ -167,13 +168,13 @@ func (c Config) Firmware() []string {
 }
 
 // Unused are the options of disks that are detached, by number.
-func (c Config) Unused() []string { return c.numbered("unused") }
+func (c Config) Unused() []string { return c.Numbered("unused") }
 
-// numbered are the options that are a name with a number, by number.
-func (c Config) numbered(name string) []string {
+// Numbered returns the options that are a name with a number, by number.
+func (c Config) Numbered(name string) []string {
 	var found []string
 	for option := range c {
-		if s, numbered := stem(option); numbered && s == name {
+		if s, numbered := Stem(option); numbered && s == name {
 			found = append(found, option)
 		}
 	}

@@ -92,7 +92,7 @@ func servedKeys(t *testing.T) map[string]bool {
 	d := desiredOf(t, p, Devices{}, nil)
 	for _, o := range d.options() {
 		value, _ := o.want("")
-		s, _ := stem(o.name)
+		s, _ := Stem(o.name)
 		all, err := proxmox.ParseProperties(value, "DEFAULT")
 		if err != nil {
 			continue // Not a property string.
@@ -103,7 +103,7 @@ func servedKeys(t *testing.T) map[string]bool {
 	}
 	for _, f := range firmware(&p) {
 		for _, part := range f.changeable {
-			s, _ := stem(f.device)
+			s, _ := Stem(f.device)
 			keys[s+"."+part.key] = true
 		}
 	}
@@ -125,16 +125,16 @@ func TestEveryParameterHasAPlace(t *testing.T) {
 				if many {
 					name += "0"
 				}
-				s, _ := stem(name)
+				s, _ := Stem(name)
 				_, isExtra := extras[name]
-				places := slices.DeleteFunc([]string{field(name), noOption[s]}, func(s string) bool { return s == "" })
+				places := slices.DeleteFunc([]string{FieldOf(name), noOption[s]}, func(s string) bool { return s == "" })
 				if isExtra {
 					places = append(places, "extraConfig")
 				}
 				if len(places) != 1 {
 					t.Errorf("%s has %d places, want 1: %q", parameter, len(places), places)
 				}
-				if field(name) != "" {
+				if FieldOf(name) != "" {
 					checkKeys(t, facts, s, property)
 				}
 			}
@@ -147,7 +147,7 @@ func TestEveryFieldIsNamed(t *testing.T) {
 	p := everyField(t)
 	p.ExtraConfig = nil
 	for _, o := range desiredOf(t, p, Devices{}, nil).options() {
-		if _, isExtra := extras[o.name]; isExtra || field(o.name) == "" {
+		if _, isExtra := extras[o.name]; isExtra || FieldOf(o.name) == "" {
 			t.Errorf("a field sets %s: it belongs into fields or indexedFields, and not into extras", o.name)
 		}
 	}
@@ -163,38 +163,6 @@ func checkKeys(t *testing.T, facts *schema.Facts, option string, property *schem
 		excused := reasons[name] != "" || p.KeyAlias != "" || option == "cdrom"
 		if !excused && !served[name] && !first {
 			t.Errorf("no field sets %s, and there is no reason why not", name)
-		}
-	}
-}
-
-// What has bounds is an option or key that one version knows and another does
-// not, as far as the descriptions of both tell.
-func TestBounds(t *testing.T) {
-	old, err := schema.Load("8.4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recent, err := schema.Load("9.2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, now := old.Parameters("POST", "/nodes/{node}/qemu"), recent.Parameters("POST", "/nodes/{node}/qemu")
-	for _, parameter := range slices.Sorted(maps.Keys(now)) {
-		name := strings.TrimSuffix(parameter, "[n]")
-		if before[parameter] == nil && name != "ha-managed" && len(versionRangesOf(name)) == 0 {
-			t.Errorf("8.4 does not know %s, and nothing says so", name)
-		}
-		if before[parameter] == nil {
-			continue
-		}
-		for key := range recent.Format(now[parameter].Format) {
-			if _, ok := old.Format(before[parameter].Format)[key]; ok || now[parameter].Format == "" {
-				continue
-			}
-			bounded := slices.ContainsFunc(versionRangesOf(name+"0"), func(b versionRange) bool { return b.key == key })
-			if _, excused := leftOut()[name+"."+key]; !bounded && !excused {
-				t.Errorf("8.4 does not know %s of %s, and nothing says so", key, name)
-			}
 		}
 	}
 }
@@ -215,7 +183,7 @@ func TestGuideHasEveryOption(t *testing.T) {
 		told[m[1]] = true
 	}
 	for _, name := range names {
-		s, _ := stem(name)
+		s, _ := Stem(name)
 		if !told[s] {
 			t.Errorf("docs/machine-options.md does not tell of %s", name)
 		}
@@ -233,7 +201,7 @@ func TestExtraValues(t *testing.T) {
 		parameters := facts.Parameters("POST", "/nodes/{node}/qemu")
 		for name, x := range extras {
 			property := parameters[name]
-			if s, numbered := stem(name); property == nil && numbered {
+			if s, numbered := Stem(name); property == nil && numbered {
 				property = parameters[s+"[n]"]
 			}
 			if property == nil {

@@ -38,7 +38,7 @@ func (d Desired) Params() proxmox.Params {
 
 func (d Desired) hasSCSI() bool {
 	for _, device := range d.Devices.drives() {
-		if busOf(device) == "scsi" {
+		if BusOf(device) == "scsi" {
 			return true
 		}
 	}

@@ -70,7 +70,7 @@ func checkDescription(t *testing.T, config Config) {
 		told[name] = true
 	}
 	for name, now := range config {
-		s, _ := stem(name)
+		s, _ := Stem(name)
 		if !told[name] && noOption[s] == "" && name != "vmgenid" && strings.TrimSpace(now) != "" {
 			t.Errorf("the description of %v says nothing of %s", config, name)
 		}

@@ -119,7 +119,7 @@ func (w *writer) cloudInit() {
 // noDrive omits what would be written to the drive.
 func (w *writer) noDrive() {
 	for _, name := range slices.Sorted(maps.Keys(w.config)) {
-		f := field(name)
+		f := FieldOf(name)
 		if strings.HasPrefix(f, "cloudInit.") || strings.HasSuffix(f, ".ipConfig") {
 			w.told[name] = true
 			w.omit(name, "", needDrive)

@@ -81,7 +81,7 @@ func (d Desired) Difference(config Config) Difference {
 	d.cloudInitDrive(config, &diff)
 	d.boot(config, &diff)
 	if config.protected() { // Its disks go once it no longer is.
-		diff.Delete = slices.DeleteFunc(diff.Delete, isDisk)
+		diff.Delete = slices.DeleteFunc(diff.Delete, IsDisk)
 	}
 	slices.Sort(diff.Delete)
 	return diff

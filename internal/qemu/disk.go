@@ -73,8 +73,8 @@ func busRejections(device, now string, k v1alpha1.MachineDisk) []string {
 	for _, p := range diskParts(&k) {
 		v, buses := ptr.Deref(p.value, ""), onBuses[p.key]
 		wanted := v != "" && v != p.absent && !disk.Options.Has(p.key)
-		if wanted && buses != nil && !slices.Contains(buses, busOf(device)) {
-			no = append(no, fmt.Sprintf("disk %q is %s, and disks of %s have no %s", k.Name, device, busOf(device), p.key))
+		if wanted && buses != nil && !slices.Contains(buses, BusOf(device)) {
+			no = append(no, fmt.Sprintf("disk %q is %s, and disks of %s have no %s", k.Name, device, BusOf(device), p.key))
 		}
 	}
 	return no

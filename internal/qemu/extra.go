@@ -185,15 +185,15 @@ var noOption = map[string]string{
 	"snapstate": isWritten, "snaptime": isWritten, "vmstate": isWritten,
 }
 
-// stem of an option with a number: net of net0.
-func stem(option string) (string, bool) {
+// Stem returns the name of an option without its number, net of net0, and whether it has one.
+func Stem(option string) (string, bool) {
 	s := strings.TrimRight(option, "0123456789")
 	return s, s != option
 }
 
-// field of the spec that sets an option, or empty.
-func field(option string) string {
-	if s, indexed := stem(option); indexed {
+// FieldOf returns the field of the spec that sets an option, or empty.
+func FieldOf(option string) string {
+	if s, indexed := Stem(option); indexed {
 		return indexedFields[s]
 	}
 	return fields[option]
@@ -207,6 +207,12 @@ func extraOptions(p *v1alpha1.MachineParameters) []option {
 		options = append(options, option{name: name, absent: extras[name].absent, want: fixed(&value).want, same: extras[name].same})
 	}
 	return options
+}
+
+// IsExtra reports whether extraConfig takes an option of this name.
+func IsExtra(option string) bool {
+	_, known := extras[option]
+	return known
 }
 
 // same compares values as PVE understands them.
@@ -232,10 +238,10 @@ func extraRejections(p *v1alpha1.MachineParameters) []string {
 }
 
 func extraRejection(name, value string) string {
-	s, _ := stem(name)
+	s, _ := Stem(name)
 	switch {
-	case field(name) != "":
-		return "has a field of its own: set " + field(name)
+	case FieldOf(name) != "":
+		return "has a field of its own: set " + FieldOf(name)
 	case noOption[s] != "":
 		return "is no option of a VM: " + noOption[s]
 	case value == "":

@@ -41,10 +41,10 @@ func stored(t *testing.T, config Config, d Difference) Config {
 		if _, ok := after[name]; !ok {
 			t.Fatalf("%s is to be removed and is not there", name)
 		}
-		if isDisk(name) && config.protected() {
+		if IsDisk(name) && config.protected() {
 			t.Fatalf("%s is to be detached from a VM that is protected", name)
 		}
-		if b := busOf(name); b != "" && b != "net" && !config.takesMedia(name) {
+		if b := BusOf(name); b != "" && b != "net" && !config.takesMedia(name) {
 			after["unused"+strconv.Itoa(len(after))] = after[name]
 		}
 		delete(after, name)
@@ -78,7 +78,7 @@ func withoutDevice(boot, device string) string {
 
 func canonical(t *testing.T, name, value string) string {
 	t.Helper()
-	switch b := busOf(name); {
+	switch b := BusOf(name); {
 	case name == efiDevice || name == tpmDevice:
 		return canonicalDisk(t, name, value)
 	case b == "net":
@@ -200,7 +200,7 @@ func checkKept(t *testing.T, d Desired, before, after Config) {
 	gone := d.Devices.removed(d.MachineParameters)
 	for device, was := range before {
 		is, ok := after[device]
-		switch b := busOf(device); {
+		switch b := BusOf(device); {
 		case b == "":
 			continue
 		case !ok && (has(gone.Disks, device) || has(gone.CDROMs, device) || has(gone.Networks, device)):

@@ -42,16 +42,3 @@ func haParts(h *v1alpha1.MachineHighAvailability) []part {
 		{key: "failback", codec: flags(&h.Failback)},
 	}
 }
-
-// HAVersionRequirements are the settings that not every version of PVE knows: in PVE 9 rules
-// have taken the place of groups, and failback has become a setting of VMs.
-func HAVersionRequirements(told proxmox.HASettings) []VersionRequirement {
-	var all []VersionRequirement
-	if told["group"] != "" {
-		all = append(all, VersionRequirement{name: "highAvailability.group", versionRange: versionRange{before: v90}})
-	}
-	if told["failback"] != "" {
-		all = append(all, VersionRequirement{name: "highAvailability.failback", versionRange: versionRange{since: v90}})
-	}
-	return all
-}

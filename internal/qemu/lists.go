@@ -107,7 +107,7 @@ func (l deviceList) fromSource() map[string]string {
 	found := map[string]string{}
 	for _, e := range l.entries {
 		i := slices.IndexFunc(l.source, func(device string) bool {
-			return !slices.Contains(taken, device) && (e.bus == "" || busOf(device) == e.bus)
+			return !slices.Contains(taken, device) && (e.bus == "" || BusOf(device) == e.bus)
 		})
 		if i >= 0 && e.device == "" && e.volume == nil {
 			found[e.name] = l.source[i]

@@ -47,7 +47,7 @@ func (d Devices) freeDrive(have Config, bus string) string {
 	taken := d.drives()
 	i := slices.IndexFunc(freeDrives, func(device string) bool {
 		_, there := have[device]
-		return !there && !has(taken, device) && (bus == "" || busOf(device) == bus)
+		return !there && !has(taken, device) && (bus == "" || BusOf(device) == bus)
 	})
 	if i < 0 {
 		return ""
@@ -67,7 +67,7 @@ func (d Devices) isoDrive(image string, have Config) string {
 func (d Devices) holding(medium string, drives []string, have Config, bus string) string {
 	taken := d.drives()
 	i := slices.IndexFunc(drives, func(device string) bool {
-		return medium == have.Volume(device) && !has(taken, device) && (bus == "" || busOf(device) == bus)
+		return medium == have.Volume(device) && !has(taken, device) && (bus == "" || BusOf(device) == bus)
 	})
 	if i < 0 {
 		return ""
@@ -91,7 +91,7 @@ func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error 
 	for _, e := range l.entries {
 		device := d.CDROMs[e.name]
 		switch {
-		case device != "" && e.bus != "" && busOf(device) != e.bus:
+		case device != "" && e.bus != "" && BusOf(device) != e.bus:
 			return errors.Errorf("%s %q is device %s: its type cannot become %s", cdromDrive, e.name, device, e.bus)
 		case device != "":
 			continue
@@ -111,7 +111,7 @@ func (d Devices) sourceDrive(l deviceList, e listEntry, there []string) string {
 		former := l.former(device)
 		left, off := d.Left[l.key(former)]
 		free := former == "" && !has(d.drives(), device) || former != "" && off && left.Policy == policyRetain
-		if free && slices.Contains(there, device) && (e.bus == "" || busOf(device) == e.bus) {
+		if free && slices.Contains(there, device) && (e.bus == "" || BusOf(device) == e.bus) {
 			return device
 		}
 	}
@@ -131,7 +131,7 @@ func fits(c v1alpha1.MachineCDROM, device string, have Config) bool {
 	if c.Device != nil {
 		return *c.Device == device
 	}
-	return mediumOf(c) != "" && mediumOf(c) == have.Volume(device) && (c.Type == nil || *c.Type == busOf(device))
+	return mediumOf(c) != "" && mediumOf(c) == have.Volume(device) && (c.Type == nil || *c.Type == BusOf(device))
 }
 
 // mediumOptions are the CD-ROM drives of the spec.
@@ -259,5 +259,5 @@ func (d Desired) bootOrderOfNew(config Config) (order string, needed bool) {
 var bootBuses = []string{"ide", "scsi", "virtio", "sata"}
 
 func byBoot(a, b string) int {
-	return cmp.Or(slices.Index(bootBuses, busOf(a))-slices.Index(bootBuses, busOf(b)), compareDevices(a, b))
+	return cmp.Or(slices.Index(bootBuses, BusOf(a))-slices.Index(bootBuses, BusOf(b)), compareDevices(a, b))
 }

@@ -67,7 +67,7 @@ func (d Desired) memoryRejections(config Config) []string {
 // Sizes in MiB of memory that can be plugged in: what a VM starts with, and 32
 // modules each of a size that doubles.
 const (
-	firstMemory = 1024
+	FirstMemory = 1024
 	firstModule = 512
 	modulesEach = 32
 	moduleSizes = 8
@@ -76,7 +76,7 @@ const (
 // hotplugRejections are sizes of memory that are not made of whole modules. PVE rounds
 // them up, and takes a module out again when it is asked for less.
 func (d Desired) hotplugRejections(config Config) []string {
-	features := splitHotplug(cmp.Or(config["hotplug"], hotplugDefault))
+	features := SplitHotplug(cmp.Or(config["hotplug"], DefaultHotplug))
 	if d.Hotplug != nil {
 		features = d.Hotplug
 	}
@@ -84,7 +84,7 @@ func (d Desired) hotplugRejections(config Config) []string {
 	if d.Memory == nil || gigantic || !slices.Contains(features, "memory") {
 		return nil
 	}
-	want, below, size := d.Memory.Value()/int64(proxmox.MiB), int64(0), int64(firstMemory)
+	want, below, size := d.Memory.Value()/int64(proxmox.MiB), int64(0), int64(FirstMemory)
 	for i := 0; size < want && i < modulesEach*moduleSizes; i++ {
 		below, size = size, size+firstModule<<(i/modulesEach)
 	}

@@ -104,7 +104,7 @@ func scalars(p *v1alpha1.MachineParameters) []option {
 		option{name: "tablet", absent: "1", codec: flags(&p.Tablet)},
 		option{name: "localtime", codec: flags(&p.LocalTime)},
 		option{name: "hookscript", codec: texts(&p.Hookscript)},
-		option{name: "hotplug", absent: hotplugDefault, codec: lists(&p.Hotplug, joinHotplug, splitHotplug), same: sameHotplug},
+		option{name: "hotplug", absent: DefaultHotplug, codec: lists(&p.Hotplug, joinHotplug, SplitHotplug), same: sameHotplug},
 	)
 }
 
@@ -187,16 +187,18 @@ func osTypes(v **string) codec {
 	return codecOf(v, func(s string) string { return cmp.Or(systems[s], s) }, verbatim)
 }
 
-const hotplugDefault = "network,disk,usb"
+// DefaultHotplug is what can be plugged where the option is not there.
+const DefaultHotplug = "network,disk,usb"
 
 func joinHotplug(v []string) string { return cmp.Or(strings.Join(v, ","), "0") }
 
-func splitHotplug(s string) []string {
+// SplitHotplug returns the features of a value of hotplug.
+func SplitHotplug(s string) []string {
 	switch s {
 	case "0":
 		return []string{}
 	case "1":
-		s = hotplugDefault
+		s = DefaultHotplug
 	}
 	return splitList(s)
 }
@@ -204,7 +206,7 @@ func splitHotplug(s string) []string {
 // sameHotplug knows that 1 stands for the default and that order is of no
 // meaning.
 func sameHotplug(a, b string) bool {
-	features := func(s string) []string { return slices.Sorted(slices.Values(splitHotplug(s))) }
+	features := func(s string) []string { return slices.Sorted(slices.Values(SplitHotplug(s))) }
 	return slices.Equal(features(a), features(b))
 }
 

@@ -242,7 +242,7 @@ func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 
 // plainSMBIOS has its texts as they are.
 func plainSMBIOS(p proxmox.Properties) proxmox.Properties {
-	if encoded, err := parseFlag(p.Get("base64")); err != nil || !encoded {
+	if encoded, err := ParseFlag(p.Get("base64")); err != nil || !encoded {
 		return p
 	}
 	p.Delete("base64")

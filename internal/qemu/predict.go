@@ -46,13 +46,13 @@ func (d Difference) Predict(values []proxmox.PendingValue) ([]proxmox.PendingVal
 		switch {
 		case option == "cipassword":
 			v = "**********"
-		case busOf(option) == "net" && (err != nil || nic.MAC == ""), busOf(option) != "" && busOf(option) != "net", madeUp(option):
+		case BusOf(option) == "net" && (err != nil || nic.MAC == ""), BusOf(option) != "" && BusOf(option) != "net", madeUp(option):
 			return nil, false
 		}
 		all[option] = v
 	}
 	for _, option := range d.Delete {
-		if busOf(option) != "" && busOf(option) != "net" || madeUp(option) {
+		if BusOf(option) != "" && BusOf(option) != "net" || madeUp(option) {
 			return nil, false
 		}
 		delete(all, option)

@@ -88,13 +88,13 @@ func recordedConfig(s string) Config {
 
 // printed is a value after it was read and written, for options that are.
 func printed(option, value string) (string, error) {
-	s, _ := stem(option)
+	s, _ := Stem(option)
 	structured := map[string]string{
 		"agent": "enabled", "cpu": "cputype", "machine": "type", "vga": "type", "startup": "order", "audio": "device", "rng": "source",
 		"watchdog": "model", "smbios": "uuid", "ipconfig": "", "numa": "", "hostpci": "host", "usb": "host", "virtiofs": "dirid", "boot": "legacy",
 	}
 	key, ok := structured[s]
-	switch b := busOf(option); {
+	switch b := BusOf(option); {
 	case b == "net":
 		n, err := proxmox.ParseNIC(value)
 		return n.String(), err

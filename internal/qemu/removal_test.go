@@ -97,11 +97,11 @@ func (l *lifetime) stored(change Difference) Config {
 	}
 	for _, option := range slices.Sorted(maps.Keys(change.Set)) {
 		value := change.Set[option]
-		if nic, err := proxmox.ParseNIC(value); busOf(option) == "net" && err == nil {
+		if nic, err := proxmox.ParseNIC(value); BusOf(option) == "net" && err == nil {
 			nic.MAC = stdcmp.Or(nic.MAC, fmt.Sprintf("BC:24:11:99:00:%02X", deviceNumber(option)))
 			value = nic.String()
 		}
-		if disk, err := proxmox.ParseDisk(value); busOf(option) != "net" && busOf(option) != "" && err == nil && !disk.CDROM() {
+		if disk, err := proxmox.ParseDisk(value); BusOf(option) != "net" && BusOf(option) != "" && err == nil && !disk.CDROM() {
 			value = l.allocated(after, disk)
 		}
 		after[option] = value

@@ -187,12 +187,12 @@ func (w *writer) others() {
 		if w.told[name] {
 			continue
 		}
-		s, _ := stem(name)
+		s, _ := Stem(name)
 		switch reason := leftAlone(s); {
 		case reason != "":
 			w.omit(name, "", reason)
 		case noOption[s] != "": // Proxmox VE keeps it for itself.
-		case field(name) != "":
+		case FieldOf(name) != "":
 			w.omit(name, "", noField)
 		default:
 			w.extra(name)

@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // A noCloudImage is a NoCloud image of our own, which PVE's cloud-init drive gives way
@@ -172,7 +173,7 @@ func (e *external) imageStorage(ctx context.Context, d desired, node, present st
 		return "", e.hintMissingPrivilege(ctx, no, storageReadPrivilege(wanted))
 	case wanted == "" && len(names) == 0:
 		no := reject(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
-		return "", e.hintMissingPrivilege(ctx, no, qemu.On("/storage", "Datastore.Audit"))
+		return "", e.hintMissingPrivilege(ctx, no, validate.On("/storage", "Datastore.Audit"))
 	case wanted == "":
 		wanted = names[0]
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // A validationError is a spec that cannot be carried out, found before anything is
@@ -101,7 +102,7 @@ func (c *creation) startError() []string {
 		return nil
 	}
 	source := c.sourceConfig()
-	return qemu.State{Active: source, Config: c.Difference(source).After(source)}.StartError()
+	return validate.StartError(qemu.State{Active: source, Config: c.Difference(source).After(source)})
 }
 
 // chooseNode is the node that a VM has to be created on, or none if placement is

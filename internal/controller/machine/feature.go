@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // A feature is a part of the spec that takes more than a change of options. Each has its
@@ -42,7 +42,7 @@ type feature interface {
 	plan(ctx context.Context, m Machine) (proposal, error)
 
 	// needs returns the privileges that the feature takes on a VM that is yet to be created.
-	needs(ctx context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error)
+	needs(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error)
 }
 
 // A proposal is what a feature has to do.
@@ -66,7 +66,7 @@ func (passive) complete(context.Context, Machine, *desired) ([]string, error) { 
 
 func (passive) plan(context.Context, Machine) (proposal, error) { return proposal{}, nil }
 
-func (passive) needs(context.Context, *creation, qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+func (passive) needs(context.Context, *creation, validate.Place) ([]validate.PrivilegeRequirement, error) {
 	return nil, nil
 }
 
@@ -98,8 +98,8 @@ func (e *external) features(m Machine) []feature {
 }
 
 // creationNeeds returns the privileges that features take on a VM that is yet to be created.
-func (e *external) creationNeeds(ctx context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
-	var all []qemu.PrivilegeRequirement
+func (e *external) creationNeeds(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+	var all []validate.PrivilegeRequirement
 	for _, f := range []feature{cloudInitFeature{external: e}, haFeature{external: e}, powerFeature{external: e}, migrateFeature{external: e}} {
 		needs, err := f.needs(ctx, c, at)
 		if err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // A cloudInitFeature gives the guest data that PVE's own cloud-init drive cannot hold, and
@@ -61,7 +62,7 @@ func (e cloudInitFeature) driveSteps(m Machine) []step {
 }
 
 // needs are those of an image of cloud-init data, from its upload to its removal.
-func (e cloudInitFeature) needs(ctx context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+func (e cloudInitFeature) needs(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if !c.CustomData() {
 		return nil, nil
 	}
@@ -71,5 +72,5 @@ func (e cloudInitFeature) needs(ctx context.Context, c *creation, at qemu.Place)
 	}
 	device := c.NoCloudDrive(c.sourceConfig())
 	attached := qemu.Difference{Set: proxmox.Params{device: storage + ":iso/" + c.Identity.NoCloudImageName("") + ",media=cdrom"}}
-	return append(attached.RequiredPrivileges(c.sourceConfig(), at), uploadPrivileges(storage)...), nil
+	return append(validate.RequiredPrivileges(attached, c.sourceConfig(), at), uploadPrivileges(storage)...), nil
 }

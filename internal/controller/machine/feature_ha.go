@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // The states that HA may be asked for.
@@ -73,11 +74,11 @@ func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	}, err
 }
 
-func (e haFeature) needs(_ context.Context, c *creation, _ qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+func (e haFeature) needs(_ context.Context, c *creation, _ validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if !c.haEnabled() {
 		return nil, nil
 	}
-	return []qemu.PrivilegeRequirement{qemu.On("/", "Sys.Audit"), qemu.On("/", "Sys.Console")}, nil
+	return []validate.PrivilegeRequirement{validate.On("/", "Sys.Audit"), validate.On("/", "Sys.Console")}, nil
 }
 
 // haEnabled reports whether the spec wants HA to manage the VM.
@@ -138,7 +139,7 @@ func (d desired) haChange(v *vm) proxmox.HASettings {
 }
 
 // haVersionRequirements are what HA is to be told that not every version of PVE knows.
-func (d desired) haVersionRequirements(v *vm) []qemu.VersionRequirement {
+func (d desired) haVersionRequirements(v *vm) []validate.VersionRequirement {
 	if !d.haEnabled() || v.template() || v.haUnavailable != "" {
 		return nil
 	}
@@ -146,7 +147,7 @@ func (d desired) haVersionRequirements(v *vm) []qemu.VersionRequirement {
 	if v.inHA {
 		told = d.haChange(v)
 	}
-	return qemu.HAVersionRequirements(told)
+	return validate.HAVersionRequirements(told)
 }
 
 // readHA adds what HA was told of the VM, if the spec declares that. What may be out of

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // Mover is the part of a Client that says where VMs belong.
@@ -74,9 +75,9 @@ func (e migrateFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	return p, err
 }
 
-func (e migrateFeature) needs(_ context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+func (e migrateFeature) needs(_ context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placedNode, c.node); to != c.node {
-		return []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.Migrate")}, nil
+		return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Migrate")}, nil
 	}
 	return nil, nil
 }

@@ -28,7 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
@@ -105,11 +105,11 @@ func (e powerFeature) plan(context.Context, Machine) (proposal, error) {
 	return p, nil
 }
 
-func (e powerFeature) needs(_ context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+func (e powerFeature) needs(_ context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if c.specPower() != v1alpha1.PowerStateRunning {
 		return nil, nil
 	}
-	return []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}, nil
+	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}, nil
 }
 
 // desiredPower is the power state that the VM is to be kept in; empty if it is to be

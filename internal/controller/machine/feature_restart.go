@@ -31,6 +31,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // AnnotationLastRestart names the pending changes that the VM was restarted for. It
@@ -89,7 +90,7 @@ func (d desired) restart(v *vm, done string, now time.Time) restart {
 	if done == fingerprint(ours) {
 		return restart{reason: ReasonRestartIneffective, why: "a restart was made for them and did not apply them, and is not repeated"}
 	}
-	if no := v.StartError(); len(no) > 0 {
+	if no := validate.StartError(v.State); len(no) > 0 {
 		return restart{reason: ReasonStartBlocked, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
 	}
 	if open, next := d.window(now); !open {

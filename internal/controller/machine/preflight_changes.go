@@ -23,22 +23,23 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // forbiddenChanges are the changes that PVE would refuse for who we are or for what
 // version it is. Besides what is configured there may be more that depends on that.
-func (e *external) forbiddenChanges(ctx context.Context, d qemu.Difference, config qemu.Config, more ...qemu.VersionRequirement) ([]string, error) {
+func (e *external) forbiddenChanges(ctx context.Context, d qemu.Difference, config qemu.Config, more ...validate.VersionRequirement) ([]string, error) {
 	var no []string
 	if !e.superuser {
-		no = d.Forbidden(config)
+		no = validate.Forbidden(d, config)
 	}
-	unknown, err := e.unmetRequirements(ctx, append(d.VersionRequirements(config), more...))
+	unknown, err := e.unmetRequirements(ctx, append(validate.VersionRequirements(d, config), more...))
 	return append(no, unknown...), err
 }
 
 // unmetRequirements are the demands that the version of PVE does not meet. PVE is asked for
 // it only if that matters.
-func (e *external) unmetRequirements(ctx context.Context, demands []qemu.VersionRequirement) ([]string, error) {
+func (e *external) unmetRequirements(ctx context.Context, demands []validate.VersionRequirement) ([]string, error) {
 	if len(demands) == 0 {
 		return nil, nil
 	}
@@ -57,13 +58,13 @@ func (e *external) unmetRequirements(ctx context.Context, demands []qemu.Version
 
 // checkPrivileges says which privileges are missing for something whose first part is not to be
 // done if the rest of it would be refused.
-func (e *external) checkPrivileges(ctx context.Context, op string, needs []qemu.PrivilegeRequirement) error {
+func (e *external) checkPrivileges(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.superuser {
 		return nil
 	}
 	seen := &permissions{look: func(path string) (map[string]proxmox.Privileges, error) { return e.client.Permissions(ctx, path) }}
 	var missing []proxmox.Privilege
-	for _, n := range qemu.Distinct(needs) {
+	for _, n := range validate.Distinct(needs) {
 		if !n.Met(seen.has) {
 			missing = append(missing, n.Named())
 		}
@@ -76,11 +77,11 @@ func (e *external) checkPrivileges(ctx context.Context, op string, needs []qemu.
 
 // checkPrivilegesOfNew is permit for a VM that is not there yet. What all Machines may is known, and
 // asked anew only if that is not enough.
-func (e *external) checkPrivilegesOfNew(ctx context.Context, op string, needs []qemu.PrivilegeRequirement) error {
+func (e *external) checkPrivilegesOfNew(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.superuser {
 		return nil
 	}
-	var rest []qemu.PrivilegeRequirement
+	var rest []validate.PrivilegeRequirement
 	for _, n := range needs {
 		known, err := e.privilegeKnown(ctx, n.Named())
 		if err != nil {

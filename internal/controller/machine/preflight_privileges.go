@@ -30,11 +30,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // hintMissingPrivilege adds to the refusal of what was not found that it may be there all the same, if
 // it could not be seen.
-func (e *external) hintMissingPrivilege(ctx context.Context, no error, n qemu.PrivilegeRequirement) error {
+func (e *external) hintMissingPrivilege(ctx context.Context, no error, n validate.PrivilegeRequirement) error {
 	r := validationError{}
 	if !errors.As(no, &r) {
 		return no
@@ -45,16 +46,16 @@ func (e *external) hintMissingPrivilege(ctx context.Context, no error, n qemu.Pr
 
 // missingReadPrivilege says, after what was not found, which privilege is missing to see it; nothing if it
 // may be seen.
-func (e *external) missingReadPrivilege(ctx context.Context, n qemu.PrivilegeRequirement) string {
-	if !proxmox.IsAuthorization(e.checkPrivilegesOfNew(ctx, "see it", []qemu.PrivilegeRequirement{n})) {
+func (e *external) missingReadPrivilege(ctx context.Context, n validate.PrivilegeRequirement) string {
+	if !proxmox.IsAuthorization(e.checkPrivilegesOfNew(ctx, "see it", []validate.PrivilegeRequirement{n})) {
 		return ""
 	}
 	return fmt.Sprintf("; what may not be seen is not found: Permission check failed %s", n.Named())
 }
 
 // storageReadPrivilege a storage.
-func storageReadPrivilege(storage string) qemu.PrivilegeRequirement {
-	return qemu.On("/storage/"+storage, "Datastore.Audit")
+func storageReadPrivilege(storage string) validate.PrivilegeRequirement {
+	return validate.On("/storage/"+storage, "Datastore.Audit")
 }
 
 // checkStoragesVisible of the storages that a VM is to be on: those that may not be seen would not be
@@ -69,7 +70,7 @@ func (e *external) checkStoragesVisible(ctx context.Context, c *creation) error 
 		storage, _, _ := strings.Cut(c.sourceConfig().Volume(device), ":")
 		names = append(names, storage)
 	}
-	var needs []qemu.PrivilegeRequirement
+	var needs []validate.PrivilegeRequirement
 	for _, name := range names {
 		if !slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name }) && name != "" {
 			needs = append(needs, storageReadPrivilege(name))
@@ -84,8 +85,8 @@ func (e *external) checkCreatePrivileges(ctx context.Context, m Machine, c *crea
 	if !kind.Manages(m) {
 		return nil
 	}
-	at := qemu.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}
-	needs := []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate"), at.RequiredPrivileges("VM.Audit")}
+	at := validate.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}
+	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate"), at.RequiredPrivileges("VM.Audit")}
 	cloned, err := e.clonePrivileges(ctx, c, at)
 	if err != nil {
 		return err
@@ -101,43 +102,43 @@ func (e *external) checkCreatePrivileges(ctx context.Context, m Machine, c *crea
 
 // clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
 // loses the mark in its description.
-func (e *external) clonePrivileges(ctx context.Context, c *creation, at qemu.Place) ([]qemu.PrivilegeRequirement, error) {
+func (e *external) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if c.source == nil {
 		return importPrivileges(withImage(c.MachineParameters), at), nil
 	}
 	config := c.sourceConfig()
 	change := c.withPassword(c.Difference(config))
-	needs := append(change.RequiredPrivileges(config, at), at.RequiredPrivileges("VM.Config.HWType"), at.RequiredPrivileges("VM.Config.Options"))
+	needs := append(validate.RequiredPrivileges(change, config, at), at.RequiredPrivileges("VM.Config.HWType"), at.RequiredPrivileges("VM.Config.Options"))
 	for _, r := range c.Resizes(config) {
 		storage, _, _ := strings.Cut(config.Volume(r.Device), ":")
-		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), qemu.On("/storage/"+storage, "Datastore.AllocateSpace"))
+		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+storage, "Datastore.AllocateSpace"))
 	}
 	for _, v := range c.Moves(config) {
-		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), qemu.On("/storage/"+v.Storage, "Datastore.AllocateSpace"))
+		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+v.Storage, "Datastore.AllocateSpace"))
 	}
 	attached, err := e.networkPrivileges(ctx, change, config, c.node)
 	return append(needs, attached...), err
 }
 
 // networkPrivileges are those of networks that a change of a VM on a node is about, if there are any.
-func (e *external) networkPrivileges(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]qemu.PrivilegeRequirement, error) {
-	if !slices.ContainsFunc(change.Options(), qemu.IsNIC) {
+func (e *external) networkPrivileges(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]validate.PrivilegeRequirement, error) {
+	if !slices.ContainsFunc(change.Options(), validate.IsNIC) {
 		return nil, nil
 	}
 	bridges, err := e.inventory.Bridges(ctx, node, inventory.Stable)
 	if proxmox.IsAuthorization(err) {
 		return nil, nil
 	}
-	return change.NetworkPrivileges(config, zones(bridges)), err
+	return validate.NetworkPrivileges(change, config, zones(bridges)), err
 }
 
 // importPrivileges are those of disks that grow when they have been filled.
-func importPrivileges(p *v1alpha1.MachineParameters, at qemu.Place) []qemu.PrivilegeRequirement {
+func importPrivileges(p *v1alpha1.MachineParameters, at validate.Place) []validate.PrivilegeRequirement {
 	grows := func(k v1alpha1.MachineDisk) bool { return k.ImportFrom != nil && k.Size != nil }
 	if !slices.ContainsFunc(p.Disks, grows) {
 		return nil
 	}
-	return []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Disk")}
+	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Disk")}
 }
 
 // zones of bridges: those of the nodes themselves are in one. Of VNets, bridges do not
@@ -155,23 +156,23 @@ func zones(bridges []proxmox.Bridge) func(bridge string) string {
 
 // uploadPrivileges are those of an image that is uploaded, and removed when it is of no use any
 // more: PVE asks for more for that.
-func uploadPrivileges(storage string) []qemu.PrivilegeRequirement {
+func uploadPrivileges(storage string) []validate.PrivilegeRequirement {
 	path := "/storage/" + storage
-	return []qemu.PrivilegeRequirement{qemu.On(path, "Datastore.AllocateTemplate"), qemu.On(path, "Datastore.Allocate")}
+	return []validate.PrivilegeRequirement{validate.On(path, "Datastore.AllocateTemplate"), validate.On(path, "Datastore.Allocate")}
 }
 
 // checkUploadPrivileges of an image, and what is done with it. That comes first if the drive is
 // emptied for it.
 func (e *external) checkUploadPrivileges(ctx context.Context, s *noCloudImage) error {
-	needs := e.planned.change.RequiredPrivileges(e.vm.Config, qemu.Place{VMID: e.vm.VMID})
+	needs := validate.RequiredPrivileges(e.planned.change, e.vm.Config, validate.Place{VMID: e.vm.VMID})
 	return e.checkPrivileges(ctx, "upload an image to storage "+s.storage, append(needs, uploadPrivileges(s.storage)...))
 }
 
 // checkDeletePrivileges of a VM that is not off, or of which more is to be removed than itself:
 // nothing is stopped, unprotected or taken out of rules for nothing.
 func (e *external) checkDeletePrivileges(ctx context.Context, m Machine) error {
-	at := qemu.Place{VMID: e.vm.VMID}
-	needs := []qemu.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate")}
+	at := validate.Place{VMID: e.vm.VMID}
+	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate")}
 	if e.vm.Status.Running() {
 		needs = append(needs, at.RequiredPrivileges("VM.PowerMgmt"))
 	}
@@ -179,10 +180,10 @@ func (e *external) checkDeletePrivileges(ctx context.Context, m Machine) error {
 		needs = append(needs, at.RequiredPrivileges("VM.Config.Options"))
 	}
 	if m.GetAnnotations()[AnnotationHARules] != "" || e.vm.haFailed() {
-		needs = append(needs, qemu.On("/", "Sys.Console"))
+		needs = append(needs, validate.On("/", "Sys.Console"))
 	}
 	for _, p := range imageRefs(m) {
-		needs = append(needs, qemu.On("/storage/"+p.Storage(), "Datastore.Allocate"))
+		needs = append(needs, validate.On("/storage/"+p.Storage(), "Datastore.Allocate"))
 	}
 	if len(needs) == 1 {
 		return nil // PVE asks for it before it does the one thing that is left to do.

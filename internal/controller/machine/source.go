@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // A source is the template or the VM that a VM is cloned from.
@@ -81,7 +82,7 @@ func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters
 	}
 	g, err := matchTemplate(guests, p.Template.String(), ptr.Deref(p.Node, ""))
 	if err != nil {
-		return nil, e.hintMissingPrivilege(ctx, err, qemu.On(templatePath(p.Template), "VM.Audit"))
+		return nil, e.hintMissingPrivilege(ctx, err, validate.On(templatePath(p.Template), "VM.Audit"))
 	}
 	config, err := e.inventory.Config(ctx, g.Ref())
 	return &source{Guest: g, Config: maps.Clone(config.Values)}, err

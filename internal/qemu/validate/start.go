@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package validate
 
 import (
 	"cmp"
@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A startError of a configuration is what keeps PVE from starting a VM with it.
@@ -34,9 +35,9 @@ type startError struct {
 	why string
 }
 
-// StartError says why a VM that runs would not start any more with its pending changes, or one that is to be made of what is
+// StartError returns why a VM that runs would not start any more with its pending changes, or one that is to be made of what is
 // active would not. PVE takes them nevertheless, and finds out when the VM is down.
-func (s State) StartError() []string {
+func StartError(s qemu.State) []string {
 	active := startErrors(s.Active)
 	var no []string
 	for _, f := range startErrors(s.Config) {
@@ -47,47 +48,47 @@ func (s State) StartError() []string {
 	return no
 }
 
-func startErrors(c Config) []startError {
+func startErrors(c qemu.Config) []startError {
 	return slices.Concat(hotplugErrors(c), numaErrors(c), numaNodeErrors(c), hugePageErrors(c), hardwareErrors(c))
 }
 
-// plugs reports whether a configuration has a feature of hotplug.
-func (c Config) plugs(feature string) bool {
-	return slices.Contains(splitHotplug(cmp.Or(c["hotplug"], hotplugDefault)), feature)
+// hotplugs reports whether a configuration has a feature of hotplug.
+func hotplugs(c qemu.Config, feature string) bool {
+	return slices.Contains(qemu.SplitHotplug(cmp.Or(c["hotplug"], qemu.DefaultHotplug)), feature)
 }
 
 // hotplugErrors are what memory that can be plugged in does not go with.
-func hotplugErrors(c Config) []startError {
-	if !c.plugs("memory") {
+func hotplugErrors(c qemu.Config) []startError {
+	if !hotplugs(c, "memory") {
 		return nil
 	}
 	var found []startError
 	if c["numa"] != "1" {
 		found = append(found, startError{"hotplug memory", "needs cpu.numa"})
 	}
-	if len(c.numbered("numa")) > 0 {
+	if len(c.Numbered("numa")) > 0 {
 		found = append(found, startError{"hotplug memory", "does not go with cpu.numaNodes"})
 	}
-	if len(c.numbered("virtiofs")) > 0 {
+	if len(c.Numbered("virtiofs")) > 0 {
 		found = append(found, startError{"hotplug memory", "does not go with virtiofs"})
 	}
-	if has := c.Memory() / int64(proxmox.MiB); has < firstMemory {
-		found = append(found, startError{"hotplug memory", fmt.Sprintf("needs %d MiB of memory, and the VM has %d MiB", firstMemory, has)})
+	if has := c.Memory() / int64(proxmox.MiB); has < qemu.FirstMemory {
+		found = append(found, startError{"hotplug memory", fmt.Sprintf("needs %d MiB of memory, and the VM has %d MiB", qemu.FirstMemory, has)})
 	}
 	return found
 }
 
 // numaErrors are what needs NUMA, and nodes that are not made of what the VM has.
-func numaErrors(c Config) []startError {
-	switch nodes := c.numbered("numa"); {
+func numaErrors(c qemu.Config) []startError {
+	switch nodes := c.Numbered("numa"); {
 	case c["numa"] != "1" && c["hugepages"] != "":
 		return []startError{{"memoryOptions.hugePages", "needs cpu.numa"}}
-	case c["numa"] != "1" || len(nodes) == 0 || c.plugs("memory"):
+	case c["numa"] != "1" || len(nodes) == 0 || hotplugs(c, "memory"):
 		return nil
 	}
 	var sum int64
-	for _, n := range c.nodes() {
-		sum += int64(integer(n.Get("memory"), 0))
+	for _, n := range numaNodesOf(c) {
+		sum += int64(qemu.IntegerOr(n.Get("memory"), 0))
 	}
 	if has := c.Memory() / int64(proxmox.MiB); sum != has {
 		return []startError{{"cpu.numaNodes", fmt.Sprintf("have %d MiB in all, and the VM has %d MiB of memory", sum, has)}}
@@ -95,10 +96,10 @@ func numaErrors(c Config) []startError {
 	return nil
 }
 
-// nodes of NUMA, by their number.
-func (c Config) nodes() map[string]proxmox.Properties {
+// numaNodesOf of NUMA, by their number.
+func numaNodesOf(c qemu.Config) map[string]proxmox.Properties {
 	all := map[string]proxmox.Properties{}
-	for _, option := range c.numbered("numa") {
+	for _, option := range c.Numbered("numa") {
 		if p, err := proxmox.ParseProperties(c[option], ""); err == nil {
 			all[strings.TrimPrefix(option, "numa")] = p
 		}
@@ -107,12 +108,12 @@ func (c Config) nodes() map[string]proxmox.Properties {
 }
 
 // numaNodeErrors are nodes of NUMA that lack something.
-func numaNodeErrors(c Config) []startError {
+func numaNodeErrors(c qemu.Config) []startError {
 	if c["numa"] != "1" {
 		return nil
 	}
 	var found []startError
-	nodes := c.nodes()
+	nodes := numaNodesOf(c)
 	for _, i := range slices.Sorted(maps.Keys(nodes)) {
 		n, field := nodes[i], fmt.Sprintf("cpu.numaNodes[%s]", i)
 		switch {
@@ -128,14 +129,14 @@ func numaNodeErrors(c Config) []startError {
 }
 
 // pcieErrors are devices on a bus that the machine does not have.
-func pcieErrors(c Config) []startError {
+func pcieErrors(c qemu.Config) []startError {
 	if strings.Contains(c["machine"], "q35") {
 		return nil
 	}
 	var found []startError
-	for _, option := range c.numbered("hostpci") {
+	for _, option := range c.Numbered("hostpci") {
 		p, err := proxmox.ParseProperties(c[option], "host")
-		if on, _ := parseFlag(p.Get("pcie")); err == nil && on {
+		if on, _ := qemu.ParseFlag(p.Get("pcie")); err == nil && on {
 			found = append(found, startError{"pciDevices[].pcie (" + option + ")", "needs machineType q35"})
 		}
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package validate
 
 import (
 	"fmt"
@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // rootOnly are the options that root@pam alone may set or remove, with its
@@ -47,9 +48,9 @@ func reserved(option, value string) string {
 	return ""
 }
 
-// Forbidden are the changes of a configuration that only root@pam may make, and
+// Forbidden returns the changes of a configuration that only root@pam may make, and
 // why.
-func (d Difference) Forbidden(config Config) []string {
+func Forbidden(d qemu.Difference, config qemu.Config) []string {
 	var no []string
 	for _, option := range d.Options() {
 		why := reserved(option, d.Set[option])
@@ -60,7 +61,7 @@ func (d Difference) Forbidden(config Config) []string {
 			continue
 		}
 		name := option
-		if f := field(option); f != "" {
+		if f := qemu.FieldOf(option); f != "" {
 			name = f + " (" + option + ")"
 		}
 		no = append(no, fmt.Sprintf("%s cannot be changed: Proxmox VE lets root@pam alone set %s, "+

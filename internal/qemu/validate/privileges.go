@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package validate
 
 import (
 	"fmt"
@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A PrivilegeRequirement is something that PVE asks of the user: any of these privileges is enough. The
@@ -51,7 +52,7 @@ type Place struct {
 	Pool string
 }
 
-// RequiredPrivileges any of the privileges on the VM.
+// RequiredPrivileges is any of the privileges on the VM.
 func (p Place) RequiredPrivileges(privileges ...string) PrivilegeRequirement {
 	there := PrivilegeRequirement{{Path: fmt.Sprintf("/vms/%d", p.VMID), Names: privileges}}
 	if p.Pool == "" {
@@ -85,9 +86,9 @@ func byOption(options map[string]string) map[string][]string {
 	return out
 }
 
-// RequiredPrivileges of a change of the configuration of a VM: the privileges that PVE asks for, as far
+// RequiredPrivileges returns, for a change of the configuration of a VM, the privileges that PVE asks for, as far
 // as is known without a look at the cluster. Each is listed once.
-func (d Difference) RequiredPrivileges(config Config, at Place) []PrivilegeRequirement {
+func RequiredPrivileges(d qemu.Difference, config qemu.Config, at Place) []PrivilegeRequirement {
 	var all []PrivilegeRequirement
 	for _, option := range d.Options() {
 		for _, value := range []string{config[option], d.Set[option]} {
@@ -97,7 +98,7 @@ func (d Difference) RequiredPrivileges(config Config, at Place) []PrivilegeRequi
 	return Distinct(all)
 }
 
-// Distinct are the needs without repetitions.
+// Distinct returns the needs without repetitions.
 func Distinct(all []PrivilegeRequirement) []PrivilegeRequirement {
 	var out []PrivilegeRequirement
 	for _, n := range all {
@@ -114,12 +115,12 @@ func (n PrivilegeRequirement) equal(o PrivilegeRequirement) bool {
 
 // privilegesOf giving an option a value, or taking it away.
 func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
-	s, _ := stem(option)
+	s, _ := qemu.Stem(option)
 	if names, ok := privileges[s]; ok {
 		return append([]PrivilegeRequirement{at.RequiredPrivileges(names...)}, privilegesOfValue(s, value)...)
 	}
 	k, err := proxmox.ParseDisk(value)
-	if !isDisk(option) || err != nil {
+	if !qemu.IsDisk(option) || err != nil {
 		return nil
 	}
 	switch {
@@ -155,11 +156,11 @@ func privilegesOfValue(stem, value string) []PrivilegeRequirement {
 }
 
 // IsNIC reports whether an option is a network.
-func IsNIC(option string) bool { return busOf(option) == "net" }
+func IsNIC(option string) bool { return qemu.BusOf(option) == "net" }
 
-// NetworkPrivileges of a change: the use of each bridge that a network has or is to have. Those
+// NetworkPrivileges returns, for a change, the use of each bridge that a network has or is to have. Those
 // whose zone is not known, which is empty then, are left out, and trunks.
-func (d Difference) NetworkPrivileges(config Config, zone func(bridge string) string) []PrivilegeRequirement {
+func NetworkPrivileges(d qemu.Difference, config qemu.Config, zone func(bridge string) string) []PrivilegeRequirement {
 	var all []PrivilegeRequirement
 	for _, option := range d.Options() {
 		for _, value := range []string{config[option], d.Set[option]} {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package validate
 
 import (
 	"fmt"
@@ -24,11 +24,12 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // hardwareErrors are devices that do not go with what else the VM is. Each of them PVE
 // finds in PVE::QemuServer::config_to_command, which a start begins with.
-func hardwareErrors(c Config) []startError {
+func hardwareErrors(c qemu.Config) []startError {
 	return slices.Concat(pcieErrors(c), igdErrors(c), mediatedErrors(c), usbErrors(c), firmwareErrors(c), shareErrors(c))
 }
 
@@ -47,9 +48,9 @@ func igdOptions() []igdOption {
 }
 
 // igdErrors are those of an Intel display that is passed on: PVE::QemuServer::PCI::parse_hostpci_devices.
-func igdErrors(c Config) []startError {
+func igdErrors(c qemu.Config) []startError {
 	var found []startError
-	for i, d := range c.legacyIGDs() {
+	for i, d := range legacyIGDs(c) {
 		field := "pciDevices[].legacyIGD (" + d.option + ")"
 		if i > 0 {
 			found = append(found, startError{field, "is for one device only"})
@@ -80,13 +81,13 @@ func (p passed) has(o igdOption) bool {
 	if o.value == "" {
 		return p.Has(o.key)
 	}
-	on, err := parseFlag(p.Get(o.key))
+	on, err := qemu.ParseFlag(p.Get(o.key))
 	return err == nil && on == (o.value == "1")
 }
 
-func (c Config) passed() []passed {
+func passedDevices(c qemu.Config) []passed {
 	var all []passed
-	for _, option := range c.numbered("hostpci") {
+	for _, option := range c.Numbered("hostpci") {
 		if p, err := proxmox.ParseProperties(c[option], "host"); err == nil {
 			all = append(all, passed{Properties: p, option: option})
 		}
@@ -94,14 +95,14 @@ func (c Config) passed() []passed {
 	return all
 }
 
-func (c Config) legacyIGDs() []passed {
-	return slices.DeleteFunc(c.passed(), func(p passed) bool { return !p.has(igdOption{key: "legacy-igd", value: "1"}) })
+func legacyIGDs(c qemu.Config) []passed {
+	return slices.DeleteFunc(passedDevices(c), func(p passed) bool { return !p.has(igdOption{key: "legacy-igd", value: "1"}) })
 }
 
 // mediatedErrors are those of several devices that are one: PVE::QemuServer::PCI::parse_hostpci.
-func mediatedErrors(c Config) []startError {
+func mediatedErrors(c qemu.Config) []startError {
 	var found []startError
-	for _, p := range c.passed() {
+	for _, p := range passedDevices(c) {
 		if p.Has("mdev") && strings.Contains(p.Get("host"), ";") {
 			found = append(found, startError{"pciDevices[].mediatedDevice (" + p.option + ")", "needs a single host device"})
 		}
@@ -120,7 +121,7 @@ var (
 )
 
 // olderThan reports whether the VM's machine is pinned to a version before one of QEMU.
-func (c Config) olderThan(r release) bool {
+func olderThan(c qemu.Config, r release) bool {
 	p, err := proxmox.ParseProperties(c["machine"], "type")
 	if err != nil {
 		return false
@@ -135,12 +136,12 @@ func (c Config) olderThan(r release) bool {
 }
 
 // usbErrors are devices too many for the guest: PVE::QemuServer::USB::assert_usb_index_is_useable.
-func usbErrors(c Config) []startError {
-	if manyUSB.MatchString(c["ostype"]) && !c.olderThan(release{7, 1}) {
+func usbErrors(c qemu.Config) []startError {
+	if manyUSB.MatchString(c["ostype"]) && !olderThan(c, release{7, 1}) {
 		return nil
 	}
 	var found []startError
-	for _, option := range c.numbered("usb") {
+	for _, option := range c.Numbered("usb") {
 		if n, err := strconv.Atoi(strings.TrimPrefix(option, "usb")); err == nil && n >= firstUSB3 {
 			found = append(found, startError{"usbDevices[] (" + option + ")", fmt.Sprintf(
 				"needs osType linux or windows, of Windows 8 or later, and a machineType of version 7.1 or later: others have %d devices", firstUSB3)})
@@ -153,7 +154,7 @@ func usbErrors(c Config) []startError {
 var narrow = regexp.MustCompile(`^(486|pentium[23]?|coreduo|athlon|kvm32|qemu32)$`)
 
 // firmwareErrors are what does not go with the firmware.
-func firmwareErrors(c Config) []startError {
+func firmwareErrors(c qemu.Config) []startError {
 	ovmf := c["bios"] == "ovmf"
 	var found []startError
 	for _, option := range []string{"amd-sev", "intel-tdx"} {
@@ -169,14 +170,14 @@ func firmwareErrors(c Config) []startError {
 }
 
 // shareErrors are shares as Windows cannot mount them: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
-func shareErrors(c Config) []startError {
+func shareErrors(c qemu.Config) []startError {
 	if !strings.HasPrefix(c["ostype"], "w") {
 		return nil
 	}
 	var found []startError
-	for _, option := range c.numbered("virtiofs") {
+	for _, option := range c.Numbered("virtiofs") {
 		p, err := proxmox.ParseProperties(c[option], "dirid")
-		if on, _ := parseFlag(p.Get("expose-acl")); err == nil && on {
+		if on, _ := qemu.ParseFlag(p.Get("expose-acl")); err == nil && on {
 			found = append(found, startError{"virtiofs[].exposeACL (" + option + ")", "does not go with Windows"})
 		}
 	}
@@ -184,15 +185,15 @@ func shareErrors(c Config) []startError {
 }
 
 // hugePageErrors are memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
-func hugePageErrors(c Config) []startError {
-	if c["hugepages"] == "" || c["numa"] != "1" || c.plugs("memory") {
+func hugePageErrors(c qemu.Config) []startError {
+	if c["hugepages"] == "" || c["numa"] != "1" || hotplugs(c, "memory") {
 		return nil
 	}
 	page, err := strconv.Atoi(c["hugepages"])
 	if err != nil {
 		page = 2 // Any size, the least of which is this one.
 	}
-	for _, has := range c.nodeMemory() {
+	for _, has := range nodeMemory(c) {
 		if has%page != 0 {
 			return []startError{{"memoryOptions.hugePages", fmt.Sprintf("of %d MiB cannot hold a NUMA node's memory, %d MiB", page, has)}}
 		}
@@ -201,10 +202,10 @@ func hugePageErrors(c Config) []startError {
 }
 
 // nodeMemory is what each NUMA node of the VM has, in MiB. Without nodes of their own the sockets share it.
-func (c Config) nodeMemory() []int {
+func nodeMemory(c qemu.Config) []int {
 	var each []int
-	for _, n := range c.nodes() {
-		each = append(each, int(integer(n.Get("memory"), 0)))
+	for _, n := range numaNodesOf(c) {
+		each = append(each, int(qemu.IntegerOr(n.Get("memory"), 0)))
 	}
 	if len(each) == 0 {
 		return []int{int(c.Memory()/int64(proxmox.MiB)) / int(max(1, c.Integer("sockets", 1)))}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package validate
 
 import (
 	"fmt"
@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A versionRange is the range of versions that know an option, or a key of one.
@@ -73,13 +74,13 @@ var (
 // versionRangesOf are all bounds of an option.
 func versionRangesOf(option string) []versionRange {
 	var all []versionRange
-	s, _ := stem(option)
+	s, _ := qemu.Stem(option)
 	for _, b := range versionRanges {
 		if b.option == s {
 			all = append(all, b)
 		}
 	}
-	if busOf(option) != "" && s != "net" {
+	if qemu.BusOf(option) != "" && s != "net" {
 		for _, key := range geometry {
 			all = append(all, versionRange{key: key, before: v90})
 		}
@@ -117,7 +118,7 @@ type VersionRequirement struct {
 	versionRange
 }
 
-// Unmet says why a version of PVE does not meet the demand; empty if it does.
+// Unmet returns why a version of PVE does not meet the demand; empty if it does.
 func (d VersionRequirement) Unmet(v proxmox.Version) string {
 	if why := d.unknown(v); why != "" {
 		return fmt.Sprintf("%s cannot be set: %s", d.name, why)
@@ -128,12 +129,12 @@ func (d VersionRequirement) Unmet(v proxmox.Version) string {
 // temporary reports whether a disk throws away what is written.
 func temporary(disk string) bool {
 	p, err := proxmox.ParseProperties(disk, "file")
-	on, _ := parseFlag(p.Get("snapshot"))
+	on, _ := qemu.ParseFlag(p.Get("snapshot"))
 	return err == nil && on
 }
 
-// VersionRequirements of a change of a configuration, by which it depends on the version.
-func (d Difference) VersionRequirements(config Config) []VersionRequirement {
+// VersionRequirements returns the requirements of a change of a configuration, by which it depends on the version.
+func VersionRequirements(d qemu.Difference, config qemu.Config) []VersionRequirement {
 	var all []VersionRequirement
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
 		for _, b := range versionRangesOf(option) {
@@ -141,13 +142,26 @@ func (d Difference) VersionRequirements(config Config) []VersionRequirement {
 				all = append(all, VersionRequirement{name: strings.TrimSpace(option + " " + b.key), versionRange: b})
 			}
 		}
-		if temporary(d.Set[option]) && !temporary(config[option]) && busOf(option) != "" && !d.After(config).olderThan(blockdev) {
+		if temporary(d.Set[option]) && !temporary(config[option]) && qemu.BusOf(option) != "" && !olderThan(d.After(config), blockdev) {
 			unless := ", unless machineType is of a version before " + blockdev.String()
 			all = append(all, VersionRequirement{name: option + " snapshot", versionRange: versionRange{before: v90, unless: unless}})
 		}
-		if _, known := extras[option]; !known && field(option) == "" {
+		if !qemu.IsExtra(option) && qemu.FieldOf(option) == "" {
 			all = append(all, VersionRequirement{name: option, versionRange: versionRange{since: future}})
 		}
+	}
+	return all
+}
+
+// HAVersionRequirements returns the settings that not every version of PVE knows: in PVE 9 rules
+// have taken the place of groups, and failback has become a setting of VMs.
+func HAVersionRequirements(told proxmox.HASettings) []VersionRequirement {
+	var all []VersionRequirement
+	if told["group"] != "" {
+		all = append(all, VersionRequirement{name: "highAvailability.group", versionRange: versionRange{before: v90}})
+	}
+	if told["failback"] != "" {
+		all = append(all, VersionRequirement{name: "highAvailability.failback", versionRange: versionRange{since: v90}})
 	}
 	return all
 }
