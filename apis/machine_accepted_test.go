@@ -162,6 +162,11 @@ func TestMachineAccepted(t *testing.T) {
 			spec: `{cloudInit: {sshKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== a@example.com", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB",
 				"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAI", "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9w", "sk-ecdsa-sha2-nistp256@openssh.com AAAAInNrLWVjZHNhLXNoYTI="]}}`,
 		},
+		"Window": {
+			reason: "A maintenance window may be in a time zone, and a restart may end hard.",
+			spec: `{restartPolicy: WhenRequired, restartTimeoutSeconds: 600,
+				maintenanceWindow: {schedule: "0 2 * * 6", durationMinutes: 60, timeZone: America/Argentina/Buenos_Aires}}`,
+		},
 		"HotplugOff": {
 			reason: "An empty list turns hotplug off.",
 			spec:   `{hotplug: []}`,

@@ -990,6 +990,26 @@ func lifecycleRefusals() map[string]refusal {
 			spec:   `{maintenanceWindow: {schedule: "0 2 * * * *", durationMinutes: 60}}`,
 			want:   []string{"spec.forProvider.maintenanceWindow.schedule", "0 2 * * * *"},
 		},
+		"RestartTimeout": {
+			reason: "A guest has some time to restart.",
+			spec:   `{restartTimeoutSeconds: 0}`,
+			want:   []string{"spec.forProvider.restartTimeoutSeconds", "greater than or equal to 1"},
+		},
+		"WindowZone": {
+			reason: "A time zone has a name that is known.",
+			spec:   `{maintenanceWindow: {schedule: "0 2 * * *", durationMinutes: 60, timeZone: Europe/Olso}}`,
+			want:   []string{"spec.forProvider.maintenanceWindow.timeZone"},
+		},
+		"WindowZoneLocal": {
+			reason: "That of the provider's own machine is none.",
+			spec:   `{maintenanceWindow: {schedule: "0 2 * * *", durationMinutes: 60, timeZone: Local}}`,
+			want:   []string{"spec.forProvider.maintenanceWindow.timeZone", "unknown time zone"},
+		},
+		"WindowOffset": {
+			reason: "Nor is an offset, which has no summer time.",
+			spec:   `{maintenanceWindow: {schedule: "0 2 * * *", durationMinutes: 60, timeZone: "+02:00"}}`,
+			want:   []string{"spec.forProvider.maintenanceWindow.timeZone", "should match"},
+		},
 		"WindowTooLong": {
 			reason: "A window lasts a day at most.",
 			spec:   `{maintenanceWindow: {schedule: "0 2 * * *", durationMinutes: 1441}}`,

@@ -448,13 +448,24 @@ type MachineParameters struct {
 
 	// RestartPolicy says when the VM may be restarted to apply changes that
 	// need it: Never (the condition RestartRequired lists them) or WhenRequired,
-	// which reboots the guest gracefully, once for each set of such changes.
-	// Changes of what is not declared here cause no restart. Default: Never.
-	// PVE: status/reboot.
+	// which reboots the guest gracefully, once for each set of such changes. A
+	// guest that does not act on the request is asked again, ever more seldom,
+	// and in each maintenance window. Changes of what is not declared here cause
+	// no restart. Default: Never. PVE: status/reboot.
 	// +optional
 	// +kubebuilder:default=Never
 	// +kubebuilder:validation:Enum=Never;WhenRequired
 	RestartPolicy *string `json:"restartPolicy,omitempty"`
+
+	// RestartTimeoutSeconds is how long after the first request of restartPolicy
+	// WhenRequired, in the same maintenance window, a VM whose guest has not acted
+	// on it is stopped hard and started, 1 to 86400 seconds. Data that the guest
+	// has not written yet are lost. Default: the VM is never stopped hard for a
+	// restart. PVE: status/stop.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	RestartTimeoutSeconds *int32 `json:"restartTimeoutSeconds,omitempty"`
 
 	// MaintenanceWindow limits when restartPolicy WhenRequired may act. Default:
 	// any time.
@@ -834,7 +845,7 @@ type MachinePowerAction struct {
 
 // MaintenanceWindow is a recurring time span.
 type MaintenanceWindow struct {
-	// Schedule of the window's start, in UTC: minute (0-59), hour (0-23), day of
+	// Schedule of the window's start: minute (0-59), hour (0-23), day of
 	// the month (1-31), month (1-12) and day of the week (0-6, 0 is Sunday),
 	// each *, a number, a range, a list or steps such as */2. If both days
 	// are restricted, either will do, as in cron. "0 2 * * 6" is Saturday at 2:00.
@@ -842,6 +853,16 @@ type MaintenanceWindow struct {
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[0-9*,/-]+( [0-9*,/-]+){4}$`
 	Schedule string `json:"schedule"`
+
+	// TimeZone of the schedule, a name of the IANA time zone database such as
+	// Europe/Oslo. A window that would open at a time which the change of clocks
+	// leaves out does not open on that day. Default: UTC.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`
+	// +kubebuilder:validation:XValidation:rule="self != 'Local' && timestamp('2000-01-01T00:00:00Z').getHours(self) >= 0",message="unknown time zone"
+	TimeZone *string `json:"timeZone,omitempty"`
 
 	// DurationMinutes of the window, 1 to 1440.
 	// +kubebuilder:validation:Minimum=1

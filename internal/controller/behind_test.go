@@ -245,6 +245,7 @@ func TestWishes(t *testing.T) {
 		"suspend":  {reason: "A VM is suspended to disk and resumed.", run: suspend},
 		"action":   {reason: "An action is done once.", run: act},
 		"restarts": {reason: "What needs a restart gets one, once.", run: restarts},
+		"deaf":     {reason: "A guest that does not hear the request is told of, and stopped hard once the spec says so.", run: restartsHard},
 		"moves":    {reason: "A disk is moved, attached and destroyed.", run: moves},
 		"migrates": {reason: "A VM migrates to the node of the spec.", run: migrates},
 		"pooled":   {reason: "A VM is moved between pools.", run: pooled},
@@ -307,6 +308,25 @@ func restarts(w *world) {
 	if n := w.tasks("qmreboot"); n != 1 {
 		w.Errorf("want one restart, got %d", n)
 	}
+}
+
+func restartsHard(w *world) {
+	spec := ubuntu()
+	spec.ShutdownTimeoutSeconds, spec.RestartPolicy = new(int32(1)), new("WhenRequired")
+	w.create(spec)
+	w.ready()
+	w.tamper(func(g *simulator.Guest) { g.Agent = &simulator.Agent{IgnoresShutdown: true} })
+	w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
+	w.says(machine.TypeRestartRequired, machine.ReasonRestartFailed, "the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again at ")
+	if w.tasks("qmreboot") != 1 || w.tasks("qmstop") != 0 {
+		w.Errorf("want the guest asked once and left alone:\n%s", w)
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.RestartTimeoutSeconds = new(int32(2)) })
+	w.eventually("the VM is restarted with its changes", func() bool {
+		return w.vm().Config["cores"] == "4" && w.vm().Power == simulator.Running && w.tasks("qmstop") == 1
+	})
+	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	w.ready()
 }
 
 func moves(w *world) {

@@ -27,6 +27,7 @@ func formerAnnotations() map[string]string {
 	former := kind.FormerAnnotations()
 	former[annotationPrefix+"ran-since"] = AnnotationRunningSince
 	former[annotationPrefix+"restarted-for"] = AnnotationLastRestart
+	former[annotationPrefix+"last-restart-hash"] = AnnotationLastRestart
 	return former
 }
 

@@ -21,7 +21,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,14 +31,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// AnnotationLastRestart names the pending changes that the VM was restarted for. It
-// is written before the call: no set of changes restarts a VM twice.
-const AnnotationLastRestart = "proxmox.vitistack.io/last-restart-hash"
+// AnnotationLastRestart has the last request to restart the VM, as JSON. It is written before
+// the call: a restart that was made is not repeated for the same changes.
+const AnnotationLastRestart = "proxmox.vitistack.io/last-restart"
 
 const restartWhenRequired = "WhenRequired"
 
@@ -45,15 +48,85 @@ const (
 	ReasonRestarting         xpv2.ConditionReason = "Restarting"
 	ReasonWaitingForGuest    xpv2.ConditionReason = "WaitingForGuest"
 	ReasonOutsideWindow      xpv2.ConditionReason = "OutsideMaintenanceWindow"
+	ReasonRestartFailed      xpv2.ConditionReason = "RestartFailed"
 	ReasonRestartIneffective xpv2.ConditionReason = "RestartIneffective"
 	ReasonStartBlocked       xpv2.ConditionReason = "StartBlocked"
 )
+
+// A guest that does not act on a request to restart is asked again firstRestartRetry after the
+// request has failed, twice that after the next one, … lastRestartRetry.
+const (
+	firstRestartRetry = time.Minute
+	lastRestartRetry  = 30 * time.Minute
+)
+
+// startsWithin is how long after a hard stop the provider starts a VM that it stopped for a
+// restart, whatever powerState and runStrategy leave open.
+const startsWithin = time.Hour
+
+// A restartRequest is what is kept of the requests to restart the VM for one set of changes.
+type restartRequest struct {
+	// Changes is the fingerprint of the changes.
+	Changes string `json:"changes"`
+
+	// First is when the first request was made, of those of the same maintenance window, and
+	// Last when the last one was. Count is how many there were.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+	Count int       `json:"count,omitempty"`
+
+	// Stopped is true once the VM was stopped hard, to be started again.
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// lastRestart returns the request that was made last. One that releases before have kept is
+// the fingerprint alone.
+func lastRestart(m Machine) restartRequest {
+	text := m.GetAnnotations()[AnnotationLastRestart]
+	var r restartRequest
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return restartRequest{Changes: text}
+	}
+	return r
+}
+
+func (r restartRequest) String() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return r.Changes // Strings, numbers and times can always be written.
+	}
+	return string(text)
+}
+
+// restarted reports whether the VM was started after the request.
+func (r restartRequest) restarted(v *vm, now time.Time) bool {
+	return now.Add(-v.Status.Uptime).After(r.Last)
+}
+
+// starts reports whether the VM is to be started since it was stopped hard for a restart.
+func (r restartRequest) starts(v *vm, now time.Time) bool {
+	return r.Stopped && !v.on() && now.Sub(r.Last) < startsWithin
+}
+
+// next returns the request that follows this one for a set of changes.
+func (r restartRequest) next(changes string, opened, now time.Time) restartRequest {
+	if r.Changes != changes || r.First.Before(opened) {
+		r = restartRequest{Changes: changes, First: now}
+	}
+	return restartRequest{Changes: changes, First: r.First, Last: now, Count: r.Count + 1}
+}
 
 // A restart is what is decided about one that pending changes require.
 type restart struct {
 	due    bool
 	reason xpv2.ConditionReason
 	why    string
+
+	// request is what is kept of the restart if it is due, hard whether the VM is stopped
+	// without asking the guest, and timeout how long the guest has otherwise.
+	request restartRequest
+	hard    bool
+	timeout time.Duration
 }
 
 // A restartFeature restarts the VM for changes that take effect at its next start only.
@@ -63,44 +136,110 @@ type restartFeature struct {
 }
 
 func (e restartFeature) plan(_ context.Context, m Machine) (proposal, error) {
-	e.planned.restart = e.restart(m)
-	return proposal{rejections: windowRefusals(e.planned.MaintenanceWindow), annotations: e.restartAnnotation(m)}, nil
+	last := lastRestart(m)
+	e.planned.restart = e.restart(m, last)
+	target := e.planned.desiredPower(e.vm)
+	if e.planned.power == keepPower && last.starts(e.vm, e.now()) && (target == "" || target == v1alpha1.PowerStateRunning) {
+		e.planned.power = powerOn
+	}
+	return proposal{rejections: windowRefusals(e.planned.MaintenanceWindow), annotations: e.restartAnnotation(m, last)}, nil
 }
 
 // restart decides whether the VM is restarted for its pending changes now.
-func (e restartFeature) restart(m Machine) restart {
+func (e restartFeature) restart(m Machine, last restartRequest) restart {
 	if !e.planned.change.Empty() { // It may take back what is pending.
 		return restart{reason: ReasonPendingChanges}
 	}
-	r := e.planned.desired.restart(e.vm, m.GetAnnotations()[AnnotationLastRestart], e.now())
-	if busy, err := e.tasksBefore.busy(e.vm.VMID); r.reason == ReasonRestartIneffective && err == nil && (busy || e.tasks.resting(m)) {
+	r := e.planned.desired.restart(e.vm, last, e.now())
+	if last.Changes == "" || last.Changes != r.request.Changes {
+		return r
+	}
+	if busy, err := e.tasksBefore.busy(e.vm.VMID); err == nil && (busy || e.tasks.resting(m)) {
 		return restart{reason: ReasonRestarting, why: restartingNow}
+	}
+	e.tasks.markShown(m)
+	if t, _ := e.tasks.last(m); r.reason == ReasonRestartFailed && !t.OK() && slices.Contains([]string{"qmreboot", "qmstop"}, t.Type) {
+		r.why = fmt.Sprintf("the VM was not restarted: %s; %s", t.ExitStatus, r.why)
+	} else if r.reason == ReasonRestartFailed {
+		r.why = "the VM was not restarted, although that was asked for; " + r.why
 	}
 	return r
 }
 
 const restartingNow = "it is being restarted"
 
-// restart decides it by the VM, and by what it was restarted for last.
-func (d desired) restart(v *vm, done string, now time.Time) restart {
+// restart decides it by the VM, and by the last request.
+func (d desired) restart(v *vm, last restartRequest, now time.Time) restart {
 	ours := d.Pending(v.State)
 	if !v.Status.Running() || len(ours) == 0 || ptr.Deref(d.RestartPolicy, "") != restartWhenRequired || v.lock() != "" {
 		return restart{reason: ReasonPendingChanges}
 	}
-	if done == fingerprint(ours) {
-		return restart{reason: ReasonRestartIneffective, why: "a restart was made for them and did not apply them, and is not repeated"}
+	changes := fingerprint(ours)
+	again := last.Changes == changes
+	if again && last.restarted(v, now) {
+		return restart{reason: ReasonRestartIneffective, why: "a restart was made for them and did not apply them, and is not repeated", request: last}
 	}
 	if no := validate.StartError(v.State); len(no) > 0 {
 		return restart{reason: ReasonStartBlocked, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
 	}
-	if open, next := d.window(now); !open {
-		return restart{reason: ReasonOutsideWindow, why: "the next maintenance window opens at " + next.Format(time.RFC3339)}
-	}
-	if !v.booted() {
+	open, opened := d.window(now)
+	switch {
+	case !open && again:
+		return restart{reason: ReasonRestartFailed, why: "it is asked for again when the maintenance window opens at " + opened.Format(time.RFC3339), request: last}
+	case !open:
+		return restart{reason: ReasonOutsideWindow, why: "the next maintenance window opens at " + opened.Format(time.RFC3339)}
+	case again && !last.First.Before(d.opened(now)):
+		return d.restartAgain(last, now)
+	case !v.booted():
 		return restart{reason: ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
 	}
-	return restart{due: true, reason: ReasonRestarting, why: restartingNow}
+	return d.restartDue(last.next(changes, d.opened(now), now))
 }
+
+// restartAgain decides about a restart that was asked for in this maintenance window and was
+// not made.
+func (d desired) restartAgain(last restartRequest, now time.Time) restart {
+	asked := cmp.Or(d.requestTimeout(last.Last.Sub(last.First)), defaultShutdownTimeout)
+	ended := last.Last.Add(asked)
+	if now.Before(ended) && !last.Stopped {
+		return restart{reason: ReasonRestarting, why: restartingNow, request: last} // Its task may not be seen.
+	}
+	retry := ended.Add(min(firstRestartRetry<<min(max(last.Count-1, 0), 10), lastRestartRetry))
+	if d.RestartTimeoutSeconds != nil && !last.Stopped {
+		retry = earlier(retry, last.First.Add(d.hardAfter()))
+	}
+	if now.Before(retry) {
+		return restart{reason: ReasonRestartFailed, why: "it is asked for again at " + retry.UTC().Format(time.RFC3339), request: last}
+	}
+	return d.restartDue(last.next(last.Changes, last.First, now))
+}
+
+// restartDue is a restart that is made now: by asking the guest, or without once it has had
+// the time that the spec gives it.
+func (d desired) restartDue(r restartRequest) restart {
+	spent := r.Last.Sub(r.First)
+	r.Stopped = d.RestartTimeoutSeconds != nil && spent >= d.hardAfter()
+	return restart{due: true, reason: ReasonRestarting, why: restartingNow, request: r, hard: r.Stopped, timeout: d.requestTimeout(spent)}
+}
+
+// hardAfter is how long after the first request the VM is stopped hard, if the spec says so.
+func (d desired) hardAfter() time.Duration {
+	return time.Duration(ptr.Deref(d.RestartTimeoutSeconds, 0)) * time.Second
+}
+
+// requestTimeout is how long the guest has to act on a request that is made when this much of
+// the time for the restart is spent; zero for what Proxmox VE gives it.
+func (d desired) requestTimeout(spent time.Duration) time.Duration {
+	timeout := time.Duration(ptr.Deref(d.ShutdownTimeoutSeconds, 0)) * time.Second
+	left := d.hardAfter() - spent
+	if d.RestartTimeoutSeconds == nil || left <= 0 || timeout > 0 && timeout < left {
+		return timeout
+	}
+	return left
+}
+
+// defaultShutdownTimeout is how long Proxmox VE waits for a guest unless the call says so.
+const defaultShutdownTimeout = time.Minute
 
 // bootTime is how long a guest may take until it hears a request to shut down.
 const bootTime = 2 * time.Minute
@@ -122,9 +261,12 @@ func fingerprint(pending []proxmox.PendingValue) string {
 
 // reboot restarts the VM for its pending changes.
 func (e restartFeature) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	done := fingerprint(e.planned.Pending(e.vm.State))
-	return e.callOnce(ctx, m, AnnotationLastRestart, done, func() (proxmox.UPID, error) {
-		return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
+	r := e.planned.restart
+	return e.callOnce(ctx, m, AnnotationLastRestart, r.request.String(), func() (proxmox.UPID, error) {
+		if r.hard {
+			return e.client.Stop(ctx, e.vm.Ref, proxmox.StopOptions{})
+		}
+		return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: r.timeout})
 	})
 }
 
@@ -142,9 +284,10 @@ func (e *external) callOnce(ctx context.Context, m Machine, annotation, note str
 	return "", cmp.Or(kind.Annotate(ctx, e.kube, m, map[string]string{annotation: before}), err)
 }
 
-// restartAnnotation forgets what the VM was restarted for once nothing is pending.
-func (e restartFeature) restartAnnotation(m Machine) map[string]string {
-	if m.GetAnnotations()[AnnotationLastRestart] == "" || len(e.vm.Pending) > 0 {
+// restartAnnotation forgets what the VM was restarted for once nothing is pending and the VM
+// need not be started for it.
+func (e restartFeature) restartAnnotation(m Machine, last restartRequest) map[string]string {
+	if m.GetAnnotations()[AnnotationLastRestart] == "" || len(e.vm.Pending) > 0 || last.starts(e.vm, e.now()) {
 		return nil
 	}
 	return map[string]string{AnnotationLastRestart: ""}

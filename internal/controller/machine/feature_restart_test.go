@@ -92,7 +92,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A restart is made once for each set of changes, whatever comes of it.
+// A restart that was made is not made again for the same changes, whatever comes of it.
 func TestRestartOnce(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
@@ -102,10 +102,11 @@ func TestRestartOnce(t *testing.T) {
 		}
 	}
 	b.reconcile(t.Context())
-	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
+	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
 	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	b.clock.wait(3 * time.Hour)     // The VM runs since an hour.
 	for range 3 {
-		b.clock.wait(time.Hour)
+		b.touch()
 		b.reconcile(t.Context())
 	}
 	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective {
@@ -127,6 +128,140 @@ func TestRestartOnce(t *testing.T) {
 	}
 }
 
+// What releases before have kept is that a restart was made.
+func TestRestartOnceUpgraded(t *testing.T) {
+	b := newBench(t, spec(restarting))
+	b.vms[10000] = pendingVM()
+	b.reconcile(t.Context())
+	b.m.Annotations[AnnotationLastRestart] = lastRestart(b.m).Changes
+	b.writes, b.tasks = nil, newTasks(b.clock.now)
+	b.touch()
+	b.reconcile(t.Context())
+	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective || len(b.writes) > 0 {
+		t.Errorf("want no restart, got %q and %s: %s", b.writes, c.Reason, c.Message)
+	}
+}
+
+// runOn lets time go by in which the VM runs on.
+func (b *bench) runOn(d time.Duration) {
+	b.clock.wait(d)
+	b.vms[10000].now.Uptime += d
+	b.touch()
+}
+
+// A restartBench has a VM whose guest is to be restarted and does not act on requests.
+func restartBench(t *testing.T, change func(*v1alpha1.MachineParameters)) *bench {
+	t.Helper()
+	b := newBench(t, all(spec(restarting), spec(change)))
+	b.vms[10000] = pendingVM()
+	return b
+}
+
+// refuseReboot ends the task of a reboot as PVE does when the guest does not act on it.
+func (b *bench) refuseReboot(t *testing.T) {
+	t.Helper()
+	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
+}
+
+// wantRestart reconciles and compares the condition RestartRequired and the calls so far.
+func (b *bench) wantRestart(t *testing.T, why string, reason xpv2.ConditionReason, message string, writes ...string) {
+	t.Helper()
+	b.reconcile(t.Context())
+	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != reason || !strings.Contains(c.Message, message) {
+		t.Errorf("%s: want %s with %q, got %s: %s", why, reason, message, c.Reason, c.Message)
+	}
+	if diff := cmp.Diff(writes, b.writes); diff != "" {
+		t.Errorf("%s: writes: -want, +got:\n%s", why, diff)
+	}
+}
+
+const timedOut = "the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again"
+
+// A request that the guest does not act on is told as what it is, and made again.
+func TestRestartFails(t *testing.T) {
+	b := restartBench(t, func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(180)) })
+	one := "Reboot 10000 3m0s"
+	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", one)
+	b.runOn(3 * time.Minute)
+	b.refuseReboot(t)
+	b.wantRestart(t, "It has not acted", ReasonRestartFailed, timedOut+" at 2027-01-15T08:04:00Z", one)
+	b.runOn(59 * time.Second)
+	b.wantRestart(t, "It is left alone", ReasonRestartFailed, timedOut, one)
+	b.runOn(time.Second)
+	b.wantRestart(t, "It is asked again", ReasonRestarting, "", one, one)
+	b.runOn(3 * time.Minute)
+	b.refuseReboot(t)
+	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	b.runOn(time.Minute)
+	b.wantRestart(t, "It is left alone for longer", ReasonRestartFailed, "the VM was not restarted, although that was asked for", one, one)
+	b.runOn(time.Minute)
+	b.wantRestart(t, "It is asked once more", ReasonRestarting, "", one, one, one)
+}
+
+// In each maintenance window the guest is asked anew.
+func TestRestartFailsInWindow(t *testing.T) {
+	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
+		p.ShutdownTimeoutSeconds = new(int32(180))
+		p.MaintenanceWindow = &v1alpha1.MaintenanceWindow{Schedule: "0 8 * * *", DurationMinutes: 4}
+	})
+	one := "Reboot 10000 3m0s"
+	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", one)
+	b.runOn(3 * time.Minute)
+	b.refuseReboot(t)
+	b.runOn(2 * time.Minute)
+	b.wantRestart(t, "The window has closed", ReasonRestartFailed, timedOut+" when the maintenance window opens at 2027-01-16T08:00:00Z", one)
+	b.runOn(24*time.Hour - 5*time.Minute)
+	b.wantRestart(t, "The next one opens", ReasonRestarting, "", one, one)
+	if r := lastRestart(b.m); r.Count != 1 || !r.First.Equal(r.Last) {
+		t.Errorf("want requests to be counted anew in each window, got %+v", r)
+	}
+}
+
+// A guest that has not acted within restartTimeoutSeconds is stopped hard and started, even
+// if nothing else would start it.
+func TestRestartHard(t *testing.T) {
+	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
+		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds, p.RunStrategy = new(int32(180)), new(int32(200)), new(runManual)
+	})
+	one := "Reboot 10000 3m0s"
+	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", one)
+	b.runOn(3 * time.Minute)
+	b.refuseReboot(t)
+	b.runOn(19 * time.Second)
+	b.wantRestart(t, "It has time left", ReasonRestartFailed, timedOut+" at 2027-01-15T08:03:20Z", one)
+	b.runOn(time.Second)
+	b.on["Stop"] = func() {
+		if !strings.Contains(b.kept(t, AnnotationLastRestart), `"stopped":true`) {
+			t.Error("That the VM is to be started must be kept before the call")
+		}
+	}
+	b.wantRestart(t, "Its time is spent", ReasonRestarting, "", one, "Stop 10000")
+	b.end(t, upid("pve1", "qmstop", 10000), "OK")
+	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	b.vms[10000].status, b.vms[10000].now, b.vms[10000].config["cores"], b.vms[10000].pending = "stopped", proxmox.Status{}, "2", nil
+	b.touch()
+	b.wantRestart(t, "It is started", ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
+	b.vms[10000].status = "running"
+	b.tasks = newTasks(b.clock.now)
+	b.touch()
+	b.wantRestart(t, "It runs", ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
+	if got := b.kept(t, AnnotationLastRestart); got != "" {
+		t.Errorf("want the restart forgotten, got %q", got)
+	}
+}
+
+// The first request has no longer than the restart as a whole.
+func TestRestartHardSoon(t *testing.T) {
+	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
+		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds = new(int32(180)), new(int32(20))
+	})
+	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", "Reboot 10000 20s")
+	b.runOn(20 * time.Second)
+	b.refuseReboot(t)
+	b.runOn(2 * firstRetry)
+	b.wantRestart(t, "It is stopped", ReasonRestarting, "", "Reboot 10000 20s", "Stop 10000")
+}
+
 // While a restart is under way, nobody knows yet that it was in vain.
 func TestRestartUnderWay(t *testing.T) {
 	b := newBench(t, spec(restarting))
@@ -141,7 +276,7 @@ func TestRestartUnderWay(t *testing.T) {
 	u := upid("pve1", "qmreboot", 10000)
 	shown("It is restarted", ReasonRestarting)
 	b.pve.tasks = []proxmox.Task{{UPID: u, Type: "qmreboot", ID: "10000", Running: true}}
-	b.clock.wait(2 * restTime)
+	b.runOn(90 * time.Second)
 	shown("The guest shuts down", ReasonRestarting)
 	done := b.ends[u]
 	b.tasks = newTasks(b.clock.now) // The provider starts again.
@@ -149,7 +284,7 @@ func TestRestartUnderWay(t *testing.T) {
 	b.pve.tasks = nil
 	done(proxmox.Task{UPID: u, Type: "qmreboot", ID: "10000", ExitStatus: "VM quit/powerdown failed - got timeout"})
 	<-b.woken
-	shown("The guest has not shut down", ReasonRestartIneffective)
+	shown("The guest has not shut down", ReasonRestartFailed)
 }
 
 // An image that waits for its drive is a change like others.
@@ -166,6 +301,7 @@ func TestRestartOnceForImage(t *testing.T) {
 	uploaded := b.volumes["pve1"][len(b.volumes["pve1"])-1]
 	b.vms[10000].config["ide2"], b.vms[10000].pending["ide2"] = "none,media=cdrom", uploaded+",media=cdrom"
 	b.writes = nil
+	b.vms[10000].now.Uptime = 10 * time.Minute // It is restarted each time that an hour goes by.
 	for range 3 {
 		b.touch()
 		b.reconcile(t.Context())

@@ -18,9 +18,11 @@ package machine
 
 import (
 	"time"
+	_ "time/tzdata" // Images without an operating system have no time zones.
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/robfig/cron/v3"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -30,33 +32,49 @@ func (d desired) window(now time.Time) (bool, time.Time) {
 	if d.MaintenanceWindow == nil {
 		return true, now
 	}
-	s, err := scheduleOf(d.MaintenanceWindow)
+	s, zone, err := scheduleOf(d.MaintenanceWindow)
 	if err != nil {
 		return false, now // The plan refuses it.
 	}
 	lasting := time.Duration(d.MaintenanceWindow.DurationMinutes) * time.Minute
-	start := s.Next(now.UTC().Add(-lasting))
+	start := s.Next(now.In(zone).Add(-lasting))
 	return !start.After(now), start
 }
 
-// windowRefusals are a schedule that cannot be read.
+// opened returns when the maintenance window has opened that is open; the zero time if the spec
+// has none.
+func (d desired) opened(now time.Time) time.Time {
+	if d.MaintenanceWindow == nil {
+		return time.Time{}
+	}
+	_, start := d.window(now)
+	return start
+}
+
+// windowRefusals are a schedule or a time zone that cannot be read.
 func windowRefusals(w *v1alpha1.MaintenanceWindow) []string {
 	if w == nil {
 		return nil
 	}
-	if _, err := scheduleOf(w); err != nil {
+	if _, _, err := scheduleOf(w); err != nil {
 		return []string{"maintenanceWindow: " + err.Error()}
 	}
 	return nil
 }
 
-func scheduleOf(w *v1alpha1.MaintenanceWindow) (cron.Schedule, error) {
+// scheduleOf returns the schedule of a maintenance window, and the time zone that it is in.
+func scheduleOf(w *v1alpha1.MaintenanceWindow) (cron.Schedule, *time.Location, error) {
+	name := ptr.Deref(w.TimeZone, "")
+	zone, err := time.LoadLocation(name)
+	if err != nil || zone == time.Local {
+		return nil, nil, errors.Errorf("unknown timeZone %q", name)
+	}
 	s, err := cron.ParseStandard(w.Schedule)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot read schedule %q", w.Schedule)
+		return nil, nil, errors.Wrapf(err, "cannot read schedule %q", w.Schedule)
 	}
 	if s.Next(time.Unix(0, 0).UTC()).IsZero() {
-		return nil, errors.Errorf("cannot use schedule %q: no day is like that", w.Schedule)
+		return nil, nil, errors.Errorf("cannot use schedule %q: no day is like that", w.Schedule)
 	}
-	return s, nil
+	return s, zone, nil
 }

@@ -26,7 +26,7 @@ import (
 
 func TestWindow(t *testing.T) {
 	cases := map[string]struct {
-		reason, schedule, now string
+		reason, schedule, zone, now string
 		open                  bool
 		start                 string
 	}{
@@ -34,7 +34,10 @@ func TestWindow(t *testing.T) {
 		"First":     {reason: "It is open from its first second.", schedule: "0 2 * * 6", now: "2026-11-21T02:00:00Z", open: true, start: "2026-11-21T02:00:00Z"},
 		"Last":      {reason: "It is open until its last second.", schedule: "0 2 * * 6", now: "2026-11-21T03:59:59Z", open: true, start: "2026-11-21T02:00:00Z"},
 		"Afterward": {reason: "It ends when its time is over.", schedule: "0 2 * * 6", now: "2026-11-21T04:00:00Z", start: "2026-11-28T02:00:00Z"},
-		"Zone":      {reason: "Schedules are in UTC, wherever the provider runs.", schedule: "0 2 * * 6", now: "2026-11-21T03:30:00+01:00", open: true, start: "2026-11-21T02:00:00Z"},
+		"Summer":    {reason: "A zone has summer time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-07-18T00:00:00Z", open: true, start: "2026-07-18T02:00:00+02:00"},
+		"Winter":    {reason: "And winter time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-11-21T00:30:00Z", start: "2026-11-21T02:00:00+01:00"},
+		"Skipped":   {reason: "A time that the change of clocks leaves out opens no window.", schedule: "30 2 * * *", zone: "Europe/Oslo", now: "2026-03-29T01:00:00Z", start: "2026-03-30T02:30:00+02:00"},
+		"Elsewhere": {reason: "Schedules are in UTC, wherever the provider runs.", schedule: "0 2 * * 6", now: "2026-11-21T03:30:00+01:00", open: true, start: "2026-11-21T02:00:00Z"},
 		"EitherDay": {reason: "Two restricted days are alternatives.", schedule: "0 0 1 * 1", now: "2026-11-21T08:00:00Z", start: "2026-11-23T00:00:00Z"},
 	}
 	for name, tc := range cases {
@@ -44,6 +47,9 @@ func TestWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{MaintenanceWindow: &v1alpha1.MaintenanceWindow{Schedule: tc.schedule, DurationMinutes: 120}}}}
+			if tc.zone != "" {
+				d.MaintenanceWindow.TimeZone = &tc.zone
+			}
 			open, start := d.window(now)
 			if open != tc.open || start.Format(time.RFC3339) != tc.start {
 				t.Errorf("\n%s\nwant %t and %s, got %t and %s", tc.reason, tc.open, tc.start, open, start.Format(time.RFC3339))
@@ -56,6 +62,15 @@ func TestWindowRefusals(t *testing.T) {
 	for schedule, refused := range map[string]bool{"0 2 * * 6": false, "*/5 1-3 1,15 * *": false, "0 2 30 2 *": true, "60 2 * * *": true, "0 2 * * 7": true} {
 		if got := windowRefusals(&v1alpha1.MaintenanceWindow{Schedule: schedule, DurationMinutes: 1}); (len(got) > 0) != refused {
 			t.Errorf("%q: got %q", schedule, got)
+		}
+	}
+}
+
+func TestWindowZones(t *testing.T) {
+	for zone, refused := range map[string]bool{"UTC": false, "Europe/Oslo": false, "America/Argentina/Buenos_Aires": false, "Europe/Olso": true, "Local": true, "+02:00": true} {
+		w := &v1alpha1.MaintenanceWindow{Schedule: "0 2 * * *", DurationMinutes: 1, TimeZone: &zone}
+		if got := windowRefusals(w); (len(got) > 0) != refused {
+			t.Errorf("%q: got %q", zone, got)
 		}
 	}
 }

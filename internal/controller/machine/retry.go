@@ -134,6 +134,13 @@ func (r *taskRecord) restAfter(task proxmox.Task, now time.Time) {
 	}
 }
 
+// markShown notes that the error of the last task has been shown.
+func (t *tasks) markShown(m Machine) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of(m).shown = true
+}
+
 // rest leaves a VM alone for a while.
 func (t *tasks) rest(m Machine, d time.Duration) {
 	t.mu.Lock()

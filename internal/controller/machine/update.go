@@ -140,6 +140,8 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	switch {
 	case p.power != keepPower:
 		return powerFeature{external: e}.setPower(ctx, m)
+	case p.restart.due && p.restart.hard:
+		return e.start(m)(restartFeature{external: e}.reboot(ctx, m))
 	case p.restart.due:
 		return e.rebooting(m)(restartFeature{external: e}.reboot(ctx, m))
 	case p.action != nil && p.action.Action == actionReboot:
