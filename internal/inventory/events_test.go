@@ -564,6 +564,35 @@ func TestChanged(t *testing.T) {
 	})
 }
 
+// The snapshots of a VM are read once for all who ask, and anew when the VM was touched.
+func TestSnapshots(t *testing.T) {
+	p := &pve{}
+	c := New(p)
+	defer c.Close()
+	reads := func(maxAge time.Duration) int64 {
+		t.Helper()
+		before := p.calls.Load()
+		if tree, err := c.Snapshots(t.Context(), proxmox.Ref{Node: "pve1", VMID: 9000}, maxAge); err != nil || tree.Current != "pve1" {
+			t.Fatalf("got %+v and %v", tree, err)
+		}
+		return p.calls.Load() - before
+	}
+	if first, again := reads(Stable), reads(Stable); first != 1 || again != 0 {
+		t.Errorf("want one read, got %d and %d", first, again)
+	}
+	if n := reads(Fresh); n != 1 {
+		t.Errorf("a fresh look reads, got %d reads", n)
+	}
+	c.InvalidateGuest(9001)
+	if n := reads(Stable); n != 0 {
+		t.Errorf("another VM is none of this one's concern, got %d reads", n)
+	}
+	c.InvalidateGuest(9000)
+	if n := reads(Stable); n != 1 {
+		t.Errorf("what was touched is read anew, got %d reads", n)
+	}
+}
+
 func TestCatchUp(t *testing.T) {
 	cases := map[string]struct {
 		reason     string

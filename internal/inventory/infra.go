@@ -34,6 +34,7 @@ type infraClient interface {
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
 	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	Replications(ctx context.Context) ([]proxmox.Replication, error)
+	SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
 }
 
 // infra are what VMs of a cluster can be attached to.
@@ -46,6 +47,7 @@ type infra struct {
 	bridges      *cachedBy[string, []proxmox.Bridge]
 	volumes      *cachedBy[storageKey, []proxmox.Volume]
 	configs      *cachedBy[proxmox.Ref, proxmox.VMConfig]
+	snapshots    *cachedBy[proxmox.Ref, proxmox.SnapshotTree]
 	privileges   *cachedBy[string, proxmox.Privileges]
 	pools        *cachedBy[string, members]
 }
@@ -62,6 +64,7 @@ func newInfra(client Client) *infra {
 		version:      cached[proxmox.Version]{read: client.Version},
 		bridges:      newCachedBy(client.Bridges),
 		configs:      newCachedBy(client.Config),
+		snapshots:    newCachedBy(client.SnapshotTree),
 		privileges: newCachedBy(func(ctx context.Context, path string) (proxmox.Privileges, error) {
 			all, err := client.Permissions(ctx, path)
 			return all[path], err
@@ -120,6 +123,18 @@ func (c *Cluster) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig
 		age = Stable
 	}
 	return read(ctx, c, c.infra.configs.of(ref), age)
+}
+
+// forgetGuests forgets what was read of the guests that a function picks by their VMIDs.
+func (i *infra) forgetGuests(pick func(vmid int) bool) {
+	of := func(ref proxmox.Ref) bool { return pick(ref.VMID) }
+	i.configs.forget(of)
+	i.snapshots.forget(of)
+}
+
+// Snapshots returns the snapshots of a VM. They must not be changed.
+func (c *Cluster) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
+	return read(ctx, c, c.infra.snapshots.of(ref), maxAge)
 }
 
 // Bridges returns the bridges of a node, those of SDN included. Ask for those of nodes that are online: PVE is slow to report that a

@@ -155,6 +155,10 @@ func (p *pve) Replications(ctx context.Context) ([]proxmox.Replication, error) {
 	return []proxmox.Replication{{ID: "100-0"}}, p.wait(ctx)
 }
 
+func (p *pve) SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error) {
+	return proxmox.SnapshotTree{Current: ref.Node}, p.wait(ctx)
+}
+
 func (p *pve) HARules(ctx context.Context) (proxmox.HARules, error) {
 	return proxmox.HARules{Rules: []proxmox.HARule{{Name: "r1"}}}, p.wait(ctx)
 }

@@ -101,7 +101,7 @@ func (c *Cluster) Watches(key string, vmid int) bool {
 // InvalidateGuest tells that we have changed a guest, of which there is no sign: what others
 // know of it is read anew.
 func (c *Cluster) InvalidateGuest(vmid int) {
-	c.infra.configs.forget(func(ref proxmox.Ref) bool { return ref.VMID == vmid })
+	c.infra.forgetGuests(func(id int) bool { return id == vmid })
 }
 
 // watch must be called with the lock held.
@@ -145,7 +145,7 @@ func (c *Cluster) notify(all changes) {
 	if c.ha.concerns(all) {
 		c.InvalidateHA()
 	}
-	c.infra.configs.forget(func(ref proxmox.Ref) bool { _, ok := all[ref.VMID]; return ok })
+	c.infra.forgetGuests(func(id int) bool { _, ok := all[id]; return ok })
 	type told struct {
 		Watcher
 

@@ -80,19 +80,12 @@ func (c *Client) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (
 
 // Snapshots are the names of a VM's snapshots.
 func (c *Client) Snapshots(ctx context.Context, ref Ref) ([]string, error) {
-	var data []struct {
-		Name text `json:"name"`
-	}
-	if err := c.vm(ctx, ref, machine("list the snapshots of", http.MethodGet, ref, "/snapshot"), &data); err != nil {
-		return nil, err
-	}
+	t, err := c.SnapshotTree(ctx, ref)
 	var names []string
-	for _, s := range data {
-		if s.Name != "current" { // PVE adds what the VM is now.
-			names = append(names, string(s.Name))
-		}
+	for _, s := range t.Snapshots {
+		names = append(names, s.Name)
 	}
-	return names, nil
+	return names, err
 }
 
 func (c *Client) config(ctx context.Context, ref Ref, query url.Values) (VMConfig, error) {

@@ -107,6 +107,36 @@ func downloadFailures() []downloadFailure {
 	}
 }
 
+// The texts of snapshots.
+var (
+	reSnapshotExists      = regexp.MustCompile(`^snapshot name '[^']*' already used`)
+	reSnapshotFeature     = regexp.MustCompile(`snapshot feature is not available`)
+	reSnapshotTemplate    = regexp.MustCompile(`can't (take|delete) a snapshot if (it's|vm is) a template`)
+	reSnapshotFull        = regexp.MustCompile(`No space left on device|[Ii]nsufficient free space|not enough free space|free space in thin pool|out of space|[Qq]uota exceeded`)
+	reSnapshotReplication = regexp.MustCompile(`needed by replication job '([^']*)'`)
+	reSnapshotInterrupted = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
+)
+
+// A snapshotFailure is what a text means.
+type snapshotFailure struct {
+	pattern  *regexp.Regexp
+	problem  SnapshotProblem
+	sentence string
+}
+
+// snapshotFailures are what the texts mean.
+func snapshotFailures() []snapshotFailure {
+	return []snapshotFailure{
+		{reSnapshotExists, SnapshotExists, "another snapshot has the name"},
+		{reSnapshotFeature, SnapshotNotSupported, "the storage of a disk of the VM has no snapshots"},
+		{reSnapshotTemplate, SnapshotNotSupported, "the VM is a template"},
+		{reSnapshotFull, SnapshotStorageFull, "no space is left on the storage of the disks or of the memory"},
+		{reSnapshotReplication, SnapshotInUse, "a replication job needs the snapshot until it has run again"},
+		{reLocked, SnapshotLocked, "the VM is locked by something else that works on it"},
+		{reSnapshotInterrupted, SnapshotStopped, "the task was stopped"},
+	}
+}
+
 // agentError begins what PVE says of an error that the guest agent has answered.
 const agentError = "Agent error: "
 
