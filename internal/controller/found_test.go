@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/importer"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -88,7 +89,7 @@ func describedBy(t *testing.T, config map[string]string, admission *importer.Sch
 	for option, value := range config {
 		values = append(values, proxmox.PendingValue{Key: option, Value: &value})
 	}
-	d, err := qemu.Describe(qemu.Subject{Options: values}, admission.Refuses)
+	d, err := export.Describe(export.Subject{Options: values}, admission.Refuses)
 	if err != nil {
 		t.Fatal(err)
 	}

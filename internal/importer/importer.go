@@ -28,7 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 )
 
 // A Cluster tells of its guests.
@@ -51,7 +51,7 @@ type Find struct {
 	Resource string
 
 	// Description of the VM; nil without one.
-	Description *qemu.Description
+	Description *export.Description
 
 	// Skipped says why a guest is no Machine; empty for one that is.
 	Skipped string
@@ -136,7 +136,7 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r 
 		f.Err = errors.Errorf("node %q is offline", f.Node)
 		return f
 	}
-	s := qemu.Subject{Pool: f.Pool}
+	s := export.Subject{Pool: f.Pool}
 	if s.Options, f.Err = c.Pending(ctx, f.Ref()); f.Err != nil {
 		return f
 	}
@@ -144,7 +144,7 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r 
 	if f.HAState != "" {
 		s.HA, noHA = c.HAResource(ctx, f.VMID)
 	}
-	d, err := qemu.Describe(s, r.Refuses)
+	d, err := export.Describe(s, r.Refuses)
 	if err != nil {
 		f.Skipped = err.Error()
 		return f
@@ -154,7 +154,7 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r 
 		return f
 	}
 	if noHA != nil {
-		d.Omissions = append(d.Omissions, qemu.Omission{Option: "ha", Reason: noHA.Error()})
+		d.Omissions = append(d.Omissions, export.Omission{Option: "ha", Reason: noHA.Error()})
 	}
 	f.Description = &d
 	return f

@@ -32,7 +32,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 )
 
@@ -155,7 +155,7 @@ func TestDescribe(t *testing.T) {
 		guest   proxmox.Guest
 		skipped string
 		err     string
-		omitted []qemu.Omission
+		omitted []export.Omission
 	}{
 		"VM":        {reason: "A VM is described.", cluster: cluster{options: map[int]map[string]string{100: id}}, guest: vm},
 		"Container": {reason: "A container is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "lxc"}, skipped: "container"},
@@ -168,7 +168,7 @@ func TestDescribe(t *testing.T) {
 		"HA": {
 			reason: "What HA does not tell is noted.", cluster: cluster{options: map[int]map[string]string{100: id}},
 			guest:   proxmox.Guest{VMID: 100, Name: "a", Node: "pve1", Type: "qemu", HAState: "started"},
-			omitted: []qemu.Omission{{Option: "ha", Reason: "not permitted"}},
+			omitted: []export.Omission{{Option: "ha", Reason: "not permitted"}},
 		},
 	}
 	for name, tc := range cases {

@@ -24,7 +24,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 )
 
 // String is the guest and where it is.
@@ -74,7 +74,7 @@ type entry struct {
 	Error   string `json:"error,omitempty"`
 
 	// Omissions are what its manifest does not say.
-	Omissions []qemu.Omission `json:"omissions,omitempty"`
+	Omissions []export.Omission `json:"omissions,omitempty"`
 }
 
 func (f Find) entry() entry {

@@ -30,8 +30,8 @@ func (d Desired) boot(config Config, diff *Difference) {
 	after := diff.After(config)
 	want, declared := bootOrder(d.MachineParameters, d.Devices, after)
 	switch {
-	case !declared || slices.Equal(bootDevices(want), bootDevices(config["boot"])):
-	case len(bootDevices(want)) == 0:
+	case !declared || slices.Equal(BootDevices(want), BootDevices(config["boot"])):
+	case len(BootDevices(want)) == 0:
 		diff.Delete = append(diff.Delete, "boot") // PVE knows no empty order.
 	default:
 		diff.Set["boot"] = want
@@ -43,7 +43,7 @@ func (d Desired) boot(config Config, diff *Difference) {
 // (PVE::API2::Qemu::update_vm_api, which takes the options in no order). Its own cloud-init
 // drive it leaves out.
 func (d Difference) AddsBootDevice(s State) bool {
-	order := bootDevices(s.Active["boot"])
+	order := BootDevices(s.Active["boot"])
 	joins := func(device string) bool {
 		k, err := proxmox.ParseDisk(d.Set[device])
 		return err == nil && k.CDROM() && !k.CloudInit() && !slices.Contains(order, device)
@@ -51,8 +51,8 @@ func (d Difference) AddsBootDevice(s State) bool {
 	return len(order) > 0 && slices.ContainsFunc(Config(d.Set).Drives(), joins)
 }
 
-// bootDevices are the devices in a boot option, in order.
-func bootDevices(boot string) []string {
+// BootDevices are the devices in a boot option, in order.
+func BootDevices(boot string) []string {
 	p, err := proxmox.ParseProperties(strings.TrimSpace(boot), "legacy")
 	if err != nil || p.Get("order") == "" {
 		return nil

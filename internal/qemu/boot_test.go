@@ -69,7 +69,7 @@ func TestBootDevices(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, bootDevices(tc.boot)); diff != "" {
+			if diff := cmp.Diff(tc.want, BootDevices(tc.boot)); diff != "" {
 				t.Errorf("\n%s\nbootDevices(%q): -want, +got:\n%s", tc.reason, tc.boot, diff)
 			}
 		})

@@ -41,11 +41,11 @@ func BusOf(device string) string {
 // IsDisk reports whether an option is a disk or a drive.
 func IsDisk(option string) bool {
 	b := BusOf(option)
-	return b != "" && b != "net" || option == efiDevice || option == tpmDevice
+	return b != "" && b != "net" || option == EFIDevice || option == TPMDevice
 }
 
-// compareDevices orders devices by bus, then by number.
-func compareDevices(a, b string) int {
+// CompareDevices orders devices by bus, then by number.
+func CompareDevices(a, b string) int {
 	x, y := BusOf(a), BusOf(b)
 	if x != y {
 		return strings.Compare(x, y)
@@ -63,4 +63,13 @@ func deviceNumber(device string) int {
 		return 0
 	}
 	return n
+}
+
+// DevicesOnBus returns the names of all devices that a bus has.
+func DevicesOnBus(bus string) []string {
+	all := make([]string, 0, busSizes[bus])
+	for i := range busSizes[bus] {
+		all = append(all, bus+strconv.Itoa(i))
+	}
+	return all
 }

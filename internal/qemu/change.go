@@ -93,7 +93,7 @@ func (d Desired) changed(s State) Difference {
 		if _, stays := s.Config[device]; stays {
 			continue
 		}
-		boots = boots || slices.Contains(bootDevices(s.Active["boot"]), device)
+		boots = boots || slices.Contains(BootDevices(s.Active["boot"]), device)
 		if diff.Set[device] == "" {
 			diff.Set[device] = now
 		}
@@ -109,17 +109,17 @@ func (d Desired) changed(s State) Difference {
 // is spelled out, PVE would keep them pending, and nothing but a restart would end that.
 func (d Desired) revertPending(s State, diff Difference) Difference {
 	for _, o := range d.options() {
-		now, waits := s.Active[o.name], s.Config[o.name]
-		_, set := diff.Set[o.name]
-		if now == waits || !set && !slices.Contains(diff.Delete, o.name) || !o.satisfied(now, waits) {
+		now, waits := s.Active[o.Name], s.Config[o.Name]
+		_, set := diff.Set[o.Name]
+		if now == waits || !set && !slices.Contains(diff.Delete, o.Name) || !o.satisfied(now, waits) {
 			continue
 		}
-		diff.Delete = slices.DeleteFunc(diff.Delete, func(option string) bool { return option == o.name })
-		delete(diff.Set, o.name)
+		diff.Delete = slices.DeleteFunc(diff.Delete, func(option string) bool { return option == o.Name })
+		delete(diff.Set, o.Name)
 		if now == "" {
-			diff.Delete = append(diff.Delete, o.name)
+			diff.Delete = append(diff.Delete, o.Name)
 		} else {
-			diff.Set[o.name] = now
+			diff.Set[o.Name] = now
 		}
 	}
 	slices.Sort(diff.Delete)
@@ -128,16 +128,16 @@ func (d Desired) revertPending(s State, diff Difference) Difference {
 
 // satisfied reports whether the value in force is what the spec asks for, and the one that
 // is pending differs from it in that only.
-func (o option) satisfied(now, pending string) bool {
-	want, declared := o.want(now)
-	return declared && o.equal(now, want) && (o.others == nil || o.others(now) == o.others(pending))
+func (o Option) satisfied(now, pending string) bool {
+	want, declared := o.Want(now)
+	return declared && o.Equal(now, want) && (o.others == nil || o.others(now) == o.others(pending))
 }
 
 // restoredBoot is the boot order in force, for devices that the VM still has: PVE takes a
 // device out of it that is to be removed, and does not put it back.
 func (s State) restoredBoot(config Config) string {
-	order := slices.DeleteFunc(bootDevices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
-	for _, device := range bootDevices(s.Config["boot"]) {
+	order := slices.DeleteFunc(BootDevices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
+	for _, device := range BootDevices(s.Config["boot"]) {
 		if !slices.Contains(order, device) && config[device] != "" {
 			order = append(order, device)
 		}

@@ -78,11 +78,11 @@ func TestChange(t *testing.T) {
 func TestFirmwareTakenBack(t *testing.T) {
 	const efi, tpm = "s:vm-100-disk-0,efitype=4m,size=4M", "s:vm-100-disk-1,size=4M,version=v2.0"
 	s := Read([]proxmox.PendingValue{
-		{Key: "smbios1", Value: new("uuid=" + ourUUID)}, {Key: efiDevice, Value: new(efi), Delete: 1}, {Key: tpmDevice, Value: new(tpm), Delete: 1},
+		{Key: "smbios1", Value: new("uuid=" + ourUUID)}, {Key: EFIDevice, Value: new(efi), Delete: 1}, {Key: TPMDevice, Value: new(tpm), Delete: 1},
 	})
 	spec := v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{}, TPM: &v1alpha1.MachineTPM{Version: new("v1.2")}}
 	got := desiredOf(t, spec, Devices{}, s.Config).Change(s)
-	want := Difference{Set: proxmox.Params{efiDevice: efi, tpmDevice: "local-lvm:1,version=v1.2"}, Allocates: true}
+	want := Difference{Set: proxmox.Params{EFIDevice: efi, TPMDevice: "local-lvm:1,version=v1.2"}, Allocates: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("What is the same as before stays, what is to be another is made anew: -want, +got:\n%s", diff)
 	}
@@ -162,7 +162,7 @@ func TestAround(t *testing.T) {
 // TestFirmwareGone has somebody detach the state of a TPM.
 func TestFirmwareGone(t *testing.T) {
 	const tpm = "s:vm-100-disk-1,size=4M,version=v2.0"
-	there := Read([]proxmox.PendingValue{{Key: tpmDevice, Value: new(tpm)}})
+	there := Read([]proxmox.PendingValue{{Key: TPMDevice, Value: new(tpm)}})
 	gone := Read([]proxmox.PendingValue{{Key: "unused0", Value: new("s:vm-100-disk-1")}})
 	on, off := &v1alpha1.MachineParameters{TPM: &v1alpha1.MachineTPM{}}, &v1alpha1.MachineParameters{TPM: &v1alpha1.MachineTPM{Enabled: new(false)}}
 	devices := Devices{}

@@ -40,25 +40,25 @@ func (d Desired) usesDrive() bool {
 }
 
 // cloudInit are the options that PVE's cloud-init drive is made of.
-func (d Desired) cloudInit() []option {
+func (d Desired) cloudInit() []Option {
 	if d.CloudInitFrozen {
 		return nil
 	}
-	return cloudInit(d.MachineParameters)
+	return CloudInitOptions(d.MachineParameters)
 }
 
-// cloudInit are the options of PVE's cloud-init drive.
-func cloudInit(p *v1alpha1.MachineParameters) []option {
+// CloudInitOptions are the options of PVE's cloud-init drive.
+func CloudInitOptions(p *v1alpha1.MachineParameters) []Option {
 	ci := p.CloudInit
 	if ci == nil {
 		return nil
 	}
 	return codecOptions(
-		option{name: "ciuser", codec: texts(&ci.User)},
-		option{name: "sshkeys", codec: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
-		option{name: "nameserver", codec: lists(&ci.Nameservers, joinWords, splitList), same: sameWords},
-		option{name: "searchdomain", codec: lists(&ci.SearchDomains, joinWords, splitList), same: sameWords},
-		option{name: "ciupgrade", absent: "1", codec: flags(&ci.Upgrade)},
+		Option{Name: "ciuser", codec: texts(&ci.User)},
+		Option{Name: "sshkeys", codec: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
+		Option{Name: "nameserver", codec: lists(&ci.Nameservers, joinWords, splitList), same: sameWords},
+		Option{Name: "searchdomain", codec: lists(&ci.SearchDomains, joinWords, splitList), same: sameWords},
+		Option{Name: "ciupgrade", absent: "1", codec: flags(&ci.Upgrade)},
 	)
 }
 

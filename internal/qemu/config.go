@@ -87,7 +87,7 @@ func (c Config) Memory() int64 {
 // and number. Those of the firmware are not among them.
 func (c Config) Disks() []string {
 	disks := c.drives(func(d proxmox.Disk) bool { return !d.CDROM() })
-	boot := bootDevices(c["boot"])
+	boot := BootDevices(c["boot"])
 	if len(boot) == 0 { // As before Proxmox VE 6.3.
 		boot = []string{c["bootdisk"]}
 	}
@@ -158,13 +158,13 @@ func (c Config) devices(keep func(device string) bool) []string {
 			found = append(found, device)
 		}
 	}
-	slices.SortFunc(found, compareDevices)
+	slices.SortFunc(found, CompareDevices)
 	return found
 }
 
 // Firmware are the devices of the disks that the VM's firmware has.
 func (c Config) Firmware() []string {
-	return slices.DeleteFunc([]string{efiDevice, tpmDevice}, func(device string) bool { return c[device] == "" })
+	return slices.DeleteFunc([]string{EFIDevice, TPMDevice}, func(device string) bool { return c[device] == "" })
 }
 
 // Unused are the options of disks that are detached, by number.

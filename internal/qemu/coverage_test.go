@@ -91,8 +91,8 @@ func servedKeys(t *testing.T) map[string]bool {
 	}
 	d := desiredOf(t, p, Devices{}, nil)
 	for _, o := range d.options() {
-		value, _ := o.want("")
-		s, _ := Stem(o.name)
+		value, _ := o.Want("")
+		s, _ := Stem(o.Name)
 		all, err := proxmox.ParseProperties(value, "DEFAULT")
 		if err != nil {
 			continue // Not a property string.
@@ -147,8 +147,8 @@ func TestEveryFieldIsNamed(t *testing.T) {
 	p := everyField(t)
 	p.ExtraConfig = nil
 	for _, o := range desiredOf(t, p, Devices{}, nil).options() {
-		if _, isExtra := extras[o.name]; isExtra || FieldOf(o.name) == "" {
-			t.Errorf("a field sets %s: it belongs into fields or indexedFields, and not into extras", o.name)
+		if _, isExtra := extras[o.Name]; isExtra || FieldOf(o.Name) == "" {
+			t.Errorf("a field sets %s: it belongs into fields or indexedFields, and not into extras", o.Name)
 		}
 	}
 }

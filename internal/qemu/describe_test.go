@@ -14,11 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package qemu_test
 
 import (
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -28,16 +27,18 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 )
 
 // described is what a VM with a configuration is described as.
-func described(t *testing.T, config Config) Description {
+func described(t *testing.T, config qemu.Config) export.Description {
 	t.Helper()
 	var values []proxmox.PendingValue
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		values = append(values, proxmox.PendingValue{Key: key, Value: new(config[key])})
 	}
-	got, err := Describe(Subject{Options: values}, everything)
+	got, err := export.Describe(export.Subject{Options: values}, everything)
 	if err != nil {
 		t.Fatalf("cannot describe %v: %v", config, err)
 	}
@@ -49,12 +50,12 @@ func everything(v1alpha1.MachineParameters) []string { return nil }
 
 // checkDescription fails if a VM's description asks for something else than the VM
 // is, or is silent about something.
-func checkDescription(t *testing.T, config Config) {
+func checkDescription(t *testing.T, config qemu.Config) {
 	t.Helper()
 	got := described(t, config)
-	d := desiredOf(t, got.Parameters, Devices{}, config)
+	d := qemu.DesiredOf(t, got.Parameters, qemu.Devices{}, config)
 	d.Identity.UUID = config.UUID()
-	d.Defaults = Defaults{}
+	d.Defaults = qemu.Defaults{}
 	if diff := d.Difference(config); !diff.Empty() {
 		t.Errorf("the description of %v\nis %+v\nand differs by %+v", config, got, diff)
 	}
@@ -64,35 +65,16 @@ func checkDescription(t *testing.T, config Config) {
 	if moves, resizes := d.Moves(config), d.Resizes(config); len(moves)+len(resizes) > 0 {
 		t.Errorf("the description of %v moves %v and resizes %v", config, moves, resizes)
 	}
-	told := d.told(config)
+	told := d.Told(config)
 	for _, o := range got.Omissions {
 		name, _, _ := strings.Cut(o.Option, " ")
 		told[name] = true
 	}
 	for name, now := range config {
-		s, _ := Stem(name)
-		if !told[name] && noOption[s] == "" && name != "vmgenid" && strings.TrimSpace(now) != "" {
+		if !told[name] && qemu.IsOption(name) && name != "vmgenid" && strings.TrimSpace(now) != "" {
 			t.Errorf("the description of %v says nothing of %s", config, name)
 		}
 	}
-}
-
-// told are the options that a spec asks for, and the devices that it names.
-func (d Desired) told(config Config) map[string]bool {
-	told := map[string]bool{
-		"boot": d.BootOrder != nil, "smbios1": true, config.CloudInitDrive(): d.CloudInit != nil, efiDevice: d.EFIDisk != nil, tpmDevice: d.TPM != nil,
-	}
-	for _, o := range d.options() {
-		if _, declared := o.want(config[o.name]); declared {
-			told[o.name] = true
-		}
-	}
-	for _, taken := range d.Devices.all() {
-		for _, device := range taken {
-			told[device] = true
-		}
-	}
-	return told
 }
 
 // Real VMs are described so that nothing of them would change.
@@ -100,7 +82,7 @@ func TestDescribeRecorded(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
 			n := 0
-			for _, config := range recordedConfigs(t, version) {
+			for _, config := range qemu.RecordedConfigs(t, version) {
 				if config["template"] == "1" || config.BeingCreated() {
 					continue
 				}
@@ -120,12 +102,12 @@ func FuzzDescribe(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := randomSpec{rand.New(rand.NewPCG(seed, 2))}
-		config := our(g.config())
-		config["description"] = unmark(config["description"])
+		g := qemu.NewRandomSpec(seed)
+		config := qemu.Our(g.Config())
+		config["description"] = qemu.Unmark(config["description"])
 		checkDescription(t, config)
-		d := desiredOf(t, g.spec(), Devices{}, config)
-		checkDescription(t, our(stored(t, config, d.Difference(config))))
+		d := qemu.DesiredOf(t, g.Spec(), qemu.Devices{}, config)
+		checkDescription(t, qemu.Our(qemu.Stored(t, config, d.Difference(config))))
 	})
 }
 
@@ -169,18 +151,18 @@ protection: true
 func TestDescribeFullest(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
-			configs := recordedConfigs(t, version)
-			i := slices.IndexFunc(configs, func(c Config) bool {
+			configs := qemu.RecordedConfigs(t, version)
+			i := slices.IndexFunc(configs, func(c qemu.Config) bool {
 				return c["name"] == "full" && c["efidisk0"] != "" && c["lock"] == "" && c["unused0"] == "" && c["protection"] == "1"
 			})
 			nic, err := proxmox.ParseNIC(configs[i]["net1"])
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Description{
+			want := export.Description{
 				UUID:       configs[i].UUID(),
-				Parameters: parameters(t, strings.ReplaceAll(fullDescription, "MAC,", nic.MAC+",")),
-				Omissions:  []Omission{{Option: "cipassword", Reason: leftAlone("cipassword")}},
+				Parameters: qemu.ParametersOf(t, strings.ReplaceAll(fullDescription, "MAC,", nic.MAC+",")),
+				Omissions:  []export.Omission{{Option: "cipassword", Reason: "Proxmox VE shows it to nobody: name a Secret in cloudInit.passwordSecretRef to set another"}},
 			}
 			if diff := cmp.Diff(want, described(t, configs[i]), cmp.Comparer(func(a, b resource.Quantity) bool { return a.Equal(b) })); diff != "" {
 				t.Errorf("description: -want, +got:\n%s", diff)
@@ -189,90 +171,68 @@ func TestDescribeFullest(t *testing.T) {
 	}
 }
 
-func TestDescribeRefuses(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		config map[string]string
-	}{
-		"Template": {reason: "A template is no Machine.", config: our(map[string]string{"template": "1"})},
-		"Clone":    {reason: "A VM that is not complete cannot be described.", config: our(map[string]string{"lock": "clone"})},
-		"NoUUID":   {reason: "A VM that cannot prove to be itself cannot be adopted.", config: map[string]string{"name": "a"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var values []proxmox.PendingValue
-			for key, now := range tc.config {
-				values = append(values, proxmox.PendingValue{Key: key, Value: &now})
-			}
-			if got, err := Describe(Subject{Options: values}, everything); err == nil {
-				t.Errorf("\n%s\nDescribe: want an error, got %+v", tc.reason, got)
-			}
-		})
+// VMs as one finds them are described so that nothing of them would change.
+func TestDescribeFound(t *testing.T) {
+	for name, config := range qemu.FoundConfigs(t) {
+		t.Run(name, func(t *testing.T) { checkDescription(t, config) })
 	}
 }
 
-// What admission refuses is left out, with what cannot be without it.
-func TestDescribeAccepted(t *testing.T) {
-	config := our(map[string]string{
-		"name": "a", "tags": "a;b", "usb0": "spice,usb3=1", "numa0": "cpus=0,memory=512", "scsi0": "s:vm-100-disk-0,size=1G", "cores": "2",
-	})
+// A change of what is found sends what changes alone.
+func TestChangeOfFound(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		path   string
-		want   string
-		has    func(p v1alpha1.MachineParameters) bool
+		vm     string
+		change func(p *v1alpha1.MachineParameters)
+		want   proxmox.Params
 	}{
-		"Field": {reason: "A field goes alone.", path: "disks[0].size", want: "forProvider.disks[0].size", has: func(p v1alpha1.MachineParameters) bool {
-			return p.Disks[0].Size != nil
+		"Cores": {reason: "Nothing else is touched.", vm: "gaming", want: proxmox.Params{"cores": "16"}, change: func(p *v1alpha1.MachineParameters) {
+			p.CPU.Cores = new(int32(16))
 		}},
-		"List": {reason: "A list that says all goes whole.", path: "tags[1]", want: "forProvider.tags", has: func(p v1alpha1.MachineParameters) bool {
-			return p.Tags != nil
+		"ROM": {reason: "What is written in an odd way stays that way.", vm: "gaming", want: proxmox.Params{"hostpci0": "0000:00:02,,legacy-igd=1,romfile=other.rom"}, change: func(p *v1alpha1.MachineParameters) {
+			p.PCIDevices[0].ROMFile = new("other.rom")
 		}},
-		"Entry": {reason: "An entry goes that would be of no meaning.", path: "usbDevices[0].host", want: "forProvider.usbDevices[0]", has: func(p v1alpha1.MachineParameters) bool {
-			return len(p.USBDevices) > 0
+		"VLAN": {reason: "A network keeps its address in whatever form it stands there.", vm: "storage", want: proxmox.Params{"net2": "virtio=BC:24:11:00:03:02,bridge=vnet7,tag=9"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Networks[2].VLAN = new(int32(9))
 		}},
-		"Whole": {reason: "A list goes whose entries say all.", path: "cpu.numaNodes[0].memory", want: "forProvider.cpu.numaNodes", has: func(p v1alpha1.MachineParameters) bool {
-			return p.CPU.NUMANodes != nil
+		"Bridge": {reason: "A comma too many is no part of it.", vm: "storage", want: proxmox.Params{"net1": "vmxnet3=BC:24:11:00:03:01,bridge=vmbr9,firewall=1,queues=0,rate=0,"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Networks[1].Bridge = new("vmbr9")
+		}},
+		"Hotplug": {reason: "A list may be separated in any way.", vm: "storage", want: proxmox.Params{"hotplug": "disk,network"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Hotplug = []string{"disk", "network"}
+		}},
+		"Boot": {reason: "The order of old is replaced if another is wanted.", vm: "old", want: proxmox.Params{"boot": "order=virtio0;net0"}, change: func(p *v1alpha1.MachineParameters) {
+			p.BootOrder = []string{"virtio0", "net0"}
+		}},
+		"Memory": {reason: "More memory than ballooning leaves is fine.", vm: "cloud", want: proxmox.Params{"memory": "16384"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Memory = qemu.QuantityOf("16Gi")
+		}},
+		"NoLimits": {reason: "None is what 0 means.", vm: "storage", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
+			p.Networks[1].RateMBps, p.Networks[1].Queues = qemu.QuantityOf("0"), new(int32(0))
+		}},
+		"Watchdog": {reason: "What is the default need not be written.", vm: "storage", want: proxmox.Params{"watchdog": "action=none"}, change: func(p *v1alpha1.MachineParameters) {
+			p.Watchdog.Action = new("none")
+		}},
+		"Agent": {reason: "It is on already.", vm: "cloud", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
+			p.Agent = new(true)
 		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var values []proxmox.PendingValue
-			for key, now := range config {
-				values = append(values, proxmox.PendingValue{Key: key, Value: &now})
+			config := qemu.FoundConfigs(t)[tc.vm]
+			spec := described(t, config).Parameters
+			if spec.CPU == nil {
+				spec.CPU = &v1alpha1.MachineCPU{}
 			}
-			got, err := Describe(Subject{Options: values}, func(p v1alpha1.MachineParameters) []string {
-				if tc.has(p) {
-					return []string{tc.path}
-				}
-				return nil
-			})
-			if err != nil || tc.has(got.Parameters) {
-				t.Errorf("\n%s\nDescribe: %v, %+v still has %s", tc.reason, err, got, tc.path)
+			tc.change(&spec)
+			d := qemu.DesiredOf(t, spec, qemu.Devices{}, config)
+			d.Identity.UUID = qemu.Config(config).UUID()
+			if diff := cmp.Diff(qemu.Difference{Set: tc.want}, d.Difference(config)); diff != "" {
+				t.Errorf("\n%s\ndifference: -want, +got:\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff([]Omission{{Option: tc.want, Reason: noValue}}, got.Omissions); diff != "" {
-				t.Errorf("\n%s\nomissions: -want, +got:\n%s", tc.reason, diff)
+			if no := d.Rejections(config); len(no) > 0 {
+				t.Errorf("\n%s\nrefusals: %q", tc.reason, no)
 			}
 		})
-	}
-}
-
-func TestDescribeDrives(t *testing.T) {
-	got := described(t, Config{
-		"smbios1": "uuid=" + ourUUID, "ide0": "l:iso/d.iso,media=cdrom,serial=x,size=1M", "ide1": "none,media=cdrom", "ide2": "l:vm-100-cloudinit,media=cdrom",
-		"ide3": ourImage + ",media=cdrom", "sata0": "cdrom,media=cdrom",
-	})
-	want := []v1alpha1.MachineCDROM{
-		{Name: "ide0", Device: new("ide0"), ISO: new("l:iso/d.iso")}, {Name: "ide1", Device: new("ide1"), ISO: new("")}, {Name: "sata0", Device: new("sata0"), Physical: new(true)},
-	}
-	if diff := cmp.Diff(want, got.Parameters.CDROMs); diff != "" || got.Parameters.ISO != nil {
-		t.Errorf("Each drive is an entry, but for those with data for cloud-init: -want, +got:\n%s", diff)
-	}
-	var omitted []string
-	for _, o := range got.Omissions {
-		omitted = append(omitted, o.Option)
-	}
-	if diff := cmp.Diff([]string{"ide0 serial", "ide3"}, omitted); diff != "" {
-		t.Errorf("What no field sets is told: -want, +got:\n%s", diff)
 	}
 }

@@ -181,7 +181,7 @@ func (d Devices) recordFirmware(p *v1alpha1.MachineParameters, config Config) {
 	for _, f := range firmware(p) {
 		wanted[f.device] = f.wanted()
 	}
-	for _, device := range []string{efiDevice, tpmDevice} {
+	for _, device := range []string{EFIDevice, TPMDevice} {
 		switch _, there := config[device]; {
 		case !wanted[device]:
 			delete(d.Seen, firmwareKey(device))

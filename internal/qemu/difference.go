@@ -19,6 +19,9 @@ package qemu
 import (
 	"maps"
 	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -66,16 +69,16 @@ func (d Difference) After(config Config) Config {
 func (d Desired) Difference(config Config) Difference {
 	diff := Difference{Set: proxmox.Params{}}
 	for _, o := range d.options() {
-		want, declared := o.want(config[o.name])
-		if !declared || o.equal(config[o.name], want) {
+		want, declared := o.Want(config[o.Name])
+		if !declared || o.Equal(config[o.Name], want) {
 			continue
 		}
 		if want == "" {
-			diff.Delete = append(diff.Delete, o.name)
+			diff.Delete = append(diff.Delete, o.Name)
 			continue
 		}
-		diff.Set[o.name] = want
-		diff.Allocates = diff.Allocates || o.allocates && config[o.name] == ""
+		diff.Set[o.Name] = want
+		diff.Allocates = diff.Allocates || o.allocates && config[o.Name] == ""
 	}
 	diff.Delete = append(diff.Delete, d.detached(config)...)
 	d.cloudInitDrive(config, &diff)
@@ -101,7 +104,7 @@ func (d Desired) detached(config Config) []string {
 			if _, ok := config[device]; ok {
 				options = append(options, device)
 			}
-			if ip := ipConfigName(device); config[ip] != "" {
+			if ip := IPConfigName(device); config[ip] != "" {
 				options = append(options, ip)
 			}
 		}
@@ -114,8 +117,8 @@ func (d Desired) detached(config Config) []string {
 func (d Desired) Pending(s State) []proxmox.PendingValue {
 	declared := map[string]bool{}
 	for _, o := range d.options() {
-		if _, ok := o.want(s.Config[o.name]); ok {
-			declared[o.name] = true
+		if _, ok := o.Want(s.Config[o.Name]); ok {
+			declared[o.Name] = true
 		}
 	}
 	gone := d.Devices.removed(d.MachineParameters)
@@ -129,4 +132,48 @@ func (d Desired) Pending(s State) []proxmox.PendingValue {
 		declared[s.Config.CloudInitDrive()] = true
 	}
 	return slices.DeleteFunc(slices.Clone(s.Pending), func(p proxmox.PendingValue) bool { return !declared[p.Key] })
+}
+
+// Predict to the options of a VM that does not run: what PVE says of them then, and
+// whether that is known. What it allocates or generates is not.
+func (d Difference) Predict(values []proxmox.PendingValue) ([]proxmox.PendingValue, bool) {
+	if d.Allocates {
+		return nil, false
+	}
+	all := map[string]string{}
+	for _, p := range values {
+		if p.Changes() {
+			return nil, false
+		}
+		if p.Key != "digest" {
+			all[p.Key] = ptr.Deref(p.Value, "")
+		}
+	}
+	for option, v := range d.Set {
+		nic, err := proxmox.ParseNIC(v)
+		switch {
+		case option == "cipassword":
+			v = "**********"
+		case BusOf(option) == "net" && (err != nil || nic.MAC == ""), BusOf(option) != "" && BusOf(option) != "net", madeUp(option):
+			return nil, false
+		}
+		all[option] = v
+	}
+	for _, option := range d.Delete {
+		if BusOf(option) != "" && BusOf(option) != "net" || madeUp(option) {
+			return nil, false
+		}
+		delete(all, option)
+	}
+	out := make([]proxmox.PendingValue, 0, len(all))
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, proxmox.PendingValue{Key: k, Value: new(all[k])})
+	}
+	return out, true
+}
+
+// madeUp reports whether PVE makes of an option what it likes.
+func madeUp(option string) bool {
+	all := []string{"efidisk", "tpmstate", "unused", "vmgenid", "lock", "template"}
+	return slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(option, s) })
 }

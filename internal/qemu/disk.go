@@ -126,9 +126,9 @@ func onOrIgnore(b bool) string {
 }
 
 // diskOption is the option of a disk. A disk that is not there is attached or made.
-func diskOption(device string, k v1alpha1.MachineDisk, missing func() proxmox.Disk) option {
+func diskOption(device string, k v1alpha1.MachineDisk, missing func() proxmox.Disk) Option {
 	others := undeclaredParts("file", diskParts(&k))
-	return option{name: device, same: sameProperties("file"), allocates: true, others: others, want: func(now string) (string, bool) {
+	return Option{Name: device, same: sameProperties("file"), allocates: true, others: others, Want: func(now string) (string, bool) {
 		d, err := proxmox.ParseDisk(now)
 		if err != nil {
 			d = missing()

@@ -200,14 +200,24 @@ func FieldOf(option string) string {
 }
 
 // extraOptions are the options of the spec that have no field.
-func extraOptions(p *v1alpha1.MachineParameters) []option {
-	var options []option
+func extraOptions(p *v1alpha1.MachineParameters) []Option {
+	var options []Option
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
 		value := strings.TrimSpace(string(p.ExtraConfig[name])) // As PVE keeps it.
-		options = append(options, option{name: name, absent: extras[name].absent, want: fixed(&value).want, same: extras[name].same})
+		options = append(options, Option{Name: name, absent: extras[name].absent, Want: fixed(&value).want, same: extras[name].same})
 	}
 	return options
 }
+
+// IsOption reports whether an option is one that somebody sets, and not what PVE keeps
+// for itself or what says how a call is carried out.
+func IsOption(option string) bool {
+	s, _ := Stem(option)
+	return noOption[s] == ""
+}
+
+// GeneratedByPVE reports whether PVE made a value up.
+func GeneratedByPVE(name, value string) bool { return extras[name].generated && len(value) > 1 }
 
 // IsExtra reports whether extraConfig takes an option of this name.
 func IsExtra(option string) bool {
@@ -230,14 +240,15 @@ func (x extra) same(now, want string) bool {
 func extraRejections(p *v1alpha1.MachineParameters) []string {
 	var no []string
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
-		if why := extraRejection(name, strings.TrimSpace(string(p.ExtraConfig[name]))); why != "" {
+		if why := ExtraRejection(name, strings.TrimSpace(string(p.ExtraConfig[name]))); why != "" {
 			no = append(no, fmt.Sprintf("extraConfig %q %s", name, why))
 		}
 	}
 	return no
 }
 
-func extraRejection(name, value string) string {
+// ExtraRejection returns why extraConfig does not take a value, or nothing.
+func ExtraRejection(name, value string) string {
 	s, _ := Stem(name)
 	switch {
 	case FieldOf(name) != "":

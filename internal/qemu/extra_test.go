@@ -61,7 +61,7 @@ func TestExtraRefusal(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := extraRejection(tc.name, tc.value)
+			got := ExtraRejection(tc.name, tc.value)
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}

@@ -29,8 +29,8 @@ import (
 
 // The disks of a VM that are on no bus.
 const (
-	efiDevice = "efidisk0"
-	tpmDevice = "tpmstate0"
+	EFIDevice = "efidisk0"
+	TPMDevice = "tpmstate0"
 )
 
 // A firmwareDisk is a disk of the VM's firmware as the spec wants it.
@@ -68,7 +68,7 @@ func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
 
 func efiDisk(e *v1alpha1.MachineEFIDisk) firmwareDisk {
 	return firmwareDisk{
-		device: efiDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
+		device: EFIDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
 		made: []decided{
 			{part: part{key: "efitype", codec: texts(&e.Type), absent: "2m"}, initial: "4m"},
 			{part: part{key: "pre-enrolled-keys", codec: flags(&e.PreEnrolledKeys), absent: "0"}},
@@ -79,7 +79,7 @@ func efiDisk(e *v1alpha1.MachineEFIDisk) firmwareDisk {
 
 func tpmDisk(t *v1alpha1.MachineTPM) firmwareDisk {
 	return firmwareDisk{
-		device: tpmDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
+		device: TPMDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
 		made: []decided{{part: part{key: "version", codec: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
 	}
 }
@@ -100,9 +100,9 @@ func certificates(field **string) codec {
 func (f firmwareDisk) wanted() bool { return f.enabled == nil || *f.enabled }
 
 // option of the disk. PVE decides about its size, whatever is asked for.
-func (f firmwareDisk) option(defaultStorage string) option {
+func (f firmwareDisk) option(defaultStorage string) Option {
 	others := undeclaredParts("file", f.changeable)
-	return option{name: f.device, same: sameFirmware, allocates: true, others: others, want: unless(f.enabled, func(now string) (string, bool) {
+	return Option{Name: f.device, same: sameFirmware, allocates: true, others: others, Want: unless(f.enabled, func(now string) (string, bool) {
 		d, err := proxmox.ParseDisk(now)
 		if err != nil {
 			d = f.create(defaultStorage)

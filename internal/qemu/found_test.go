@@ -19,10 +19,7 @@ package qemu
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 )
 
@@ -59,66 +56,6 @@ func TestFoundConfigs(t *testing.T) {
 			d.Identity.UUID = Config(config).UUID()
 			if diff, no := d.Difference(config), d.Rejections(config); !diff.Empty() || len(no) > 0 {
 				t.Errorf("want no difference and no refusal, got %v and %q", diff, no)
-			}
-			checkDescription(t, config)
-		})
-	}
-}
-
-// A change of what is found sends what changes alone.
-func TestChangeOfFound(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		vm     string
-		change func(p *v1alpha1.MachineParameters)
-		want   proxmox.Params
-	}{
-		"Cores": {reason: "Nothing else is touched.", vm: "gaming", want: proxmox.Params{"cores": "16"}, change: func(p *v1alpha1.MachineParameters) {
-			p.CPU.Cores = new(int32(16))
-		}},
-		"ROM": {reason: "What is written in an odd way stays that way.", vm: "gaming", want: proxmox.Params{"hostpci0": "0000:00:02,,legacy-igd=1,romfile=other.rom"}, change: func(p *v1alpha1.MachineParameters) {
-			p.PCIDevices[0].ROMFile = new("other.rom")
-		}},
-		"VLAN": {reason: "A network keeps its address in whatever form it stands there.", vm: "storage", want: proxmox.Params{"net2": "virtio=BC:24:11:00:03:02,bridge=vnet7,tag=9"}, change: func(p *v1alpha1.MachineParameters) {
-			p.Networks[2].VLAN = new(int32(9))
-		}},
-		"Bridge": {reason: "A comma too many is no part of it.", vm: "storage", want: proxmox.Params{"net1": "vmxnet3=BC:24:11:00:03:01,bridge=vmbr9,firewall=1,queues=0,rate=0,"}, change: func(p *v1alpha1.MachineParameters) {
-			p.Networks[1].Bridge = new("vmbr9")
-		}},
-		"Hotplug": {reason: "A list may be separated in any way.", vm: "storage", want: proxmox.Params{"hotplug": "disk,network"}, change: func(p *v1alpha1.MachineParameters) {
-			p.Hotplug = []string{"disk", "network"}
-		}},
-		"Boot": {reason: "The order of old is replaced if another is wanted.", vm: "old", want: proxmox.Params{"boot": "order=virtio0;net0"}, change: func(p *v1alpha1.MachineParameters) {
-			p.BootOrder = []string{"virtio0", "net0"}
-		}},
-		"Memory": {reason: "More memory than ballooning leaves is fine.", vm: "cloud", want: proxmox.Params{"memory": "16384"}, change: func(p *v1alpha1.MachineParameters) {
-			p.Memory = quantity("16Gi")
-		}},
-		"NoLimits": {reason: "None is what 0 means.", vm: "storage", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
-			p.Networks[1].RateMBps, p.Networks[1].Queues = quantity("0"), new(int32(0))
-		}},
-		"Watchdog": {reason: "What is the default need not be written.", vm: "storage", want: proxmox.Params{"watchdog": "action=none"}, change: func(p *v1alpha1.MachineParameters) {
-			p.Watchdog.Action = new("none")
-		}},
-		"Agent": {reason: "It is on already.", vm: "cloud", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
-			p.Agent = new(true)
-		}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			config := foundConfigs(t)[tc.vm]
-			spec := described(t, config).Parameters
-			if spec.CPU == nil {
-				spec.CPU = &v1alpha1.MachineCPU{}
-			}
-			tc.change(&spec)
-			d := desiredOf(t, spec, Devices{}, config)
-			d.Identity.UUID = Config(config).UUID()
-			if diff := cmp.Diff(Difference{Set: tc.want}, d.Difference(config)); diff != "" {
-				t.Errorf("\n%s\ndifference: -want, +got:\n%s", tc.reason, diff)
-			}
-			if no := d.Rejections(config); len(no) > 0 {
-				t.Errorf("\n%s\nrefusals: %q", tc.reason, no)
 			}
 		})
 	}

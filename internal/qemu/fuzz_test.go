@@ -59,7 +59,7 @@ func stored(t *testing.T, config Config, d Difference) Config {
 		}
 		after[name] = canonical(t, name, value)
 	}
-	for _, device := range bootDevices(after["boot"]) {
+	for _, device := range BootDevices(after["boot"]) {
 		if _, ok := after[device]; !ok {
 			t.Fatalf("boot order %q names %s, which is not there", after["boot"], device)
 		}
@@ -69,7 +69,7 @@ func stored(t *testing.T, config Config, d Difference) Config {
 
 // withoutDevice is a boot order after a device was detached.
 func withoutDevice(boot, device string) string {
-	order := slices.DeleteFunc(bootDevices(boot), func(d string) bool { return d == device })
+	order := slices.DeleteFunc(BootDevices(boot), func(d string) bool { return d == device })
 	if len(order) == 0 {
 		return ""
 	}
@@ -79,7 +79,7 @@ func withoutDevice(boot, device string) string {
 func canonical(t *testing.T, name, value string) string {
 	t.Helper()
 	switch b := BusOf(name); {
-	case name == efiDevice || name == tpmDevice:
+	case name == EFIDevice || name == TPMDevice:
 		return canonicalDisk(t, name, value)
 	case b == "net":
 		n, err := proxmox.ParseNIC(value)
@@ -287,7 +287,7 @@ func FuzzUnmark(f *testing.F) {
 		if strings.Contains(s, markerStart) {
 			return
 		}
-		if got, want := unmark(marked), strings.TrimRight(s, "\n"); got != want {
+		if got, want := Unmark(marked), strings.TrimRight(s, "\n"); got != want {
 			t.Errorf("%q was marked as %q and unmarked as %q", s, marked, got)
 		}
 	})

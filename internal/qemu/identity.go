@@ -30,6 +30,10 @@ type Identity struct {
 	UUID string
 }
 
+// NoUUID is why a VM cannot be adopted that does not say its UUID, and what to do.
+const NoUUID = "it has no SMBIOS UUID that would prove it to be the same one later: " +
+	"set one with qm set --smbios1 uuid=…, which the guest sees after a restart"
+
 // A Proof is the answer to whether a VM is a resource's.
 type Proof int
 
@@ -61,21 +65,21 @@ const longestDescription = 8192
 // Mark adds the marker to a description, in place of any that it has, and of all
 // of one that leaves no room.
 func (id Identity) Mark(description string) string {
-	description = strings.TrimRight(unmark(description), "\n")
+	description = strings.TrimRight(Unmark(description), "\n")
 	if description == "" || len(description)+len(id.marker()) >= longestDescription {
 		return id.marker()
 	}
 	return description + "\n" + id.marker()
 }
 
-// unmark removes all markers from a description.
-func unmark(description string) string {
+// Unmark removes all markers from a description.
+func Unmark(description string) string {
 	before, rest, ok := strings.Cut(description, markerStart)
 	if !ok {
 		return description
 	}
 	_, after, _ := strings.Cut(rest, markerEnd)
-	return unmark(strings.TrimRight(before, "\n") + strings.TrimRight(after, "\n"))
+	return Unmark(strings.TrimRight(before, "\n") + strings.TrimRight(after, "\n"))
 }
 
 // Prove reports whether a VM with this configuration is the resource's.
@@ -93,14 +97,14 @@ func (id Identity) Prove(config Config) Proof {
 
 // options that carry the identity: the UUID, and the description without the
 // marker, unless the spec declares one.
-func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []option {
-	return []option{
+func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []Option {
+	return []Option{
 		smbiosOption(id.UUID, smbios),
-		{name: "description", same: sameText, want: func(now string) (string, bool) {
+		{Name: "description", same: sameText, Want: func(now string) (string, bool) {
 			if description != nil {
 				return *description, true
 			}
-			return unmark(now), unmark(now) != now
+			return Unmark(now), Unmark(now) != now
 		}},
 	}
 }

@@ -83,10 +83,10 @@ func TestMark(t *testing.T) {
 			if id.Prove(map[string]string{"description": marked + "\n"}) != Ours {
 				t.Errorf("\n%s\n%q is not proven ours", tc.reason, marked)
 			}
-			if got := unmark(marked); got != tc.want {
+			if got := Unmark(marked); got != tc.want {
 				t.Errorf("\n%s\nunmark: want %q, got %q", tc.reason, tc.want, got)
 			}
-			if got := unmark(marked + "\n"); got != tc.want {
+			if got := Unmark(marked + "\n"); got != tc.want {
 				t.Errorf("\n%s\nunmark with a line end: want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
@@ -108,7 +108,7 @@ func TestUnmark(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := unmark(tc.description); got != tc.want {
+			if got := Unmark(tc.description); got != tc.want {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})

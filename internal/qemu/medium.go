@@ -135,8 +135,8 @@ func fits(c v1alpha1.MachineCDROM, device string, have Config) bool {
 }
 
 // mediumOptions are the CD-ROM drives of the spec.
-func (d Desired) mediumOptions() []option {
-	var options []option
+func (d Desired) mediumOptions() []Option {
+	var options []Option
 	if d.ISO != nil && d.Devices.ISO != "" {
 		options = append(options, d.cdromOption(d.Devices.ISO, v1alpha1.MachineCDROM{ISO: d.ISO}))
 	}
@@ -156,8 +156,8 @@ const (
 
 // cdromOption is a drive with what it is to have in it. Other options of a drive that
 // is there stay, but for the size, which PVE adds to images.
-func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) option {
-	return option{name: device, same: sameMedium, want: func(now string) (string, bool) {
+func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) Option {
+	return Option{Name: device, same: sameMedium, Want: func(now string) (string, bool) {
 		k, err := proxmox.ParseDisk(now)
 		if err != nil {
 			k = proxmox.Disk{Volume: noMedium}
@@ -191,8 +191,8 @@ func (d Desired) medium(c v1alpha1.MachineCDROM, now string) (medium string, dec
 func storageOf(volume string) string { return proxmox.Disk{Volume: volume}.Storage() }
 
 // cdrom is the option of a drive with a volume in it.
-func cdrom(device, volume string) option {
-	return option{name: device, same: sameMedium, want: func(string) (string, bool) { return volume + ",media=cdrom", true }}
+func cdrom(device, volume string) Option {
+	return Option{Name: device, same: sameMedium, Want: func(string) (string, bool) { return volume + ",media=cdrom", true }}
 }
 
 // sameMedium compares what is in a CD-ROM drive. PVE adds the size.
@@ -259,5 +259,5 @@ func (d Desired) bootOrderOfNew(config Config) (order string, needed bool) {
 var bootBuses = []string{"ide", "scsi", "virtio", "sata"}
 
 func byBoot(a, b string) int {
-	return cmp.Or(slices.Index(bootBuses, BusOf(a))-slices.Index(bootBuses, BusOf(b)), compareDevices(a, b))
+	return cmp.Or(slices.Index(bootBuses, BusOf(a))-slices.Index(bootBuses, BusOf(b)), CompareDevices(a, b))
 }

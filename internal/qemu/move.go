@@ -17,9 +17,16 @@ limitations under the License.
 package qemu
 
 import (
+	"cmp"
+	"fmt"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -44,7 +51,7 @@ func (m Move) OwnedBy(vmid int) bool {
 
 // OnlyStopped reports whether the disk moves while the VM is stopped only, as the state
 // of a TPM does.
-func (m Move) OnlyStopped() bool { return m.Device == tpmDevice }
+func (m Move) OnlyStopped() bool { return m.Device == TPMDevice }
 
 // From is where the disk is, with its format if that changes.
 func (m Move) From() string {
@@ -106,4 +113,101 @@ func formatOf(volume string) string {
 		return ext
 	}
 	return ""
+}
+
+// A Resize brings a disk to a size.
+type Resize struct {
+	// Name of the disk in the spec, and its device.
+	Name, Device string
+
+	// From and To are its sizes.
+	From, To proxmox.Size
+}
+
+// Resizes are the disks that are smaller than they should be.
+func (d Desired) Resizes(config Config) []Resize {
+	var out []Resize
+	for _, k := range d.Disks {
+		device, want := d.Devices.Disks[k.Name], SizeOf(k)
+		disk, err := proxmox.ParseDisk(config[device])
+		if err != nil {
+			continue
+		}
+		if has, known := disk.Size(); known && want > has {
+			out = append(out, Resize{Name: k.Name, Device: device, From: has, To: want})
+		}
+	}
+	return out
+}
+
+// A Growth is what a disk takes of its storage that it has not yet.
+type Growth struct {
+	// Name of the disk in the spec, and its storage.
+	Name, Storage string
+
+	// Size that the disk is to have, and what of that is new on the storage.
+	Size, More proxmox.Size
+}
+
+// Growths are the disks that are to be made, or to grow.
+func (d Desired) Growths(config Config) []Growth {
+	var all []Growth
+	for _, k := range d.Disks {
+		g := Growth{Name: k.Name, Storage: cmp.Or(ptr.Deref(k.Storage, ""), d.Defaults.Storage), Size: SizeOf(k), More: SizeOf(k)}
+		disk, err := proxmox.ParseDisk(config[d.Devices.Disks[k.Name]])
+		if err == nil {
+			has, _ := disk.Size()
+			g.Storage, g.More = disk.Storage(), g.Size-has
+		} else if d.existingVolume(k) != "" {
+			continue
+		}
+		if g.More > 0 {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// reOwner finds the VMID in the name of a volume: that of the directory which the
+// file is in, or that in the name itself. The name of a linked clone has that of
+// its template before its own.
+var reOwner = regexp.MustCompile(`^(?:(?:[0-9]+/[^/]+/)?([0-9]+)/[^/]+|(?:base-[^/]+/)?(?:vm|base)-([0-9]+)-[^/]+)$`)
+
+// volumeOwner is the VMID that PVE holds a volume for.
+func volumeOwner(volume string) (int, bool) {
+	_, name, _ := strings.Cut(volume, ":")
+	m := reOwner.FindStringSubmatch(name)
+	if m == nil {
+		return 0, false
+	}
+	id, err := strconv.Atoi(cmp.Or(m[1], m[2]))
+	return id, err == nil
+}
+
+// attachRejections are why an existing volume cannot become a disk of the VM.
+func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []string {
+	volume := d.existingVolume(k)
+	owner, known := volumeOwner(volume)
+	switch {
+	case !known:
+		return []string{fmt.Sprintf("disk %q: volume %s is not named as one that belongs to a VM", k.Name, volume)}
+	case owner != d.Identity.VMID:
+		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, volume, owner)}
+	}
+	if device := config.holderOf(volume); BusOf(device) != "" {
+		return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, volume, device)}
+	}
+	return nil
+}
+
+// Attached are the existing volumes that a change of the VM's configuration attaches.
+func (d Desired) Attached(change Difference, config Config) []string {
+	var volumes []string
+	for _, k := range d.Disks {
+		device := d.Devices.Disks[k.Name]
+		if volume := d.existingVolume(k); volume != "" && config[device] == "" && change.Set[device] != "" {
+			volumes = append(volumes, volume)
+		}
+	}
+	return volumes
 }

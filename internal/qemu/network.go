@@ -49,8 +49,8 @@ const defaultModel = "virtio"
 // nicOption is the option of a network interface. It always carries the MAC
 // address that the interface has, or had before it went missing, since PVE makes up
 // a new one otherwise.
-func nicOption(device string, n v1alpha1.MachineNetwork, missing func() proxmox.NIC) option {
-	return option{name: device, same: sameNIC, others: besideNIC(n), want: func(now string) (string, bool) {
+func nicOption(device string, n v1alpha1.MachineNetwork, missing func() proxmox.NIC) Option {
+	return Option{Name: device, same: sameNIC, others: besideNIC(n), Want: func(now string) (string, bool) {
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
 			nic = missing()
@@ -98,8 +98,8 @@ func sameNIC(a, b string) bool {
 	return errX == nil && errY == nil && x.Equal(y)
 }
 
-// ipConfigName is the option of cloud-init for a network device.
-func ipConfigName(device string) string { return "ipconfig" + strings.TrimPrefix(device, "net") }
+// IPConfigName is the option of cloud-init for a network device.
+func IPConfigName(device string) string { return "ipconfig" + strings.TrimPrefix(device, "net") }
 
 func ipParts(c *v1alpha1.MachineIPConfig) []part {
 	return []part{
@@ -111,28 +111,28 @@ func ipParts(c *v1alpha1.MachineIPConfig) []part {
 }
 
 // ipConfigOption is what cloud-init configures on a network interface.
-func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) option {
-	name := ipConfigName(device)
+func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) Option {
+	name := IPConfigName(device)
 	if c == nil {
-		return option{name: name, want: undeclared}
+		return Option{Name: name, Want: undeclared}
 	}
-	return option{name: name, same: sameProperties(""), want: func(now string) (string, bool) {
+	return Option{Name: name, same: sameProperties(""), Want: func(now string) (string, bool) {
 		p, err := proxmox.ParseProperties(now, "")
 		if err != nil {
 			p = proxmox.Properties{}
 		}
 		declared := overlay(&p, ipParts(c)...)
 		// A gateway needs a static address beside it.
-		if c.Address != nil && !static(*c.Address) {
+		if c.Address != nil && !IsStatic(*c.Address) {
 			p.Delete("gw")
 		}
-		if c.Address6 != nil && !static(*c.Address6) {
+		if c.Address6 != nil && !IsStatic(*c.Address6) {
 			p.Delete("gw6")
 		}
 		return p.String(), declared
 	}}
 }
 
-// static reports whether an address of cloud-init is one that does not come from the
+// IsStatic reports whether an address of cloud-init is one that does not come from the
 // network.
-func static(address string) bool { return !slices.Contains([]string{"", "dhcp", "auto"}, address) }
+func IsStatic(address string) bool { return !slices.Contains([]string{"", "dhcp", "auto"}, address) }

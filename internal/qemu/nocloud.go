@@ -66,11 +66,11 @@ func (d Desired) NoCloudDrive(config Config) string {
 }
 
 // noCloudOption is the drive with the image.
-func (d Desired) noCloudOption() []option {
+func (d Desired) noCloudOption() []Option {
 	if d.NoCloudImage == nil {
 		return nil
 	}
-	return []option{cdrom(d.NoCloudImage.Device, cmp.Or(d.NoCloudImage.Volume, noMedium))}
+	return []Option{cdrom(d.NoCloudImage.Device, cmp.Or(d.NoCloudImage.Volume, noMedium))}
 }
 
 // GuestData are what the guest is told by options of the VM, as PVE's own drive would
@@ -102,7 +102,7 @@ func (d Desired) GuestData(config Config) (nocloud.Data, bool) {
 func (d Desired) guestNetworks(config Config) ([]nocloud.Network, bool) {
 	var networks []nocloud.Network
 	for _, device := range config.NICs() {
-		option, has := config[ipConfigName(device)]
+		option, has := config[IPConfigName(device)]
 		if !has && !d.configures(device) {
 			continue
 		}

@@ -28,10 +28,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An option of a VM's configuration, and what the spec wants of it.
-type option struct {
-	// name of the option in PVE.
-	name string
+// An Option of a VM's configuration, and what the spec wants of it.
+type Option struct {
+	// Name of the option in PVE.
+	Name string
 
 	// absent is the value that holds in PVE when the option is not there. Empty
 	// if that depends on something else.
@@ -45,9 +45,9 @@ type option struct {
 	// that are not read this way.
 	read func(now string) (left []string)
 
-	// want is the wanted value, made from the value that the option has now, and
+	// Want is the wanted value, made from the value that the option has now, and
 	// whether the spec declares one at all. An empty value removes the option.
-	want func(now string) (value string, declared bool)
+	Want func(now string) (value string, declared bool)
 
 	// same compares two values. Nil compares the text.
 	same func(a, b string) bool
@@ -59,8 +59,8 @@ type option struct {
 	allocates bool
 }
 
-// equal reports whether the option has the wanted value.
-func (o option) equal(now, want string) bool {
+// Equal reports whether the option has the wanted value.
+func (o Option) Equal(now, want string) bool {
 	if now == want {
 		return true
 	}
@@ -76,49 +76,49 @@ func (o option) equal(now, want string) bool {
 	return now == want
 }
 
-// scalars are the options that one field each sets.
-func scalars(p *v1alpha1.MachineParameters) []option {
+// Scalars are the options that one field each sets.
+func Scalars(p *v1alpha1.MachineParameters) []Option {
 	cpu, mem := cmp.Or(p.CPU, &v1alpha1.MachineCPU{}), cmp.Or(p.MemoryOptions, &v1alpha1.MachineMemoryOptions{})
 	return codecOptions(
-		option{name: "name", codec: texts(&p.Name)},
-		option{name: "cores", absent: "1", codec: integers(&cpu.Cores)},
-		option{name: "sockets", absent: "1", codec: integers(&cpu.Sockets)},
-		option{name: "vcpus", codec: counts(&cpu.VCPUs)},
-		option{name: "cpulimit", absent: "0", codec: decimals(&cpu.Limit), same: sameNumber},
-		option{name: "cpuunits", codec: counts(&cpu.Units), same: sameUnits},
-		option{name: "affinity", codec: texts(&cpu.Affinity)},
-		option{name: "numa", absent: "0", codec: flags(&cpu.NUMA)},
-		option{name: "memory", absent: "512", codec: mebibytes(&p.Memory), same: sameMemory},
-		option{name: "balloon", want: balloon(p.Balloon, mem.Minimum), codec: readBalloon(&p.Balloon, &mem.Minimum)},
-		option{name: "shares", absent: "1000", codec: integers(&mem.Shares)},
-		option{name: "allow-ksm", absent: "1", codec: flags(&mem.AllowKSM)},
-		option{name: "hugepages", codec: texts(&mem.HugePages)},
-		option{name: "keephugepages", absent: "0", codec: flags(&mem.KeepHugePages)},
-		option{name: "ostype", absent: "other", codec: osTypes(&p.OSType)},
-		option{name: "bios", absent: "seabios", codec: texts(&p.BIOS)},
-		option{name: "scsihw", absent: "lsi", codec: texts(&p.SCSIController)},
-		option{name: "onboot", absent: "0", codec: flags(&p.OnBoot)},
-		option{name: "protection", absent: "0", codec: flags(&p.Protection)},
-		option{name: "acpi", absent: "1", codec: flags(&p.ACPI)},
-		option{name: "kvm", absent: "1", codec: flags(&p.KVM)},
-		option{name: "tablet", absent: "1", codec: flags(&p.Tablet)},
-		option{name: "localtime", codec: flags(&p.LocalTime)},
-		option{name: "hookscript", codec: texts(&p.Hookscript)},
-		option{name: "hotplug", absent: DefaultHotplug, codec: lists(&p.Hotplug, joinHotplug, SplitHotplug), same: sameHotplug},
+		Option{Name: "name", codec: texts(&p.Name)},
+		Option{Name: "cores", absent: "1", codec: integers(&cpu.Cores)},
+		Option{Name: "sockets", absent: "1", codec: integers(&cpu.Sockets)},
+		Option{Name: "vcpus", codec: counts(&cpu.VCPUs)},
+		Option{Name: "cpulimit", absent: "0", codec: decimals(&cpu.Limit), same: sameNumber},
+		Option{Name: "cpuunits", codec: counts(&cpu.Units), same: sameUnits},
+		Option{Name: "affinity", codec: texts(&cpu.Affinity)},
+		Option{Name: "numa", absent: "0", codec: flags(&cpu.NUMA)},
+		Option{Name: "memory", absent: "512", codec: mebibytes(&p.Memory), same: sameMemory},
+		Option{Name: "balloon", Want: balloon(p.Balloon, mem.Minimum), codec: readBalloon(&p.Balloon, &mem.Minimum)},
+		Option{Name: "shares", absent: "1000", codec: integers(&mem.Shares)},
+		Option{Name: "allow-ksm", absent: "1", codec: flags(&mem.AllowKSM)},
+		Option{Name: "hugepages", codec: texts(&mem.HugePages)},
+		Option{Name: "keephugepages", absent: "0", codec: flags(&mem.KeepHugePages)},
+		Option{Name: "ostype", absent: "other", codec: osTypes(&p.OSType)},
+		Option{Name: "bios", absent: "seabios", codec: texts(&p.BIOS)},
+		Option{Name: "scsihw", absent: "lsi", codec: texts(&p.SCSIController)},
+		Option{Name: "onboot", absent: "0", codec: flags(&p.OnBoot)},
+		Option{Name: "protection", absent: "0", codec: flags(&p.Protection)},
+		Option{Name: "acpi", absent: "1", codec: flags(&p.ACPI)},
+		Option{Name: "kvm", absent: "1", codec: flags(&p.KVM)},
+		Option{Name: "tablet", absent: "1", codec: flags(&p.Tablet)},
+		Option{Name: "localtime", codec: flags(&p.LocalTime)},
+		Option{Name: "hookscript", codec: texts(&p.Hookscript)},
+		Option{Name: "hotplug", absent: DefaultHotplug, codec: lists(&p.Hotplug, joinHotplug, SplitHotplug), same: sameHotplug},
 	)
 }
 
 // codecOptions options want what their cells say, and read it from there.
-func codecOptions(options ...option) []option {
+func codecOptions(options ...Option) []Option {
 	for i, o := range options {
-		if o.want == nil {
-			options[i].want = o.codec.want
+		if o.Want == nil {
+			options[i].Want = o.codec.want
 		}
 		options[i].read = func(now string) []string {
-			if o.codec.read(now, o.equal) {
+			if o.codec.read(now, o.Equal) {
 				return nil
 			}
-			return []string{wholeOption}
+			return []string{WholeOption}
 		}
 	}
 	return options

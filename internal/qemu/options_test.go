@@ -45,16 +45,16 @@ func parameters(t *testing.T, parts ...string) v1alpha1.MachineParameters {
 }
 
 // changeOf is what a list of options changes of a configuration.
-func changeOf(options []option, config map[string]string) (set proxmox.Params, remove []string) {
+func changeOf(options []Option, config map[string]string) (set proxmox.Params, remove []string) {
 	set = proxmox.Params{}
 	for _, o := range options {
-		want, declared := o.want(config[o.name])
+		want, declared := o.Want(config[o.Name])
 		switch {
-		case !declared || o.equal(config[o.name], want):
+		case !declared || o.Equal(config[o.Name], want):
 		case want == "":
-			remove = append(remove, o.name)
+			remove = append(remove, o.Name)
 		default:
-			set[o.name] = want
+			set[o.Name] = want
 		}
 	}
 	return set, remove
@@ -260,7 +260,7 @@ func TestOptions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := &tc.spec
-			options := append(append(append(scalars(p), composed(p)...), serials(p)...), cloudInit(p)...)
+			options := append(append(append(Scalars(p), Composed(p)...), serials(p)...), CloudInitOptions(p)...)
 			var got want
 			got.set, got.remove = changeOf(options, tc.config)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {

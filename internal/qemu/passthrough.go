@@ -45,8 +45,8 @@ func (h hostDevice) want(now string) (string, bool) {
 }
 
 // option of the device.
-func (h hostDevice) option(device string) option {
-	return option{name: device, same: sameProperties(h.defaultKey), others: undeclaredParts(h.defaultKey, h.parts), want: h.want}
+func (h hostDevice) option(device string) Option {
+	return Option{Name: device, same: sameProperties(h.defaultKey), others: undeclaredParts(h.defaultKey, h.parts), Want: h.want}
 }
 
 // is reports whether an option of a VM is the device that the spec means.

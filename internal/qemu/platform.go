@@ -30,11 +30,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// composed are the options that several fields set a part of each.
-func composed(p *v1alpha1.MachineParameters) []option {
+// Composed are the options that several fields set a part of each.
+func Composed(p *v1alpha1.MachineParameters) []Option {
 	startup, audio := cmp.Or(p.Startup, &v1alpha1.MachineStartup{}), cmp.Or(p.Audio, &v1alpha1.MachineAudio{})
 	rng, watchdog := cmp.Or(p.RNG, &v1alpha1.MachineRNG{}), cmp.Or(p.Watchdog, &v1alpha1.MachineWatchdog{})
-	return []option{
+	return []Option{
 		composite{name: "cpu", defaultKey: "cputype", first: "kvm64", parts: cpuParts(p.CPU)}.option(),
 		composite{name: "agent", absent: "0", defaultKey: "enabled", first: "0", parts: agentParts(p)}.option(),
 		composite{name: "machine", defaultKey: "type", parts: machineParts(p), same: sameMachine}.option(),
@@ -140,40 +140,40 @@ func watchdogParts(w *v1alpha1.MachineWatchdog) []part {
 	}
 }
 
-// maxSerials and maxNUMANodes are how many of them PVE has.
+// MaxSerials and MaxNUMANodes are how many of them PVE has.
 const (
-	maxSerials   = 4
-	maxNUMANodes = 8
+	MaxSerials   = 4
+	MaxNUMANodes = 8
 )
 
 // serials are the serial ports. Those beyond the list are removed.
-func serials(p *v1alpha1.MachineParameters) []option {
+func serials(p *v1alpha1.MachineParameters) []Option {
 	if p.SerialPorts == nil {
 		return nil
 	}
-	options := make([]option, 0, maxSerials)
-	for i := range maxSerials {
+	options := make([]Option, 0, MaxSerials)
+	for i := range MaxSerials {
 		port := ""
 		if i < len(p.SerialPorts) {
 			port = p.SerialPorts[i]
 		}
-		options = append(options, option{name: "serial" + strconv.Itoa(i), want: fixed(&port).want})
+		options = append(options, Option{Name: "serial" + strconv.Itoa(i), Want: fixed(&port).want})
 	}
 	return options
 }
 
 // numaNodes are the NUMA nodes. Those beyond the list are removed.
-func numaNodes(c *v1alpha1.MachineCPU) []option {
+func numaNodes(c *v1alpha1.MachineCPU) []Option {
 	if c == nil || c.NUMANodes == nil {
 		return nil
 	}
-	options := make([]option, 0, maxNUMANodes)
-	for i := range maxNUMANodes {
+	options := make([]Option, 0, MaxNUMANodes)
+	for i := range MaxNUMANodes {
 		node := ""
 		if i < len(c.NUMANodes) {
 			node = numaNode(c.NUMANodes[i])
 		}
-		options = append(options, option{name: "numa" + strconv.Itoa(i), want: fixed(&node).want, same: sameProperties("")})
+		options = append(options, Option{Name: "numa" + strconv.Itoa(i), Want: fixed(&node).want, same: sameProperties("")})
 	}
 	return options
 }
@@ -211,8 +211,8 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 
 // smbiosOption carries the UUID that is a VM's identity, and what else the guest
 // sees of its hardware.
-func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) option {
-	return option{name: "smbios1", same: sameSMBIOS, others: besideSMBIOS(s), want: func(now string) (string, bool) {
+func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
+	return Option{Name: "smbios1", same: sameSMBIOS, others: besideSMBIOS(s), Want: func(now string) (string, bool) {
 		p, err := proxmox.ParseProperties(now, "uuid")
 		if err != nil {
 			p = proxmox.Properties{}
@@ -275,7 +275,7 @@ const longestSMBIOS = 512
 // platformRejections are values that no schema can check.
 func (d Desired) platformRejections(config Config) []string {
 	var no []string
-	smbios, _ := smbiosOption(d.Identity.UUID, d.SMBIOS).want(config["smbios1"])
+	smbios, _ := smbiosOption(d.Identity.UUID, d.SMBIOS).Want(config["smbios1"])
 	if len(smbios) > longestSMBIOS {
 		no = append(no, fmt.Sprintf("smbios has %d characters in base64: Proxmox VE takes %d", len(smbios), longestSMBIOS))
 	}
@@ -348,4 +348,26 @@ func sameSMBIOS(a, b string) bool {
 	x.Set("uuid", strings.ToLower(x.Get("uuid")))
 	y.Set("uuid", strings.ToLower(y.Get("uuid")))
 	return x.Equal(y)
+}
+
+// HASettings that a spec declares, in HA's words.
+func HASettings(h *v1alpha1.MachineHighAvailability) proxmox.HASettings {
+	settings := proxmox.HASettings{}
+	for _, s := range haParts(h) {
+		if s.value != nil {
+			settings[s.key] = *s.value
+		}
+	}
+	return settings
+}
+
+// haParts are the settings that have a field.
+func haParts(h *v1alpha1.MachineHighAvailability) []part {
+	return []part{
+		{key: "state", codec: texts(&h.State)},
+		{key: "group", codec: texts(&h.Group)},
+		{key: "max_restart", codec: integers(&h.MaxRestart)},
+		{key: "max_relocate", codec: integers(&h.MaxRelocate)},
+		{key: "failback", codec: flags(&h.Failback)},
+	}
 }

@@ -143,10 +143,10 @@ type composite struct {
 	same  func(a, b string) bool
 }
 
-func (c composite) option() option {
-	o := option{
-		name: c.name, absent: c.absent, same: c.same,
-		want: unless(c.enabled, c.want), others: undeclaredParts(c.defaultKey, c.parts),
+func (c composite) option() Option {
+	o := Option{
+		Name: c.name, absent: c.absent, same: c.same,
+		Want: unless(c.enabled, c.want), others: undeclaredParts(c.defaultKey, c.parts),
 		read: func(now string) []string { return readProperties(now, c.defaultKey, c.parts) },
 	}
 	if o.same == nil {
@@ -189,15 +189,15 @@ func beside(p proxmox.Properties, parts []part) string {
 	return rest.String()
 }
 
-// wholeOption stands for all of an option's value, where keys of it are listed.
-const wholeOption = ""
+// WholeOption stands for all of an option's value, where keys of it are listed.
+const WholeOption = ""
 
 // readProperties sets the fields of the parts to what a property string has. It
 // returns the keys that they cannot hold.
 func readProperties(now, defaultKey string, parts []part) (left []string) {
 	p, err := proxmox.ParseProperties(now, defaultKey)
 	if err != nil {
-		return []string{wholeOption}
+		return []string{WholeOption}
 	}
 	return readParts(p, parts)
 }

@@ -15,13 +15,19 @@ limitations under the License.
 */
 
 // Package qemu knows the configuration of QEMU guests: as a spec wants it, as
-// Proxmox VE keeps it, what differs between the two, and the spec that describes a
-// VM. It decides and calls nobody: data flows from Desired by Difference to what is
-// sent, and from what is read by State to Description.
+// Proxmox VE keeps it, and what differs between the two. It decides and calls nobody:
+// data flows from Desired by Difference to what is sent, and from what is read to State.
+//
+// Tables say how each option is written and read (scalars, composed, disks, networks, …).
+// Two packages stand on them: validate finds what stands in the way of a change or of a
+// start, and export writes a VM back as a spec. Neither is imported here.
 package qemu
 
 import (
+	"cmp"
 	"slices"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -70,12 +76,12 @@ type Defaults struct {
 }
 
 // options of the VM's configuration that are managed.
-func (d Desired) options() []option {
+func (d Desired) options() []Option {
 	p := d.MachineParameters
 	options := slices.Concat(
 		d.Identity.options(p.Description, p.SMBIOS),
-		scalars(p), composed(p), serials(p), numaNodes(p.CPU), d.cloudInit(), extraOptions(p),
-		[]option{tagsOption(p.Tags, d.Tenant)},
+		Scalars(p), Composed(p), serials(p), numaNodes(p.CPU), d.cloudInit(), extraOptions(p),
+		[]Option{tagsOption(p.Tags, d.Tenant)},
 		d.mediumOptions(),
 		d.noCloudOption(),
 	)
@@ -95,4 +101,60 @@ func (d Desired) options() []option {
 		}
 	}
 	return options
+}
+
+// Params of a VM that is created from nothing.
+func (d Desired) Params() proxmox.Params {
+	p := d.Difference(nil).Set
+	if d.SCSIController == nil && d.hasSCSI() {
+		p["scsihw"] = "virtio-scsi-single"
+	}
+	if order, needed := d.bootOrderOfNew(Config(p)); needed {
+		p["boot"] = order
+	}
+	return p
+}
+
+func (d Desired) hasSCSI() bool {
+	for _, device := range d.Devices.drives() {
+		if BusOf(device) == "scsi" {
+			return true
+		}
+	}
+	return false
+}
+
+// Storages that disks of a VM are made on which starts with a configuration.
+func (d Desired) Storages(config Config) []string {
+	var names []string
+	if d.Clone != nil && d.Clone.Storage != nil {
+		names = append(names, *d.Clone.Storage)
+	}
+	if d.usesDrive() && config.CloudInitDrive() == "" && d.cloudInitStorage() != "" {
+		names = append(names, d.cloudInitStorage())
+	}
+	for _, f := range firmware(d.MachineParameters) {
+		if f.wanted() && config[f.device] == "" {
+			names = append(names, cmp.Or(ptr.Deref(f.storage, ""), d.Defaults.Storage))
+		}
+	}
+	for _, k := range d.Disks {
+		if config[d.Devices.Disks[k.Name]] == "" {
+			names = append(names, cmp.Or(ptr.Deref(k.Storage, ""), d.Defaults.Storage))
+		}
+	}
+	return names
+}
+
+// Bridges that the networks of a VM need which starts with a configuration.
+func (d Desired) Bridges(config Config) []string {
+	var names []string
+	for _, n := range d.Networks {
+		if n.Bridge != nil {
+			names = append(names, *n.Bridge)
+		} else if config[d.Devices.Networks[n.Name]] == "" {
+			names = append(names, d.Defaults.Bridge)
+		}
+	}
+	return names
 }

@@ -158,7 +158,7 @@ func (d Devices) Destroyed(p *v1alpha1.MachineParameters, config Config) []strin
 			found = append(found, device)
 		}
 	}
-	slices.SortFunc(found, compareDevices)
+	slices.SortFunc(found, CompareDevices)
 	return found
 }
 

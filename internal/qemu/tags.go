@@ -54,8 +54,8 @@ func sameTags(a, b string) bool {
 
 // tagsOption are the tags of the spec, and the tenant's. If the spec declares none,
 // those that the VM has stay, but for that of another tenant.
-func tagsOption(tags []string, tenant string) option {
-	return option{name: "tags", same: sameTags, want: func(now string) (string, bool) {
+func tagsOption(tags []string, tenant string) Option {
+	return Option{Name: "tags", same: sameTags, Want: func(now string) (string, bool) {
 		wanted := tags
 		if tags == nil {
 			wanted = slices.DeleteFunc(splitList(now), isTenantTag)

@@ -53,7 +53,7 @@ func TestTagsOption(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := append([]string(nil), tc.tags...)
 			var got want
-			got.set, got.remove = changeOf([]option{tagsOption(tc.tags, tc.tenant)}, map[string]string{"tags": tc.now})
+			got.set, got.remove = changeOf([]Option{tagsOption(tc.tags, tc.tenant)}, map[string]string{"tags": tc.now})
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nchange: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package export
 
 import (
 	"maps"
@@ -23,12 +23,14 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A writer writes a VM's options down as parameters.
 type writer struct {
-	config Config
+	config qemu.Config
 
 	// told are the options that were dealt with.
 	told map[string]bool
@@ -50,16 +52,22 @@ func (w *writer) omit(option, key, reason string) {
 }
 
 func (w *writer) write(s Subject) {
-	w.table(scalars)
-	w.table(composed)
-	w.texts()
+	w.table(qemu.Scalars)
+	w.table(qemu.Composed)
+	w.try("smbios1", qemu.ReadSMBIOS)
+	w.try("description", qemu.ReadDescription)
+	w.try("tags", qemu.ReadTags)
 	w.disks()
-	w.firmware()
-	w.networks()
+	w.try(qemu.EFIDevice, qemu.ReadEFIDisk)
+	w.try(qemu.TPMDevice, qemu.ReadTPM)
+	w.each(w.config.NICs(), qemu.ReadNIC)
 	w.cloudInit()
 	w.cdroms()
-	w.passthroughs()
-	w.lists()
+	w.each(qemu.DevicesOnBus("hostpci"), qemu.ReadPCIDevice)
+	w.each(qemu.DevicesOnBus("usb"), qemu.ReadUSBDevice)
+	w.each(qemu.DevicesOnBus("virtiofs"), qemu.ReadVirtioFS)
+	w.list("serial", qemu.MaxSerials, qemu.ReadSerialPort)
+	w.list("numa", qemu.MaxNUMANodes, qemu.ReadNUMANode)
 	w.boot()
 	w.others()
 	w.poolAndHA(s)
@@ -67,15 +75,15 @@ func (w *writer) write(s Subject) {
 
 // try to read an option that the VM has into a copy of the parameters, and keep
 // that unless it would then ask for another value.
-func (w *writer) try(name string, read func(p *v1alpha1.MachineParameters, now string) (o option, left []string)) {
+func (w *writer) try(name string, read qemu.Reader) {
 	now, there := w.config[name]
 	if !there {
 		return
 	}
 	w.told[name] = true
 	trial := w.p.DeepCopy()
-	o, left := read(trial, now)
-	if want, declared := o.want(now); slices.Contains(left, wholeOption) || declared && !o.equal(now, want) {
+	o, left := read(trial, name, now)
+	if want, asked := o.Want(now); slices.Contains(left, qemu.WholeOption) || asked && !o.Equal(now, want) {
 		w.omit(name, "", noValue)
 		return
 	}
@@ -85,66 +93,75 @@ func (w *writer) try(name string, read func(p *v1alpha1.MachineParameters, now s
 	}
 }
 
+// each tries to read the options of these names.
+func (w *writer) each(names []string, read qemu.Reader) {
+	for _, name := range names {
+		w.try(name, read)
+	}
+}
+
 // table reads the options of a table.
-func (w *writer) table(of func(p *v1alpha1.MachineParameters) []option) {
+func (w *writer) table(of func(p *v1alpha1.MachineParameters) []qemu.Option) {
 	for i, o := range of(w.p) {
-		w.try(o.name, func(p *v1alpha1.MachineParameters, now string) (option, []string) {
-			left := of(p)[i].read(now)
-			return of(p)[i], left
-		})
+		w.try(o.Name, qemu.ReadTable(of, i))
 	}
 }
 
-// texts are the description, the tags, and what SMBIOS says of the system.
-func (w *writer) texts() {
-	uuid := w.config.UUID()
-	w.try("smbios1", func(p *v1alpha1.MachineParameters, now string) (option, []string) {
-		props, err := proxmox.ParseProperties(now, "uuid")
-		if err != nil {
-			return smbiosOption(uuid, nil), []string{wholeOption}
-		}
-		left := readParts(plainSMBIOS(props), smbiosTexts(p.SMBIOS))
-		return smbiosOption(uuid, p.SMBIOS), without(left, "uuid")
-	})
-	w.try("description", func(p *v1alpha1.MachineParameters, now string) (option, []string) {
-		p.Description = nonEmpty(strings.TrimRight(unmark(now), " \t\r\n"))
-		return Identity{UUID: uuid}.options(p.Description, nil)[1], nil
-	})
-	w.try("tags", func(p *v1alpha1.MachineParameters, now string) (option, []string) {
-		if tags := splitList(joinTags(splitList(strings.ToLower(now)))); len(tags) > 0 {
-			p.Tags = tags
-		}
-		return tagsOption(p.Tags, ""), nil
-	})
+// list reads options that are numbered from 0 and that a list sets in its order. One
+// with a gap cannot be said.
+func (w *writer) list(prefix string, most int, read func(i int) qemu.Reader) {
+	if !w.gapless(prefix, most) {
+		return
+	}
+	for i := range most {
+		w.try(prefix+strconv.Itoa(i), read(i))
+	}
 }
 
-// without leaves out keys that other fields say.
-func without(left []string, keys ...string) []string {
-	return slices.DeleteFunc(left, func(key string) bool { return slices.Contains(keys, key) })
+// disks by their device, which is their name too.
+func (w *writer) disks() {
+	disks := w.config.Disks()
+	slices.SortFunc(disks, qemu.CompareDevices)
+	w.each(disks, qemu.ReadDisk)
 }
 
-// lists are options that are numbered from 0 and that a list sets in its order.
-// One with a gap cannot be said.
-func (w *writer) lists() {
-	if w.gapless("serial", maxSerials) {
-		for i := range maxSerials {
-			w.try("serial"+strconv.Itoa(i), func(p *v1alpha1.MachineParameters, now string) (option, []string) {
-				p.SerialPorts = append(p.SerialPorts, now)
-				return serials(p)[i], nil
-			})
+// cloudInit is written down if the VM has a drive for it: the spec would ask for
+// one otherwise.
+func (w *writer) cloudInit() {
+	drive, err := proxmox.ParseDisk(w.config[w.config.CloudInitDrive()])
+	if err != nil {
+		w.noDrive()
+		return
+	}
+	w.p.CloudInit.Storage = declared(drive.Storage())
+	w.table(qemu.CloudInitOptions)
+	for i, n := range w.p.Networks {
+		w.try(qemu.IPConfigName(*n.Device), qemu.ReadIPConfig(i))
+	}
+}
+
+// noDrive omits what would be written to the drive.
+func (w *writer) noDrive() {
+	for _, name := range slices.Sorted(maps.Keys(w.config)) {
+		f := qemu.FieldOf(name)
+		if strings.HasPrefix(f, "cloudInit.") || strings.HasSuffix(f, ".ipConfig") {
+			w.told[name] = true
+			w.omit(name, "", needDrive)
 		}
 	}
-	if w.gapless("numa", maxNUMANodes) {
-		for i := range maxNUMANodes {
-			w.try("numa"+strconv.Itoa(i), func(p *v1alpha1.MachineParameters, now string) (option, []string) {
-				n := v1alpha1.MachineNUMANode{}
-				left := readProperties(now, "", numaParts(&n))
-				p.CPU.NUMANodes = append(p.CPU.NUMANodes, n)
-				if len(left) > 0 { // The list says all of a node.
-					left = []string{wholeOption}
-				}
-				return numaNodes(p.CPU)[i], left
-			})
+}
+
+// cdroms by their device, which is their name too.
+func (w *writer) cdroms() {
+	for _, device := range w.config.CDROMs() {
+		w.told[device] = true
+		k, err := proxmox.ParseDisk(w.config[device])
+		switch {
+		case err == nil && k.CloudInit():
+		case nocloud.IsImage(w.config.Volume(device)):
+			w.omit(device, "", "it is an image that a provider made for cloud-init: set cloudInit.userData to have one")
+		default:
+			w.try(device, qemu.ReadCDROM)
 		}
 	}
 }
@@ -172,7 +189,7 @@ func (w *writer) gapless(prefix string, most int) bool {
 
 func (w *writer) boot() {
 	w.told["boot"] = true
-	order := bootDevices(w.config["boot"])
+	order := qemu.BootDevices(w.config["boot"])
 	switch {
 	case len(order) > 0:
 		w.p.BootOrder = order
@@ -187,12 +204,12 @@ func (w *writer) others() {
 		if w.told[name] {
 			continue
 		}
-		s, _ := Stem(name)
+		s, _ := qemu.Stem(name)
 		switch reason := leftAlone(s); {
 		case reason != "":
 			w.omit(name, "", reason)
-		case noOption[s] != "": // Proxmox VE keeps it for itself.
-		case FieldOf(name) != "":
+		case !qemu.IsOption(name): // Proxmox VE keeps it for itself.
+		case qemu.FieldOf(name) != "":
 			w.omit(name, "", noField)
 		default:
 			w.extra(name)
@@ -220,14 +237,14 @@ func leftAlone(option string) string {
 
 func (w *writer) extra(name string) {
 	now := w.config[name]
-	if extras[name].generated && len(now) > 1 {
+	if qemu.GeneratedByPVE(name, now) {
 		return // Proxmox VE made it up, and makes another up when it restores the VM.
 	}
 	switch {
 	case strings.Contains(now, "\n") || now == "":
 		w.omit(name, "", "extraConfig has values of one line")
 		return
-	case extras[name].rejection(now) != "":
+	case qemu.ExtraRejection(name, now) != "":
 		w.omit(name, "", noValue)
 		return
 	}
@@ -239,17 +256,25 @@ func (w *writer) extra(name string) {
 
 // poolAndHA are what Proxmox VE keeps elsewhere.
 func (w *writer) poolAndHA(s Subject) {
-	w.p.Pool = nonEmpty(s.Pool)
+	w.p.Pool = declared(s.Pool)
 	var settings proxmox.Properties
 	for _, key := range slices.Sorted(maps.Keys(s.HA)) {
 		if s.HA[key] != "" {
 			settings.Set(key, s.HA[key])
 		}
 	}
-	for _, key := range readParts(settings, haParts(w.p.HighAvailability)) {
+	for _, key := range qemu.ReadHA(w.p.HighAvailability, settings) {
 		w.omit("ha", key, noField)
 	}
 	if s.HA != nil && *w.p.HighAvailability == (v1alpha1.MachineHighAvailability{}) {
 		w.p.HighAvailability.Enabled = new(true)
 	}
+}
+
+// declared returns a text as a field has it, which is left out if it is empty.
+func declared(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }

@@ -14,7 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+// Package export writes a VM back as a spec that asks for what the VM is. It reads the
+// options of the VM by the tables of package qemu, and leaves out what no field holds.
+package export
 
 import (
 	"reflect"
@@ -25,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A Subject is a VM as Proxmox VE tells of it.
@@ -63,24 +66,20 @@ type Omission struct {
 	Reason string `json:"reason"`
 }
 
-// NoUUID is why a VM cannot be adopted that does not say its UUID, and what to do.
-const NoUUID = "it has no SMBIOS UUID that would prove it to be the same one later: " +
-	"set one with qm set --smbios1 uuid=…, which the guest sees after a restart"
-
 // Describe a VM. What refuses says of parameters is left out: paths of fields that
 // admission does not take, such as disks[0].size. It is an error if no Machine could
 // adopt the VM: if it is a template, is not complete, or has no SMBIOS UUID.
 func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Description, error) {
-	config := Read(s.Options).Config
+	config := qemu.Read(s.Options).Config
 	switch {
 	case config.Template():
 		return Description{}, errors.New("it is a template, which Machines are cloned from: name it in their template")
 	case config.BeingCreated():
 		return Description{}, errors.Errorf("it is being created (locked: %s)", config["lock"])
-	case unmark(config["description"]) != config["description"]:
+	case qemu.Unmark(config["description"]) != config["description"]:
 		return Description{}, errors.New("a provider is about to finish it")
 	case config.UUID() == "":
-		return Description{}, errors.New(NoUUID)
+		return Description{}, errors.New(qemu.NoUUID)
 	}
 	w := &writer{config: config, told: map[string]bool{}, p: blank()}
 	w.write(s)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package qemu
+package export
 
 import (
 	"slices"
@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A constraint is something that Proxmox VE keeps and that admission refuses, since it
@@ -125,11 +126,11 @@ func (w *writer) sanitizeNetwork(n *v1alpha1.MachineNetwork) {
 		return
 	}
 	for key, drop := range map[string]bool{
-		"gw":  dropIf(&c.Gateway, c.Gateway != nil && !static(ptr.Deref(c.Address, ""))),
-		"gw6": dropIf(&c.Gateway6, c.Gateway6 != nil && !static(ptr.Deref(c.Address6, ""))),
+		"gw":  dropIf(&c.Gateway, c.Gateway != nil && !qemu.IsStatic(ptr.Deref(c.Address, ""))),
+		"gw6": dropIf(&c.Gateway6, c.Gateway6 != nil && !qemu.IsStatic(ptr.Deref(c.Address6, ""))),
 	} {
 		if drop {
-			w.omit(ipConfigName(n.Name), key, "it needs a static address")
+			w.omit(qemu.IPConfigName(n.Name), key, "it needs a static address")
 		}
 	}
 }
@@ -137,7 +138,7 @@ func (w *writer) sanitizeNetwork(n *v1alpha1.MachineNetwork) {
 // disagreement is what parameters ask for that the VM is not.
 func (w *writer) disagreement(p *v1alpha1.MachineParameters) []string {
 	var err error
-	d := Desired{MachineParameters: p, Identity: Identity{UUID: w.config.UUID()}}
+	d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{UUID: w.config.UUID()}}
 	if d.Devices, err = d.Devices.Assign(p, w.config); err != nil {
 		return []string{err.Error()}
 	}

@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package export
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+const (
+	ourUUID  = "11111111-2222-4333-8444-55555555555a"
+	ourImage = "files:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
+)
+
+// our returns a configuration that has an identity.
+func our(config qemu.Config) qemu.Config {
+	config["smbios1"] = "uuid=" + ourUUID
+	return config
+}
+
+// described is what a VM with a configuration is described as.
+func described(t *testing.T, config qemu.Config) Description {
+	t.Helper()
+	var values []proxmox.PendingValue
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		values = append(values, proxmox.PendingValue{Key: key, Value: new(config[key])})
+	}
+	got, err := Describe(Subject{Options: values}, everything)
+	if err != nil {
+		t.Fatalf("cannot describe %v: %v", config, err)
+	}
+	return got
+}
+
+// everything is accepted.
+func everything(v1alpha1.MachineParameters) []string { return nil }
+
+func TestDescribeRefuses(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		config map[string]string
+	}{
+		"Template": {reason: "A template is no Machine.", config: our(map[string]string{"template": "1"})},
+		"Clone":    {reason: "A VM that is not complete cannot be described.", config: our(map[string]string{"lock": "clone"})},
+		"NoUUID":   {reason: "A VM that cannot prove to be itself cannot be adopted.", config: map[string]string{"name": "a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var values []proxmox.PendingValue
+			for key, now := range tc.config {
+				values = append(values, proxmox.PendingValue{Key: key, Value: &now})
+			}
+			if got, err := Describe(Subject{Options: values}, everything); err == nil {
+				t.Errorf("\n%s\nDescribe: want an error, got %+v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// What admission refuses is left out, with what cannot be without it.
+func TestDescribeAccepted(t *testing.T) {
+	config := our(map[string]string{
+		"name": "a", "tags": "a;b", "usb0": "spice,usb3=1", "numa0": "cpus=0,memory=512", "scsi0": "s:vm-100-disk-0,size=1G", "cores": "2",
+	})
+	cases := map[string]struct {
+		reason string
+		path   string
+		want   string
+		has    func(p v1alpha1.MachineParameters) bool
+	}{
+		"Field": {reason: "A field goes alone.", path: "disks[0].size", want: "forProvider.disks[0].size", has: func(p v1alpha1.MachineParameters) bool {
+			return p.Disks[0].Size != nil
+		}},
+		"List": {reason: "A list that says all goes whole.", path: "tags[1]", want: "forProvider.tags", has: func(p v1alpha1.MachineParameters) bool {
+			return p.Tags != nil
+		}},
+		"Entry": {reason: "An entry goes that would be of no meaning.", path: "usbDevices[0].host", want: "forProvider.usbDevices[0]", has: func(p v1alpha1.MachineParameters) bool {
+			return len(p.USBDevices) > 0
+		}},
+		"Whole": {reason: "A list goes whose entries say all.", path: "cpu.numaNodes[0].memory", want: "forProvider.cpu.numaNodes", has: func(p v1alpha1.MachineParameters) bool {
+			return p.CPU.NUMANodes != nil
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var values []proxmox.PendingValue
+			for key, now := range config {
+				values = append(values, proxmox.PendingValue{Key: key, Value: &now})
+			}
+			got, err := Describe(Subject{Options: values}, func(p v1alpha1.MachineParameters) []string {
+				if tc.has(p) {
+					return []string{tc.path}
+				}
+				return nil
+			})
+			if err != nil || tc.has(got.Parameters) {
+				t.Errorf("\n%s\nDescribe: %v, %+v still has %s", tc.reason, err, got, tc.path)
+			}
+			if diff := cmp.Diff([]Omission{{Option: tc.want, Reason: noValue}}, got.Omissions); diff != "" {
+				t.Errorf("\n%s\nomissions: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDescribeDrives(t *testing.T) {
+	got := described(t, qemu.Config{
+		"smbios1": "uuid=" + ourUUID, "ide0": "l:iso/d.iso,media=cdrom,serial=x,size=1M", "ide1": "none,media=cdrom", "ide2": "l:vm-100-cloudinit,media=cdrom",
+		"ide3": ourImage + ",media=cdrom", "sata0": "cdrom,media=cdrom",
+	})
+	want := []v1alpha1.MachineCDROM{
+		{Name: "ide0", Device: new("ide0"), ISO: new("l:iso/d.iso")}, {Name: "ide1", Device: new("ide1"), ISO: new("")}, {Name: "sata0", Device: new("sata0"), Physical: new(true)},
+	}
+	if diff := cmp.Diff(want, got.Parameters.CDROMs); diff != "" || got.Parameters.ISO != nil {
+		t.Errorf("Each drive is an entry, but for those with data for cloud-init: -want, +got:\n%s", diff)
+	}
+	var omitted []string
+	for _, o := range got.Omissions {
+		omitted = append(omitted, o.Option)
+	}
+	if diff := cmp.Diff([]string{"ide0 serial", "ide3"}, omitted); diff != "" {
+		t.Errorf("What no field sets is told: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Reader reads the value of an option that a VM has into parameters. It returns the
+// option that they ask for then, and what of the value they cannot hold: keys of it,
+// or [wholeOption].
+type Reader func(p *v1alpha1.MachineParameters, name, now string) (o Option, left []string)
+
+// unreadable is returned for a value that no field can hold.
+func unreadable() (Option, []string) { return Option{Want: undeclared}, []string{WholeOption} }
+
+func without(left []string, keys ...string) []string {
+	return slices.DeleteFunc(left, func(key string) bool { return slices.Contains(keys, key) })
+}
+
+// ReadTable returns a reader of the option at a place of a table.
+func ReadTable(of func(p *v1alpha1.MachineParameters) []Option, i int) Reader {
+	return func(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
+		left := of(p)[i].read(now)
+		return of(p)[i], left
+	}
+}
+
+// ReadSMBIOS reads what SMBIOS tells the guest of its hardware.
+func ReadSMBIOS(p *v1alpha1.MachineParameters, name, now string) (Option, []string) {
+	uuid := Config{name: now}.UUID()
+	props, err := proxmox.ParseProperties(now, "uuid")
+	if err != nil {
+		return smbiosOption(uuid, nil), []string{WholeOption}
+	}
+	left := readParts(plainSMBIOS(props), smbiosTexts(p.SMBIOS))
+	return smbiosOption(uuid, p.SMBIOS), without(left, "uuid")
+}
+
+// ReadDescription reads the description, without markers of providers.
+func ReadDescription(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
+	p.Description = nonEmpty(strings.TrimRight(Unmark(now), " \t\r\n"))
+	return Identity{}.options(p.Description, nil)[1], nil
+}
+
+// ReadTags reads the tags, sorted.
+func ReadTags(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
+	if tags := splitList(joinTags(splitList(strings.ToLower(now)))); len(tags) > 0 {
+		p.Tags = tags
+	}
+	return tagsOption(p.Tags, ""), nil
+}
+
+// ReadSerialPort returns a reader of a serial port, which it adds.
+func ReadSerialPort(i int) Reader {
+	return func(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
+		p.SerialPorts = append(p.SerialPorts, now)
+		return serials(p)[i], nil
+	}
+}
+
+// ReadNUMANode returns a reader of a NUMA node, which it adds: all of it or nothing.
+func ReadNUMANode(i int) Reader {
+	return func(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
+		n := v1alpha1.MachineNUMANode{}
+		left := readProperties(now, "", numaParts(&n))
+		p.CPU.NUMANodes = append(p.CPU.NUMANodes, n)
+		if len(left) > 0 { // The list says all of a node.
+			left = []string{WholeOption}
+		}
+		return numaNodes(p.CPU)[i], left
+	}
+}
+
+// ReadHA reads settings of HA, and returns those that have no field.
+func ReadHA(h *v1alpha1.MachineHighAvailability, settings proxmox.Properties) (left []string) {
+	return readParts(settings, haParts(h))
+}
