@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/vitistack/provider-proxmox/internal/proxmox/lenient"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
@@ -101,3 +102,15 @@ func (x *call) fail(f *transport.Failure) *Error {
 		Status: f.Status, Message: f.Message, Fields: f.Fields, Problem: f.Problem, sent: f.Sent, cause: f.Cause,
 	}
 }
+
+// The types of answers, which take whatever PVE writes.
+type (
+	text    = lenient.Text
+	integer = lenient.Integer
+	float   = lenient.Float
+	flag    = lenient.Flag
+)
+
+type list[T any] = lenient.List[T]
+
+func isObject(b []byte) bool { return lenient.IsObject(b) }

@@ -33,16 +33,16 @@ type Params map[string]string
 // claims the VMID: IsAlreadyExists if it is taken. While the task runs the
 // configuration is hardly more than its lock. PVE completes the parameters with
 // MAC addresses, a boot order and an SMBIOS UUID.
-func (c *Client) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
+func (c GuestAPI) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
 	return c.start(ctx, ref, creation(ref, p))
 }
 
 // ReserveCreate keeps a turn for Create for ten seconds, if the client's limits
 // permit another task now. If not, the error has a Turn.
-func (c *Client) ReserveCreate(ref Ref) error { return c.reserve(creation(ref, nil)) }
+func (c GuestAPI) ReserveCreate(ref Ref) error { return c.reserve(creation(ref, nil)) }
 
 // reserve a turn for a request.
-func (c *Client) reserve(r request) error {
+func (c *conn) reserve(r request) error {
 	if refused := c.limiter.reserve(r); refused != nil {
 		return refused
 	}
@@ -62,7 +62,7 @@ func creation(ref Ref, p Params) request {
 }
 
 // start makes a request that starts a task of a VM.
-func (c *Client) start(ctx context.Context, ref Ref, r request) (UPID, error) {
+func (c *conn) start(ctx context.Context, ref Ref, r request) (UPID, error) {
 	if why := ref.validate(); why != "" {
 		return "", r.refuse(why)
 	}
@@ -71,7 +71,7 @@ func (c *Client) start(ctx context.Context, ref Ref, r request) (UPID, error) {
 
 // begin makes a request that starts a task. PVE does some things at once and
 // answers no UPID; then it is empty.
-func (c *Client) begin(ctx context.Context, r request) (UPID, error) {
+func (c *conn) begin(ctx context.Context, r request) (UPID, error) {
 	turn, refused := c.limiter.enter(r)
 	if refused != nil {
 		return "", refused
@@ -151,7 +151,7 @@ func formBool(b bool) string {
 // protection and onboot are those of the source. Until the task ends the clone
 // has the lock clone on the source's node. Clones of one source must not be
 // started at the same time, for PVE waits one second only for the lock.
-func (c *Client) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, error) {
+func (c GuestAPI) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, error) {
 	r := cloning(source, o)
 	if why := validVMID(o.NewID); why != "" {
 		return "", r.refuse(why)
@@ -161,7 +161,7 @@ func (c *Client) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, e
 
 // ReserveClone keeps a turn for Clone for ten seconds, if the client's limits permit
 // another task now. If not, the error has a Turn.
-func (c *Client) ReserveClone(source Ref, newID int) error {
+func (c GuestAPI) ReserveClone(source Ref, newID int) error {
 	return c.reserve(cloning(source, CloneOptions{NewID: newID}))
 }
 
@@ -218,7 +218,7 @@ func withDigest(f map[string]string, d string) map[string]string {
 // running VM takes up at once what it can, the rest is pending; what the guest
 // refuses is an error, for which IsHotplugRefused holds, and is pending too. An
 // empty change is not sent.
-func (c *Client) Configure(ctx context.Context, ref Ref, change Change) error {
+func (c GuestAPI) Configure(ctx context.Context, ref Ref, change Change) error {
 	if change.Empty() {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (c *Client) Configure(ctx context.Context, ref Ref, change Change) error {
 
 // ConfigureAsync is Configure as a task, for changes that allocate, import or
 // remove disks. The UPID is empty if PVE needed no task, or nothing was to do.
-func (c *Client) ConfigureAsync(ctx context.Context, ref Ref, change Change) (UPID, error) {
+func (c GuestAPI) ConfigureAsync(ctx context.Context, ref Ref, change Change) (UPID, error) {
 	if change.Empty() {
 		return "", nil
 	}
@@ -241,14 +241,14 @@ func (c *Client) ConfigureAsync(ctx context.Context, ref Ref, change Change) (UP
 // RenewCloudInit writes the VM's cloud-init drive anew with what is configured now, and
 // has the guest of a running VM see that. It returns when that is done; without such
 // a drive nothing is.
-func (c *Client) RenewCloudInit(ctx context.Context, ref Ref) error {
+func (c GuestAPI) RenewCloudInit(ctx context.Context, ref Ref) error {
 	return c.vm(ctx, ref, machine("renew the cloud-init drive of", http.MethodPut, ref, "/cloudinit"), nil)
 }
 
 // Resize starts to bring a disk, such as scsi0, to a size, such as 32G: a number
 // of bytes, or of K, M, G or T. Repeating it is harmless. A smaller size fails in
 // the task; a relative one (+1G) is refused here, for a repetition would add.
-func (c *Client) Resize(ctx context.Context, ref Ref, disk, size, digest string) (UPID, error) {
+func (c GuestAPI) Resize(ctx context.Context, ref Ref, disk, size, digest string) (UPID, error) {
 	r := machine("resize disk "+strconv.Quote(disk)+" of", http.MethodPut, ref, "/resize")
 	if _, err := ParseSize(size); err != nil {
 		return "", r.refuse("size is not an absolute number of bytes, K, M, G or T")
@@ -276,7 +276,7 @@ type MoveOptions struct {
 }
 
 // MoveDisk starts to move a disk to another storage.
-func (c *Client) MoveDisk(ctx context.Context, ref Ref, o MoveOptions) (UPID, error) {
+func (c GuestAPI) MoveDisk(ctx context.Context, ref Ref, o MoveOptions) (UPID, error) {
 	r := machine("move disk "+strconv.Quote(o.Disk)+" of", http.MethodPost, ref, "/move_disk")
 	r.form = withDigest(map[string]string{"disk": o.Disk, "storage": o.Storage, "delete": formBool(o.Delete)}, o.Digest)
 	if o.Format != "" {
@@ -295,7 +295,7 @@ type UnlinkOptions struct {
 }
 
 // Unlink detaches disks, and returns when that is done.
-func (c *Client) Unlink(ctx context.Context, ref Ref, o UnlinkOptions) error {
+func (c GuestAPI) Unlink(ctx context.Context, ref Ref, o UnlinkOptions) error {
 	r := machine("unlink disks of", http.MethodPut, ref, "/unlink")
 	if len(o.Disks) == 0 {
 		return r.refuse("no disk given")
@@ -324,7 +324,7 @@ type MigrateOptions struct {
 }
 
 // Migrate starts to move a VM to another node.
-func (c *Client) Migrate(ctx context.Context, ref Ref, o MigrateOptions) (UPID, error) {
+func (c GuestAPI) Migrate(ctx context.Context, ref Ref, o MigrateOptions) (UPID, error) {
 	r := machine("migrate", http.MethodPost, ref, "/migrate")
 	if !validNode(o.Target) {
 		return "", r.refuse("target node name is not valid")
@@ -344,7 +344,7 @@ func (c *Client) Migrate(ctx context.Context, ref Ref, o MigrateOptions) (UPID, 
 
 // ConvertToTemplate starts to make a template of a VM that is stopped and has no
 // snapshots.
-func (c *Client) ConvertToTemplate(ctx context.Context, ref Ref) (UPID, error) {
+func (c GuestAPI) ConvertToTemplate(ctx context.Context, ref Ref) (UPID, error) {
 	return c.start(ctx, ref, machine("convert to a template", http.MethodPost, ref, "/template"))
 }
 
@@ -359,7 +359,7 @@ type DeleteOptions struct {
 // Delete starts to destroy a VM and the disks in its configuration. The VM must
 // be stopped and not protected: IsRunning, IsProtected. Disks that no
 // configuration mentions are never touched, for they may be somebody else's.
-func (c *Client) Delete(ctx context.Context, ref Ref, o DeleteOptions) (UPID, error) {
+func (c GuestAPI) Delete(ctx context.Context, ref Ref, o DeleteOptions) (UPID, error) {
 	r := machine("delete", http.MethodDelete, ref, "")
 	if o.Purge {
 		r.query = url.Values{"purge": {"1"}}

@@ -33,8 +33,62 @@ import (
 )
 
 // A Client talks to one PVE cluster. It is safe for concurrent use and meant to
-// live long: it keeps connections, its ticket and what it knows of endpoints.
+// live long: it keeps connections, its ticket and what it knows of endpoints. What it
+// can do is grouped as PVE's API is.
 type Client struct {
+	*conn
+
+	AccessAPI
+	ClusterAPI
+	GuestAPI
+	HighAvailabilityAPI
+	NetworkAPI
+	NodeAPI
+	ObjectAPI
+	StorageAPI
+	TaskAPI
+}
+
+// The areas of the API, which share one connection.
+type (
+	// AccessAPI reads what the user may do: /access.
+	AccessAPI struct{ *conn }
+
+	// ClusterAPI reads the cluster, its log and its lists, and has its options: /cluster.
+	ClusterAPI struct{ *conn }
+
+	// GuestAPI reads, changes and operates VMs: /nodes/{node}/qemu.
+	GuestAPI struct{ *conn }
+
+	// HighAvailabilityAPI has what is managed by HA, and its rules: /cluster/ha.
+	HighAvailabilityAPI struct{ *conn }
+
+	// NetworkAPI reads bridges and VNets: /nodes/{node}/network and /cluster/sdn.
+	NetworkAPI struct{ *conn }
+
+	// NodeAPI reads nodes and has their settings: /nodes/{node}.
+	NodeAPI struct{ *conn }
+
+	// ObjectAPI has configuration objects and the members of pools: /storage, /pools, ….
+	ObjectAPI struct{ *conn }
+
+	// StorageAPI has the content of storages: /nodes/{node}/storage.
+	StorageAPI struct{ *conn }
+
+	// TaskAPI follows and stops tasks: /nodes/{node}/tasks and /cluster/tasks.
+	TaskAPI struct{ *conn }
+)
+
+// newClient returns a Client of a connection.
+func newClient(c *conn) *Client {
+	return &Client{
+		conn: c, AccessAPI: AccessAPI{c}, ClusterAPI: ClusterAPI{c}, GuestAPI: GuestAPI{c}, HighAvailabilityAPI: HighAvailabilityAPI{c},
+		NetworkAPI: NetworkAPI{c}, NodeAPI: NodeAPI{c}, ObjectAPI: ObjectAPI{c}, StorageAPI: StorageAPI{c}, TaskAPI: TaskAPI{c},
+	}
+}
+
+// A conn makes the calls of one Client: each takes the way of do.
+type conn struct {
 	session *telmate.Session  // the library's, which makes requests
 	library telmate.ClientNew // its typed interfaces, of which few are used
 	http    *http.Client
@@ -61,7 +115,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{transport: chain, timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.Secrets()}
+	c := &conn{transport: chain, timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.Secrets()}
 	c.superuser = cfg.Credentials.Token() == superuser+"!"
 	c.identity = Identity{ID: cfg.Credentials.Identity(), Token: cfg.Credentials.TokenID != ""}
 	c.limiter = newTaskLimiter(cfg.Limits, c.identity.ID, cfg.Clock)
@@ -70,11 +124,11 @@ func New(cfg Config) (*Client, error) {
 		Transport:     chain,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return c, errors.Wrap(c.useLibrary(), "cannot set up the library")
+	return newClient(c), errors.Wrap(c.useLibrary(), "cannot set up the library")
 }
 
 // useLibrary gives our http.Client to the library. Of its typed interfaces few are used: see the package's documentation.
-func (c *Client) useLibrary() error {
+func (c *conn) useLibrary() error {
 	var err error
 	if c.session, err = telmate.NewSession(transport.Root().String(), c.http, "", nil); err != nil {
 		return err
@@ -96,7 +150,7 @@ func (c *Client) Close() { c.transport.Close() }
 func (c *Client) WakeWaiting() { c.limiter.wakeAll() }
 
 // do makes a request and decodes the answer's data into data, if not nil.
-func (c *Client) do(ctx context.Context, r request, data any) error {
+func (c *conn) do(ctx context.Context, r request, data any) error {
 	if data == nil {
 		return c.envelope(ctx, r, &struct{}{})
 	}
@@ -128,7 +182,7 @@ func decodeData(body []byte, data any, optional bool) error {
 }
 
 // envelope makes a request and decodes the whole answer.
-func (c *Client) envelope(ctx context.Context, r request, answer any) error {
+func (c *conn) envelope(ctx context.Context, r request, answer any) error {
 	return c.call(ctx, r, func(ctx context.Context) error {
 		body, err := c.send(ctx, r)
 		if err != nil {
@@ -140,7 +194,7 @@ func (c *Client) envelope(ctx context.Context, r request, answer any) error {
 
 // send makes the request with the library's session. GET and DELETE have no
 // body, which PVE refuses; the others have a form of known length.
-func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
+func (c *conn) send(ctx context.Context, r request) ([]byte, error) {
 	header := http.Header{"Accept": {"application/json"}}
 	var body io.Reader
 	switch {
@@ -176,7 +230,7 @@ func encode(form map[string]string) string {
 // call runs fn, which makes one call, with a deadline. What the chain noted
 // of it counts, not what the library made of that; a panic of the library is an
 // unexpected answer.
-func (c *Client) call(ctx context.Context, r request, fn func(context.Context) error) (err error) {
+func (c *conn) call(ctx context.Context, r request, fn func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	x := newCall(r, c.secrets)
@@ -215,3 +269,65 @@ const superuser = "root@pam"
 // Superuser reports whether calls are made as root@pam, with its password. Some
 // options are for it alone; its tokens do not count.
 func (c *Client) Superuser() bool { return c.superuser }
+
+const (
+	defaultTimeout = 30 * time.Second
+	redacted       = "***"
+)
+
+// What the transport of a Client is configured with, and what it reports.
+type (
+	// Credentials of a PVE user or of one of its API tokens.
+	Credentials = transport.Credentials
+
+	// TLS settings of the connections to PVE.
+	TLS = transport.TLS
+
+	// Limits restrict how fast requests are made.
+	Limits = transport.Limits
+
+	// A Call describes one HTTP request that ended.
+	Call = transport.Call
+
+	// A Problem with the connection to PVE that has a cure of its own.
+	Problem = transport.Problem
+)
+
+// Config says how to reach one PVE cluster.
+type Config struct {
+	// Endpoints are the addresses of the cluster's API, tried in order:
+	// https://host, https://host:8006, or the same with the path /api2 or
+	// /api2/json. The port defaults to 8006. At least one is needed.
+	Endpoints []string
+
+	// Credentials to authenticate with.
+	Credentials Credentials
+
+	// TLS settings. The zero value verifies servers against the system's roots.
+	TLS TLS
+
+	// Timeout of one call, with its logins and attempts at other endpoints.
+	// A nearer deadline of the caller's context wins. Defaults to 30 seconds.
+	Timeout time.Duration
+
+	// Limits of the request rate. The zero value is no limit.
+	Limits Limits
+
+	// UserAgent to send. Defaults to Go's.
+	UserAgent string
+
+	// Observe, if set, is told about every HTTP request after it ended. It must
+	// be safe for concurrent use and must not block.
+	Observe func(Call)
+
+	// Clock tells the time. Defaults to time.Now.
+	Clock func() time.Time
+}
+
+// transport returns the part of the configuration that the transport needs.
+func (c Config) transport() transport.Config {
+	return transport.Config{
+		Endpoints: c.Endpoints, Credentials: c.Credentials, TLS: c.TLS, Timeout: c.Timeout, Limits: c.Limits,
+		Observe: c.Observe, Clock: c.Clock, CutOff: noQuorum,
+	}
+}

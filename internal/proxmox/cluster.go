@@ -17,12 +17,17 @@ limitations under the License.
 package proxmox
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"maps"
 	"net/http"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/lenient"
 )
 
 // A Version of PVE.
@@ -49,7 +54,7 @@ func (v Version) AtLeast(major, minor int) bool {
 }
 
 // Version is the version of the node that answers. Any user may ask.
-func (c *Client) Version(ctx context.Context) (Version, error) {
+func (c ClusterAPI) Version(ctx context.Context) (Version, error) {
 	var d struct {
 		Version text `json:"version"`
 		Release text `json:"release"`
@@ -60,182 +65,6 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 		return Version{}, err
 	}
 	return Version{Version: string(d.Version), Release: string(d.Release), RepoID: string(d.RepoID)}, nil
-}
-
-// A Node of the cluster.
-type Node struct {
-	// Name of the node.
-	Name string
-
-	// Status is online, offline or unknown.
-	Status string
-
-	// CPU in use, from 0 to 1 of all cores.
-	CPU float64
-
-	// MaxCPU is the number of cores, with hyper-threads.
-	MaxCPU int
-
-	// Memory used and MaxMemory available, in bytes.
-	Memory, MaxMemory int64
-
-	// Disk used and MaxDisk available of the node's root file system, in bytes.
-	Disk, MaxDisk int64
-
-	// Uptime since the node's boot, to the second.
-	Uptime time.Duration
-}
-
-// Online reports whether the node is up and tells how it is.
-func (n Node) Online() bool { return n.Status == "online" }
-
-// Offline reports whether the node cannot be asked. One that is unknown is up, but its
-// daemon that tells of it and of its guests hangs, as it does on a storage that is gone;
-// what it is asked it answers.
-func (n Node) Offline() bool { return n.Status == "offline" }
-
-// resource is an entry of /cluster/resources and of /nodes/{node}/qemu.
-type resource struct {
-	ID         text    `json:"id"`
-	Type       text    `json:"type"`
-	Node       text    `json:"node"`
-	VMID       integer `json:"vmid"`
-	Name       text    `json:"name"`
-	Status     text    `json:"status"`
-	Template   flag    `json:"template"`
-	Tags       text    `json:"tags"`
-	Pool       text    `json:"pool"`
-	Lock       text    `json:"lock"`
-	HAState    text    `json:"hastate"`
-	Uptime     integer `json:"uptime"`
-	CPU        float   `json:"cpu"`
-	MaxCPU     integer `json:"maxcpu"`
-	CPUs       float   `json:"cpus"`
-	Memory     integer `json:"mem"`
-	MaxMemory  integer `json:"maxmem"`
-	Disk       integer `json:"disk"`
-	MaxDisk    integer `json:"maxdisk"`
-	Storage    text    `json:"storage"`
-	PluginType text    `json:"plugintype"`
-	Content    text    `json:"content"`
-	Shared     flag    `json:"shared"`
-}
-
-// Nodes are the nodes of the cluster, those offline included.
-func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
-	all, err := c.resources(ctx, "list nodes", "node")
-	if err != nil {
-		return nil, err
-	}
-	nodes := make([]Node, 0, len(all))
-	for _, d := range all {
-		nodes = append(nodes, d.node())
-	}
-	return nodes, nil
-}
-
-func (d resource) node() Node {
-	return Node{
-		Name: string(d.Node), Status: string(d.Status), CPU: float64(d.CPU), MaxCPU: int(d.MaxCPU),
-		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
-		Uptime: seconds(d.Uptime),
-	}
-}
-
-// A Storage on one node. A shared storage is listed once for each node.
-type Storage struct {
-	// Name of the storage.
-	Name string
-
-	// Node on which it is.
-	Node string
-
-	// Status is available or unknown.
-	Status string
-
-	// Type is the storage's plugin, such as dir, lvmthin, rbd.
-	Type string
-
-	// Content is what may be stored, such as images, iso, import.
-	Content []string
-
-	// Shared reports whether all its nodes have the same content.
-	Shared bool
-
-	// Disk used and MaxDisk in all, in bytes.
-	Disk, MaxDisk int64
-}
-
-// Storages are the storages of all nodes.
-func (c *Client) Storages(ctx context.Context) ([]Storage, error) {
-	all, err := c.resources(ctx, "list storages", "storage")
-	if err != nil {
-		return nil, err
-	}
-	storages := make([]Storage, 0, len(all))
-	for _, d := range all {
-		storages = append(storages, d.storage())
-	}
-	return storages, nil
-}
-
-func (d resource) storage() Storage {
-	return Storage{
-		Name: string(d.Storage), Node: string(d.Node), Status: string(d.Status), Type: string(d.PluginType),
-		Content: splitList(string(d.Content)), Shared: bool(d.Shared), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
-	}
-}
-
-// A Bridge of one node that NICs of VMs may be attached to.
-type Bridge struct {
-	// Name of the interface, such as vmbr0.
-	Name string
-
-	// Type is bridge, OVSBridge or vnet.
-	Type string
-
-	// Active reports whether the bridge is up.
-	Active bool
-
-	// VLANAware reports whether NICs may have VLAN tags of their own.
-	VLANAware bool
-
-	// Ports of the bridge.
-	Ports []string
-
-	// CIDR is the node's own address on the bridge, if it has one.
-	CIDR string
-}
-
-// Bridges are the bridges of a node that the user may use, with those of SDN.
-func (c *Client) Bridges(ctx context.Context, node string) ([]Bridge, error) {
-	r := request{
-		op: "list bridges of node " + strconv.Quote(node), method: http.MethodGet,
-		path: "/nodes/{node}/network", args: []string{node}, query: url.Values{"type": {"any_bridge"}},
-	}
-	if !validNode(node) {
-		return nil, r.refuse("node name is not valid")
-	}
-	var data list[struct {
-		Name      text `json:"iface"`
-		Type      text `json:"type"`
-		Active    flag `json:"active"`
-		VLANAware flag `json:"bridge_vlan_aware"`
-		Ports     text `json:"bridge_ports"`
-		OVSPorts  text `json:"ovs_ports"`
-		CIDR      text `json:"cidr"`
-	}]
-	if err := c.do(ctx, r, &data); err != nil {
-		return nil, err
-	}
-	bridges := make([]Bridge, 0, len(data))
-	for _, d := range data {
-		bridges = append(bridges, Bridge{
-			Name: string(d.Name), Type: string(d.Type), Active: bool(d.Active), VLANAware: bool(d.VLANAware),
-			Ports: splitList(string(d.Ports + " " + d.OVSPorts)), CIDR: string(d.CIDR),
-		})
-	}
-	return bridges, nil
 }
 
 // ClusterStatus is what a node knows of its cluster.
@@ -266,7 +95,7 @@ type ClusterNode struct {
 }
 
 // ClusterStatus reads the name, quorum and members of the cluster.
-func (c *Client) ClusterStatus(ctx context.Context) (ClusterStatus, error) {
+func (c ClusterAPI) ClusterStatus(ctx context.Context) (ClusterStatus, error) {
 	var data list[struct {
 		Type    text `json:"type"`
 		Name    text `json:"name"`
@@ -292,32 +121,6 @@ func (c *Client) ClusterStatus(ctx context.Context) (ClusterStatus, error) {
 	return s, nil
 }
 
-// Privileges that somebody has on a path. The value reports whether they are
-// inherited by the paths below.
-type Privileges map[string]bool
-
-// Permissions are the privileges of the user or token itself, by path. An empty
-// path asks for all; otherwise the path is answered even where the privileges
-// come from above it.
-func (c *Client) Permissions(ctx context.Context, path string) (map[string]Privileges, error) {
-	r := request{op: "read permissions", method: http.MethodGet, path: "/access/permissions"}
-	if path != "" {
-		r.query = url.Values{"path": {path}}
-	}
-	var data map[string]map[string]flag
-	if err := c.do(ctx, r, &data); err != nil {
-		return nil, err
-	}
-	all := make(map[string]Privileges, len(data))
-	for path, privileges := range data {
-		all[path] = make(Privileges, len(privileges))
-		for name, propagate := range privileges {
-			all[path][name] = bool(propagate)
-		}
-	}
-	return all, nil
-}
-
 func seconds(n integer) time.Duration { return time.Duration(n) * time.Second }
 
 // splitList splits the lists of names that PVE separates by comma, semicolon or
@@ -328,4 +131,94 @@ func splitList(s string) []string {
 		return nil
 	}
 	return names
+}
+
+// Settings are options of a cluster or a node.
+type Settings struct {
+	// Values by option, as they are written: what PVE takes apart on reading is
+	// a property string again, its keys sorted, or a list separated by
+	// semicolons.
+	Values map[string]string
+
+	// Digest of the content, if PVE tells one.
+	Digest string
+}
+
+// setting is an option as PVE answers it: a scalar, or an object or a list of
+// scalars where PVE has taken it apart.
+type setting string
+
+// UnmarshalJSON accepts all of them.
+func (s *setting) UnmarshalJSON(b []byte) error {
+	switch b = bytes.TrimSpace(b); {
+	case isObject(b):
+		return s.object(b)
+	case len(b) > 0 && b[0] == '[':
+		var parts []text
+		if err := json.Unmarshal(b, &parts); err != nil {
+			return err
+		}
+		*s = setting(joinTexts(parts, ";"))
+		return nil
+	}
+	*s = setting(lenient.Scalar(b))
+	return nil
+}
+
+func (s *setting) object(b []byte) error {
+	var parts map[string]setting
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	var p Properties
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		p.Set(key, string(parts[key]))
+	}
+	*s = setting(p.String())
+	return nil
+}
+
+func joinTexts(parts []text, separator string) string {
+	out := make([]string, 0, len(parts))
+	for _, p := range parts {
+		out = append(out, string(p))
+	}
+	return strings.Join(out, separator)
+}
+
+func newSettings(data map[string]setting) Settings {
+	s := Settings{Digest: string(data[digest]), Values: make(map[string]string, len(data))}
+	for name, v := range data {
+		if name != digest {
+			s.Values[name] = string(v)
+		}
+	}
+	return s
+}
+
+// allowedTags is what PVE answers along with the options of a cluster.
+const allowedTags = "allowed-tags"
+
+// ClusterOptions are the options of the cluster that are set. Without Sys.Audit
+// on / PVE answers few of them, and says nothing about that.
+func (c ClusterAPI) ClusterOptions(ctx context.Context) (Settings, error) {
+	var data map[string]setting
+	r := request{op: "read the cluster options", method: http.MethodGet, path: "/cluster/options"}
+	if err := c.do(ctx, r, &data); err != nil {
+		return Settings{}, err
+	}
+	delete(data, allowedTags)
+	return newSettings(data), nil
+}
+
+// SetClusterOptions changes options of the cluster. An option with parts is set
+// as a whole. PVE knows no digest for them. An empty change is not sent.
+func (c ClusterAPI) SetClusterOptions(ctx context.Context, change Change) error {
+	if change.Empty() {
+		return nil
+	}
+	r := request{op: "set cluster options", method: http.MethodPut, path: "/cluster/options"}
+	change.Digest = ""
+	r.form = change.form()
+	return c.do(ctx, r, nil)
 }

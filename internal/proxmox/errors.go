@@ -24,6 +24,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // A Class of errors that are handled in the same way.
@@ -230,3 +232,24 @@ func unavailableStatus(s int) bool {
 	}
 	return lostAnswer(s) && s >= http.StatusInternalServerError
 }
+
+// Problems with a connection.
+const (
+	ProblemHostNotFound      = transport.ProblemHostNotFound
+	ProblemRefused           = transport.ProblemRefused
+	ProblemUnreachable       = transport.ProblemUnreachable
+	ProblemTimeout           = transport.ProblemTimeout
+	ProblemClosed            = transport.ProblemClosed
+	ProblemUnknownAuthority  = transport.ProblemUnknownAuthority
+	ProblemNameMismatch      = transport.ProblemNameMismatch
+	ProblemExpired           = transport.ProblemExpired
+	ProblemNotYetValid       = transport.ProblemNotYetValid
+	ProblemBadCertificate    = transport.ProblemBadCertificate
+	ProblemNotTLS            = transport.ProblemNotTLS
+	ProblemTLSVersion        = transport.ProblemTLSVersion
+	ProblemClientCertificate = transport.ProblemClientCertificate
+	ProblemTLSRefused        = transport.ProblemTLSRefused
+	ProblemSecondFactor      = transport.ProblemSecondFactor
+	ProblemRedirect          = transport.ProblemRedirect
+	ProblemNotPVE            = transport.ProblemNotPVE
+)

@@ -123,7 +123,7 @@ func (g Guest) Ref() Ref { return Ref{Node: g.Node, VMID: g.VMID} }
 
 // VMIDTaken reports whether a guest has the VMID, be it one that the user may not see.
 // Any user may ask.
-func (c *Client) VMIDTaken(ctx context.Context, vmid int) (bool, error) {
+func (c ClusterAPI) VMIDTaken(ctx context.Context, vmid int) (bool, error) {
 	r := request{
 		op: "ask whether VMID " + strconv.Itoa(vmid) + " is free", method: http.MethodGet, path: "/cluster/nextid",
 		query: url.Values{"vmid": {strconv.Itoa(vmid)}},
@@ -149,7 +149,7 @@ func (d resource) guest() Guest {
 // Guests are the VMs and containers of the cluster. The list is up to 10 seconds
 // old and has only what the user may see: a guest that is missing here need not
 // be absent.
-func (c *Client) Guests(ctx context.Context) ([]Guest, error) {
+func (c ClusterAPI) Guests(ctx context.Context) ([]Guest, error) {
 	all, err := c.resources(ctx, "list guests", "vm")
 	if err != nil {
 		return nil, err

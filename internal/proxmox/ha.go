@@ -37,7 +37,7 @@ func haRequest(op, method string, vmid int, path string) request {
 const haPath = "/cluster/ha/resources/{sid}"
 
 // HAResource of a VM that HA manages. It needs Sys.Audit on /.
-func (c *Client) HAResource(ctx context.Context, vmid int) (HASettings, error) {
+func (c HighAvailabilityAPI) HAResource(ctx context.Context, vmid int) (HASettings, error) {
 	var data map[string]text
 	if err := c.do(ctx, haRequest("read", http.MethodGet, vmid, haPath), &data); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func haSettings(data map[string]text) HASettings {
 }
 
 // HAResources are the VMs that HA manages, by VMID. It needs Sys.Audit on /.
-func (c *Client) HAResources(ctx context.Context) (map[int]HASettings, error) {
+func (c HighAvailabilityAPI) HAResources(ctx context.Context) (map[int]HASettings, error) {
 	var data list[map[string]text]
 	r := request{op: "list HA resources", method: http.MethodGet, path: "/cluster/ha/resources", query: url.Values{"type": {"vm"}}}
 	if err := c.do(ctx, r, &data); err != nil {
@@ -76,7 +76,7 @@ func (c *Client) HAResources(ctx context.Context) (map[int]HASettings, error) {
 }
 
 // AddHAResource lets HA manage a VM. It needs Sys.Console on /.
-func (c *Client) AddHAResource(ctx context.Context, vmid int, r HASettings) error {
+func (c HighAvailabilityAPI) AddHAResource(ctx context.Context, vmid int, r HASettings) error {
 	q := haRequest("add", http.MethodPost, vmid, "/cluster/ha/resources")
 	q.form = map[string]string{"sid": q.args[0]}
 	q.args = nil
@@ -85,7 +85,7 @@ func (c *Client) AddHAResource(ctx context.Context, vmid int, r HASettings) erro
 }
 
 // ChangeHAResource sets what is given; an empty value stands for the default.
-func (c *Client) ChangeHAResource(ctx context.Context, vmid int, r HASettings) error {
+func (c HighAvailabilityAPI) ChangeHAResource(ctx context.Context, vmid int, r HASettings) error {
 	change := Change{Set: Params{}}
 	for k, v := range r {
 		if v == "" {
@@ -101,6 +101,63 @@ func (c *Client) ChangeHAResource(ctx context.Context, vmid int, r HASettings) e
 
 // RemoveHAResource lets HA forget a VM. The VM goes on as it is. It needs
 // Sys.Console on /.
-func (c *Client) RemoveHAResource(ctx context.Context, vmid int) error {
+func (c HighAvailabilityAPI) RemoveHAResource(ctx context.Context, vmid int) error {
 	return c.do(ctx, haRequest("remove", http.MethodDelete, vmid, haPath), nil)
+}
+
+// HAStatus is the state of the cluster's high availability.
+type HAStatus struct {
+	// Quorum is what is said of the quorum, such as OK.
+	Quorum string
+
+	// Armed is armed, standby, disarming or disarmed. Empty before PVE 9.2.
+	Armed string
+
+	// Manager is the node that manages now, or empty.
+	Manager string
+
+	// Resources that are managed.
+	Resources []HAResource
+}
+
+// An HAResource is a guest that HA manages.
+type HAResource struct {
+	// ID such as vm:100.
+	ID string
+
+	// Node of the guest.
+	Node string
+
+	// State of the guest, such as started, stopped, fence or error.
+	State string
+}
+
+// HAStatus reads the state of high availability. It needs Sys.Audit on /.
+func (c HighAvailabilityAPI) HAStatus(ctx context.Context) (HAStatus, error) {
+	var data list[struct {
+		Type   text `json:"type"`
+		Node   text `json:"node"`
+		Status text `json:"status"`
+		SID    text `json:"sid"`
+		State  text `json:"state"`
+		Armed  text `json:"armed-state"`
+	}]
+	r := request{op: "read the HA status", method: http.MethodGet, path: "/cluster/ha/status/current"}
+	if err := c.do(ctx, r, &data); err != nil {
+		return HAStatus{}, err
+	}
+	var s HAStatus
+	for _, d := range data {
+		switch d.Type {
+		case "quorum":
+			s.Quorum = string(d.Status)
+		case "master":
+			s.Manager = string(d.Node)
+		case "fencing":
+			s.Armed = string(d.Armed)
+		case "service":
+			s.Resources = append(s.Resources, HAResource{ID: string(d.SID), Node: string(d.Node), State: string(d.State)})
+		}
+	}
+	return s, nil
 }

@@ -84,7 +84,7 @@ const (
 )
 
 // HARules of the cluster, or the groups of PVE 8. It needs Sys.Audit on /.
-func (c *Client) HARules(ctx context.Context) (HARules, error) {
+func (c HighAvailabilityAPI) HARules(ctx context.Context) (HARules, error) {
 	var data list[struct {
 		Rule       text `json:"rule"`
 		Group      text `json:"group"`
@@ -155,7 +155,7 @@ func (r HARule) form() map[string]string {
 // AddHARule makes a rule or group. PVE takes only resources that HA manages and
 // nodes that exist, and refuses a rule that cannot be kept beside the others. It
 // needs Sys.Console on /.
-func (c *Client) AddHARule(ctx context.Context, r HARule) error {
+func (c HighAvailabilityAPI) AddHARule(ctx context.Context, r HARule) error {
 	path, name := r.at()
 	q := request{op: "add HA " + name + " " + r.Name, method: http.MethodPost, path: path, form: r.form()}
 	q.form[name] = r.Name
@@ -164,7 +164,7 @@ func (c *Client) AddHARule(ctx context.Context, r HARule) error {
 
 // ChangeHARule sets all that the rule or group has, if the digest is still the
 // one that it was read with. It needs Sys.Console on /.
-func (c *Client) ChangeHARule(ctx context.Context, r HARule) error {
+func (c HighAvailabilityAPI) ChangeHARule(ctx context.Context, r HARule) error {
 	path, name := r.at()
 	q := request{op: "change HA " + name + " " + r.Name, method: http.MethodPut, path: path + "/{" + name + "}", args: []string{r.Name}, form: r.form()}
 	if r.Digest != "" {
@@ -175,7 +175,7 @@ func (c *Client) ChangeHARule(ctx context.Context, r HARule) error {
 
 // RemoveHARule removes a rule, or a group that no resource names any more. A rule
 // that is not there is no error. It needs Sys.Console on /.
-func (c *Client) RemoveHARule(ctx context.Context, r HARule) error {
+func (c HighAvailabilityAPI) RemoveHARule(ctx context.Context, r HARule) error {
 	path, name := r.at()
 	q := request{op: "remove HA " + name + " " + r.Name, method: http.MethodDelete, path: path + "/{" + name + "}", args: []string{r.Name}}
 	return c.do(ctx, q, nil)

@@ -18,10 +18,7 @@ package proxmox
 
 import (
 	"context"
-	"net/http"
 	"sync"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
@@ -145,22 +142,3 @@ type Identity struct {
 
 // Identity is who the Client logs in as.
 func (c *Client) Identity() Identity { return c.identity }
-
-// Realms are the authentication realms of the cluster, which it tells anybody.
-func (c *Client) Realms(ctx context.Context) ([]string, error) {
-	var data list[struct {
-		Realm text `json:"realm"`
-	}]
-	r := request{op: "list authentication realms", method: http.MethodGet, path: "/access/domains"}
-	if err := c.do(transport.Anonymous(ctx), r, &data); err != nil {
-		return nil, err
-	}
-	if len(data) == 0 {
-		return nil, errors.New("cannot list authentication realms: there are none")
-	}
-	realms := make([]string, 0, len(data))
-	for _, d := range data {
-		realms = append(realms, string(d.Realm))
-	}
-	return realms, nil
-}

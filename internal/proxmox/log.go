@@ -45,7 +45,7 @@ type LogLine struct {
 
 // Log is the cluster's log, newest line first and at most so many lines. Without
 // Sys.Syslog on / PVE shows the lines of the user's own calls only.
-func (c *Client) Log(ctx context.Context, most int) ([]LogLine, error) {
+func (c ClusterAPI) Log(ctx context.Context, most int) ([]LogLine, error) {
 	var data list[struct {
 		ID      text    `json:"id"`
 		UID     text    `json:"uid"`

@@ -62,24 +62,24 @@ func unblank(v text) string {
 }
 
 // Config is the configuration of a VM with its pending changes applied.
-func (c *Client) Config(ctx context.Context, ref Ref) (VMConfig, error) {
+func (c GuestAPI) Config(ctx context.Context, ref Ref) (VMConfig, error) {
 	return c.config(ctx, ref, nil)
 }
 
 // ActiveConfig is the configuration that the running VM was started with, and
 // hot-plugged since: without the pending changes.
-func (c *Client) ActiveConfig(ctx context.Context, ref Ref) (VMConfig, error) {
+func (c GuestAPI) ActiveConfig(ctx context.Context, ref Ref) (VMConfig, error) {
 	return c.config(ctx, ref, url.Values{"current": {"1"}})
 }
 
 // SnapshotConfig is the configuration that a VM had at a snapshot. Without that
 // snapshot IsUnknownReference holds for the error.
-func (c *Client) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (VMConfig, error) {
+func (c GuestAPI) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (VMConfig, error) {
 	return c.config(ctx, ref, url.Values{"snapshot": {snapshot}})
 }
 
 // Snapshots are the names of a VM's snapshots.
-func (c *Client) Snapshots(ctx context.Context, ref Ref) ([]string, error) {
+func (c GuestAPI) Snapshots(ctx context.Context, ref Ref) ([]string, error) {
 	t, err := c.SnapshotTree(ctx, ref)
 	var names []string
 	for _, s := range t.Snapshots {
@@ -88,7 +88,7 @@ func (c *Client) Snapshots(ctx context.Context, ref Ref) ([]string, error) {
 	return names, err
 }
 
-func (c *Client) config(ctx context.Context, ref Ref, query url.Values) (VMConfig, error) {
+func (c GuestAPI) config(ctx context.Context, ref Ref, query url.Values) (VMConfig, error) {
 	r := machine("read the configuration of", http.MethodGet, ref, "/config")
 	r.query = query
 	var data map[string]text
@@ -99,7 +99,7 @@ func (c *Client) config(ctx context.Context, ref Ref, query url.Values) (VMConfi
 }
 
 // vm makes a request about a VM, unless the reference is not valid.
-func (c *Client) vm(ctx context.Context, ref Ref, r request, data any) error {
+func (c *conn) vm(ctx context.Context, ref Ref, r request, data any) error {
 	if why := ref.validate(); why != "" {
 		return r.refuse(why)
 	}
@@ -128,7 +128,7 @@ func (p PendingValue) Changes() bool { return p.Pending != nil || p.Delete != 0 
 
 // Pending are all options of a VM with their pending changes. The digest is one
 // of them.
-func (c *Client) Pending(ctx context.Context, ref Ref) ([]PendingValue, error) {
+func (c GuestAPI) Pending(ctx context.Context, ref Ref) ([]PendingValue, error) {
 	var data list[struct {
 		Key     text    `json:"key"`
 		Value   *text   `json:"value"`
@@ -205,7 +205,7 @@ func (s Status) Running() bool { return s.Status == "running" }
 
 // Status of a VM now. Each node answers this for few VMs at a time: for all VMs
 // ask for a list.
-func (c *Client) Status(ctx context.Context, ref Ref) (Status, error) {
+func (c GuestAPI) Status(ctx context.Context, ref Ref) (Status, error) {
 	var d struct {
 		Status    text     `json:"status"`
 		QMPStatus text     `json:"qmpstatus"`

@@ -55,7 +55,7 @@ type LocalDisk struct {
 
 // CheckMigration says what stands in the way of moving a VM to other nodes. It
 // needs VM.Migrate, and changes nothing.
-func (c *Client) CheckMigration(ctx context.Context, ref Ref) (MigrationCheck, error) {
+func (c GuestAPI) CheckMigration(ctx context.Context, ref Ref) (MigrationCheck, error) {
 	var d struct {
 		Running  flag            `json:"running"`
 		Allowed  list[text]      `json:"allowed_nodes"`

@@ -68,7 +68,7 @@ type Object struct {
 }
 
 // Objects returns those of a collection that the user may see.
-func (c *Client) Objects(ctx context.Context, of Collection) ([]Object, error) {
+func (c ObjectAPI) Objects(ctx context.Context, of Collection) ([]Object, error) {
 	var data list[map[string]setting]
 	r := request{op: "list " + of.Noun + "s", method: http.MethodGet, path: of.Path}
 	if err := c.do(ctx, r, &data); err != nil {
@@ -84,7 +84,7 @@ func (c *Client) Objects(ctx context.Context, of Collection) ([]Object, error) {
 }
 
 // CreateObject adds an object to a collection. PVE refuses a name that is taken.
-func (c *Client) CreateObject(ctx context.Context, of Collection, name string, options Params) error {
+func (c ObjectAPI) CreateObject(ctx context.Context, of Collection, name string, options Params) error {
 	r := of.request("create", http.MethodPost, name)
 	if of == PoolCollection {
 		return c.createPool(ctx, r, name, options)
@@ -97,7 +97,7 @@ func (c *Client) CreateObject(ctx context.Context, of Collection, name string, o
 
 // createPool uses the library's interface, which sends just that. Any other call that it
 // has for pools does not: see the package's documentation.
-func (c *Client) createPool(ctx context.Context, r request, name string, options Params) error {
+func (c ObjectAPI) createPool(ctx context.Context, r request, name string, options Params) error {
 	config := telmate.ConfigPool{Name: telmate.PoolName(name)}
 	if comment, ok := options["comment"]; ok {
 		config.Comment = &comment
@@ -106,7 +106,7 @@ func (c *Client) createPool(ctx context.Context, r request, name string, options
 }
 
 // UpdateObject changes options of an object. An empty change is not sent.
-func (c *Client) UpdateObject(ctx context.Context, of Collection, name string, change Change) error {
+func (c ObjectAPI) UpdateObject(ctx context.Context, of Collection, name string, change Change) error {
 	if change.Empty() {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (of Collection) resetting(change Change) Change {
 }
 
 // DeleteObject removes an object from a collection.
-func (c *Client) DeleteObject(ctx context.Context, of Collection, name string) error {
+func (c ObjectAPI) DeleteObject(ctx context.Context, of Collection, name string) error {
 	r := of.request("delete", http.MethodDelete, name)
 	if of.ByQuery {
 		r.query = url.Values{of.Key: {name}}
@@ -157,7 +157,7 @@ type PoolMembers struct {
 }
 
 // PoolMembers reads the members of a pool, those that do not exist left out.
-func (c *Client) PoolMembers(ctx context.Context, pool string) (PoolMembers, error) {
+func (c ObjectAPI) PoolMembers(ctx context.Context, pool string) (PoolMembers, error) {
 	r := request{
 		op: "read pool " + strconv.Quote(pool), method: http.MethodGet, path: PoolCollection.Path, query: url.Values{PoolCollection.Key: {pool}},
 	}
@@ -187,16 +187,16 @@ func (c *Client) PoolMembers(ctx context.Context, pool string) (PoolMembers, err
 
 // AddPoolMembers adds VMs and storages to a pool. PVE refuses VMs of another pool, and
 // what is a member already.
-func (c *Client) AddPoolMembers(ctx context.Context, pool string, m PoolMembers) error {
+func (c ObjectAPI) AddPoolMembers(ctx context.Context, pool string, m PoolMembers) error {
 	return c.changePoolMembers(ctx, "add members to", pool, m, nil)
 }
 
 // RemovePoolMembers takes VMs and storages out of a pool.
-func (c *Client) RemovePoolMembers(ctx context.Context, pool string, m PoolMembers) error {
+func (c ObjectAPI) RemovePoolMembers(ctx context.Context, pool string, m PoolMembers) error {
 	return c.changePoolMembers(ctx, "take members out of", pool, m, Params{"delete": "1"})
 }
 
-func (c *Client) changePoolMembers(ctx context.Context, op, pool string, m PoolMembers, options Params) error {
+func (c ObjectAPI) changePoolMembers(ctx context.Context, op, pool string, m PoolMembers, options Params) error {
 	r := PoolCollection.request(op, http.MethodPut, pool)
 	r.form = Change{Set: options}.form()
 	r.form[PoolCollection.Key] = pool
@@ -215,4 +215,53 @@ func joinNumbers(all []int) string {
 		texts = append(texts, strconv.Itoa(n))
 	}
 	return strings.Join(texts, ",")
+}
+
+// PoolVMs are the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
+// the pool may be seen. It says too whether the pool exists.
+func (c ObjectAPI) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
+	r := request{
+		op: "read pool " + strconv.Quote(pool), method: http.MethodGet,
+		path: "/pools", query: url.Values{"poolid": {pool}},
+	}
+	var data list[struct {
+		Members list[struct {
+			VMID integer `json:"vmid"`
+		}] `json:"members"`
+	}]
+	err = c.do(ctx, r, &data)
+	if IsUnknownReference(err) {
+		return nil, false, nil
+	}
+	for _, d := range data {
+		for _, m := range d.Members {
+			if m.VMID != 0 {
+				vmids = append(vmids, int(m.VMID))
+			}
+		}
+	}
+	return vmids, err == nil, err
+}
+
+// JoinPool makes a VM a member of a pool and takes it out of the one that it is
+// in. Other members stay. It needs Pool.Allocate on both pools.
+func (c ObjectAPI) JoinPool(ctx context.Context, pool string, vmid int) error {
+	return c.updatePool(ctx, "add VM to", pool, vmid, "allow-move")
+}
+
+// LeavePool takes a VM out of a pool. Other members stay.
+func (c ObjectAPI) LeavePool(ctx context.Context, pool string, vmid int) error {
+	return c.updatePool(ctx, "take VM out of", pool, vmid, "delete")
+}
+
+// updatePool uses the form of the call that knows nested pools.
+func (c ObjectAPI) updatePool(ctx context.Context, op, pool string, vmid int, option string) error {
+	r := request{
+		op: op + " pool " + strconv.Quote(pool), method: http.MethodPut, path: "/pools",
+		form: map[string]string{"poolid": pool, "vms": strconv.Itoa(vmid), option: "1"},
+	}
+	if why := validVMID(vmid); why != "" {
+		return r.refuse(why)
+	}
+	return c.do(ctx, r, nil)
 }

@@ -171,8 +171,8 @@ func (t *ownCalls) due(vmid string) []time.Time {
 
 // StartedByUs reports whether this Client has started a task. While a call is under way
 // that may turn out to have done so, it may only be.
-func (c *Client) StartedByUs(u UPID) (sure, maybe bool) { return c.ownCalls.startedByUs(u) }
+func (c TaskAPI) StartedByUs(u UPID) (sure, maybe bool) { return c.ownCalls.startedByUs(u) }
 
 // LoggedByUs reports whether a line of the log, which names a VM, is of a call of this
 // Client. It must be asked once for each line.
-func (c *Client) LoggedByUs(vmid, user string) bool { return c.ownCalls.loggedByUs(vmid, user) }
+func (c TaskAPI) LoggedByUs(vmid, user string) bool { return c.ownCalls.loggedByUs(vmid, user) }

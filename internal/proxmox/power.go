@@ -25,14 +25,14 @@ import (
 
 // power starts a task that changes what a VM does. PVE starts most of these
 // without looking: that a VM is missing or locked shows in the task.
-func (c *Client) power(ctx context.Context, ref Ref, action string, form map[string]string) (UPID, error) {
+func (c GuestAPI) power(ctx context.Context, ref Ref, action string, form map[string]string) (UPID, error) {
 	r := machine(action, http.MethodPost, ref, "/status/"+action)
 	r.form = form
 	return c.start(ctx, ref, r)
 }
 
 // Start starts a VM. If HA manages the VM, the task ends before the VM runs.
-func (c *Client) Start(ctx context.Context, ref Ref) (UPID, error) {
+func (c GuestAPI) Start(ctx context.Context, ref Ref) (UPID, error) {
 	return c.power(ctx, ref, "start", nil)
 }
 
@@ -44,7 +44,7 @@ type StopOptions struct {
 }
 
 // Stop stops a VM at once, as pulling the plug does.
-func (c *Client) Stop(ctx context.Context, ref Ref, o StopOptions) (UPID, error) {
+func (c GuestAPI) Stop(ctx context.Context, ref Ref, o StopOptions) (UPID, error) {
 	form := map[string]string{}
 	if o.OverruleShutdown {
 		form["overrule-shutdown"] = "1"
@@ -63,7 +63,7 @@ type ShutdownOptions struct {
 
 // Shutdown asks the guest to shut down. A guest that still boots does not hear
 // it; the task then fails by its timeout.
-func (c *Client) Shutdown(ctx context.Context, ref Ref, o ShutdownOptions) (UPID, error) {
+func (c GuestAPI) Shutdown(ctx context.Context, ref Ref, o ShutdownOptions) (UPID, error) {
 	form := timeoutForm(o.Timeout)
 	if o.ForceStop {
 		form["forceStop"] = "1"
@@ -79,7 +79,7 @@ type RebootOptions struct {
 
 // Reboot shuts a VM down and starts it again, which applies pending changes. The
 // task ends before the VM is back.
-func (c *Client) Reboot(ctx context.Context, ref Ref, o RebootOptions) (UPID, error) {
+func (c GuestAPI) Reboot(ctx context.Context, ref Ref, o RebootOptions) (UPID, error) {
 	return c.power(ctx, ref, "reboot", timeoutForm(o.Timeout))
 }
 
@@ -91,7 +91,7 @@ func timeoutForm(d time.Duration) map[string]string {
 }
 
 // Reset resets a running VM, as the button does. Pending changes stay pending.
-func (c *Client) Reset(ctx context.Context, ref Ref) (UPID, error) {
+func (c GuestAPI) Reset(ctx context.Context, ref Ref) (UPID, error) {
 	return c.power(ctx, ref, "reset", nil)
 }
 
@@ -102,7 +102,7 @@ type SuspendOptions struct {
 }
 
 // Suspend suspends a running VM.
-func (c *Client) Suspend(ctx context.Context, ref Ref, o SuspendOptions) (UPID, error) {
+func (c GuestAPI) Suspend(ctx context.Context, ref Ref, o SuspendOptions) (UPID, error) {
 	form := map[string]string{}
 	if o.ToDisk {
 		form["todisk"] = "1"
@@ -111,6 +111,6 @@ func (c *Client) Suspend(ctx context.Context, ref Ref, o SuspendOptions) (UPID, 
 }
 
 // Resume lets a paused VM run on. One that was suspended to disk is started.
-func (c *Client) Resume(ctx context.Context, ref Ref) (UPID, error) {
+func (c GuestAPI) Resume(ctx context.Context, ref Ref) (UPID, error) {
 	return c.power(ctx, ref, "resume", nil)
 }

@@ -52,7 +52,7 @@ const ReplicationStorage = "zfspool"
 const replicationPath = "/cluster/replication"
 
 // Replications are the replication jobs of all guests that the user may see.
-func (c *Client) Replications(ctx context.Context) ([]Replication, error) {
+func (c ClusterAPI) Replications(ctx context.Context) ([]Replication, error) {
 	var data list[struct {
 		ID      text `json:"id"`
 		Target  text `json:"target"`
@@ -75,13 +75,13 @@ func (c *Client) Replications(ctx context.Context) ([]Replication, error) {
 // guest's node sees to that, which it does once a minute, if the guest is there by
 // then and its target can be reached. To mark it again changes nothing. It needs
 // VM.Replicate on the VM, and Datastore.Allocate on /storage in PVE 8.
-func (c *Client) RemoveReplication(ctx context.Context, id string) error {
+func (c ClusterAPI) RemoveReplication(ctx context.Context, id string) error {
 	return c.do(ctx, request{op: "remove replication job " + id, method: http.MethodDelete, path: replicationPath + "/{id}", args: []string{id}}, nil)
 }
 
 // ReplicationFailures are the errors that the jobs of a VM have last ended with, by
 // the jobs' IDs, as far as they have failed.
-func (c *Client) ReplicationFailures(ctx context.Context, ref Ref) (map[string]string, error) {
+func (c ClusterAPI) ReplicationFailures(ctx context.Context, ref Ref) (map[string]string, error) {
 	r := onNode("list the replication jobs", http.MethodGet, ref.Node, "/replication")
 	r.query = url.Values{"guest": {strconv.Itoa(ref.VMID)}}
 	var data list[struct {

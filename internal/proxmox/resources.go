@@ -20,6 +20,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Resources are what the cluster's list has: up to 10 seconds old, and only what
@@ -36,7 +37,7 @@ type Resources struct {
 }
 
 // Resources lists guests, nodes and storages in one call.
-func (c *Client) Resources(ctx context.Context) (Resources, error) {
+func (c ClusterAPI) Resources(ctx context.Context) (Resources, error) {
 	all, err := c.resources(ctx, "list the cluster's resources", "")
 	if err != nil {
 		return Resources{}, err
@@ -56,7 +57,7 @@ func (c *Client) Resources(ctx context.Context) (Resources, error) {
 }
 
 // resources asks for one kind of /cluster/resources, or for all.
-func (c *Client) resources(ctx context.Context, op, kind string) ([]resource, error) {
+func (c *conn) resources(ctx context.Context, op, kind string) ([]resource, error) {
 	var all list[resource]
 	r := request{op: op, method: http.MethodGet, path: "/cluster/resources"}
 	if kind != "" {
@@ -64,4 +65,128 @@ func (c *Client) resources(ctx context.Context, op, kind string) ([]resource, er
 	}
 	err := c.do(ctx, r, &all)
 	return all, err
+}
+
+// A Node of the cluster.
+type Node struct {
+	// Name of the node.
+	Name string
+
+	// Status is online, offline or unknown.
+	Status string
+
+	// CPU in use, from 0 to 1 of all cores.
+	CPU float64
+
+	// MaxCPU is the number of cores, with hyper-threads.
+	MaxCPU int
+
+	// Memory used and MaxMemory available, in bytes.
+	Memory, MaxMemory int64
+
+	// Disk used and MaxDisk available of the node's root file system, in bytes.
+	Disk, MaxDisk int64
+
+	// Uptime since the node's boot, to the second.
+	Uptime time.Duration
+}
+
+// Online reports whether the node is up and tells how it is.
+func (n Node) Online() bool { return n.Status == "online" }
+
+// Offline reports whether the node cannot be asked. One that is unknown is up, but its
+// daemon that tells of it and of its guests hangs, as it does on a storage that is gone;
+// what it is asked it answers.
+func (n Node) Offline() bool { return n.Status == "offline" }
+
+// resource is an entry of /cluster/resources and of /nodes/{node}/qemu.
+type resource struct {
+	ID         text    `json:"id"`
+	Type       text    `json:"type"`
+	Node       text    `json:"node"`
+	VMID       integer `json:"vmid"`
+	Name       text    `json:"name"`
+	Status     text    `json:"status"`
+	Template   flag    `json:"template"`
+	Tags       text    `json:"tags"`
+	Pool       text    `json:"pool"`
+	Lock       text    `json:"lock"`
+	HAState    text    `json:"hastate"`
+	Uptime     integer `json:"uptime"`
+	CPU        float   `json:"cpu"`
+	MaxCPU     integer `json:"maxcpu"`
+	CPUs       float   `json:"cpus"`
+	Memory     integer `json:"mem"`
+	MaxMemory  integer `json:"maxmem"`
+	Disk       integer `json:"disk"`
+	MaxDisk    integer `json:"maxdisk"`
+	Storage    text    `json:"storage"`
+	PluginType text    `json:"plugintype"`
+	Content    text    `json:"content"`
+	Shared     flag    `json:"shared"`
+}
+
+// Nodes are the nodes of the cluster, those offline included.
+func (c ClusterAPI) Nodes(ctx context.Context) ([]Node, error) {
+	all, err := c.resources(ctx, "list nodes", "node")
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]Node, 0, len(all))
+	for _, d := range all {
+		nodes = append(nodes, d.node())
+	}
+	return nodes, nil
+}
+
+func (d resource) node() Node {
+	return Node{
+		Name: string(d.Node), Status: string(d.Status), CPU: float64(d.CPU), MaxCPU: int(d.MaxCPU),
+		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
+		Uptime: seconds(d.Uptime),
+	}
+}
+
+// A Storage on one node. A shared storage is listed once for each node.
+type Storage struct {
+	// Name of the storage.
+	Name string
+
+	// Node on which it is.
+	Node string
+
+	// Status is available or unknown.
+	Status string
+
+	// Type is the storage's plugin, such as dir, lvmthin, rbd.
+	Type string
+
+	// Content is what may be stored, such as images, iso, import.
+	Content []string
+
+	// Shared reports whether all its nodes have the same content.
+	Shared bool
+
+	// Disk used and MaxDisk in all, in bytes.
+	Disk, MaxDisk int64
+}
+
+// Storages are the storages of all nodes.
+func (c ClusterAPI) Storages(ctx context.Context) ([]Storage, error) {
+	all, err := c.resources(ctx, "list storages", "storage")
+	if err != nil {
+		return nil, err
+	}
+	storages := make([]Storage, 0, len(all))
+	for _, d := range all {
+		storages = append(storages, d.storage())
+	}
+	return storages, nil
+}
+
+func (d resource) storage() Storage {
+	return Storage{
+		Name: string(d.Storage), Node: string(d.Node), Status: string(d.Status), Type: string(d.PluginType),
+		Content: splitList(string(d.Content)), Shared: bool(d.Shared), Disk: int64(d.Disk), MaxDisk: int64(d.MaxDisk),
+	}
 }

@@ -72,7 +72,7 @@ func (t SnapshotTree) Named(name string) *Snapshot {
 const currentState = "current"
 
 // SnapshotTree returns the snapshots of a VM.
-func (c *Client) SnapshotTree(ctx context.Context, ref Ref) (SnapshotTree, error) {
+func (c GuestAPI) SnapshotTree(ctx context.Context, ref Ref) (SnapshotTree, error) {
 	var data list[struct {
 		Name        text    `json:"name"`
 		Parent      text    `json:"parent"`
@@ -113,7 +113,7 @@ type SnapshotOptions struct {
 
 // TakeSnapshot starts to take a snapshot of a VM. That the name is taken, the VM locked or a
 // disk without snapshots is found by the task only.
-func (c *Client) TakeSnapshot(ctx context.Context, ref Ref, o SnapshotOptions) (UPID, error) {
+func (c GuestAPI) TakeSnapshot(ctx context.Context, ref Ref, o SnapshotOptions) (UPID, error) {
 	r := machine("take a snapshot of", http.MethodPost, ref, "/snapshot")
 	r.form = map[string]string{"snapname": o.Name}
 	if o.Description != "" {
@@ -127,7 +127,7 @@ func (c *Client) TakeSnapshot(ctx context.Context, ref Ref, o SnapshotOptions) (
 
 // startTask makes a request that starts a task of a VM, and takes an answer without a
 // UPID for none.
-func (c *Client) startTask(ctx context.Context, ref Ref, r request) (UPID, error) {
+func (c GuestAPI) startTask(ctx context.Context, ref Ref, r request) (UPID, error) {
 	u, err := c.start(ctx, ref, r)
 	if err == nil && u == "" {
 		return "", newCall(r, nil).unexpected()
@@ -137,13 +137,13 @@ func (c *Client) startTask(ctx context.Context, ref Ref, r request) (UPID, error
 
 // RemoveSnapshot starts to remove a snapshot of a VM. The snapshots that were taken after it
 // stay. That there is none of the name is found by the task only.
-func (c *Client) RemoveSnapshot(ctx context.Context, ref Ref, name string) (UPID, error) {
+func (c GuestAPI) RemoveSnapshot(ctx context.Context, ref Ref, name string) (UPID, error) {
 	return c.startTask(ctx, ref, snapshotRequest("remove", http.MethodDelete, ref, name, ""))
 }
 
 // DescribeSnapshot changes the description of a snapshot. Without that snapshot
 // IsUnknownReference holds for the error.
-func (c *Client) DescribeSnapshot(ctx context.Context, ref Ref, name, description string) error {
+func (c GuestAPI) DescribeSnapshot(ctx context.Context, ref Ref, name, description string) error {
 	r := snapshotRequest("describe", http.MethodPut, ref, name, "/config")
 	r.form = map[string]string{"description": description}
 	return c.vm(ctx, ref, r, nil)
@@ -158,7 +158,7 @@ func snapshotRequest(op, method string, ref Ref, name, path string) request {
 
 // CanSnapshot reports whether PVE can take a snapshot of all disks of a VM: those on thick
 // LVM, raw files and some others have none.
-func (c *Client) CanSnapshot(ctx context.Context, ref Ref) (bool, error) {
+func (c GuestAPI) CanSnapshot(ctx context.Context, ref Ref) (bool, error) {
 	r := machine("ask for the features of", http.MethodGet, ref, "/feature")
 	r.query = url.Values{"feature": {"snapshot"}}
 	var data struct {

@@ -127,7 +127,7 @@ func unix(seconds integer) time.Time {
 // Task is one look at a task; it does not wait. A task that was just started may
 // not be visible yet: IsNoSuchTask. The log of a task is on its own node, which
 // must be online.
-func (c *Client) Task(ctx context.Context, u UPID) (Task, error) {
+func (c TaskAPI) Task(ctx context.Context, u UPID) (Task, error) {
 	r := request{
 		op: "read a task", method: http.MethodGet,
 		path: "/nodes/{node}/tasks/{upid}/status", args: []string{u.Node(), string(u)},
@@ -152,7 +152,7 @@ func (c *Client) Task(ctx context.Context, u UPID) (Task, error) {
 
 // Tasks are the running and the recent tasks of all nodes, newest first, as far
 // as the user may see them. Here a missing status means that the task runs.
-func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
+func (c TaskAPI) Tasks(ctx context.Context) ([]Task, error) {
 	var data list[taskData]
 	r := request{op: "list tasks", method: http.MethodGet, path: "/cluster/tasks"}
 	if err := c.do(ctx, r, &data); err != nil {
@@ -170,14 +170,14 @@ func (c *Client) Tasks(ctx context.Context) ([]Task, error) {
 // ListsOwnTasks reports whether a list of [Client.Tasks] has the tasks of this Client's
 // user. PVE compares their owner without the name of the token: a token sees all tasks,
 // with Sys.Audit on /, or none, not even its own.
-func (c *Client) ListsOwnTasks(list []Task) bool { return !c.identity.Token || len(list) > 0 }
+func (c TaskAPI) ListsOwnTasks(list []Task) bool { return !c.identity.Token || len(list) > 0 }
 
 // mostOwnTasks is how many running tasks of a node are read.
 const mostOwnTasks = 5000
 
 // OwnTasks are the tasks of this Client's user that run on a node, which must be online.
 // Here a token sees its own tasks whatever its privileges are.
-func (c *Client) OwnTasks(ctx context.Context, node string) ([]Task, error) {
+func (c TaskAPI) OwnTasks(ctx context.Context, node string) ([]Task, error) {
 	r := request{
 		op: "list tasks of node " + strconv.Quote(node), method: http.MethodGet, path: "/nodes/{node}/tasks", args: []string{node},
 		query: url.Values{"source": {"active"}, "limit": {strconv.Itoa(mostOwnTasks)}},
@@ -202,9 +202,45 @@ func (c *Client) OwnTasks(ctx context.Context, node string) ([]Task, error) {
 // noLog is what PVE answers, with success, for the log of a task it has not.
 const noLog = "unable to open file"
 
+// NodeTasks returns the running and the latest ended tasks of one type on a node, newest
+// first, as far as the user may see them. Unlike Tasks, it shows a token its own tasks
+// whatever its privileges.
+func (c TaskAPI) NodeTasks(ctx context.Context, node, taskType string) ([]Task, error) {
+	r := request{
+		op: "list the tasks of node " + strconv.Quote(node), method: http.MethodGet, path: "/nodes/{node}/tasks", args: []string{node},
+		query: url.Values{"source": {"all"}, "typefilter": {taskType}, "limit": {strconv.Itoa(nodeTaskLimit)}},
+	}
+	if !validNode(node) {
+		return nil, r.refuse("node name is not valid")
+	}
+	var data list[taskData]
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	tasks := make([]Task, 0, len(data))
+	for _, d := range data {
+		running := d.Status == "" || strings.EqualFold(string(d.Status), "running")
+		tasks = append(tasks, d.task(running, d.Status))
+	}
+	return tasks, nil
+}
+
+// StopTask stops a task, which then cleans up after itself. One that has ended is
+// stopped already.
+func (c TaskAPI) StopTask(ctx context.Context, u UPID) error {
+	r := request{
+		op: "stop a task", method: http.MethodDelete,
+		path: "/nodes/{node}/tasks/{upid}", args: []string{u.Node(), string(u)},
+	}
+	if !u.Valid() {
+		return r.refuse("task id is not valid")
+	}
+	return c.do(ctx, r, nil)
+}
+
 // TaskLog is the last lines of a task's log, oldest first. It is empty if PVE has
 // no log of the task.
-func (c *Client) TaskLog(ctx context.Context, u UPID, lastLines int) ([]string, error) {
+func (c TaskAPI) TaskLog(ctx context.Context, u UPID, lastLines int) ([]string, error) {
 	lines, total, err := c.taskLog(ctx, u, 0, lastLines)
 	if err != nil || total <= lastLines {
 		return lines, err
@@ -213,7 +249,7 @@ func (c *Client) TaskLog(ctx context.Context, u UPID, lastLines int) ([]string, 
 	return lines, err
 }
 
-func (c *Client) taskLog(ctx context.Context, u UPID, start, limit int) ([]string, int, error) {
+func (c TaskAPI) taskLog(ctx context.Context, u UPID, start, limit int) ([]string, int, error) {
 	r := request{
 		op: "read the log of a task", method: http.MethodGet,
 		path: "/nodes/{node}/tasks/{upid}/log", args: []string{u.Node(), string(u)},
@@ -243,4 +279,71 @@ func (c *Client) taskLog(ctx context.Context, u UPID, start, limit int) ([]strin
 type logLine struct {
 	Number integer `json:"n"`
 	Text   text    `json:"t"`
+}
+
+// A UPID is PVE's name of a task,
+// UPID:node:pid:pstart:starttime:type:id:user: with hexadecimal numbers.
+type UPID string
+
+const (
+	upidNode  = 1
+	upidStart = 4
+	upidType  = 5
+	upidID    = 6
+	upidUser  = 7
+	upidParts = 9
+)
+
+// Valid reports whether the UPID has PVE's form.
+func (u UPID) Valid() bool {
+	parts := strings.Split(string(u), ":")
+	if len(parts) != upidParts || parts[0] != "UPID" || parts[upidParts-1] != "" {
+		return false
+	}
+	for _, hex := range parts[2:upidType] {
+		if _, err := strconv.ParseUint(hex, 16, 64); err != nil {
+			return false
+		}
+	}
+	return validNode(parts[upidNode]) && parts[upidType] != "" && parts[upidUser] != ""
+}
+
+// Node is the name of the node that runs the task.
+func (u UPID) Node() string { return u.part(upidNode) }
+
+// Type is PVE's type of the task, such as qmstart.
+func (u UPID) Type() string { return u.part(upidType) }
+
+// ID is what the task works on: the VMID for tasks of VMs. It may be empty.
+func (u UPID) ID() string { return u.part(upidID) }
+
+// User is the user or the API token that started the task.
+func (u UPID) User() string { return u.part(upidUser) }
+
+// Start is when the task started, to the second.
+func (u UPID) Start() time.Time {
+	s, err := strconv.ParseInt(u.part(upidStart), 16, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(s, 0)
+}
+
+// part is the i-th part of a valid UPID, or empty.
+func (u UPID) part(i int) string {
+	if !u.Valid() {
+		return ""
+	}
+	return strings.Split(string(u), ":")[i]
+}
+
+// validNode reports whether s can be the name of a node, which PVE restricts to
+// letters, digits and inner hyphens.
+func validNode(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
 }

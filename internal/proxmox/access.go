@@ -17,9 +17,16 @@ limitations under the License.
 package proxmox
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // A Feature is something that the provider does which needs privileges of its
@@ -182,3 +189,48 @@ func (v Version) Supported() bool { return v.AtLeast(oldestMajor, 0) }
 
 // oldestMajor is the oldest supported major release of PVE.
 const oldestMajor = 8
+
+// Privileges that somebody has on a path. The value reports whether they are
+// inherited by the paths below.
+type Privileges map[string]bool
+
+// Permissions are the privileges of the user or token itself, by path. An empty
+// path asks for all; otherwise the path is answered even where the privileges
+// come from above it.
+func (c AccessAPI) Permissions(ctx context.Context, path string) (map[string]Privileges, error) {
+	r := request{op: "read permissions", method: http.MethodGet, path: "/access/permissions"}
+	if path != "" {
+		r.query = url.Values{"path": {path}}
+	}
+	var data map[string]map[string]flag
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	all := make(map[string]Privileges, len(data))
+	for path, privileges := range data {
+		all[path] = make(Privileges, len(privileges))
+		for name, propagate := range privileges {
+			all[path][name] = bool(propagate)
+		}
+	}
+	return all, nil
+}
+
+// Realms are the authentication realms of the cluster, which it tells anybody.
+func (c AccessAPI) Realms(ctx context.Context) ([]string, error) {
+	var data list[struct {
+		Realm text `json:"realm"`
+	}]
+	r := request{op: "list authentication realms", method: http.MethodGet, path: "/access/domains"}
+	if err := c.do(transport.Anonymous(ctx), r, &data); err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, errors.New("cannot list authentication realms: there are none")
+	}
+	realms := make([]string, 0, len(data))
+	for _, d := range data {
+		realms = append(realms, string(d.Realm))
+	}
+	return realms, nil
+}

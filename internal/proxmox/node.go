@@ -19,9 +19,104 @@ package proxmox
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
+
+// onNode is a call for one node.
+func onNode(op, method, node, path string) request {
+	return request{op: op + " of node " + strconv.Quote(node), method: method, path: "/nodes/{node}" + path, args: []string{node}}
+}
+
+// node makes a call for one node.
+func (c *conn) node(ctx context.Context, r request, data any) error {
+	if !validNode(r.args[0]) {
+		return r.refuse("node name is not valid")
+	}
+	return c.do(ctx, r, data)
+}
+
+// NodeConfig is the configuration of a node, with its description. It needs
+// Sys.Audit on /.
+func (c NodeAPI) NodeConfig(ctx context.Context, node string) (Settings, error) {
+	var data map[string]setting
+	if err := c.node(ctx, onNode("read the configuration", http.MethodGet, node, "/config"), &data); err != nil {
+		return Settings{}, err
+	}
+	return newSettings(data), nil
+}
+
+// SetNodeConfig changes the configuration of a node. An option with parts is set
+// as a whole. An empty change is not sent. It needs Sys.Modify on /.
+func (c NodeAPI) SetNodeConfig(ctx context.Context, node string, change Change) error {
+	if change.Empty() {
+		return nil
+	}
+	r := onNode("change the configuration", http.MethodPut, node, "/config")
+	r.form = change.form()
+	return c.node(ctx, r, nil)
+}
+
+// DNS is how a node resolves names.
+type DNS struct {
+	// SearchDomain for names without a dot, or empty.
+	SearchDomain string
+
+	// Servers are the addresses of up to three name servers.
+	Servers []string
+}
+
+// NodeDNS reads the DNS settings of a node.
+func (c NodeAPI) NodeDNS(ctx context.Context, node string) (DNS, error) {
+	var d struct {
+		Search text `json:"search"`
+		First  text `json:"dns1"`
+		Second text `json:"dns2"`
+		Third  text `json:"dns3"`
+	}
+	if err := c.node(ctx, onNode("read the DNS settings", http.MethodGet, node, "/dns"), &d); err != nil {
+		return DNS{}, err
+	}
+	dns := DNS{SearchDomain: string(d.Search)}
+	for _, server := range []text{d.First, d.Second, d.Third} {
+		if server != "" {
+			dns.Servers = append(dns.Servers, string(server))
+		}
+	}
+	return dns, nil
+}
+
+// SetNodeDNS writes the DNS settings of a node, all of them: PVE removes those
+// that are empty.
+func (c NodeAPI) SetNodeDNS(ctx context.Context, node string, dns DNS) error {
+	r := onNode("set the DNS settings", http.MethodPut, node, "/dns")
+	if len(dns.Servers) > 3 {
+		return r.refuse("a node has up to three name servers")
+	}
+	r.form = map[string]string{"search": dns.SearchDomain}
+	for i, server := range dns.Servers {
+		r.form["dns"+strconv.Itoa(i+1)] = server
+	}
+	return c.node(ctx, r, nil)
+}
+
+// NodeTimeZone reads the time zone of a node, such as Etc/UTC.
+func (c NodeAPI) NodeTimeZone(ctx context.Context, node string) (string, error) {
+	var d struct {
+		TimeZone text `json:"timezone"`
+	}
+	err := c.node(ctx, onNode("read the time zone", http.MethodGet, node, "/time"), &d)
+	return string(d.TimeZone), err
+}
+
+// SetNodeTimeZone sets the time zone of a node. PVE refuses one that the node
+// does not know.
+func (c NodeAPI) SetNodeTimeZone(ctx context.Context, node, zone string) error {
+	r := onNode("set the time zone", http.MethodPut, node, "/time")
+	r.form = map[string]string{"timezone": zone}
+	return c.node(ctx, r, nil)
+}
 
 // NodeStatus is what a node says of itself.
 type NodeStatus struct {
@@ -44,7 +139,7 @@ type NodeStatus struct {
 
 // NodeStatus asks a node for its status. One that is offline is waited for until
 // the node that was asked gives up: look at [Client.Nodes] first.
-func (c *Client) NodeStatus(ctx context.Context, node string) (NodeStatus, error) {
+func (c NodeAPI) NodeStatus(ctx context.Context, node string) (NodeStatus, error) {
 	var d struct {
 		Version text    `json:"pveversion"`
 		CPU     float   `json:"cpu"`
@@ -79,7 +174,7 @@ func managerVersion(s string) string {
 
 // Fingerprints are the SHA-256 of the nodes' TLS certificates in hexadecimal, by
 // the nodes' names. They tell nodes of the same name apart.
-func (c *Client) Fingerprints(ctx context.Context) (map[string]string, error) {
+func (c NodeAPI) Fingerprints(ctx context.Context) (map[string]string, error) {
 	var data list[struct {
 		Node        text `json:"node"`
 		Fingerprint text `json:"ssl_fingerprint"`
@@ -105,7 +200,7 @@ type PCIMapping struct {
 }
 
 // PCIMappings are the PCI resource mappings that the user may see.
-func (c *Client) PCIMappings(ctx context.Context) ([]PCIMapping, error) {
+func (c NodeAPI) PCIMappings(ctx context.Context) ([]PCIMapping, error) {
 	var data list[struct {
 		ID  text       `json:"id"`
 		Map list[text] `json:"map"`

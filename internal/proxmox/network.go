@@ -19,6 +19,8 @@ package proxmox
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 )
 
 // A VNet of the cluster's software-defined network.
@@ -40,7 +42,7 @@ type VNet struct {
 }
 
 // VNets are those that the user may see, whether they have been applied or not.
-func (c *Client) VNets(ctx context.Context) ([]VNet, error) {
+func (c NetworkAPI) VNets(ctx context.Context) ([]VNet, error) {
 	var data list[struct {
 		Name      text    `json:"vnet"`
 		Zone      text    `json:"zone"`
@@ -59,4 +61,56 @@ func (c *Client) VNets(ctx context.Context) ([]VNet, error) {
 		})
 	}
 	return all, nil
+}
+
+// A Bridge of one node that NICs of VMs may be attached to.
+type Bridge struct {
+	// Name of the interface, such as vmbr0.
+	Name string
+
+	// Type is bridge, OVSBridge or vnet.
+	Type string
+
+	// Active reports whether the bridge is up.
+	Active bool
+
+	// VLANAware reports whether NICs may have VLAN tags of their own.
+	VLANAware bool
+
+	// Ports of the bridge.
+	Ports []string
+
+	// CIDR is the node's own address on the bridge, if it has one.
+	CIDR string
+}
+
+// Bridges are the bridges of a node that the user may use, with those of SDN.
+func (c NetworkAPI) Bridges(ctx context.Context, node string) ([]Bridge, error) {
+	r := request{
+		op: "list bridges of node " + strconv.Quote(node), method: http.MethodGet,
+		path: "/nodes/{node}/network", args: []string{node}, query: url.Values{"type": {"any_bridge"}},
+	}
+	if !validNode(node) {
+		return nil, r.refuse("node name is not valid")
+	}
+	var data list[struct {
+		Name      text `json:"iface"`
+		Type      text `json:"type"`
+		Active    flag `json:"active"`
+		VLANAware flag `json:"bridge_vlan_aware"`
+		Ports     text `json:"bridge_ports"`
+		OVSPorts  text `json:"ovs_ports"`
+		CIDR      text `json:"cidr"`
+	}]
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	bridges := make([]Bridge, 0, len(data))
+	for _, d := range data {
+		bridges = append(bridges, Bridge{
+			Name: string(d.Name), Type: string(d.Type), Active: bool(d.Active), VLANAware: bool(d.VLANAware),
+			Ports: splitList(string(d.Ports + " " + d.OVSPorts)), CIDR: string(d.CIDR),
+		})
+	}
+	return bridges, nil
 }

@@ -1,0 +1,281 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package proxmox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Volume of a storage.
+type Volume struct {
+	// ID of the volume with its storage, such as local:iso/debian.iso.
+	ID string
+
+	// Content is what the volume is: images, iso, import, vztmpl, backup or
+	// snippets.
+	Content string
+
+	// Format of the volume, such as qcow2.
+	Format string
+
+	// Size in bytes.
+	Size int64
+
+	// VMID of the guest that owns the volume, or 0.
+	VMID int
+
+	// Changed is when the volume's file was made or replaced, in seconds of the node's
+	// clock; 0 if the storage does not tell.
+	Changed int64
+}
+
+// File returns the name of the volume on its storage, without the folder of its content
+// type: debian.iso of local:iso/debian.iso.
+func (v Volume) File() string { return v.ID[strings.LastIndexAny(v.ID, ":/")+1:] }
+
+// storageRequest is a request about a storage as a node sees it.
+func storageRequest(op, method, node, storage, path string, args ...string) (request, string) {
+	r := request{
+		op: op + " storage " + strconv.Quote(storage) + " of node " + strconv.Quote(node), method: method,
+		path: "/nodes/{node}/storage/{storage}" + path, args: append([]string{node, storage}, args...),
+	}
+	if !validNode(node) || !reStorage.MatchString(storage) {
+		return r, "node or storage name is not valid"
+	}
+	return r, ""
+}
+
+var reStorage = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
+
+// Volumes of one content type on a storage, as far as the user may see them. It
+// takes as long as the storage takes to tell.
+func (c StorageAPI) Volumes(ctx context.Context, node, storage, content string) ([]Volume, error) {
+	r, why := storageRequest("list the content of", http.MethodGet, node, storage, "/content")
+	if why != "" {
+		return nil, r.refuse(why)
+	}
+	r.query = url.Values{"content": {content}}
+	var data list[struct {
+		ID      text    `json:"volid"`
+		Content text    `json:"content"`
+		Format  text    `json:"format"`
+		Size    integer `json:"size"`
+		VMID    integer `json:"vmid"`
+		Changed integer `json:"ctime"`
+	}]
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	volumes := make([]Volume, 0, len(data))
+	for _, d := range data {
+		volumes = append(volumes, Volume{
+			ID: string(d.ID), Content: string(d.Content), Format: string(d.Format), Size: int64(d.Size), VMID: int(d.VMID),
+			Changed: int64(d.Changed),
+		})
+	}
+	return volumes, nil
+}
+
+// DeleteVolume starts to remove a volume, such as local:iso/debian.iso, for good.
+// That of one that is not there succeeds too.
+func (c StorageAPI) DeleteVolume(ctx context.Context, node, volume string) (UPID, error) {
+	storage, _, _ := strings.Cut(volume, ":")
+	r, why := storageRequest("delete volume "+`"`+volume+`" from`, http.MethodDelete, node, storage, "/content/{volume}", volume)
+	if why != "" {
+		return "", r.refuse(why)
+	}
+	return c.begin(ctx, r)
+}
+
+// A Download is a file that a node fetches from the network.
+type Download struct {
+	// URL of the file, http or https.
+	URL string
+
+	// Content is what the file is: import, iso or vztmpl.
+	Content string
+
+	// FileName that it gets, with the extension that PVE wants for the content.
+	FileName string
+
+	// Algorithm and Checksum that the file must have; empty for no check.
+	Algorithm, Checksum string
+
+	// Compression that is undone after the download; empty for none. PVE does that
+	// to ISO images only.
+	Compression string
+
+	// Insecure accepts any certificate.
+	Insecure bool
+}
+
+func (d Download) form() map[string]string {
+	f := map[string]string{"url": d.URL, "content": d.Content, "filename": d.FileName}
+	if d.Checksum != "" {
+		f["checksum-algorithm"], f["checksum"] = d.Algorithm, d.Checksum
+	}
+	if d.Compression != "" {
+		f["compression"] = d.Compression
+	}
+	if d.Insecure {
+		f["verify-certificates"] = "0"
+	}
+	return f
+}
+
+// DownloadURL starts to fetch a file into a storage of files, as a node sees it. A
+// file that has the name already is never replaced: with a checksum the task succeeds
+// without a download if the file has it, and fails otherwise. Two tasks for one name at
+// the same time both succeed; the last one's file stays. The id of the task is the name
+// of the file.
+func (c StorageAPI) DownloadURL(ctx context.Context, node, storage string, d Download) (UPID, error) {
+	r, why := storageRequest("download "+strconv.Quote(d.FileName)+" to", http.MethodPost, node, storage, "/download-url")
+	if why != "" {
+		return "", r.refuse(why)
+	}
+	r.form = d.form()
+	u, err := c.begin(ctx, r)
+	if err == nil && u == "" {
+		return "", newCall(r, nil).unexpected()
+	}
+	return u, err
+}
+
+// nodeTaskLimit is how many tasks of one type a node is asked for.
+const nodeTaskLimit = 500
+
+// A DownloadProblem is why a download failed.
+type DownloadProblem string
+
+// The problems of downloads.
+const (
+	// DownloadMismatch means that the file does not have the checksum.
+	DownloadMismatch DownloadProblem = "ChecksumMismatch"
+
+	// DownloadExists means that another file has the name.
+	DownloadExists DownloadProblem = "AlreadyExists"
+
+	// DownloadAnswer means that the server answered with an error.
+	DownloadAnswer DownloadProblem = "ServerError"
+
+	// DownloadNetwork means that the server cannot be reached.
+	DownloadNetwork DownloadProblem = "ServerUnreachable"
+
+	// DownloadCertificate means that the server's certificate is not trusted.
+	DownloadCertificate DownloadProblem = "CertificateNotTrusted"
+
+	// DownloadFull means that the storage has no room.
+	DownloadFull DownloadProblem = "StorageFull"
+
+	// DownloadFormat means that the file is not what its extension says.
+	DownloadFormat DownloadProblem = "WrongFormat"
+
+	// DownloadStopped means that somebody stopped the task.
+	DownloadStopped DownloadProblem = "Stopped"
+
+	// DownloadFailed is any other problem.
+	DownloadFailed DownloadProblem = "DownloadFailed"
+)
+
+// DownloadFailure returns why a download failed, from its exit status and the last
+// lines of its log, and one sentence about it without its point.
+func DownloadFailure(exit string, log []string) (DownloadProblem, string) {
+	for _, f := range downloadFailures() {
+		for _, text := range append([]string{exit}, log...) {
+			if m := f.pattern.FindStringSubmatch(text); m != nil {
+				return f.problem, scrub(f.sentence(m), nil)
+			}
+		}
+	}
+	return DownloadFailed, scrub(exit, nil)
+}
+
+// DownloadProgress returns how much of a download is done, in percent, from the last
+// lines of its log. It is unknown for small files, and where the server does not report a
+// size.
+func DownloadProgress(log []string) (percent int, known bool) {
+	for _, line := range slices.Backward(log) {
+		if m := reDownloadPercent.FindStringSubmatch(line); m != nil {
+			percent, err := strconv.Atoi(m[1])
+			return min(percent, 100), err == nil
+		}
+		if reDownloadCheck.MatchString(line) {
+			return 100, true
+		}
+	}
+	return 0, false
+}
+
+// A body is what a request has in place of a form.
+type body struct {
+	contentType string
+	content     []byte
+}
+
+// UploadISO starts to put an ISO image onto a storage as a node sees it, by a
+// name that ends in .iso: the volume is storage:iso/name. The task compares the
+// image with its checksum. One that has the name already is replaced.
+func (c StorageAPI) UploadISO(ctx context.Context, node, storage, name string, image []byte) (UPID, error) {
+	r, why := storageRequest("upload "+strconv.Quote(name)+" to", http.MethodPost, node, storage, "/upload")
+	if why != "" {
+		return "", r.refuse(why)
+	}
+	b, err := isoBody(name, image)
+	if err != nil {
+		return "", r.refuse("file cannot be encoded")
+	}
+	r.body = b
+	u, err := c.begin(ctx, r)
+	if err == nil && u == "" {
+		return "", newCall(r, nil).unexpected()
+	}
+	return u, err
+}
+
+// isoBody has the file last, as PVE wants it, and a known length: PVE takes no
+// chunks.
+func isoBody(name string, image []byte) (*body, error) {
+	sum := sha256.Sum256(image)
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, field := range [][2]string{{"content", "iso"}, {"checksum-algorithm", "sha256"}, {"checksum", hex.EncodeToString(sum[:])}} {
+		if err := w.WriteField(field[0], field[1]); err != nil {
+			return nil, errors.Wrap(err, "cannot write field")
+		}
+	}
+	file, err := w.CreateFormFile("filename", name)
+	if err == nil {
+		_, err = file.Write(image)
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot write file")
+	}
+	err = w.Close()
+	return &body{contentType: w.FormDataContentType(), content: b.Bytes()}, errors.Wrap(err, "cannot end the body")
+}
