@@ -17,6 +17,8 @@ limitations under the License.
 package kind
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -29,16 +31,17 @@ import (
 // TypeUpToDate is the condition that is True while what a resource stands for in
 // Proxmox VE is as its spec asks. A resource that may only observe has it too, as a dry
 // run.
-const TypeUpToDate xpv2.ConditionType = "UpToDate"
+const TypeUpToDate = xpv2.TypeUpToDate
 
-// Reasons of the condition UpToDate.
+// Reasons of the condition UpToDate, which are those of Crossplane.
 const (
-	ReasonUpToDate  xpv2.ConditionReason = "UpToDate"
-	ReasonDifferent xpv2.ConditionReason = "Different"
+	ReasonUpToDate  = xpv2.ReasonObserveMatched
+	ReasonDifferent = xpv2.ReasonUpdateRequested
 )
 
 // UpToDate returns the condition UpToDate: False with the first problem's reason while
-// there are problems, False while options differ, which it names, and True otherwise.
+// there are problems, False while options differ, of which it says from what to what, and
+// True otherwise.
 func UpToDate(difference []v1alpha1.OptionDifference, problems ...Problem) xpv2.Condition {
 	c := xpv2.Condition{
 		Type: TypeUpToDate, Status: corev1.ConditionTrue, Reason: ReasonUpToDate, LastTransitionTime: metav1.Now(),
@@ -46,11 +49,9 @@ func UpToDate(difference []v1alpha1.OptionDifference, problems ...Problem) xpv2.
 	var messages []string
 	if len(difference) > 0 {
 		c.Status, c.Reason = corev1.ConditionFalse, ReasonDifferent
-		names := make([]string, 0, len(difference))
 		for _, d := range difference {
-			names = append(names, d.Option)
+			messages = append(messages, Changes(d.Option, d.Current, d.Desired)...)
 		}
-		messages = append(messages, "in Proxmox VE differ: "+strings.Join(names, ", "))
 	}
 	if len(problems) > 0 {
 		c.Status, c.Reason = corev1.ConditionFalse, problems[0].Reason
@@ -60,4 +61,62 @@ func UpToDate(difference []v1alpha1.OptionDifference, problems ...Problem) xpv2.
 	}
 	c.Message = strings.Join(messages, "; ")
 	return c
+}
+
+// longestValue is how many characters of a value are shown.
+const longestValue = 60
+
+// none stands for a value that is not there.
+const none = "(none)"
+
+// Changes describe how an option changes, in a line per change: "memory 4096 → 8192". Of an
+// option that has properties only those are named that change: "net0 bridge vmbr9 → vmbr0".
+func Changes(option, current, desired string) []string {
+	if !hasProperties(current) || !hasProperties(desired) {
+		return []string{option + " " + shown(current) + " → " + shown(desired)}
+	}
+	from, to := properties(current), properties(desired)
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(union(from, to))) {
+		if from[name] != to[name] {
+			all = append(all, strings.TrimSpace(option+" "+name)+" "+shown(from[name])+" → "+shown(to[name]))
+		}
+	}
+	return all
+}
+
+// hasProperties reports whether a value is a list of properties, as "virtio=…,bridge=vmbr0" is.
+func hasProperties(value string) bool {
+	return strings.Contains(value, "=") && !strings.ContainsAny(value, " \t\n")
+}
+
+// properties of a value by their names; one without a name has the empty one.
+func properties(value string) map[string]string {
+	all := map[string]string{}
+	for _, p := range strings.Split(value, ",") {
+		if name, v, named := strings.Cut(p, "="); named {
+			all[name] = v
+		} else {
+			all[""] = p
+		}
+	}
+	return all
+}
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// shown is a value in a line.
+func shown(value string) string {
+	line := []rune(strings.Join(strings.Fields(value), " "))
+	switch {
+	case len(line) == 0:
+		return none
+	case len(line) > longestValue:
+		return string(line[:longestValue]) + "…"
+	}
+	return string(line)
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package kind
 
 import (
+	"strings"
 	"testing"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -27,8 +28,30 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
+func TestChanges(t *testing.T) {
+	cases := map[string]struct {
+		reason, option, current, desired string
+		want                             []string
+	}{
+		"Value":       {reason: "A value is shown from what to what.", option: "memory", current: "4096", desired: "8192", want: []string{"memory 4096 → 8192"}},
+		"Added":       {reason: "One that is not there is none.", option: "onboot", desired: "1", want: []string{"onboot (none) → 1"}},
+		"Removed":     {reason: "One that goes is none after that.", option: "net1", current: "virtio=AA,bridge=vmbr0", want: []string{"net1 virtio=AA,bridge=vmbr0 → (none)"}},
+		"Property":    {reason: "Only the property is named that changes.", option: "net0", current: "virtio=AA,bridge=vmbr9", desired: "virtio=AA,bridge=vmbr0", want: []string{"net0 bridge vmbr9 → vmbr0"}},
+		"Properties":  {reason: "Each property has a line.", option: "net0", current: "virtio=AA,bridge=vmbr9,tag=2", desired: "virtio=AA,bridge=vmbr0,mtu=9000", want: []string{"net0 bridge vmbr9 → vmbr0", "net0 mtu (none) → 9000", "net0 tag 2 → (none)"}},
+		"Unnamed":     {reason: "The first property of a disk has no name.", option: "scsi0", current: "a:1,size=8G", desired: "b:1,size=8G", want: []string{"scsi0 a:1 → b:1"}},
+		"Description": {reason: "A text is shortened to a line.", option: "description", current: "a = b\nc", desired: strings.Repeat("x", 61), want: []string{"description a = b c → " + strings.Repeat("x", 60) + "…"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Changes(tc.option, tc.current, tc.desired)); diff != "" {
+				t.Errorf("%s Changes(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestUpToDate(t *testing.T) {
-	differs := []v1alpha1.OptionDifference{{Option: "comment"}, {Option: "nodes"}}
+	differs := []v1alpha1.OptionDifference{{Option: "comment", Current: "a", Desired: "b"}, {Option: "nodes", Desired: "pve1"}}
 	exists := Problem{Reason: ReasonAlreadyExists, Message: "pool exists"}
 	cases := map[string]struct {
 		reason     string
@@ -42,11 +65,11 @@ func TestUpToDate(t *testing.T) {
 		},
 		"Different": {
 			reason: "The options that differ are named.", difference: differs,
-			want: xpv2.Condition{Status: corev1.ConditionFalse, Reason: ReasonDifferent, Message: "in Proxmox VE differ: comment, nodes"},
+			want: xpv2.Condition{Status: corev1.ConditionFalse, Reason: ReasonDifferent, Message: "comment a → b; nodes (none) → pve1"},
 		},
 		"Problem": {
 			reason: "A problem gives the reason, whatever differs.", difference: differs[:1], problems: []Problem{exists},
-			want: xpv2.Condition{Status: corev1.ConditionFalse, Reason: ReasonAlreadyExists, Message: "in Proxmox VE differ: comment; pool exists"},
+			want: xpv2.Condition{Status: corev1.ConditionFalse, Reason: ReasonAlreadyExists, Message: "comment a → b; pool exists"},
 		},
 	}
 	for name, tc := range cases {

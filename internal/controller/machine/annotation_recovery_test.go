@@ -113,6 +113,8 @@ func TestFormerRestartIsNotRepeated(t *testing.T) {
 	b.vms[10000] = pendingVM()
 	b.reconcile(t.Context())
 	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
+	former := lastRestart(b.m).Changes
+	b.m.Annotations[AnnotationLastRestart], b.m.Status.AtProvider.Annotations[AnnotationLastRestart] = former, former
 	b.upgrade(t, "proxmox.vitistack.io/restarted-for", AnnotationLastRestart)
 	b.clock.wait(time.Hour)
 	b.reconcile(t.Context())

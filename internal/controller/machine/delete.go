@@ -28,38 +28,66 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Delete does the next thing that leads to the end of the VM.
+// Delete does the next thing that leads to the end of the VM. The message of the condition
+// Ready says what that waits for.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
 	setConditions(m, xpv2.Deleting())
+	err := e.deleteNext(ctx, m)
+	switch {
+	case err != nil && m.GetCondition(xpv2.TypeReady).Message == "":
+		appendReady(m, err.Error())
+	case err == nil:
+		appendReady(m, e.deletionWait(m))
+	}
+	return managed.ExternalDelete{}, err
+}
+
+// deletionWait says what the deletion waits for.
+func (e *external) deletionWait(m Machine) string {
+	switch task := e.tasks.runningType(m); {
+	case e.vm == nil:
+		return "what is left of the VM is being removed"
+	case task == "qmdestroy":
+		return "the VM is being destroyed"
+	case task == "qmshutdown", task == "" && e.vm.Status.Running():
+		return e.shutdownWait(m)
+	case task != "":
+		return "a task works on the VM: " + task
+	}
+	return "the VM is to be destroyed"
+}
+
+// deleteNext does the next thing that leads to the end of the VM.
+func (e *external) deleteNext(ctx context.Context, m Machine) error {
 	if len(e.planned.orphanedRules) > 0 {
-		return managed.ExternalDelete{}, e.applyRuleStep(ctx, e.planned.orphanedRules[0])
+		return e.applyRuleStep(ctx, e.planned.orphanedRules[0])
 	}
 	if e.planned.waitReason != nil {
-		return managed.ExternalDelete{}, e.planned.waitReason
+		return e.planned.waitReason
 	}
 	if e.vm == nil {
 		u, err := e.removeStaleImage(ctx, m, e.planned.staleImages)
 		if err == nil && u != "" {
 			e.follow(m, u, u.Node())
 		}
-		return managed.ExternalDelete{}, err
+		return err
 	}
 	if busy, err := e.taskRunning(m); busy || err != nil {
-		return managed.ExternalDelete{}, err
+		return err
 	}
 	if e.vm.beingCreated() {
-		return managed.ExternalDelete{}, errors.New(e.vm.stuck())
+		return errors.New(e.vm.stuck())
 	}
 	if lock := e.vm.lock(); lock != "" && !e.vm.suspended() {
-		return managed.ExternalDelete{}, errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
+		return errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
 	}
 	if err := e.tasks.backoffReason(m); err != nil || !e.ownershipProven {
-		return managed.ExternalDelete{}, e.waitForLock(m, err)
+		return e.waitForLock(m, err)
 	}
 	err := e.destroy(ctx, m)
 	e.recordCallError(m, err)
 	e.invalidateAfterWrite(m, err)
-	return managed.ExternalDelete{}, e.waitForLock(m, err)
+	return e.waitForLock(m, err)
 }
 
 // taskRunning reports whether a task works on the VM, or creates it.

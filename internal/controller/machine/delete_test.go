@@ -21,10 +21,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -49,6 +52,58 @@ func TestDelete(t *testing.T) {
 	reconcile("It is gone", false, 2)
 	if _, ok := b.tasks.last(b.m); ok {
 		t.Error("A Machine that is gone must be forgotten")
+	}
+}
+
+// A guest that boots does not hear a request to shut down: it is asked again until its time is
+// spent.
+func TestDeleteInRounds(t *testing.T) {
+	b := newBench(t, all(deleted, spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(25)) })))
+	b.vms[10000] = ourVM("running")
+	e, events := b.external(), &heard{}
+	e.record = events
+	want := []string{"Shutdown 10000 10s force false", "Shutdown 10000 10s force false", "Shutdown 10000 5s force true"}
+	for i := range want {
+		if s := b.reconcileWith(t.Context(), e); s.err != nil {
+			t.Fatal(s.err)
+		}
+		if diff := cmp.Diff(want[:i+1], b.writes); diff != "" {
+			t.Fatalf("round %d: -want, +got:\n%s", i, diff)
+		}
+		ready := b.m.GetCondition(xpv2.TypeReady)
+		if ready.Reason != xpv2.ReasonDeleting || ready.Message != "the guest is asked to shut down; the VM is stopped hard at 2027-01-15T08:00:25Z" {
+			t.Errorf("round %d: want said what is waited for, got %s: %s", i, ready.Reason, ready.Message)
+		}
+		b.clock.wait(10 * time.Second)
+		if i < len(want)-1 {
+			b.end(t, upid("pve1", "qmshutdown", 10000), "VM quit/powerdown failed - got timeout")
+		}
+	}
+	if len(events.reasons) > 0 {
+		t.Errorf("want no event for a round, got %q", events.messages)
+	}
+	b.end(t, upid("pve1", "qmshutdown", 10000), "OK")
+	b.vms[10000].status = "stopped"
+	b.reconcile(t.Context())
+	if ready := b.m.GetCondition(xpv2.TypeReady); len(b.writes) != len(want)+1 || ready.Message != "the VM is being destroyed" {
+		t.Errorf("want it destroyed, got %q and %s", b.writes, ready.Message)
+	}
+}
+
+// A guest that has booted is asked less often, and high availability once.
+func TestDeleteRounds(t *testing.T) {
+	for want, change := range map[string]func(*guest){
+		"Shutdown 10000 30s force false": func(g *guest) { g.now.Uptime = time.Hour },
+		"Shutdown 10000 10s force false": func(g *guest) { g.now.Uptime = time.Second },
+		"Shutdown 10000 3m0s force true": func(g *guest) { g.now.HAManaged, g.now.HAState = true, "started" },
+	} {
+		b := newBench(t, all(deleted, spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(180)) })))
+		b.vms[10000] = ourVM("running")
+		change(b.vms[10000])
+		b.reconcile(t.Context())
+		if diff := cmp.Diff([]string{want}, b.writes); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
 	}
 }
 

@@ -87,6 +87,15 @@ type external struct {
 
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
+	ready := m.GetCondition(xpv2.TypeReady)
+	seen, err := e.look(ctx, m)
+	setConditions(m, e.upToDate(m, seen, err))
+	e.announceFault(m, ready)
+	return seen, err
+}
+
+// look reads the VM, or recalls it, and plans.
+func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	if err := e.unschedulable.Reason(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -154,6 +163,9 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 // planVM what is to be done to a VM that is ours.
 func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) error {
 	e.pollAgent(m)
+	if e.vm.Status.Running() {
+		e.tasks.endRest(m, e.now().Add(-e.vm.Status.Uptime))
+	}
 	return e.makePlan(ctx, m, id)
 }
 
@@ -187,7 +199,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if e.vm.beingCreated() {
 		return e.observeCreating(m, id)
 	}
-	setConditions(m, append(e.withHealth(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.planned.restart), powerFeature{external: e}.ready())...)
+	setConditions(m, append(e.withHealth(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.planned.restart), e.withDevices(ctx, m, powerFeature{external: e}.ready()))...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),

@@ -247,7 +247,7 @@ func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error
 	case powerOn:
 		return e.client.Start(ctx, ref)
 	case powerOff:
-		return e.client.Shutdown(ctx, ref, shutdown(m))
+		return e.client.Shutdown(ctx, ref, e.shutdownRound(m))
 	case powerSuspend:
 		return e.client.Suspend(ctx, ref, proxmox.SuspendOptions{ToDisk: true})
 	case powerResume:
@@ -257,6 +257,30 @@ func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error
 	case keepPower:
 	}
 	return "", nil
+}
+
+// shutdownRound is the next request to shut the guest down. High availability takes one request.
+func (e powerFeature) shutdownRound(m Machine) proxmox.ShutdownOptions {
+	total, round := shutdownTimeout(m), bootingRound
+	if e.vm.Status.HAManaged || total == 0 {
+		return shutdown(m)
+	}
+	if e.vm.booted() {
+		round = bootedRound
+	}
+	return e.tasks.requestShutdown(m, total, round)
+}
+
+// shutdownWait says what a VM waits for that is to be off.
+func (e *external) shutdownWait(m Machine) string {
+	if e.vm.Status.HAManaged {
+		return "high availability is to stop the VM"
+	}
+	begun := e.tasks.shutdownBegun(m)
+	if begun.IsZero() {
+		return "the guest is asked to shut down"
+	}
+	return "the guest is asked to shut down; the VM is stopped hard at " + begun.Add(shutdownTimeout(m)).UTC().Format(time.RFC3339)
 }
 
 // shutdown gracefully, and hard after the time that the guest has for it.

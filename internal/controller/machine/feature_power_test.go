@@ -23,9 +23,11 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -284,6 +286,30 @@ func TestRebootRests(t *testing.T) {
 	b.clock.wait(restTime)
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want it started if PVE does not, got %q", b.writes)
+	}
+}
+
+// Once the VM was started again nothing waits for the reboot any more.
+func TestRebootRestEnds(t *testing.T) {
+	b := newBench(t, action("Reboot", "1"))
+	b.vms[10000] = ourVM("running")
+	b.vms[10000].now.Uptime = time.Hour
+	b.reconcile(t.Context())
+	b.clock.wait(10 * time.Second)
+	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
+	b.vms[10000].status, b.vms[10000].now.Uptime = "stopped", 0
+	b.m.Spec.ForProvider.OnBoot = new(true)
+	b.reconcile(t.Context())
+	c := b.m.GetCondition(kind.TypeUpToDate)
+	if len(b.writes) != 1 || c.Status != corev1.ConditionFalse || !strings.Contains(c.Message, "onboot (none) → 1; waits for a reboot of the VM to end") {
+		t.Errorf("want the change to wait for the reboot and that said, got %q and %s: %s", b.writes, c.Reason, c.Message)
+	}
+	b.clock.wait(3 * time.Second)
+	b.vms[10000].status, b.vms[10000].now.Uptime = "running", time.Second
+	b.touch()
+	b.reconcile(t.Context())
+	if diff := cmp.Diff([]string{"Reboot 10000 0s", "Configure 10000 set onboot delete  digest d1"}, b.writes); diff != "" {
+		t.Errorf("want the change made as soon as the VM is back: -want, +got:\n%s", diff)
 	}
 }
 

@@ -79,12 +79,7 @@ func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Co
 
 // missingBridges says which bridges of the VM its node does not have.
 func (e *external) missingBridges(ctx context.Context) string {
-	wanted := map[string]bool{}
-	for _, device := range e.vm.Active.NICs() {
-		if n, err := proxmox.ParseNIC(e.vm.Active[device]); err == nil && n.Bridge() != "" {
-			wanted[n.Bridge()] = true
-		}
-	}
+	wanted := e.vm.bridges()
 	if len(wanted) == 0 {
 		return ""
 	}

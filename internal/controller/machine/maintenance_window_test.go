@@ -27,8 +27,8 @@ import (
 func TestWindow(t *testing.T) {
 	cases := map[string]struct {
 		reason, schedule, zone, now string
-		open                  bool
-		start                 string
+		open                        bool
+		start                       string
 	}{
 		"Before":    {reason: "A window that has not opened is closed.", schedule: "0 2 * * 6", now: "2026-11-21T01:59:59Z", start: "2026-11-21T02:00:00Z"},
 		"First":     {reason: "It is open from its first second.", schedule: "0 2 * * 6", now: "2026-11-21T02:00:00Z", open: true, start: "2026-11-21T02:00:00Z"},

@@ -546,7 +546,7 @@ func TestReconcilePower(t *testing.T) {
 				m.Spec.ForProvider.ShutdownTimeoutSeconds = new(int32(30))
 			}),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: runningVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Shutdown 10000 30s force true"}}),
+			want: runningVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Shutdown 10000 10s force false"}}),
 		},
 		"Stopped": {
 			reason: "A VM that is to be stopped is available when it is.", machine: stopped,

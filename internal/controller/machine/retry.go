@@ -141,11 +141,75 @@ func (t *tasks) markShown(m Machine) {
 	t.of(m).shown = true
 }
 
-// rest leaves a VM alone for a while.
+// rest leaves a VM alone for a while, for a reboot that was asked for.
 func (t *tasks) rest(m Machine, d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.attempt(m).resting = t.now().Add(d)
+	r := t.attempt(m)
+	r.resting, r.rebooted = t.now().Add(d), t.now()
+}
+
+// endRest ends that time once the VM was started after the reboot was asked for: PVE has nothing
+// more to do then.
+func (t *tasks) endRest(m Machine, started time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.of(m); !r.rebooted.IsZero() && started.After(r.rebooted) {
+		r.resting = time.Time{}
+	}
+}
+
+// A guest is asked to shut down again after bootingRound while it may be booting, since it
+// does not hear a request then, and after bootedRound otherwise.
+const (
+	bootingRound = 10 * time.Second
+	bootedRound  = 30 * time.Second
+)
+
+// shutdownRequests are the requests to shut a guest down that follow each other.
+type shutdownRequests struct {
+	first, last time.Time
+
+	// more is true if another request follows the last one.
+	more bool
+}
+
+// repeats reports whether the task of a request has failed as it does while the guest does not
+// hear it, and another request follows.
+func (s shutdownRequests) repeats(task proxmox.Task, err error) bool {
+	return s.more && task.Type == "qmshutdown" && proxmox.IsShutdownTimeout(err)
+}
+
+// repeatsShutdown reports that of the task of a Machine.
+func (t *tasks) repeatsShutdown(m Machine, task proxmox.Task, err error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.of(m).shutdown.repeats(task, err)
+}
+
+// requestShutdown returns the next request to shut a guest down that has this much time in all,
+// in rounds of this length. The last one ends with a hard stop.
+func (t *tasks) requestShutdown(m Machine, total, round time.Duration) proxmox.ShutdownOptions {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.attempt(m)
+	if t.now().Sub(r.shutdown.last) > bootedRound+time.Minute {
+		r.shutdown.first = t.now()
+	}
+	left := total - t.now().Sub(r.shutdown.first)
+	r.shutdown.last, r.shutdown.more = t.now(), left > round
+	if r.shutdown.more {
+		return proxmox.ShutdownOptions{Timeout: round}
+	}
+	return proxmox.ShutdownOptions{Timeout: max(left, time.Second), ForceStop: true}
+}
+
+// shutdownBegun returns when a guest was asked to shut down first; the zero time if it was not
+// lately.
+func (t *tasks) shutdownBegun(m Machine) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.of(m).shutdown.first
 }
 
 // resting reports whether a VM is left alone.

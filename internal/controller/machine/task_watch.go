@@ -80,7 +80,7 @@ func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
 	e.cache.onTaskDone(m, t)
 	e.tasks.ended(m, t, failure)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
-	if !e.tasks.waitsForLock(m, failure) {
+	if !e.tasks.waitsForLock(m, failure) && !e.tasks.repeatsShutdown(m, t, failure) {
 		e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
 	}
 }

@@ -75,6 +75,10 @@ type taskRecord struct {
 	asking  string // the last of it
 	resting time.Time
 
+	// rebooted is when a reboot was asked for last, and shutdown the requests to shut down.
+	rebooted time.Time
+	shutdown shutdownRequests
+
 	// starts are how often in a row the VM was started though it had not run for long, and
 	// started when that was last.
 	starts  int
@@ -141,6 +145,8 @@ func (t *tasks) note(r *taskRecord, task proxmox.Task, err error) {
 	case err == nil:
 		r.failures, r.err = 0, nil
 		r.countStart(task, t.now())
+	case r.shutdown.repeats(task, err):
+		r.failures, r.err = 0, nil
 	case known:
 		r.err = err // Its log has told more.
 	default:
@@ -221,6 +227,16 @@ func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
 		return r.running
 	}
 	return i >= 0 && listed[i].Running
+}
+
+// runningType returns the type of the task that runs for a Machine; empty if none does.
+func (t *tasks) runningType(m Machine) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.of(m); r.running {
+		return r.upid.Type()
+	}
+	return ""
 }
 
 // destroyed reports whether the VM of a Machine was destroyed by a task of ours.

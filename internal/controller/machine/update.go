@@ -38,7 +38,11 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	err := e.update(ctx, m)
 	e.recordCallError(m, err)
 	e.invalidateAfterWrite(m, err)
-	return managed.ExternalUpdate{}, e.waitForLock(m, err)
+	err = e.waitForLock(m, err)
+	if err != nil {
+		setConditions(m, notUpToDate(xpv2.ReasonUpdateFailed, err.Error()))
+	}
+	return managed.ExternalUpdate{}, err
 }
 
 // saveAnnotations of what was decided, unless nothing comes of it. The Machine may have changed

@@ -1,0 +1,258 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Reasons why a Machine is not ready whose VM lacks what the spec declares.
+const (
+	ReasonDeviceMissing   xpv2.ConditionReason = "DeviceMissing"
+	ReasonBootDiskMissing xpv2.ConditionReason = "BootDiskMissing"
+	ReasonBridgeMissing   xpv2.ConditionReason = "BridgeMissing"
+)
+
+func notUpToDate(r xpv2.ConditionReason, message string) xpv2.Condition {
+	return condition(kind.TypeUpToDate, corev1.ConditionFalse, r, message)
+}
+
+// upToDate is the condition UpToDate after a look at the VM: False while anything differs from
+// the spec or waits, with what that is and what it waits for.
+func (e *external) upToDate(m Machine, seen managed.ExternalObservation, err error) xpv2.Condition {
+	ready := m.GetCondition(xpv2.TypeReady)
+	switch {
+	case meta.WasDeleted(m):
+		return notUpToDate(xpv2.ReasonDeleting, "the Machine is being deleted")
+	case err != nil && e.vm == nil && proxmox.IsUnavailable(err):
+		return condition(kind.TypeUpToDate, corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error())
+	case err != nil:
+		return notUpToDate(xpv2.ReasonUpdateFailed, err.Error())
+	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.beingCreated():
+		return notUpToDate(ready.Reason, ready.Message)
+	case e.vm == nil || !seen.ResourceExists:
+		return notUpToDate(xpv2.ReasonCreating, "the VM does not exist")
+	case len(e.planned.rejections) > 0:
+		return notUpToDate(xpv2.ReasonUpdateFailed, strings.Join(e.planned.rejections, "; "))
+	}
+	return e.difference(m, ready)
+}
+
+// difference is the condition UpToDate of a VM that is there and of a spec that can be carried
+// out.
+func (e *external) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
+	var reason xpv2.ConditionReason
+	lines := e.differences(m)
+	if len(lines) > 0 {
+		reason = xpv2.ReasonUpdateRequested
+		if wait := e.updateWait(m); wait != "" {
+			lines = append(lines, wait)
+		}
+		if !kind.Manages(m) {
+			reason = xpv2.ReasonUpdateRestricted
+		}
+	}
+	if pending := e.pendingLines(); len(pending) > 0 {
+		lines = append(lines, pending...)
+		reason = firstReason(reason, e.planned.restart.reason)
+	}
+	if ready.Status == corev1.ConditionFalse {
+		lines = append(lines, ready.Message)
+		reason = firstReason(reason, ready.Reason)
+	}
+	if reason == "" {
+		return condition(kind.TypeUpToDate, corev1.ConditionTrue, kind.ReasonUpToDate, "")
+	}
+	return notUpToDate(reason, strings.Join(lines, "; "))
+}
+
+func firstReason(reasons ...xpv2.ConditionReason) xpv2.ConditionReason {
+	for _, r := range reasons {
+		if r != "" {
+			return r
+		}
+	}
+	return ""
+}
+
+// differences are what separates the VM from the spec, in a line each.
+func (e *external) differences(m Machine) []string {
+	var lines []string
+	for _, d := range m.Observation().Difference {
+		lines = append(lines, kind.Changes(d.Option, d.Current, d.Desired)...)
+	}
+	if a := e.planned.action; a != nil {
+		lines = append(lines, "powerAction "+a.Action+" is to be done")
+	}
+	if len(e.planned.staleImages) > 0 {
+		lines = append(lines, "an image of cloud-init data that is no longer used is to be removed")
+	}
+	return lines
+}
+
+// updateWait says what a change waits for; empty if it is about to be made.
+func (e *external) updateWait(m Machine) string {
+	busy, err := e.tasksBefore.busy(e.vm.VMID)
+	switch {
+	case !kind.Manages(m):
+		return "managementPolicies leave out Update"
+	case e.tasks.resting(m):
+		return "waits for a reboot of the VM to end"
+	case err == nil && busy:
+		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.runningType(m))
+	case !e.planned.allowedDuringLock(e.vm):
+		return e.vm.waitsFor()
+	case e.planned.empty():
+		return "waits for the next start of the VM"
+	}
+	return ""
+}
+
+// pendingLines are what a restart of the VM brings of what the spec declares, and what the
+// restart waits for.
+func (e *external) pendingLines() []string {
+	if !e.vm.Status.Running() || len(e.vm.Pending) == 0 {
+		return nil
+	}
+	var lines []string
+	for _, p := range e.planned.Pending(e.vm.State) {
+		lines = append(lines, kind.Changes(p.Key, masked(p.Key, ptr.Deref(p.Value, "")), masked(p.Key, ptr.Deref(p.Pending, "")))...)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if why := e.planned.restart.why; why != "" {
+		return append(lines, "waits for a restart of the VM: "+why)
+	}
+	return append(lines, "waits for a restart of the VM")
+}
+
+// withDevices is the condition Ready of a VM that is in the power state of the spec, by what it
+// has.
+func (e *external) withDevices(ctx context.Context, m Machine, ready xpv2.Condition) xpv2.Condition {
+	if ready.Status != corev1.ConditionTrue || meta.WasDeleted(m) {
+		return ready
+	}
+	if missing := e.missingDevices(m); len(missing) > 0 {
+		return notReady(ReasonDeviceMissing, "the VM does not have "+strings.Join(missing, ", "))
+	}
+	if volume := e.vm.missingBootDisk(); volume != "" {
+		return notReady(ReasonBootDiskMissing, "the VM has no disk to boot from: "+volume)
+	}
+	if missing := e.knownMissingBridges(ctx); missing != "" {
+		return notReady(ReasonBridgeMissing, missing)
+	}
+	return ready
+}
+
+// missingDevices are entries of the spec's lists whose device the VM does not have, and that no
+// restart brings.
+func (e *external) missingDevices(m Machine) []string {
+	p, d := m.Parameters(), e.planned.Devices
+	var missing []string
+	find := func(noun string, devices map[string]string, names []string) {
+		for _, name := range names {
+			device := devices[name]
+			if device != "" && e.vm.Config[device] == "" && e.vm.Active[device] == "" {
+				missing = append(missing, fmt.Sprintf("%s %q (%s)", noun, name, device))
+			}
+		}
+	}
+	find("disk", d.Disks, namesOf(p.Disks, func(i int) string { return p.Disks[i].Name }))
+	find("CD-ROM drive", d.CDROMs, namesOf(p.CDROMs, func(i int) string { return p.CDROMs[i].Name }))
+	find("network", d.Networks, namesOf(p.Networks, func(i int) string { return p.Networks[i].Name }))
+	find("PCI device", d.PCI, namesOf(p.PCIDevices, func(i int) string { return p.PCIDevices[i].Name }))
+	find("USB device", d.USB, namesOf(p.USBDevices, func(i int) string { return p.USBDevices[i].Name }))
+	find("share", d.VirtioFS, namesOf(p.VirtioFS, func(i int) string { return p.VirtioFS[i].Name }))
+	return missing
+}
+
+func namesOf[T any](entries []T, name func(int) string) []string {
+	names := make([]string, 0, len(entries))
+	for i := range entries {
+		names = append(names, name(i))
+	}
+	return names
+}
+
+// missingBootDisk says that the VM has disks and none is attached; empty if one is, or if it
+// has none at all.
+func (v *vm) missingBootDisk() string {
+	unused := v.Config.Unused()
+	if len(v.Config.Disks()) > 0 || len(v.Active.Disks()) > 0 || len(unused) == 0 {
+		return ""
+	}
+	return unused[0] + " (" + v.Config[unused[0]] + ") is not attached"
+}
+
+// knownMissingBridges says which bridges of the VM its node does not have, as far as the user
+// may see them.
+func (e *external) knownMissingBridges(ctx context.Context) string {
+	wanted := e.vm.bridges()
+	if len(wanted) == 0 {
+		return ""
+	}
+	there, err := e.bridgesWith(ctx, slices.Sorted(maps.Keys(wanted)), e.vm.Node)
+	if err != nil {
+		return ""
+	}
+	for _, b := range there {
+		delete(wanted, b.Name)
+	}
+	for name := range wanted {
+		has, err := e.inventory.Privileges(ctx, "/sdn/zones/localnetwork/"+name)
+		if err != nil || !has["SDN.Use"] && !has["SDN.Audit"] {
+			delete(wanted, name)
+		}
+	}
+	return sentences(wanted, "bridge '%s' not found on node "+e.vm.Node)
+}
+
+// bridges of the VM's networks.
+func (v *vm) bridges() map[string]bool {
+	all := map[string]bool{}
+	for _, device := range v.Active.NICs() {
+		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.Bridge() != "" {
+			all[n.Bridge()] = true
+		}
+	}
+	return all
+}
+
+// announceFault tells of a VM that lacks something, once.
+func (e *external) announceFault(m Machine, before xpv2.Condition) {
+	after := m.GetCondition(xpv2.TypeReady)
+	faults := []xpv2.ConditionReason{ReasonDeviceMissing, ReasonBootDiskMissing, ReasonBridgeMissing, ReasonGuestHalted}
+	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {
+		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
+	}
+}

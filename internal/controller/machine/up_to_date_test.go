@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// The condition UpToDate is False for any difference and any wait, and says which.
+func TestUpToDate(t *testing.T) {
+	memory := spec(func(p *v1alpha1.MachineParameters) { p.Memory = quantity("8Gi") })
+	observed := func(m *namespaced.Machine) {
+		m.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+	}
+	window := spec(func(p *v1alpha1.MachineParameters) {
+		p.MaintenanceWindow = &v1alpha1.MaintenanceWindow{Schedule: "0 9 * * *", DurationMinutes: 60}
+	})
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		vm      *guest
+		pve     func(*bench)
+		status  corev1.ConditionStatus
+		want    xpv2.ConditionReason
+		message string
+	}{
+		"Equal":      {reason: "A VM as the spec has it is up to date.", vm: ourVM("running"), status: corev1.ConditionTrue, want: xpv2.ReasonObserveMatched},
+		"Different":  {reason: "A difference is shown from what to what.", machine: memory, vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192"},
+		"Observed":   {reason: "Where nothing may be changed that is said.", machine: all(memory, observed), vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRestricted, message: "memory (none) → 8192; managementPolicies leave out Update"},
+		"Locked":     {reason: "A lock is waited for.", machine: memory, vm: locked(ourVM("running"), "backup"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192; changes wait until the VM is no longer locked (backup)"},
+		"Busy":       {reason: "And so is a task.", machine: memory, vm: ourVM("running"), pve: func(b *bench) { b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "10000", Running: true}} }, status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192; waits for a task of Proxmox VE to end"},
+		"Restart":    {reason: "What waits for a restart differs too.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = nil }), vm: pendingVM(), status: corev1.ConditionFalse, want: ReasonPendingChanges, message: "cores 1 → 2; waits for a restart of the VM"},
+		"Window":     {reason: "With what the restart waits for.", machine: all(spec(restarting), window), vm: pendingVM(), status: corev1.ConditionFalse, want: ReasonOutsideWindow, message: "cores 1 → 2; waits for a restart of the VM: the next maintenance window opens at 2027-01-15T09:00:00Z"},
+		"Undeclared": {reason: "What waits for a restart and is not declared is no difference.", vm: pendingVM(), status: corev1.ConditionTrue, want: xpv2.ReasonObserveMatched},
+		"Power":      {reason: "Power is a difference.", machine: powerState("Stopped"), vm: ourVM("running"), status: corev1.ConditionFalse, want: ReasonPowerMismatch, message: "the VM is still running"},
+		"Action":     {reason: "An action that is to be done is a wait.", machine: action("Reset", "1"), vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "powerAction Reset is to be done"},
+		"Refused": {reason: "What cannot be is said.", machine: spec(func(p *v1alpha1.MachineParameters) {
+			p.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}
+		}), vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateFailed, message: "bridge 'vmbr9' not found on node pve1"},
+		"Missing":    {reason: "A VM that does not exist is not up to date.", status: corev1.ConditionFalse, want: xpv2.ReasonCreating, message: "the VM does not exist"},
+		"Deleted":    {reason: "Nor is one that goes.", machine: deleted, vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonDeleting, message: "being deleted"},
+		"Unreadable": {reason: "What cannot be read is not known.", vm: ourVM("running"), pve: func(b *bench) { b.errs["Pending"] = refused(596, "Connection timed out") }, status: corev1.ConditionUnknown, want: xpv2.ReasonUnavailable, message: "Connection timed out"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.machine)
+			if tc.vm != nil {
+				b.vms[10000] = tc.vm
+			}
+			if tc.pve != nil {
+				tc.pve(b)
+			}
+			_, _ = b.external().Observe(t.Context(), b.m)
+			c := b.m.GetCondition(kind.TypeUpToDate)
+			if c.Status != tc.status || c.Reason != tc.want || !strings.Contains(c.Message, tc.message) || c.Status == corev1.ConditionTrue && c.Message != "" {
+				t.Errorf("\n%s\nwant %s %s: %s, got %s %s: %s", tc.reason, tc.status, tc.want, tc.message, c.Status, c.Reason, c.Message)
+			}
+		})
+	}
+}
+
+// A VM that lacks what the spec declares is not ready, which an event tells once.
+func TestReadyWithDevices(t *testing.T) {
+	disk := spec(func(p *v1alpha1.MachineParameters) {
+		p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), Size: new("1G")}}
+	})
+	seen := func(m *namespaced.Machine) {
+		m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"/scsi1":true},"volumes":{"data":"gone:vm-10000-disk-1"}}`
+	}
+	with := func(config ...string) *guest {
+		g := ourVM("running")
+		g.now.Uptime = time.Hour
+		for i := 0; i < len(config); i += 2 {
+			g.config[config[i]] = config[i+1]
+		}
+		return g
+	}
+	cases := map[string]struct {
+		reason  string
+		machine func(*namespaced.Machine)
+		vm      *guest
+		pve     func(*bench)
+		want    xpv2.ConditionReason
+		message string
+	}{
+		"Whole":    {reason: "A VM with all that is declared is ready.", machine: disk, vm: with("scsi1", "local-lvm:vm-10000-disk-1,size=1G"), want: xpv2.ReasonAvailable},
+		"Disk":     {reason: "One that has lost a disk is not.", machine: all(disk, seen), vm: with("scsi0", "local-lvm:vm-10000-disk-0,size=8G"), want: ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`},
+		"BootDisk": {reason: "Nor is one whose only disk is detached.", vm: with("unused0", "local-lvm:vm-10000-disk-0"), want: ReasonBootDiskMissing, message: "unused0 (local-lvm:vm-10000-disk-0) is not attached"},
+		"Diskless": {reason: "A VM without disks boots from elsewhere.", vm: with(), want: xpv2.ReasonAvailable},
+		"Bridge":   {reason: "Nor is one on a bridge that is not there.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"), pve: func(b *bench) { b.privileges = proxmox.Privileges{"SDN.Use": true} }, want: ReasonBridgeMissing, message: "bridge 'vmbr9' not found on node pve1"},
+		"BridgeHidden": {reason: "Whoever may not see a bridge does not know.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"), pve: func(b *bench) {
+			b.lacks = []proxmox.Privilege{{Path: "/sdn/zones/localnetwork/vmbr9", Names: []string{"SDN.Use"}}}
+		}, want: xpv2.ReasonAvailable},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tc.machine)
+			b.vms[10000] = tc.vm
+			if tc.pve != nil {
+				tc.pve(b)
+			}
+			told := 0
+			for range 3 {
+				e, events := b.external(), &heard{}
+				e.record = events
+				_, _ = e.Observe(t.Context(), b.m)
+				if events.of(xpevent.Reason(tc.want), tc.message) {
+					told++
+				}
+			}
+			c := b.m.GetCondition(xpv2.TypeReady)
+			if c.Reason != tc.want || !strings.Contains(c.Message, tc.message) {
+				t.Errorf("\n%s\nwant %s: %s, got %s: %s", tc.reason, tc.want, tc.message, c.Reason, c.Message)
+			}
+			if want := c.Status == corev1.ConditionFalse; want && told != 1 || !want && told != 0 {
+				t.Errorf("\n%s\nwant one event of a fault, got %d", tc.reason, told)
+			}
+		})
+	}
+}
