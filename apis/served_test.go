@@ -148,12 +148,12 @@ func TestMachineColumns(t *testing.T) {
 				path = "/apis/proxmox.m.vitistack.io/v1alpha1/namespaces/default/machines/"
 			}
 			got := table(t, path+m.GetName())
-			wantColumns := []string{"Name", "READY", "SYNCED", "PHASE", "VMID", "NODE", "IP", "AGE"}
+			wantColumns := []string{"Name", "READY", "SYNCED", "UPTODATE", "PHASE", "VMID", "NODE", "IP", "AGE"}
 			if diff := cmp.Diff(wantColumns, columns(got)); diff != "" {
 				t.Fatalf("\ncolumns\n-want, +got:\n%s", diff)
 			}
-			wantCells := []any{m.GetName(), "True", "True", "Running", int64(10001), "pve1", "192.0.2.10"}
-			if diff := cmp.Diff(wantCells, normalCells(got.Rows[0].Cells[:7])); diff != "" {
+			wantCells := []any{m.GetName(), "True", "True", "True", "Running", int64(10001), "pve1", "192.0.2.10"}
+			if diff := cmp.Diff(wantCells, normalCells(got.Rows[0].Cells[:8])); diff != "" {
 				t.Errorf("\ncells\n-want, +got:\n%s", diff)
 			}
 		})
@@ -255,7 +255,7 @@ func createWithStatus(t *testing.T, m machine, status v1alpha1.MachineObservatio
 		}
 	})
 	status.DeepCopyInto(m.Observation())
-	m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess())
+	m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess(), xpv2.ObserveMatched())
 	if err := kube.Status().Update(t.Context(), m); err != nil {
 		t.Fatalf("cannot update the status: %v", err)
 	}

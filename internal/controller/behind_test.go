@@ -29,6 +29,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -245,6 +246,7 @@ func TestWishes(t *testing.T) {
 		"suspend":  {reason: "A VM is suspended to disk and resumed.", run: suspend},
 		"action":   {reason: "An action is done once.", run: act},
 		"restarts": {reason: "What needs a restart gets one, once.", run: restarts},
+		"booting":  {reason: "A VM that is deleted while it boots is asked until it hears, and not stopped hard.", durations: map[string]string{"boot": "5s"}, run: deleteBooting},
 		"deaf":     {reason: "A guest that does not hear the request is told of, and stopped hard once the spec says so.", run: restartsHard},
 		"moves":    {reason: "A disk is moved, attached and destroyed.", run: moves},
 		"migrates": {reason: "A VM migrates to the node of the spec.", run: migrates},
@@ -305,8 +307,25 @@ func restarts(w *world) {
 	})
 	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
 	w.ready()
+	w.says(kind.TypeUpToDate, kind.ReasonUpToDate, "")
 	if n := w.tasks("qmreboot"); n != 1 {
 		w.Errorf("want one restart, got %d", n)
+	}
+}
+
+func deleteBooting(w *world) {
+	spec := ubuntu()
+	spec.ShutdownTimeoutSeconds = new(int32(600))
+	w.create(spec)
+	w.eventually("the VM runs", func() bool { return w.exists() && w.m.Observation().VMID != nil && w.vm().Power == simulator.Running })
+	w.delete()
+	w.says(xpv2.TypeReady, xpv2.ReasonDeleting, "the guest is asked to shut down; the VM is stopped hard at ")
+	w.says(kind.TypeUpToDate, xpv2.ReasonDeleting, "")
+	w.gone()
+	for _, r := range w.writes() {
+		if strings.HasSuffix(r.Path, "/status/stop") || r.Params["forceStop"] != "" {
+			w.Errorf("want it shut down, got %s %v", r.Path, r.Params)
+		}
 	}
 }
 
@@ -317,6 +336,7 @@ func restartsHard(w *world) {
 	w.ready()
 	w.tamper(func(g *simulator.Guest) { g.Agent = &simulator.Agent{IgnoresShutdown: true} })
 	w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
+	w.says(kind.TypeUpToDate, machine.ReasonRestartFailed, "cores 2 → 4; waits for a restart of the VM: the VM was not restarted")
 	w.says(machine.TypeRestartRequired, machine.ReasonRestartFailed, "the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again at ")
 	if w.tasks("qmreboot") != 1 || w.tasks("qmstop") != 0 {
 		w.Errorf("want the guest asked once and left alone:\n%s", w)

@@ -352,7 +352,7 @@ func (w *world) String() string {
 	var b strings.Builder
 	if w.m != nil {
 		fmt.Fprintf(&b, "annotations %v\nobserved %+v\n", w.m.GetAnnotations(), w.m.Observation())
-		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, machine.TypeVMCreated} {
+		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate, machine.TypeVMCreated} {
 			c := w.m.GetCondition(t)
 			fmt.Fprintf(&b, "%s %s %s: %s\n", t, c.Status, c.Reason, c.Message)
 		}

@@ -56,11 +56,14 @@ type MachineStatus struct {
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,proxmox},shortName=pvm
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="UPTODATE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].status"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.forProvider.vmid) || has(oldSelf.spec.forProvider.vmid) || !has(oldSelf.status) || !has(oldSelf.status.atProvider) || !has(oldSelf.status.atProvider.vmid) || self.spec.forProvider.vmid == oldSelf.status.atProvider.vmid",messageExpression="'vmid cannot be %d: this Machine is VM %d'.format([self.spec.forProvider.vmid, oldSelf.status.atProvider.vmid])"
 // +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.atProvider.phase"
 // +kubebuilder:printcolumn:name="VMID",type="integer",JSONPath=".status.atProvider.vmid"
 // +kubebuilder:printcolumn:name="NODE",type="string",JSONPath=".status.atProvider.node"
 // +kubebuilder:printcolumn:name="IP",type="string",JSONPath=".status.atProvider.ipAddresses[0]"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type Machine struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -54,8 +54,11 @@ type PoolStatus struct {
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,proxmox},shortName=pvepool
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="UPTODATE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].status"
 // +kubebuilder:printcolumn:name="POOL",type="string",JSONPath=".status.atProvider.name"
 // +kubebuilder:printcolumn:name="MEMBERS",type="integer",JSONPath=".status.atProvider.memberCount"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type Pool struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -52,9 +52,12 @@ type StorageStatus struct {
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,proxmox},shortName=pvestorage
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="UPTODATE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].status"
 // +kubebuilder:printcolumn:name="STORAGE",type="string",JSONPath=".status.atProvider.name"
 // +kubebuilder:printcolumn:name="TYPE",type="string",JSONPath=".status.atProvider.type"
 // +kubebuilder:printcolumn:name="AVAILABLE",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type Storage struct {
 	metav1.TypeMeta   `json:",inline"`

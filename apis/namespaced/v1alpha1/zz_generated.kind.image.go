@@ -55,10 +55,13 @@ type ImageStatus struct {
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pimage
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="UPTODATE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].status"
 // +kubebuilder:printcolumn:name="REVISION",type="integer",JSONPath=".status.atProvider.revision"
 // +kubebuilder:printcolumn:name="PROGRESS",type="integer",JSONPath=".status.atProvider.progress"
 // +kubebuilder:printcolumn:name="VERIFIED",type="string",JSONPath=".status.conditions[?(@.type=='Verified')].status"
 // +kubebuilder:printcolumn:name="FILE",type="string",JSONPath=".status.atProvider.file",priority=1
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type Image struct {
 	metav1.TypeMeta   `json:",inline"`

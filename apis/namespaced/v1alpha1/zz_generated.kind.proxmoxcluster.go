@@ -53,9 +53,12 @@ type ProxmoxClusterStatus struct {
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pvecluster
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="UPTODATE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].status"
 // +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.atProvider.version"
 // +kubebuilder:printcolumn:name="NODES",type="string",JSONPath=".status.atProvider.nodesOnline"
 // +kubebuilder:printcolumn:name="QUORATE",type="boolean",JSONPath=".status.atProvider.quorate"
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ProxmoxCluster struct {
 	metav1.TypeMeta   `json:",inline"`

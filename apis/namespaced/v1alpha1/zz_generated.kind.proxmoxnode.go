@@ -53,10 +53,13 @@ type ProxmoxNodeStatus struct {
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pvenode
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=".status.conditions[?(@.type=='Ready')].status"
 // +kubebuilder:printcolumn:name="SYNCED",type="string",JSONPath=".status.conditions[?(@.type=='Synced')].status"
+// +kubebuilder:printcolumn:name="UPTODATE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].status"
 // +kubebuilder:printcolumn:name="NODE",type="string",JSONPath=".status.atProvider.nodeName"
 // +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=".status.atProvider.version"
 // +kubebuilder:printcolumn:name="VMS",type="integer",JSONPath=".status.atProvider.vmCount"
 // +kubebuilder:printcolumn:name="CLUSTER",type="string",JSONPath=".status.atProvider.clusterName",priority=1
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 type ProxmoxNode struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -82,7 +82,7 @@ func (e *external) findProblems(ctx context.Context, m Cluster, s *view) (manage
 	}
 	err = e.compare(ctx, m, s, &seen)
 	settle(m.Observation(), seen, e.now())
-	e.setReady(m, kind.Ready(problems...))
+	e.setReady(m, kind.Ready(problems...), err)
 	return managed.ExternalObservation{
 		ResourceExists:   true,
 		ResourceUpToDate: e.change.Empty() || rival != nil || !s.status.Quorate,
@@ -100,7 +100,7 @@ func (e *external) adopt(ctx context.Context, m Cluster, s *view) error {
 	default:
 		err := clusterMismatch(m, s.name())
 		e.metrics.ClusterUnreachable(nameOf(m))
-		e.setReady(m, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
+		e.setReady(m, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}), nil)
 		return err
 	}
 }
@@ -290,13 +290,15 @@ func (e *external) Disconnect(context.Context) error { return nil }
 func (e *external) unreachable(m Cluster, err error) {
 	e.metrics.ClusterUnreachable(nameOf(m))
 	m.Observation().Ready = false
-	e.setReady(m, xpv2.Unavailable().WithMessage(err.Error()))
+	e.setReady(m, xpv2.Unavailable().WithMessage(err.Error()), nil)
 }
 
-// setReady whether the cluster is ready, with an event if that is new.
-func (e *external) setReady(m Cluster, ready xpv2.Condition) {
+// setReady shows whether the cluster is ready, with an event if that is new, and up to date: not
+// while it differs from the spec, or cannot be changed for an error.
+func (e *external) setReady(m Cluster, ready xpv2.Condition, err error) {
 	before := m.GetCondition(xpv2.TypeReady)
 	m.Observation().Ready = ready.Status == corev1.ConditionTrue
-	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()))
+	upToDate := kind.UpToDateIf(ready, m.Observation().Difference, err)
+	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
 	kind.Announce(e.record, m, before, ready, "the cluster is healthy")
 }

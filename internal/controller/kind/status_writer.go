@@ -21,6 +21,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/api/equality"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -50,6 +51,7 @@ type statusWriter struct {
 // Update the status of an object, unless it is the one that the cache holds at the
 // same version. What anybody else has changed since is another version.
 func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	explainDeletion(o)
 	if len(opts) == 0 && s.holds(ctx, o) {
 		return nil
 	}
@@ -69,6 +71,19 @@ func (s statusWriter) holds(ctx context.Context, o client.Object) bool {
 	is, was := statusOf(o), statusOf(held)
 	settle(is, was)
 	return held.GetResourceVersion() == o.GetResourceVersion() && is.IsValid() && equality.Semantic.DeepEqual(is.Interface(), was.Interface())
+}
+
+// explainDeletion has the condition Ready of a resource that is being deleted say what that
+// waits for, as the condition UpToDate does. The reconciler sets Ready without a message.
+func explainDeletion(o client.Object) {
+	c, ok := o.(resource.Conditioned)
+	if !ok {
+		return
+	}
+	ready, upToDate := c.GetCondition(xpv2.TypeReady), c.GetCondition(TypeUpToDate)
+	if ready.Reason == xpv2.ReasonDeleting && ready.Message == "" && upToDate.Reason == xpv2.ReasonDeleting {
+		c.SetConditions(ready.WithMessage(upToDate.Message))
+	}
 }
 
 func statusOf(o client.Object) reflect.Value {

@@ -63,6 +63,19 @@ func UpToDate(difference []v1alpha1.OptionDifference, problems ...Problem) xpv2.
 	return c
 }
 
+// UpToDateIf returns the condition UpToDate of a resource by its condition Ready, by what
+// differs, and by why that cannot be changed.
+func UpToDateIf(ready xpv2.Condition, difference []v1alpha1.OptionDifference, err error) xpv2.Condition {
+	var problems []Problem
+	if ready.Status != corev1.ConditionTrue {
+		problems = append(problems, Problem{Reason: ready.Reason, Message: ready.Message})
+	}
+	if err != nil {
+		problems = append(problems, Problem{Reason: xpv2.ReasonUpdateFailed, Message: err.Error()})
+	}
+	return UpToDate(difference, problems...)
+}
+
 // longestValue is how many characters of a value are shown.
 const longestValue = 60
 

@@ -39,6 +39,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	case err == nil:
 		appendReady(m, e.deletionWait(m))
 	}
+	setConditions(m, notUpToDate(xpv2.ReasonDeleting, m.GetCondition(xpv2.TypeReady).Message))
 	return managed.ExternalDelete{}, err
 }
 

@@ -54,11 +54,11 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 	}
 	s, err := e.readNode(ctx, meta.GetExternalName(n))
 	if err != nil {
-		e.setReady(n, unready(err))
+		e.setReady(n, unready(err), nil)
 		return managed.ExternalObservation{}, err
 	}
 	if err := s.stays(n.Observation().ClusterName); err != nil {
-		e.setReady(n, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}))
+		e.setReady(n, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}), nil)
 		return managed.ExternalObservation{}, err
 	}
 	rival, err := e.conflict(ctx, n, s)
@@ -76,7 +76,7 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 		err = e.makePlan(ctx, n, s.node.Name, proxmox.Version{Version: s.status.Version})
 	}
 	settle(n.Observation(), s.observation(*n.Observation(), e.plan.differences), e.now())
-	e.setReady(n, kind.Ready(problems...))
+	e.setReady(n, kind.Ready(problems...), err)
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: e.plan.empty() || rival != nil}, err
 }
 
@@ -135,10 +135,12 @@ func unready(err error) xpv2.Condition {
 	return xpv2.Unavailable().WithMessage(err.Error())
 }
 
-// setReady whether the node is ready, with an event if that is new.
-func (e *external) setReady(n Node, ready xpv2.Condition) {
+// setReady shows whether the node is ready, with an event if that is new, and up to date: not
+// while it differs from the spec, or cannot be changed for an error.
+func (e *external) setReady(n Node, ready xpv2.Condition, err error) {
 	before := n.GetCondition(xpv2.TypeReady)
 	n.Observation().Ready = ready.Status == corev1.ConditionTrue
-	n.SetConditions(ready.WithObservedGeneration(n.GetGeneration()))
+	upToDate := kind.UpToDateIf(ready, n.Observation().Difference, err)
+	n.SetConditions(ready.WithObservedGeneration(n.GetGeneration()), upToDate.WithObservedGeneration(n.GetGeneration()))
 	kind.Announce(e.record, n, before, ready, "the node is online")
 }

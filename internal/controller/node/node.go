@@ -126,7 +126,7 @@ func (c *connector) Connect(ctx context.Context, n Node) (managed.TypedExternalC
 	}
 	to, err := c.reach(ctx, n)
 	if err != nil {
-		e.setReady(n, xpv2.Unavailable().WithMessage(err.Error()))
+		e.setReady(n, xpv2.Unavailable().WithMessage(err.Error()), nil)
 		return nil, err
 	}
 	e.client, e.inventory = to.Client, to.Inventory
