@@ -72,6 +72,30 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{template: ubuntu-24.04}`,
 			want:   []string{"spec.forProvider", "template can be neither added nor removed"},
 		},
+		"TemplateRef": {
+			reason: "Nor is it cloned from another Image.",
+			before: `{templateRef: {name: debian}}`,
+			after:  `{templateRef: {name: ubuntu}}`,
+			want:   []string{"spec.forProvider.templateRef", "cannot change"},
+		},
+		"TemplateRefAdded": {
+			reason: "Nor from one at all.",
+			before: `{}`,
+			after:  `{templateSelector: {matchLabels: {os: debian}}}`,
+			want:   []string{"spec.forProvider", "templateRef can be neither added nor removed"},
+		},
+		"CloneVM": {
+			reason: "Nor from another VM.",
+			before: `{clone: {vm: 100}}`,
+			after:  `{clone: {vm: 101}}`,
+			want:   []string{"spec.forProvider.clone.vm", "cannot change"},
+		},
+		"ImageRef": {
+			reason: "An image fills a disk once.",
+			before: `{image: {ref: {name: debian}}, disks: [{name: root}]}`,
+			after:  `{image: {ref: {name: ubuntu}}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider.image", "cannot change"},
+		},
 		"CloneAdded": {
 			reason: "A VM that exists is not cloned any more.",
 			before: `{template: ubuntu-24.04}`,

@@ -125,6 +125,46 @@ func sourceRefusals() map[string]refusal {
 			spec:   `{image: {volume: "local:import/ubuntu.qcow2"}, iso: "local:iso/debian.iso"}`,
 			want:   []string{"spec.forProvider", "image", "iso", "at most one source"},
 		},
+		"TemplateRefAndImage": {
+			reason: "A template of an Image is a source.",
+			spec:   `{templateRef: {name: debian}, image: {ref: {name: debian}}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider", "templateRef", "at most one source"},
+		},
+		"SelectorAndVM": {
+			reason: "So is one that a selector means, and a VM.",
+			spec:   `{templateSelector: {matchLabels: {os: debian}}, clone: {vm: 100}}`,
+			want:   []string{"spec.forProvider", "clone.vm", "at most one source"},
+		},
+		"ImageOfTwo": {
+			reason: "An image comes from one place.",
+			spec:   `{image: {ref: {name: debian}, volume: "local:import/ubuntu.qcow2"}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider.image", "volume, ref and url"},
+		},
+		"ImageOfNone": {
+			reason: "And from one at least.",
+			spec:   `{image: {disk: root}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider.image", "volume, ref and url"},
+		},
+		"ChecksumOfARef": {
+			reason: "An Image has its checksum itself.",
+			spec:   `{image: {ref: {name: debian}, storages: [local]}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider.image", "need url"},
+		},
+		"TwoChecksums": {
+			reason: "One checksum counts.",
+			spec:   `{image: {url: "https://example.org/a.raw", checksum: "md5:d41d8cd98f00b204e9800998ecf8427e", checksumURL: "https://example.org/SUMS"}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider.image", "one of checksum and checksumURL"},
+		},
+		"SnapshotOfATemplateRef": {
+			reason: "Templates have no snapshots.",
+			spec:   `{templateRef: {name: debian}, clone: {snapshot: before}}`,
+			want:   []string{"spec.forProvider", "no snapshots"},
+		},
+		"CloneOfAVMIDTooLow": {
+			reason: "VMIDs begin at 100.",
+			spec:   `{clone: {vm: 99}}`,
+			want:   []string{"spec.forProvider.clone.vm", "VMID"},
+		},
 		"CloneWithoutSource": {
 			reason: "There is nothing to clone.",
 			spec:   `{clone: {full: true}}`,

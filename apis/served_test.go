@@ -88,6 +88,9 @@ func observation() v1alpha1.MachineObservation {
 		Placement: &v1alpha1.MachinePlacementObservation{
 			Node: "pve1", Reason: "the spec names it", Others: []v1alpha1.MachinePlacementRejection{{Node: "pve2", Reason: "it is offline"}},
 		},
+		Image: &v1alpha1.MachineImageObservation{
+			Name: "debian-13", Revision: 2, Digest: "sha256:9f86d0", Volume: "local:import/debian-13.qcow2", TemplateVMID: ptr.To[int32](9000),
+		},
 		LastTask:    &v1alpha1.MachineTask{UPID: "UPID:pve1:0:0:0:qmstart:10001:a@pve:", Type: "qmstart", Result: "OK"},
 		LastUpdated: ptr.To(metav1.NewTime(time.Unix(1_800_000_000, 0))),
 		Networks: []v1alpha1.MachineNetworkObservation{{

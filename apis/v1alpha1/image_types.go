@@ -396,6 +396,11 @@ type ImageObservation struct {
 	// +listMapKey=revision
 	Revisions []ImageRevision `json:"revisions,omitempty"`
 
+	// Annotations of this resource that the provider relies on, as it found them
+	// last. Those that somebody takes away are put back from here.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
 	// LastRefresh is when the list of checksums was read last.
 	// +optional
 	LastRefresh *metav1.Time `json:"lastRefresh,omitempty"`
@@ -490,6 +495,18 @@ type ImageRevision struct {
 
 	// Ready is true if all of its files and templates are there.
 	Ready bool `json:"ready"`
+
+	// Replicas are its files on their storages. Those of the present revision are in
+	// replicas of the status.
+	// +optional
+	// +listType=atomic
+	Replicas []ImageReplica `json:"replicas,omitempty"`
+
+	// Templates are its template VMs. Those of the present revision are in templates
+	// of the status.
+	// +optional
+	// +listType=atomic
+	Templates []ImageTemplateObservation `json:"templates,omitempty"`
 
 	// UsedBy names what needs the revision, such as linked clones: up to 10.
 	// +optional

@@ -146,6 +146,11 @@ type MachineObservation struct {
 	// +optional
 	Placement *MachinePlacementObservation `json:"placement,omitempty"`
 
+	// Image that the VM was made from, if the spec names one by image.ref, image.url
+	// or templateRef.
+	// +optional
+	Image *MachineImageObservation `json:"image,omitempty"`
+
 	// LastTask of PVE that this provider started for the VM and saw ending.
 	// +optional
 	LastTask *MachineTask `json:"lastTask,omitempty"`
@@ -339,4 +344,26 @@ type MachinePowerActionObservation struct {
 	// task runs; unknown if the provider ended before it could see.
 	// +optional
 	Result string `json:"result,omitempty"`
+}
+
+// MachineImageObservation is the revision of an Image that a VM was made from. It
+// stays what it is when the Image gets a newer one.
+type MachineImageObservation struct {
+	// Name of the Image.
+	Name string `json:"name"`
+
+	// Revision of the Image.
+	Revision int32 `json:"revision"`
+
+	// Digest of the revision's file as it was downloaded, if its checksum is known.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+
+	// Volume that a disk was filled with.
+	// +optional
+	Volume string `json:"volume,omitempty"`
+
+	// TemplateVMID is the VMID of the template that was cloned.
+	// +optional
+	TemplateVMID *int32 `json:"templateVMID,omitempty"`
 }

@@ -30,9 +30,13 @@ import (
 )
 
 // ResolveReferences finds the Machine to clone that machineRef or machineSelector
-// means, among the others in the Machine's own namespace, and puts its name into
-// clone.machine. What was resolved once stays.
+// means, among the others in the Machine's own namespace, and the Image that
+// templateSelector means, and puts their names into clone.machine and templateRef. What
+// was resolved once stays.
 func (p *MachineParameters) ResolveReferences(ctx context.Context, c client.Reader, machine any, kinds Kinds) error {
+	if err := p.resolveTemplate(ctx, c, machine, kinds); err != nil {
+		return err
+	}
 	if p.Clone == nil {
 		return nil
 	}
@@ -42,6 +46,16 @@ func (p *MachineParameters) ResolveReferences(ctx context.Context, c client.Read
 	}
 	err := resolve(ctx, others{Reader: c, than: self}, machine, kinds["Machine"], &p.Clone.Machine, &p.Clone.MachineRef, p.Clone.MachineSelector)
 	return errors.Wrap(err, "clone.machine")
+}
+
+// resolveTemplate puts the Image that templateSelector means into templateRef. An Image
+// that is named need not be there yet.
+func (p *MachineParameters) resolveTemplate(ctx context.Context, c client.Reader, machine any, kinds Kinds) error {
+	if p.TemplateRef != nil || p.TemplateSelector == nil {
+		return nil
+	}
+	var name *string
+	return errors.Wrap(resolve(ctx, c, machine, kinds["Image"], &name, &p.TemplateRef, p.TemplateSelector), "templateSelector")
 }
 
 // ResolveReferences finds the Machine that machineRef or machineSelector means, in the

@@ -35,10 +35,11 @@ import (
 // set are managed: a field that is left out keeps whatever value Proxmox VE,
 // the template or a person gave it.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.image), has(self.iso), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector))].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, image, iso and clone.machine (or machineRef, machineSelector)"
-// +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, or clone.machine, clone.machineRef or clone.machineSelector"
-// +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.clone) || !has(self.clone.snapshot)",message="a template has no snapshots: clone.snapshot needs clone.machine, clone.machineRef or clone.machineSelector"
+// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.templateRef) || has(self.templateSelector), has(self.image), has(self.iso), has(self.clone) && has(self.clone.vm), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector))].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, templateRef (or templateSelector), image, iso, clone.vm and clone.machine (or machineRef, machineSelector)"
+// +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.templateRef) || has(self.templateSelector) || has(self.clone.vm) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, templateRef or templateSelector, or clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.clone) || !has(self.clone.snapshot) || !has(self.template) && !has(self.templateRef) && !has(self.templateSelector)",message="a template has no snapshots: clone.snapshot needs clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="(has(self.templateRef) || has(self.templateSelector)) == (has(oldSelf.templateRef) || has(oldSelf.templateSelector))",message="the source of a Machine cannot change: templateRef can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.image) == has(oldSelf.image)",message="the source of a Machine cannot change: image can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.image) || has(self.disks) && self.disks.exists(d, !has(self.image.disk) || d.name == self.image.disk)",message="image needs the disk that it fills: list it in disks",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
@@ -97,16 +98,32 @@ type MachineParameters struct {
 	Pool *string `json:"pool,omitempty"`
 
 	// Template to clone: its name, or its VMID as a number or string. Linked
-	// clone unless clone.full is true. A name must be unique among the
-	// templates of the cluster. Cannot change.
+	// clone unless clone.full is true. Where several nodes have a template of the
+	// name, the one on the VM's node is cloned, or else the one with the highest
+	// VMID; two on one node have to be told apart by VMID. Cannot change.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="string(self) == string(oldSelf)",messageExpression="'template cannot change: the VM was cloned from ' + string(oldSelf)"
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 100 && self <= 999999999) : (size(self) >= 1 && size(self) <= 100)",message="template is the name of a template (1 to 100 characters) or its VMID (100 to 999999999)"
 	Template *intstr.IntOrString `json:"template,omitempty"`
 
-	// Clone says how the source is cloned, or names another Machine as source.
-	// It counts at creation only and can be neither added nor removed later.
+	// TemplateRef is an Image (of the same namespace, where there is one) whose
+	// template is cloned, the one on the VM's node where there are several. The
+	// Machine waits until the Image is ready. Its revision is pinned at creation: a
+	// newer one changes nothing. Linked clone unless clone.full is true. Cannot
+	// change.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="templateRef cannot change: the VM was cloned from it"
+	TemplateRef *Reference `json:"templateRef,omitempty"`
+
+	// TemplateSelector selects the Image by its labels; its name is put into
+	// templateRef and stays there.
+	// +optional
+	TemplateSelector *Selector `json:"templateSelector,omitempty"`
+
+	// Clone says how the source is cloned, or names a VM or another Machine as
+	// source. It counts at creation only and can be neither added nor removed
+	// later.
 	// +optional
 	Clone *MachineClone `json:"clone,omitempty"`
 
@@ -489,7 +506,7 @@ const (
 // MachineClone says how a source is cloned. Everything here counts at creation
 // only.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.storage) || has(self.format)) ? (has(self.full) && self.full || has(self.snapshot) || has(self.machine) || has(self.machineRef) || has(self.machineSelector)) : true",message="clone.storage and clone.format need clone.full: a linked clone stays on the storage of its template"
+// +kubebuilder:validation:XValidation:rule="(has(self.storage) || has(self.format)) ? (has(self.full) && self.full || has(self.snapshot) || has(self.vm) || has(self.machine) || has(self.machineRef) || has(self.machineSelector)) : true",message="clone.storage and clone.format need clone.full: a linked clone stays on the storage of its template"
 type MachineClone struct {
 	// Full copies the disks; otherwise the clone is linked: it shares the
 	// template's disks, takes seconds and needs little space. Clones of what is
@@ -514,13 +531,23 @@ type MachineClone struct {
 	Format *string `json:"format,omitempty"`
 
 	// Snapshot of the source to clone instead of its present state; always a
-	// full clone. A template of PVE has none, so this is for another Machine. 2
-	// to 40 characters. PVE: snapname.
+	// full clone. A template of PVE has none, so this is for a VM or another
+	// Machine. 2 to 40 characters. PVE: snapname.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
 	Snapshot *string `json:"snapshot,omitempty"`
+
+	// VM to clone, running or not, whether a Machine manages it or not: its name,
+	// or its VMID as a number or string. It is only read. It is a full clone, unless
+	// the VM is a template. A name must be unique among the VMs of the cluster.
+	// Cannot change.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="string(self) == string(oldSelf)",messageExpression="'clone.vm cannot change: the VM was cloned from ' + string(oldSelf)"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 100 && self <= 999999999) : (size(self) >= 1 && size(self) <= 100)",message="clone.vm is the name of a VM (1 to 100 characters) or its VMID (100 to 999999999)"
+	VM *intstr.IntOrString `json:"vm,omitempty"`
 
 	// Machine is the name of another Machine (of the same namespace, where
 	// there is one) to clone, running or not. Its VM has to exist and be that
@@ -538,17 +565,72 @@ type MachineClone struct {
 	MachineSelector *Selector `json:"machineSelector,omitempty"`
 }
 
-// MachineImage is a cloud image to import.
+// MachineImage is a cloud image that a disk is filled with: a volume, that of an
+// Image, or what a URL leads to.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.volume), has(self.ref), has(self.url)].filter(s, s).size() == 1",message="an image comes from one place: set one of volume, ref and url"
+// +kubebuilder:validation:XValidation:rule="has(self.url) || !has(self.checksum) && !has(self.checksumURL) && !has(self.format) && !has(self.storages)",message="checksum, checksumURL, format and storages need url"
+// +kubebuilder:validation:XValidation:rule="!has(self.checksum) || !has(self.checksumURL)",message="set one of checksum and checksumURL"
 type MachineImage struct {
 	// Volume ID of the image, on a storage with content type import, such as
 	// local:import/ubuntu-24.04.qcow2: a qcow2, raw or vmdk file, or such a file in
 	// an OVA, as local:import/appliance.ova/disk.vmdk, for which the storage holds
 	// images too; up to 255 characters. On local storage it has to be on the VM's node; without node,
 	// one that has it is chosen. PVE: import-from.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/([^/,]+\.ova/)?[^/,]+\.(qcow2|raw|vmdk)$`
-	Volume string `json:"volume"`
+	Volume string `json:"volume,omitempty"`
+
+	// Ref is an Image (of the same namespace, where there is one) whose file is
+	// imported. The Machine waits until the Image is ready, and is made on a node
+	// that has the file. The revision is pinned at creation: a newer one changes
+	// nothing.
+	// +optional
+	Ref *Reference `json:"ref,omitempty"`
+
+	// URL of the image, http or https, up to 2048 characters. It is a shorthand: an
+	// Image of that URL is made, named after it, and shared by all Machines of the
+	// namespace (or of the cluster scope) that ask for the same. It is removed with
+	// the last of them. For refreshes, templates and older revisions, make an Image
+	// and name it by ref.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^\s/?#]+(/\S*)?$`
+	URL *string `json:"url,omitempty"`
+
+	// Checksum of the file that url leads to, as algorithm and hexadecimal digits:
+	// sha256:9f86d0…. Algorithms are md5, sha1, sha224, sha256, sha384 and sha512. A
+	// file with another checksum is not kept.
+	// +optional
+	// +kubebuilder:validation:MaxLength=140
+	// +kubebuilder:validation:Pattern=`^(md5:[0-9a-fA-F]{32}|sha1:[0-9a-fA-F]{40}|sha224:[0-9a-fA-F]{56}|sha256:[0-9a-fA-F]{64}|sha384:[0-9a-fA-F]{96}|sha512:[0-9a-fA-F]{128})$`
+	Checksum *string `json:"checksum,omitempty"`
+
+	// ChecksumURL is the list of checksums that a distribution publishes beside the
+	// file that url leads to, such as SHA256SUMS; up to 2048 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^https?://[^\s/?#@]+(/\S*)?$`
+	ChecksumURL *string `json:"checksumURL,omitempty"`
+
+	// Format of the file that url leads to: qcow2, raw or vmdk. Default: the
+	// extension in url; qcow2 where that is .img.
+	// +optional
+	// +kubebuilder:validation:Enum=qcow2;raw;vmdk
+	Format *string `json:"format,omitempty"`
+
+	// Storages that the file of url is downloaded to, 1 to 16, of files (dir, nfs,
+	// cifs, btrfs, cephfs) and with the content type import. Default: local.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=2
+	// +kubebuilder:validation:items:MaxLength=100
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
+	Storages []string `json:"storages,omitempty"`
 
 	// Disk that receives the image, by its name in disks. It gets the size of
 	// the image and then grows to its own. Default: the first of disks.

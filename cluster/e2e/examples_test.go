@@ -92,7 +92,7 @@ func (s *suite) testExamples(t *testing.T) {
 func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	t.Helper()
 	before := s.holdings(t)
-	objs, files := some(t, folder, isMachine)
+	objs, files := some(t, folder, func(obj *unstructured.Unstructured) bool { return isMachine(obj) && !isDownload(obj) })
 	keys := make([]machine.Key, 0, len(objs))
 	for _, obj := range objs {
 		keys = append(keys, machine.KeyOf(obj))
@@ -117,6 +117,9 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 func (s *suite) testOtherExamples(t *testing.T, folder string) {
 	t.Helper()
 	objs, files := some(t, folder, func(obj *unstructured.Unstructured) bool { return !isMachine(obj) && !isDownload(obj) })
+	if _, downloads := some(t, folder, isDownload); len(downloads) > 0 {
+		s.kubectl(t, append([]string{"apply", "--dry-run=server"}, downloads...)...)
+	}
 	if len(objs) == 0 {
 		return
 	}
@@ -127,10 +130,14 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 
 func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
 
-// isDownload reports whether an object is an Image of a server on the internet, which the tests do not reach.
+// isDownload reports whether an object is an Image of a server on the internet, which the tests do not reach, or a Machine of such an Image.
 func isDownload(obj *unstructured.Unstructured) bool {
-	_, has, _ := unstructured.NestedString(obj.Object, "spec", "forProvider", "source", "url")
-	return has
+	for _, field := range [][]string{{"source", "url"}, {"image", "url"}, {"image", "ref"}, {"templateRef"}} {
+		if _, has, _ := unstructured.NestedFieldNoCopy(obj.Object, append([]string{"spec", "forProvider"}, field...)...); has {
+			return true
+		}
+	}
+	return false
 }
 
 // some returns those objects of a folder of examples that are wanted, and kubectl's arguments for their files.

@@ -32,10 +32,10 @@ type row struct {
 
 // rows returns the kinds of managed resources in the order in which they are set up.
 func rows() []row {
-	scheduler := machine.NewScheduler()
+	scheduler, watch := machine.NewScheduler(), machine.NewImageWatch()
 	return []row{
-		{"Machine", machines(scheduler)},
-		{"Image", images},
+		{"Machine", machines(scheduler, watch)},
+		{"Image", images(watch)},
 		{"ProxmoxCluster", clusters(scheduler)},
 		{"ProxmoxNode", nodes(scheduler)},
 		{"Pool", config.Setup(pool.Table())},

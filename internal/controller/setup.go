@@ -135,11 +135,11 @@ func managed(r row, s scope) entry {
 	}
 }
 
-// machines sets up Machines, and counts them.
-func machines(scheduler *machine.Scheduler) setupKind {
+// machines sets up Machines, which wait for Images, and counts them.
+func machines(scheduler *machine.Scheduler, watch *machine.ImageWatch) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
-		if err := machine.Setup(mgr, o, id, scheduler); err != nil {
+		if err := machine.Setup(mgr, o, id, scheduler, machine.Images{Object: s.Identity("Image").Object, Watch: watch}); err != nil {
 			return err
 		}
 		if o.Metrics != nil {
@@ -169,12 +169,17 @@ func nodes(scheduler *machine.Scheduler) setupKind {
 	}
 }
 
-// images sets up Images. Those of all scopes can make the same file, and Machines of all
-// scopes can need one.
-func images(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-	return image.Setup(mgr, o, image.Kinds{
-		Identity: s.Identity("Image"), Lists: s.Lists("Image"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
-	})
+// images sets up Images, and has Machines that wait for them woken. Those of all scopes
+// can make the same file, and Machines of all scopes can need one.
+func images(watch *machine.ImageWatch) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		if err := watch.Watch(mgr.GetCache(), s.GroupVersion.Group, s.Identity("Image").Object); err != nil {
+			return errors.Wrap(err, "cannot watch Images")
+		}
+		return image.Setup(mgr, o, image.Kinds{
+			Identity: s.Identity("Image"), Lists: s.Lists("Image"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+		})
+	}
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

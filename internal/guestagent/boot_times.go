@@ -52,6 +52,12 @@ func sourceOf(m Machine) string {
 	switch {
 	case p.Template != nil:
 		return "template " + p.Template.String()
+	case p.TemplateRef != nil:
+		return "template of image " + p.TemplateRef.Name
+	case p.Image != nil && p.Image.Ref != nil:
+		return "image " + p.Image.Ref.Name
+	case p.Image != nil && p.Image.URL != nil:
+		return "image " + *p.Image.URL
 	case p.Image != nil:
 		return "image " + p.Image.Volume
 	}

@@ -30,7 +30,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -212,6 +212,35 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
+// TestLostAnnotations takes the annotations of an Image away, as a full update by its
+// manifest does.
+func TestLostAnnotations(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(withTemplate)
+	l.settle(m)
+	if err := l.kube.Status().Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	m.Annotations = nil
+	if err := l.kube.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	l.pve.ClearRequests()
+	l.settle(m)
+	for _, r := range l.pve.Requests() {
+		if r.Method != http.MethodGet {
+			t.Errorf("what was made is known: nothing is written, got %s %s", r.Method, r.Path)
+		}
+	}
+	if m.Annotations[AnnotationRecord] == "" || m.Status.AtProvider.Revision != 1 {
+		t.Errorf("want the annotations back, got %v and %+v", m.Annotations, m.Status.AtProvider)
+	}
+	l.delete(m)
+	if len(l.files("import"))+len(l.templates()) > 0 {
+		t.Errorf("what was made goes with the Image: %v, %v are left", l.files("import"), l.templates())
+	}
+}
+
 func TestRefresh(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(withTemplate, func(p *v1alpha1.ImageParameters) {
@@ -240,6 +269,9 @@ func TestRefresh(t *testing.T) {
 	o := m.Status.AtProvider
 	if o.Revision != 2 || !strings.Contains(o.File, digestOf(l.mirror.image)[:12]) {
 		t.Errorf("another checksum makes another revision, got %d with %s", o.Revision, o.File)
+	}
+	if old := o.Revisions[1]; len(o.Revisions[0].Replicas) > 0 || len(old.Replicas) != 3 || len(old.Templates) != 3 || !old.Replicas[0].Ready {
+		t.Errorf("where the older revision is, it says itself: %+v", o.Revisions)
 	}
 	if len(o.Revisions) != 2 || len(o.Revisions[1].UsedBy) != 1 || o.Revisions[1].UsedBy[0] != "VM 600" {
 		t.Errorf("a revision that a linked clone needs stays, with whose it is: %+v", o.Revisions)
@@ -290,8 +322,8 @@ func TestMachineNeedsIt(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image()
 	l.settle(m)
-	pin := kind.ImagePin{Name: m.Name, UID: string(m.UID), Revision: 1}
-	x := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", Annotations: map[string]string{kind.AnnotationImagePin: pin.String()}}}
+	pin := imageref.Pin{Name: m.Name, UID: string(m.UID), Revision: 1}
+	x := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", Annotations: map[string]string{imageref.AnnotationPin: pin.String()}}}
 	if err := l.kube.Create(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}

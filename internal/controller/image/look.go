@@ -95,6 +95,9 @@ func (i *item) String() string {
 
 // Observe finds what there is of the image.
 func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObservation, error) {
+	if err := e.restore(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	r, err := recordOf(m)
 	if err != nil {
 		return managed.ExternalObservation{}, err

@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -308,7 +308,7 @@ func (e *external) machineUsers(ctx context.Context, m Image, rev *revision) ([]
 // needs reports whether a Machine needs a revision of an Image of its own scope and
 // namespace.
 func needs(x Machine, m Image, rev *revision) bool {
-	pin, ok := kind.ImagePinOf(x)
+	pin, ok := imageref.PinOf(x)
 	if !ok || pin.UID != string(m.GetUID()) || pin.Revision != rev.Number {
 		return false
 	}

@@ -95,9 +95,13 @@ func show(m Image, v *view, now time.Time) {
 	}
 	o.Progress = progress(v)
 	for _, rev := range slices.Backward(v.record.Revisions) {
-		o.Revisions = append(o.Revisions, v1alpha1.ImageRevision{
+		r := v1alpha1.ImageRevision{
 			Revision: rev.Number, Digest: rev.Checksum, File: rev.File, Created: unix(rev.Created), Ready: rev.Complete, UsedBy: v.users[rev.Number],
-		})
+		}
+		if rev != shown {
+			r.Replicas, r.Templates = v.replicasOf(m, rev), v.templatesOf(m, rev)
+		}
+		o.Revisions = append(o.Revisions, r)
 	}
 	if l := v.record.Listed; l != nil {
 		o.LastRefresh = unix(l.At)
@@ -105,7 +109,7 @@ func show(m Image, v *view, now time.Time) {
 	if !v.next.IsZero() && v.next.After(now) {
 		o.NextRefresh = ptr.To(metav1.NewTime(v.next))
 	}
-	o.Difference = difference(v, m)
+	o.Difference, o.Annotations = difference(v, m), persistedAnnotations(m, before.Annotations)
 	if len(o.Replicas) == 0 && len(v.items) == 0 {
 		o.Replicas, o.Templates = before.Replicas, before.Templates
 	}
@@ -122,6 +126,22 @@ func unix(seconds int64) *metav1.Time {
 // showRevision as what Machines are made from.
 func showRevision(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision) {
 	o.Digest, o.File = rev.Checksum, rev.File
+	o.Replicas, o.Templates = v.replicasOf(m, rev), v.templatesOf(m, rev)
+	for _, key := range rev.fileKeys() {
+		f := rev.Files[key]
+		ready := f.Done
+		if i := v.itemOf(f, nil); i != nil {
+			ready = i.ready()
+		}
+		if ready && o.Size == nil {
+			o.Size = ptr.To(f.Size)
+		}
+	}
+}
+
+// replicasOf a revision: its files.
+func (v *view) replicasOf(m Image, rev *revision) []v1alpha1.ImageReplica {
+	var all []v1alpha1.ImageReplica
 	for _, key := range rev.fileKeys() {
 		f := rev.Files[key]
 		r := v1alpha1.ImageReplica{
@@ -132,22 +152,21 @@ func showRevision(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision)
 			r.Ready, r.Progress = i.ready(), i.progress
 			r.Message = i.message
 		}
-		if r.Ready && o.Size == nil {
-			o.Size = ptr.To(f.Size)
-		}
-		o.Replicas = append(o.Replicas, r)
+		all = append(all, r)
 	}
 	if m.Parameters().Source.Volume != nil {
 		for _, p := range v.files.places {
-			o.Replicas = append(o.Replicas, v1alpha1.ImageReplica{
+			all = append(all, v1alpha1.ImageReplica{
 				Node: p.Node, Storage: p.Storage, Shared: p.Shared, Volume: *m.Parameters().Source.Volume, Ready: true,
 			})
 		}
 	}
-	showTemplates(o, m, v, rev)
+	return all
 }
 
-func showTemplates(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision) {
+// templatesOf a revision.
+func (v *view) templatesOf(m Image, rev *revision) []v1alpha1.ImageTemplateObservation {
+	var all []v1alpha1.ImageTemplateObservation
 	for _, key := range rev.templateKeys() {
 		t := rev.Templates[key]
 		s := v1alpha1.ImageTemplateObservation{
@@ -159,8 +178,9 @@ func showTemplates(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision
 		if i := v.itemOf(nil, t); i != nil {
 			s.Ready, s.Message = i.ready(), i.message
 		}
-		o.Templates = append(o.Templates, s)
+		all = append(all, s)
 	}
+	return all
 }
 
 // itemOf returns the item of a file or template, or nil.

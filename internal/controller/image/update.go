@@ -84,7 +84,11 @@ func (e *external) save(ctx context.Context, m Image, v *view) error {
 			a[meta.AnnotationKeyExternalName] = last.File
 		}
 	}
-	return kind.Annotate(ctx, e.kube, m, a)
+	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
+		return err
+	}
+	m.Observation().Annotations = persistedAnnotations(m, m.Observation().Annotations)
+	return nil
 }
 
 // Update does what Observe found to be due. What is begun is noted before, and what

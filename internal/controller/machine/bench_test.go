@@ -63,6 +63,9 @@ type bench struct {
 	sharesCluster func(resource.Managed) bool
 	woken         chan Machine
 	m             *namespaced.Machine
+
+	// defaultNode of the provider config.
+	defaultNode string
 }
 
 // newBench with a Machine that has our identity and VMID 10000, unless change
@@ -97,13 +100,17 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	return b
 }
 
+func (b *bench) imageReader() imageReader {
+	return imageReader{kube: b.kube, object: &namespaced.Image{}, machine: namespaced.MachineGroupVersionKind}
+}
+
 func (b *bench) external() *external {
 	return &external{
-		client: b.pve, inventory: pveInventory{b.pve}, object: &namespaced.Machine{}, kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache, settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
+		client: b.pve, inventory: pveInventory{b.pve}, object: &namespaced.Machine{}, images: b.imageReader(), kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache, settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
 		wake:          func(m Machine) { b.woken <- m },
 		record:        event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
-		defaults: defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}},
+		defaults: defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
 		vmids:    v1alpha1.VMIDRange{Min: 10000, Max: 10010},
 	}
 }

@@ -37,6 +37,7 @@ const (
 	ReasonCreationSucceeded     xpv2.ConditionReason = "CreationSucceeded"
 	ReasonCreationFailed        xpv2.ConditionReason = "CreationFailed"
 	ReasonCreating              xpv2.ConditionReason = "Creating"
+	ReasonWaitingForImage       xpv2.ConditionReason = "WaitingForImage"
 	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
 	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
 	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"

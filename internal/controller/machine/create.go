@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -39,6 +40,12 @@ type creation struct {
 
 	node   string
 	source *source
+
+	// image is the revision of an Image that the VM is made from, if the spec names
+	// one; imageNodes have its file, and imageOn finds which a node has.
+	image      *imageref.Choice
+	imageNodes []string
+	imageOn    func(node string) (imageref.Replica, bool)
 
 	// decision is why placement has chosen the node, if it has.
 	decision *placement.Decision
@@ -99,6 +106,9 @@ func (c *creation) annotations(m Machine) map[string]string {
 	a := map[string]string{AnnotationNode: c.node, AnnotationDevices: c.Devices.String()}
 	if c.source != nil {
 		a[AnnotationSource] = strconv.Itoa(c.source.VMID)
+	}
+	if c.image != nil {
+		a[imageref.AnnotationPin] = c.pin().String()
 	}
 	if c.decision != nil {
 		a[AnnotationPlacement] = placementAnnotation(*c.decision)

@@ -41,6 +41,8 @@ func TestMatchTemplate(t *testing.T) {
 		{VMID: 9001, Node: "pve1", Name: "ubuntu", Type: "qemu", Template: true},
 		{VMID: 9002, Node: "pve2", Name: "ubuntu", Type: "qemu", Template: true},
 		{VMID: 9003, Node: "pve2", Name: "web", Type: "qemu", Template: true},
+		{VMID: 9004, Node: "pve1", Name: "fedora", Type: "qemu", Template: true},
+		{VMID: 9005, Node: "pve1", Name: "fedora", Type: "qemu", Template: true},
 	}
 	cases := map[string]struct {
 		reason         string
@@ -50,18 +52,19 @@ func TestMatchTemplate(t *testing.T) {
 	}{
 		"Name":          {reason: "A name that is unique among templates will do, whatever VMs are called.", template: "web", want: 9003},
 		"VMID":          {reason: "A number is a VMID.", template: "9001", want: 9001},
-		"Missing":       {reason: "A template must be there.", template: "fedora", err: "template 'fedora' not found"},
+		"Missing":       {reason: "A template must be there.", template: "arch", err: "template 'arch' not found"},
 		"MissingVMID":   {reason: "So must a VMID.", template: "9999", err: "template '9999' not found"},
 		"Container":     {reason: "Templates of containers are no templates of VMs.", template: "container", err: "not found"},
 		"VM":            {reason: "A VM is not a template.", template: "100", err: "is a VM, not a template"},
-		"Ambiguous":     {reason: "Of two templates none is guessed.", template: "ubuntu", err: "2 templates (VMID 9001, 9002)"},
-		"AmbiguousNode": {reason: "The node of the spec decides.", template: "ubuntu", node: "pve2", want: 9002},
-		"ElsewhereNode": {reason: "A node that has none of them does not.", template: "ubuntu", node: "pve3", err: "2 templates"},
+		"SameNode":      {reason: "Of two templates of one node none is guessed.", template: "fedora", err: "2 templates on node pve1 (VMID 9004, 9005)"},
+		"AmbiguousNode": {reason: "The one on the VM's node is taken.", template: "ubuntu", node: "pve2", want: 9002},
+		"OtherOfTwo":    {reason: "So it is where it is not the newest.", template: "ubuntu", node: "pve1", want: 9001},
+		"ElsewhereNode": {reason: "For a node that has none of them, it is the newest.", template: "ubuntu", node: "pve3", want: 9002},
 		"OtherNode":     {reason: "A template elsewhere is found too.", template: "debian", node: "pve2", want: 9000},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := matchTemplate(guests, tc.template, tc.node)
+			found, err := matchTemplates(guests, tc.template)
 			if tc.err != "" {
 				var r validationError
 				if !errors.As(err, &r) || r.condition != creating || !strings.Contains(err.Error(), tc.err) {
@@ -69,7 +72,7 @@ func TestMatchTemplate(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got.VMID != tc.want {
+			if got := preferred(found, tc.node); err != nil || got.VMID != tc.want {
 				t.Errorf("\n%s\nwant VMID %d, got %d, %v", tc.reason, tc.want, got.VMID, err)
 			}
 		})

@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -53,37 +54,60 @@ func reject(c conditionFor, format string, args ...any) error {
 	return validationError{error: errors.Errorf(format, args...), condition: c}
 }
 
-// prepare decides how a VM is created, and checks that it can be.
+// prepare decides how a VM is created, and checks that it can be. It is decided once more
+// if placement has chosen a node that has another template which will do.
 func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*creation, error) {
+	image, err := e.chooseImage(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.prepareFrom(ctx, m, id, image, e.preferredNode(m))
+	if err != nil {
+		return nil, err
+	}
+	if node := cmp.Or(c.placedNode, c.node); c.source != nil && node != c.source.Node && c.source.on(node) {
+		return e.prepareFrom(ctx, m, id, image, node)
+	}
+	return c, nil
+}
+
+// preferredNode is the node whose template is cloned if several nodes have one.
+func (e *external) preferredNode(m Machine) string {
+	node := ptr.Deref(m.Parameters().Node, "")
+	if node == "" && !e.mayReplaceNode(m) {
+		node = m.GetAnnotations()[AnnotationNode]
+	}
+	if node == "" && m.Parameters().Placement == nil {
+		node = e.defaults.Node
+	}
+	return node
+}
+
+// prepareFrom an Image, if the spec names one, with the template on a node, if there are
+// several.
+func (e *external) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
 	c := &creation{desired: e.desired(m, id)}
 	c.Created = true
 	var err error
-	if c.source, err = e.findSource(ctx, m); err != nil {
+	if err = e.importFrom(ctx, m, c, image); err != nil {
+		return nil, err
+	}
+	if c.source, err = e.findSource(ctx, m, image, from); err != nil {
 		return nil, err
 	}
 	if c.node, err = e.chooseNode(ctx, m, c.source); err != nil {
 		return nil, err
 	}
+	if c.node, err = c.nodeWithImage(m); err != nil {
+		return nil, err
+	}
 	if c.node, err = e.nodeWithMedia(ctx, m, c.node); err != nil {
 		return nil, err
 	}
-	// Nothing is there yet, so that what an earlier attempt assigned is void.
-	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
-		return nil, validationError{error: err, condition: allocating}
-	}
-	if err := e.checkStoragesVisible(ctx, c); err != nil {
+	if err := e.preparePlace(ctx, m, c); err != nil {
 		return nil, err
 	}
-	prohibited, err := e.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vm{})...)
-	if err != nil {
-		return nil, err
-	}
-	if no := slices.Concat(c.Rejections(c.sourceConfig()), prohibited, c.startError()); len(no) > 0 {
-		return nil, reject(allocating, "%s", strings.Join(no, "; "))
-	}
-	if err := e.place(ctx, m, c); err != nil {
-		return nil, err
-	}
+	c.settleImage(m)
 	if err := e.preparePassword(ctx, m, c); err != nil {
 		return nil, err
 	}
@@ -94,6 +118,25 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 		return nil, err
 	}
 	return c, e.checkCreatePrivileges(ctx, m, c)
+}
+
+// preparePlace checks what does not depend on the node of a VM, and chooses that.
+func (e *external) preparePlace(ctx context.Context, m Machine, c *creation) (err error) {
+	// Nothing is there yet, so that what an earlier attempt assigned is void.
+	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
+		return validationError{error: err, condition: allocating}
+	}
+	if err := e.checkStoragesVisible(ctx, c); err != nil {
+		return err
+	}
+	prohibited, err := e.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vm{})...)
+	if err != nil {
+		return err
+	}
+	if no := slices.Concat(c.Rejections(c.sourceConfig()), prohibited, c.startError()); len(no) > 0 {
+		return reject(allocating, "%s", strings.Join(no, "; "))
+	}
+	return e.place(ctx, m, c)
 }
 
 // startError says why a VM that is to run would not start. What its source has no better is not for us to judge.
@@ -125,7 +168,7 @@ func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string
 	if local && wanted != "" && wanted != s.Node {
 		return s.Node, checkMigratable(m.Parameters(), s, nodes)
 	}
-	if wanted == "" && !local && m.Parameters().Placement == nil {
+	if wanted == "" && (!local || s.Node == e.defaults.Node) && m.Parameters().Placement == nil {
 		wanted = e.defaults.Node
 	}
 	if wanted == "" {

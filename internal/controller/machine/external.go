@@ -46,6 +46,7 @@ type external struct {
 	client        Client
 	inventory     Inventory
 	object        client.Object // An empty Machine of the same scope.
+	images        imageReader
 	kube          client.Client
 	tasks         *tasks
 	hostKeys      *guestagent.HostKeys
@@ -98,6 +99,9 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	if err := e.unschedulable.Reason(m); err != nil {
 		return managed.ExternalObservation{}, err
+	}
+	if wait := e.images.wait(ctx, m); wait != nil {
+		return observeImageWait(m, wait)
 	}
 	e.tasksBefore = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {
@@ -176,6 +180,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if m.GetAnnotations()[AnnotationPlacement] != "" {
 		o.Placement = placementOf(m)
 	}
+	o.Image = pinnedImage(m)
 	e.recordCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.observe(o, e.planned.Devices, e.now())

@@ -81,6 +81,9 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if meta.GetExternalName(m) == "" && !mayCreate(m) {
 		return nil
 	}
+	if waits, err := c.awaitImage(ctx, m); waits || err != nil {
+		return err
+	}
 	e, err := c.external(ctx, m)
 	if err != nil {
 		return err

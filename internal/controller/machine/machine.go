@@ -157,11 +157,12 @@ type InfraReader interface {
 const wakes = 64
 
 // Setup adds a controller of Machines of one scope to the manager. The fleet is
-// what it shares with that of the other scope.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler) error {
+// what it shares with that of the other scope, and images those of its scope.
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler, images Images) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		object:    id.Object,
+		images:    imageReader{kube: mgr.GetClient(), object: images.Object, machine: id.GroupVersionKind},
 		kube:      mgr.GetClient(),
 		connect:   o.Connections.Connect,
 		sharing:   o.Connections.Sharing,
@@ -188,6 +189,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler)
 		return errors.Wrap(err, "cannot learn which Machines are gone")
 	}
 	fleet.addMachines(c.kube, id.List)
+	images.Watch.subscribe(id.GroupVersionKind.Group, c.wakeWaiting(id.List))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
 		External:     c,
@@ -219,6 +221,7 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 // A connector makes the external of each reconcile.
 type connector struct {
 	object        client.Object
+	images        imageReader
 	kube          client.Client
 	connect       func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing       func(context.Context, []string) func(resource.Managed) bool
@@ -252,6 +255,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		client:        to.Client,
 		inventory:     to.Inventory,
 		object:        c.object,
+		images:        c.images,
 		kube:          c.kube,
 		tasks:         c.tasks,
 		hostKeys:      c.hostKeys,
@@ -318,6 +322,8 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 	waitsForAddress := m.GetCondition(TypeNetworkConfigured).Reason == ReasonWaitingForAddress &&
 		started != nil && now.Sub(started.Time) < addressesWithin
 	switch {
+	case m.GetCondition(TypeVMCreated).Reason == ReasonWaitingForImage:
+		return configured // The Image wakes it.
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
 		return min(configured, pollUnready)
 	case waitsForAddress:

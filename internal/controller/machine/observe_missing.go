@@ -114,6 +114,9 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 		m.Observation().Phase = v1alpha1.MachinePending
 		return nil
 	}
+	if setImageWait(m, err) {
+		return err
+	}
 	if _, ok := proxmox.Waiting(err); ok {
 		m.Observation().Phase = v1alpha1.MachinePending
 		message := "the VM is yet to be created: " + waitReason(err)

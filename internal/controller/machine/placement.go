@@ -119,8 +119,11 @@ func (c *creation) request(m Machine, why string) placement.Request {
 	if c.source != nil {
 		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
 		if !c.source.Shared && !c.placedElsewhere() {
-			r.Source.Nodes = []string{c.source.Node}
+			r.Source.Nodes = c.source.nodes()
 		}
+	}
+	if c.image != nil && !c.image.Pin.Template {
+		r.Source = &placement.Source{Name: fmt.Sprintf("the file of image '%s'", c.image.Pin.Name), Nodes: c.imageNodes}
 	}
 	return r
 }

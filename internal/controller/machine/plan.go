@@ -198,13 +198,9 @@ func (e *external) currentDigest() string {
 
 // desired is the spec with what else decides how it is carried out.
 func (e *external) desired(m Machine, id qemu.Identity) desired {
-	parameters := m.Parameters()
-	if parameters.Image != nil {
-		parameters = withImage(parameters)
-	}
 	return desired{
 		Desired: qemu.Desired{
-			MachineParameters: parameters,
+			MachineParameters: withImage(m.Parameters(), pinnedVolume(m)),
 			Identity:          id,
 			Tenant:            tenantOf(m.GetLabels()),
 			Defaults:          e.defaults.Defaults,

@@ -104,7 +104,7 @@ func (e *external) checkCreatePrivileges(ctx context.Context, m Machine, c *crea
 // loses the mark in its description.
 func (e *external) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if c.source == nil {
-		return importPrivileges(withImage(c.MachineParameters), at), nil
+		return importPrivileges(c.MachineParameters, at), nil
 	}
 	config := c.sourceConfig()
 	change := c.withPassword(c.Difference(config))

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -28,9 +29,9 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -45,13 +46,30 @@ type source struct {
 
 	// Shared reports whether all nodes reach its disks, and those of its clone.
 	Shared bool
+
+	// Instead are the templates that can stand in for it, itself among them: those of
+	// the same name, or of the same Image, on other nodes.
+	Instead []proxmox.Guest
+}
+
+// on reports whether a template that can stand in for the source is on a node.
+func (s *source) on(node string) bool { return len(onNode(s.Instead, node)) > 0 }
+
+// nodes that have the source, or one that can stand in for it.
+func (s *source) nodes() []string {
+	all := []string{s.Node}
+	for _, g := range s.Instead {
+		all = append(all, g.Node)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // findSource resolves the source of the spec, or returns nil if nothing is
-// cloned.
-func (e *external) findSource(ctx context.Context, m Machine) (*source, error) {
+// cloned. Of several templates that will do, the one on the given node is taken.
+func (e *external) findSource(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
 	p := m.Parameters()
-	s, err := e.sourceOf(ctx, m)
+	s, err := e.sourceOf(ctx, m, image, node)
 	if s == nil || err != nil {
 		return nil, err
 	}
@@ -64,28 +82,51 @@ func (e *external) findSource(ctx context.Context, m Machine) (*source, error) {
 	return s, err
 }
 
-func (e *external) sourceOf(ctx context.Context, m Machine) (*source, error) {
+func (e *external) sourceOf(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
 	p := m.Parameters()
 	switch {
 	case p.Template != nil:
-		return e.templateOf(ctx, p)
+		return e.listedSource(ctx, node, validate.On(templatePath(p.Template), "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
+			return matchTemplates(all, p.Template.String())
+		})
+	case image != nil && image.Pin.Template:
+		return e.listedSource(ctx, node, validate.On("/vms", "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
+			return templatesOf(all, *image)
+		})
+	case p.Clone != nil && p.Clone.VM != nil:
+		return e.listedSource(ctx, node, validate.On(templatePath(p.Clone.VM), "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
+			return matchVM(all, p.Clone.VM.String())
+		})
 	case p.Clone != nil && p.Clone.Machine != nil:
 		return e.machineSource(ctx, m, *p.Clone.Machine)
 	}
 	return nil, nil
 }
 
-func (e *external) templateOf(ctx context.Context, p *v1alpha1.MachineParameters) (*source, error) {
+// listedSource is one of the guests that match, preferably the one on the node. If none matches, the privilege may be missing to
+// see it.
+func (e *external) listedSource(ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error)) (*source, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
-	g, err := matchTemplate(guests, p.Template.String(), ptr.Deref(p.Node, ""))
+	found, err := match(guests)
 	if err != nil {
-		return nil, e.hintMissingPrivilege(ctx, err, validate.On(templatePath(p.Template), "VM.Audit"))
+		return nil, e.hintMissingPrivilege(ctx, err, sees)
 	}
-	config, err := e.inventory.Config(ctx, g.Ref())
-	return &source{Guest: g, Config: maps.Clone(config.Values)}, err
+	s := &source{Guest: preferred(found, node), Instead: found}
+	config, err := e.inventory.Config(ctx, s.Ref())
+	s.Config = maps.Clone(config.Values)
+	return s, err
+}
+
+// preferred of several guests is the one on the node, or else the one with the highest
+// VMID.
+func preferred(found []proxmox.Guest, node string) proxmox.Guest {
+	if here := onNode(found, node); len(here) > 0 {
+		found = here
+	}
+	return slices.MaxFunc(found, func(a, b proxmox.Guest) int { return cmp.Compare(a.VMID, b.VMID) })
 }
 
 // templatePath is where it counts whether a template may be seen. One that is named may be
@@ -156,9 +197,9 @@ func (e *external) noSnapshot(ctx context.Context, s *source, snapshot string) e
 	return reject(creating, "snapshot '%s' of VM %d (%s) not found%s", snapshot, s.VMID, s.Name, instead("snapshots of it", there))
 }
 
-// matchTemplate finds a template by its VMID or name. Of templates that have the
-// same name, the one on the node that the spec names is meant.
-func matchTemplate(guests []proxmox.Guest, template, node string) (proxmox.Guest, error) {
+// matchTemplates finds templates by their VMID or name. Several nodes may have one of the
+// name, of which any will do.
+func matchTemplates(guests []proxmox.Guest, template string) ([]proxmox.Guest, error) {
 	id, err := strconv.Atoi(template)
 	byID := err == nil
 	var found []proxmox.Guest
@@ -167,18 +208,51 @@ func matchTemplate(guests []proxmox.Guest, template, node string) (proxmox.Guest
 			found = append(found, g)
 		}
 	}
-	if here := onNode(found, node); len(found) > 1 && len(here) > 0 {
-		found = here
+	if len(found) == 0 {
+		return nil, reject(creating, "template '%s' not found%s", template, instead("templates", templateNames(guests)))
+	}
+	for _, g := range found {
+		if !g.Template {
+			return nil, reject(creating, "template '%s' is a VM, not a template: to clone it, set clone.vm", template)
+		}
+		if same := onNode(found, g.Node); len(same) > 1 {
+			return nil, reject(creating, "template '%s' is the name of %d templates on node %s (VMID %s): name it by its VMID", template, len(same), g.Node, vmids(same))
+		}
+	}
+	return found, nil
+}
+
+// matchVM finds a VM by its VMID or name.
+func matchVM(guests []proxmox.Guest, vm string) ([]proxmox.Guest, error) {
+	id, err := strconv.Atoi(vm)
+	byID := err == nil
+	var found []proxmox.Guest
+	for _, g := range guests {
+		if g.Type == "qemu" && (byID && g.VMID == id || !byID && g.Name == vm) {
+			found = append(found, g)
+		}
 	}
 	switch {
 	case len(found) == 0:
-		return proxmox.Guest{}, reject(creating, "template '%s' not found%s", template, instead("templates", templateNames(guests)))
+		return nil, reject(creating, "VM '%s' to clone not found", vm)
 	case len(found) > 1:
-		return proxmox.Guest{}, reject(creating, "template '%s' is the name of %d templates (VMID %s): name it by its VMID", template, len(found), vmids(found))
-	case !found[0].Template:
-		return proxmox.Guest{}, reject(creating, "template '%s' is a VM, not a template", template)
+		return nil, reject(creating, "clone.vm '%s' is the name of %d VMs (VMID %s): name it by its VMID", vm, len(found), vmids(found))
 	}
-	return found[0], nil
+	return found, nil
+}
+
+// templatesOf an Image that are there.
+func templatesOf(guests []proxmox.Guest, image imageref.Choice) ([]proxmox.Guest, error) {
+	var found []proxmox.Guest
+	for _, g := range guests {
+		if g.Template && slices.ContainsFunc(image.Replicas, func(r imageref.Replica) bool { return r.VMID == g.VMID }) {
+			found = append(found, g)
+		}
+	}
+	if len(found) == 0 {
+		return nil, reject(creating, "no template of image '%s' found", image.Pin.Name)
+	}
+	return found, nil
 }
 
 func templateNames(guests []proxmox.Guest) []string {

@@ -80,7 +80,7 @@ func media(p *v1alpha1.MachineParameters) []medium {
 			all = append(all, medium{what: "iso", content: contentISO, volume: *c.ISO})
 		}
 	}
-	for _, k := range withImage(p).Disks {
+	for _, k := range withImage(p, "").Disks {
 		if _, name, _ := strings.Cut(ptr.Deref(k.ImportFrom, ""), ":"); strings.HasPrefix(name, "import/") {
 			all = append(all, medium{what: "image", content: "import", volume: *k.ImportFrom})
 		}
@@ -88,16 +88,18 @@ func media(p *v1alpha1.MachineParameters) []medium {
 	return all
 }
 
-// withImage are the parameters with the image as what fills its disk.
-func withImage(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
-	if p.Image == nil {
+// withImage are the parameters with the image as what fills its disk. The volume is that
+// of an Image which the spec names, and empty while it is not known.
+func withImage(p *v1alpha1.MachineParameters, volume string) *v1alpha1.MachineParameters {
+	if p.Image == nil || cmp.Or(p.Image.Volume, volume) == "" {
 		return p
 	}
+	volume = cmp.Or(p.Image.Volume, volume)
 	out := *p
 	out.Disks = slices.Clone(p.Disks)
 	for i, k := range out.Disks {
 		if p.Image.Disk == nil || *p.Image.Disk == k.Name {
-			out.Disks[i].ImportFrom = &p.Image.Volume
+			out.Disks[i].ImportFrom = &volume
 			break
 		}
 	}
@@ -114,7 +116,7 @@ func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) 
 	if missing == nil || err != nil {
 		return chosen, err
 	}
-	if m.Parameters().Node != nil || m.Parameters().Template != nil || m.Parameters().Clone != nil {
+	if m.Parameters().Node != nil || m.Parameters().Template != nil || m.Parameters().TemplateRef != nil || m.Parameters().Clone != nil {
 		return "", missing
 	}
 	return "", nil

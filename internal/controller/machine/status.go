@@ -57,6 +57,7 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		PendingChanges: v.pendingChanges(),
 		Annotations:    before.Annotations,
 		Placement:      before.Placement,
+		Image:          before.Image,
 		LastTask:       before.LastTask,
 		PowerAction:    before.PowerAction,
 		LastUpdated:    before.LastUpdated,
