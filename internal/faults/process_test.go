@@ -104,12 +104,16 @@ func (w *env) start(t *testing.T, fatal int) *process {
 		Metrics: metrics.New(),
 		Now:     w.clock.Now,
 	}
-	fleet := machine.NewScheduler()
-	for _, id := range []kind.Identity{
-		{GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{}},
-		{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
+	fleet, images := machine.NewScheduler(), machine.NewImageWatch()
+	for _, k := range []struct {
+		kind.Identity
+
+		image client.Object
+	}{
+		{kind.Identity{GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{}}, &namespaced.Image{}},
+		{kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}}, &cluster.Image{}},
 	} {
-		if err := machine.Setup(mgr, o, id, fleet); err != nil {
+		if err := machine.Setup(mgr, o, k.Identity, fleet, machine.Images{Object: k.image, Watch: images}); err != nil {
 			t.Fatal(err)
 		}
 	}

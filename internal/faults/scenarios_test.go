@@ -90,6 +90,23 @@ func (s scenario) copies() []client.Object {
 	return all
 }
 
+// readyImage is an Image of what the quickstart cluster has.
+func readyImage() client.Object {
+	i := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "debian", UID: "5a7a5f2c-0000-4000-8000-000000000002"}}
+	i.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "pve"})
+	i.Spec.ForProvider.Template = &v1alpha1.ImageTemplate{}
+	o := &i.Status.AtProvider
+	o.Revision = 1
+	for _, node := range []string{"pve1", "pve2", "pve3"} {
+		o.Replicas = append(o.Replicas, v1alpha1.ImageReplica{
+			Node: node, Storage: "local", Volume: "local:import/debian-13-genericcloud-amd64.qcow2", Ready: true,
+		})
+	}
+	o.Templates = []v1alpha1.ImageTemplateObservation{{Node: "pve1", Storage: "ceph", Shared: true, VMID: new(int32(9000)), Ready: true}}
+	i.SetConditions(xpv2.Available())
+	return i
+}
+
 func scenarios() map[string]scenario {
 	return map[string]scenario{
 		"Empty": {
@@ -103,6 +120,21 @@ func scenarios() map[string]scenario {
 				Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("20G")}},
 			},
 			holds: has(map[string]string{"scsi0": "size=20G", "cores": "4"}),
+		},
+		"ImageRef": {
+			reason: "A disk is filled from the file of an Image.",
+			spec: v1alpha1.MachineParameters{
+				Image: &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: "debian"}},
+				Disks: []v1alpha1.MachineDisk{{Name: "root", Storage: new("local-lvm"), Size: new("8G")}},
+			},
+			objects: []client.Object{readyImage()},
+			holds:   has(map[string]string{"scsi0": "size=8G"}),
+		},
+		"TemplateRef": {
+			reason:  "A VM is a clone of the template of an Image.",
+			spec:    v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "debian"}},
+			objects: []client.Object{readyImage()},
+			holds:   has(map[string]string{"scsi0": "base-9000"}),
 		},
 		"FullClone": {
 			reason: "A VM is a full clone in a pool, with a further disk.",
