@@ -23,13 +23,14 @@ limitations under the License.
 // Requests are made by the library's session and pass one http.Client whose
 // transport is package transport: it authenticates, limits, counts, and knows which
 // endpoint to ask. What the library makes of an answer does not count: the transport
-// keeps the truth beside it.
+// keeps the truth beside it. What PVE's messages mean is in messages.go alone.
 //
 // # What is used of the library
 //
 //	used
 //	NewSession, Session.NewRequest   each request is made by the session, with our http.Client
-//	Pool.CreateNoCheck               one POST of just what is wanted
+//	Pool.CreateNoCheck, by           one POST of just what is wanted (createPool in objects.go); of any
+//	ClientNew and ConfigPool         other object the session sends what its table says (objects.go)
 //	GuestID.Validate                 the range of VMIDs
 //
 //	not used, and what was seen wrong (TestLibraryFaults shows each against the simulator)
@@ -41,6 +42,10 @@ limitations under the License.
 //	                                 refused, without it the VM is restarted
 //	QemuGuest.UpdateNoCheck          returns no error, whatever PVE answered
 //	Guest.ShutdownForce              sends a parameter that PVE does not have
+//	Pool.Update, Pool.Set            sends just what is wanted for a comment alone, and reads and
+//	                                 changes members with it otherwise: the session sends both
+//	Pool.AddMembers                  takes a VM out of the pool that it is in, unasked
+//	Pool.Delete                      takes the members out of a pool that PVE refuses to delete
 //	ConfigSDNZone.Create             leaves out the name and the type of the zone
 //	Client.Login, a second time      the requests still have the first ticket
 //	Client.GetNextID with a start    takes every error for a VMID that is taken, and counts on

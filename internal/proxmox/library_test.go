@@ -91,6 +91,15 @@ func (l *library) count(method, path string) int {
 	return n
 }
 
+// pool makes a pool with a VM in it.
+func (l *library) pool(name telmate.PoolName, vmid telmate.GuestID) error {
+	pools := l.New().Pool
+	if err := pools.Create(l.t.Context(), telmate.ConfigPool{Name: name}); err != nil {
+		return err
+	}
+	return pools.AddMembers(l.t.Context(), name, []telmate.GuestID{vmid}, nil)
+}
+
 // running returns a VM that runs.
 func (l *library) running(vmid int) *telmate.VmRef {
 	l.t.Helper()
@@ -171,6 +180,22 @@ func libraryFaults() map[string]struct {
 			shows: func(l *library) bool {
 				err := (&telmate.ConfigSDNZone{Type: "simple"}).Create(l.t.Context(), "z1", l.Client)
 				return err != nil && strings.Contains(err.Error(), "Parameter verification failed")
+			},
+		},
+		"TakesMembers": {
+			reason: "A VM that is added to a pool is taken out of the one that it is in, which PVE does not do unasked.",
+			shows: func(l *library) bool {
+				return l.pool("from", 100) == nil && l.pool("to", 100) == nil
+			},
+		},
+		"EmptiesPools": {
+			reason: "The deletion of a pool that has members takes them out of it, where PVE refuses it.",
+			shows: func(l *library) bool {
+				if err := l.pool("full", 100); err != nil {
+					return false
+				}
+				gone, err := l.New().Pool.Delete(l.t.Context(), "full")
+				return gone && err == nil
 			},
 		},
 		"OldTicket": {
