@@ -32,13 +32,17 @@ type haClient interface {
 
 // ha is what high availability is told, and does.
 type ha struct {
+	times *times
+
 	rules     cached[readResult[proxmox.HARules]]
 	resources cached[readResult[map[int]proxmox.HASettings]]
 	status    cached[readResult[proxmox.HAStatus]]
 }
 
-func newHA(client haClient) *ha {
+func newHA(times *times, client haClient) *ha {
 	return &ha{
+		times: times,
+
 		rules:     cached[readResult[proxmox.HARules]]{read: newReadResult(client.HARules)},
 		resources: cached[readResult[map[int]proxmox.HASettings]]{read: newReadResult(client.HAResources)},
 		status:    cached[readResult[proxmox.HAStatus]]{read: newReadResult(client.HAStatus)},
@@ -71,41 +75,41 @@ func (r readResult[T]) or(err error) (T, error) {
 
 // granted is what was read, at most maxAge old. What PVE did not permit is read again after
 // another age: it may have been granted since.
-func granted[T any](ctx context.Context, c *Cluster, of *cached[readResult[T]], maxAge, refused time.Duration) (T, error) {
-	r, err := of.get(ctx, c.life, c.now, maxAge)
+func granted[T any](ctx context.Context, t *times, of *cached[readResult[T]], maxAge, refused time.Duration) (T, error) {
+	r, err := of.get(ctx, t.life, t.now, maxAge)
 	if r.refusal != nil {
-		r, err = of.get(ctx, c.life, c.now, refused)
+		r, err = of.get(ctx, t.life, t.now, refused)
 	}
 	return r.or(err)
 }
 
 // HARules returns the HA rules of the cluster. No event reports that they have changed. They must not be changed.
-func (c *Cluster) HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules, error) {
-	r, err := read(ctx, c, &c.ha.rules, maxAge)
+func (h *ha) HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules, error) {
+	r, err := read(ctx, h.times, &h.rules, maxAge)
 	return r.or(err)
 }
 
 // HAResources returns what HA was told of VMs, by VMID. The value is read anew after InvalidateHA and after any sign that HA does
 // something else than before. It must not be changed.
-func (c *Cluster) HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error) {
+func (h *ha) HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error) {
 	if maxAge == Fresh {
-		r, err := c.ha.resources.fresh(ctx, c.life, c.now)
+		r, err := h.resources.fresh(ctx, h.times.life, h.times.now)
 		return r.or(err)
 	}
-	return granted(ctx, c, &c.ha.resources, c.scale(maxAge), c.scale(min(maxAge, Relaxed)))
+	return granted(ctx, h.times, &h.resources, h.times.scale(maxAge), h.times.scale(min(maxAge, Relaxed)))
 }
 
 // HAStatus returns what high availability does. It is at most a minute old, and read anew after any sign that HA does something else
 // than before.
-func (c *Cluster) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
-	r, err := read(ctx, c, &c.ha.status, time.Minute)
+func (h *ha) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
+	r, err := read(ctx, h.times, &h.status, time.Minute)
 	return r.or(err)
 }
 
 // InvalidateHA tells that we have told HA something.
-func (c *Cluster) InvalidateHA() {
-	c.ha.resources.invalidate()
-	c.ha.status.invalidate()
+func (h *ha) InvalidateHA() {
+	h.resources.invalidate()
+	h.status.invalidate()
 }
 
 // concerns reports whether HA manages one of the guests, as far as is known.

@@ -39,6 +39,8 @@ type infraClient interface {
 
 // infra are what VMs of a cluster can be attached to.
 type infra struct {
+	times *times
+
 	mappings     cached[[]proxmox.PCIMapping]
 	fingerprints cached[map[string]string]
 	status       cached[readResult[proxmox.ClusterStatus]]
@@ -55,8 +57,10 @@ type infra struct {
 // A storageKey is where volumes are.
 type storageKey struct{ node, storage, content string }
 
-func newInfra(client Client) *infra {
+func newInfra(times *times, client Client) *infra {
 	return &infra{
+		times: times,
+
 		mappings:     cached[[]proxmox.PCIMapping]{read: client.PCIMappings},
 		fingerprints: cached[map[string]string]{read: client.Fingerprints},
 		status:       cached[readResult[proxmox.ClusterStatus]]{read: newReadResult(client.ClusterStatus)},
@@ -122,7 +126,7 @@ func (c *Cluster) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig
 	if c.watching() && c.mayReadLog(ctx) {
 		age = Stable
 	}
-	return read(ctx, c, c.infra.configs.of(ref), age)
+	return read(ctx, c.times, c.infra.configs.of(ref), age)
 }
 
 // forgetGuests forgets what was read of the guests that a function picks by their VMIDs.
@@ -133,61 +137,61 @@ func (i *infra) forgetGuests(pick func(vmid int) bool) {
 }
 
 // Snapshots returns the snapshots of a VM. They must not be changed.
-func (c *Cluster) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
-	return read(ctx, c, c.infra.snapshots.of(ref), maxAge)
+func (i *infra) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
+	return read(ctx, i.times, i.snapshots.of(ref), maxAge)
 }
 
 // Bridges returns the bridges of a node, those of SDN included. Ask for those of nodes that are online: PVE is slow to report that a
 // node is not.
-func (c *Cluster) Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error) {
-	return read(ctx, c, c.infra.bridges.of(node), maxAge)
+func (i *infra) Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error) {
+	return read(ctx, i.times, i.bridges.of(node), maxAge)
 }
 
 // Volumes returns the volumes of a content type on a storage of a node.
-func (c *Cluster) Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error) {
-	return read(ctx, c, c.infra.volumes.of(storageKey{node, storage, content}), maxAge)
+func (i *infra) Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error) {
+	return read(ctx, i.times, i.volumes.of(storageKey{node, storage, content}), maxAge)
 }
 
 // Version returns the version of PVE, which is Stable.
-func (c *Cluster) Version(ctx context.Context) (proxmox.Version, error) {
-	return read(ctx, c, &c.infra.version, Stable)
+func (i *infra) Version(ctx context.Context) (proxmox.Version, error) {
+	return read(ctx, i.times, &i.version, Stable)
 }
 
 // PCIMappings returns the PCI mappings of the cluster.
-func (c *Cluster) PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error) {
-	return read(ctx, c, &c.infra.mappings, maxAge)
+func (i *infra) PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error) {
+	return read(ctx, i.times, &i.mappings, maxAge)
 }
 
 // Fingerprints returns those of the nodes' certificates. They are Stable, and read anew after nodes have come or gone.
-func (c *Cluster) Fingerprints(ctx context.Context) (map[string]string, error) {
-	return read(ctx, c, &c.infra.fingerprints, Stable)
+func (i *infra) Fingerprints(ctx context.Context) (map[string]string, error) {
+	return read(ctx, i.times, &i.fingerprints, Stable)
 }
 
 // ClusterStatus returns the cluster's name, quorum and members.
-func (c *Cluster) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error) {
-	r, err := read(ctx, c, &c.infra.status, maxAge)
+func (i *infra) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error) {
+	r, err := read(ctx, i.times, &i.status, maxAge)
 	return r.or(err)
 }
 
 // ClusterName returns the cluster's name, which stays: it is read once a day, and every five minutes while PVE does not permit that.
 // It is empty for a node that is in no cluster.
-func (c *Cluster) ClusterName(ctx context.Context) (string, error) {
-	s, err := granted(ctx, c, &c.infra.status, 24*time.Hour, c.scale(Stable))
+func (i *infra) ClusterName(ctx context.Context) (string, error) {
+	s, err := granted(ctx, i.times, &i.status, 24*time.Hour, i.times.scale(Stable))
 	return s.Name, err
 }
 
 // PoolVMs returns the VMIDs of the guests in a pool, and whether the pool exists. Both are Relaxed.
-func (c *Cluster) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
-	m, err := read(ctx, c, c.infra.pools.of(pool), Relaxed)
+func (i *infra) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
+	m, err := read(ctx, i.times, i.pools.of(pool), Relaxed)
 	return m.vmids, m.exists, err
 }
 
 // Privileges returns the privileges of the user on a path. They are Relaxed.
-func (c *Cluster) Privileges(ctx context.Context, path string) (proxmox.Privileges, error) {
-	return read(ctx, c, c.infra.privileges.of(path), Relaxed)
+func (i *infra) Privileges(ctx context.Context, path string) (proxmox.Privileges, error) {
+	return read(ctx, i.times, i.privileges.of(path), Relaxed)
 }
 
 // Replications returns the replication jobs of all guests.
-func (c *Cluster) Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error) {
-	return read(ctx, c, &c.infra.replications, maxAge)
+func (i *infra) Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error) {
+	return read(ctx, i.times, &i.replications, maxAge)
 }

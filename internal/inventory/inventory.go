@@ -111,28 +111,28 @@ func WithClock(now func() time.Time) Option {
 }
 
 // A Cluster is the shared view of one PVE cluster. It is safe for concurrent
-// use. Close it when it is no longer needed.
+// use. Close it when it is no longer needed. What is read when it is asked for is in
+// the parts that it embeds; the Cluster itself follows tasks and events.
 type Cluster struct {
+	*times
+	*infra
+	*ha
+	*settings
+	*objects
+
 	client    Client
 	poll      time.Duration
 	eventPoll time.Duration
-	maxAge    time.Duration
 	lag       time.Duration
-	now       func() time.Time
 
 	resources cached[proxmox.Resources]
 	tasks     cached[[]proxmox.Task]
-	infra     *infra
-	ha        *ha
-	settings  *settings
-	objects   *objects
 	permitted cached[proxmox.Privileges] // on /
 	primed    cached[struct{}]           // whether what has been so far was read
 	own       cached[struct{}]           // whether our tasks were looked for on all nodes
 
-	ids  reservations
-	life context.Context //nolint:containedctx // It is the life of the readers.
-	end  context.CancelFunc
+	ids reservations
+	end context.CancelFunc
 
 	feeds    sync.Mutex // of taskFeed
 	taskFeed taskFeed
@@ -152,15 +152,26 @@ type Cluster struct {
 	states   *states // as they were listed last
 }
 
+// times are what all reads of a Cluster go by.
+type times struct {
+	life   context.Context //nolint:containedctx // It is the life of the readers.
+	now    func() time.Time
+	maxAge time.Duration // of the list of resources
+}
+
+// scale returns an age in proportion to that of resources.
+func (t *times) scale(age time.Duration) time.Duration {
+	return time.Duration(float64(age) / float64(DefaultMaxAge) * float64(t.maxAge))
+}
+
 // New makes the view of a cluster. It does no I/O.
 func New(client Client, opts ...Option) *Cluster {
 	c := &Cluster{
+		times:     &times{now: time.Now, maxAge: DefaultMaxAge},
 		client:    client,
 		poll:      DefaultPollInterval,
 		eventPoll: DefaultEventPollInterval,
-		maxAge:    DefaultMaxAge,
 		lag:       DefaultLag,
-		now:       time.Now,
 		followed:  map[proxmox.UPID]*follower{}, recentlyEnded: map[proxmox.UPID]endedTask{},
 		watches:  map[string]*watch{},
 		watchers: map[int]map[string]*watch{},
@@ -171,7 +182,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
 	c.primed.read, c.own.read = c.readFirst, c.followOwn
-	c.infra, c.ha, c.settings, c.objects = newInfra(client), newHA(client), newSettings(client), newObjects(client)
+	c.infra, c.ha, c.settings, c.objects = newInfra(c.times, client), newHA(c.times, client), newSettings(c.times, client), newObjects(c.times, client)
 	c.readers = c.newReaders()
 	return c
 }
@@ -199,22 +210,17 @@ const (
 )
 
 // read returns the value of a cache, at most maxAge old.
-func read[T any](ctx context.Context, c *Cluster, from *cached[T], maxAge time.Duration) (T, error) {
+func read[T any](ctx context.Context, t *times, from *cached[T], maxAge time.Duration) (T, error) {
 	if maxAge == Fresh {
-		return from.fresh(ctx, c.life, c.now)
+		return from.fresh(ctx, t.life, t.now)
 	}
-	return from.get(ctx, c.life, c.now, c.scale(maxAge))
-}
-
-// scale returns an age in proportion to that of resources.
-func (c *Cluster) scale(age time.Duration) time.Duration {
-	return time.Duration(float64(age) / float64(DefaultMaxAge) * float64(c.maxAge))
+	return from.get(ctx, t.life, t.now, t.scale(maxAge))
 }
 
 // Resources returns what the list of the cluster's resources has, at most maxAge old.
 func (c *Cluster) Resources(ctx context.Context, maxAge time.Duration) (proxmox.Resources, error) {
 	if maxAge < Current {
-		return read(ctx, c, &c.resources, maxAge)
+		return read(ctx, c.times, &c.resources, maxAge)
 	}
 	return c.resources.get(ctx, c.life, c.now, c.maxReadAge(c.scale(maxAge)))
 }

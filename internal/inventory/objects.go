@@ -32,26 +32,28 @@ type objectsClient interface {
 // objects are the configuration objects of a cluster. One list serves all resources that
 // stand for an object of a collection, however many there are.
 type objects struct {
+	times *times
+
 	lists   *cachedBy[proxmox.Collection, []proxmox.Object]
 	members *cachedBy[string, proxmox.PoolMembers]
 }
 
-func newObjects(client objectsClient) *objects {
-	return &objects{lists: newCachedBy(client.Objects), members: newCachedBy(client.PoolMembers)}
+func newObjects(times *times, client objectsClient) *objects {
+	return &objects{times: times, lists: newCachedBy(client.Objects), members: newCachedBy(client.PoolMembers)}
 }
 
 // Objects returns the objects of a collection. The list is read anew after InvalidateObjects. They must not be changed.
-func (c *Cluster) Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error) {
-	return read(ctx, c, c.objects.lists.of(of), maxAge)
+func (o *objects) Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error) {
+	return read(ctx, o.times, o.lists.of(of), maxAge)
 }
 
 // InvalidateObjects tells that we have changed an object of a collection.
-func (c *Cluster) InvalidateObjects(of proxmox.Collection) { c.objects.lists.of(of).invalidate() }
+func (o *objects) InvalidateObjects(of proxmox.Collection) { o.lists.of(of).invalidate() }
 
 // PoolMembers returns the members of a pool. They are read anew after InvalidatePoolMembers.
-func (c *Cluster) PoolMembers(ctx context.Context, pool string, maxAge time.Duration) (proxmox.PoolMembers, error) {
-	return read(ctx, c, c.objects.members.of(pool), maxAge)
+func (o *objects) PoolMembers(ctx context.Context, pool string, maxAge time.Duration) (proxmox.PoolMembers, error) {
+	return read(ctx, o.times, o.members.of(pool), maxAge)
 }
 
 // InvalidatePoolMembers tells that we have changed the members of a pool.
-func (c *Cluster) InvalidatePoolMembers(pool string) { c.objects.members.of(pool).invalidate() }
+func (o *objects) InvalidatePoolMembers(pool string) { o.members.of(pool).invalidate() }

@@ -38,6 +38,8 @@ type settingsClient interface {
 // settings are what a cluster and its nodes are like themselves, which seldom changes.
 // All of it is Stable.
 type settings struct {
+	times *times
+
 	vnets   cached[[]proxmox.VNet]
 	options cached[proxmox.Settings]
 	status  *cachedBy[string, proxmox.NodeStatus]
@@ -46,8 +48,10 @@ type settings struct {
 	zones   *cachedBy[string, string]
 }
 
-func newSettings(client settingsClient) *settings {
+func newSettings(times *times, client settingsClient) *settings {
 	return &settings{
+		times: times,
+
 		vnets:   cached[[]proxmox.VNet]{read: client.VNets},
 		options: cached[proxmox.Settings]{read: client.ClusterOptions},
 		status:  newCachedBy(client.NodeStatus),
@@ -58,43 +62,43 @@ func newSettings(client settingsClient) *settings {
 }
 
 // VNets returns those of SDN. They are Stable, and read anew after a reload of networks was seen.
-func (c *Cluster) VNets(ctx context.Context) ([]proxmox.VNet, error) {
-	return read(ctx, c, &c.settings.vnets, Stable)
+func (s *settings) VNets(ctx context.Context) ([]proxmox.VNet, error) {
+	return read(ctx, s.times, &s.vnets, Stable)
 }
 
 // ClusterOptions returns the options of the cluster. They are Stable, and read anew after InvalidateOptions. They must not be changed.
-func (c *Cluster) ClusterOptions(ctx context.Context) (proxmox.Settings, error) {
-	return read(ctx, c, &c.settings.options, Stable)
+func (s *settings) ClusterOptions(ctx context.Context) (proxmox.Settings, error) {
+	return read(ctx, s.times, &s.options, Stable)
 }
 
 // InvalidateOptions tells that we have changed the cluster's options.
-func (c *Cluster) InvalidateOptions() { c.settings.options.invalidate() }
+func (s *settings) InvalidateOptions() { s.options.invalidate() }
 
 // NodeStatus returns what a node reports of itself. It is Stable, and read anew after the node was away or started again.
-func (c *Cluster) NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error) {
-	return read(ctx, c, c.settings.status.of(node), Stable)
+func (s *settings) NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error) {
+	return read(ctx, s.times, s.status.of(node), Stable)
 }
 
 // NodeConfig returns the configuration of a node. It is Stable, and read anew after InvalidateNode. It must not be changed.
-func (c *Cluster) NodeConfig(ctx context.Context, node string) (proxmox.Settings, error) {
-	return read(ctx, c, c.settings.configs.of(node), Stable)
+func (s *settings) NodeConfig(ctx context.Context, node string) (proxmox.Settings, error) {
+	return read(ctx, s.times, s.configs.of(node), Stable)
 }
 
 // NodeDNS returns the DNS settings of a node. They are Stable, and read anew after InvalidateNode.
-func (c *Cluster) NodeDNS(ctx context.Context, node string) (proxmox.DNS, error) {
-	return read(ctx, c, c.settings.dns.of(node), Stable)
+func (s *settings) NodeDNS(ctx context.Context, node string) (proxmox.DNS, error) {
+	return read(ctx, s.times, s.dns.of(node), Stable)
 }
 
 // NodeTimeZone returns the time zone of a node. It is Stable, and read anew after InvalidateNode.
-func (c *Cluster) NodeTimeZone(ctx context.Context, node string) (string, error) {
-	return read(ctx, c, c.settings.zones.of(node), Stable)
+func (s *settings) NodeTimeZone(ctx context.Context, node string) (string, error) {
+	return read(ctx, s.times, s.zones.of(node), Stable)
 }
 
 // InvalidateNode tells that we have changed the settings of a node.
-func (c *Cluster) InvalidateNode(node string) {
-	c.settings.configs.of(node).invalidate()
-	c.settings.dns.of(node).invalidate()
-	c.settings.zones.of(node).invalidate()
+func (s *settings) InvalidateNode(node string) {
+	s.configs.of(node).invalidate()
+	s.dns.of(node).invalidate()
+	s.zones.of(node).invalidate()
 }
 
 // states are what lists of resources tell of HA and of nodes: signs that more may have
