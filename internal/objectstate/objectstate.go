@@ -18,6 +18,7 @@ limitations under the License.
 package objectstate
 
 import (
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,12 @@ import (
 
 // An Object has a UID.
 type Object interface{ GetUID() types.UID }
+
+// A UID stands for the object that has it.
+type UID types.UID
+
+// GetUID returns it.
+func (u UID) GetUID() types.UID { return types.UID(u) }
 
 // A Store keeps a value for each object. Its methods need the lock, which callers hold as long as they use the value.
 type Store[T any] struct {
@@ -56,6 +63,11 @@ func (s *Store[T]) Set(o Object, v *T) {
 
 // Delete the value of an object.
 func (s *Store[T]) Delete(o Object) { delete(s.all, o.GetUID()) }
+
+// DeleteFunc deletes the values for which a function returns true.
+func (s *Store[T]) DeleteFunc(del func(*T) bool) {
+	maps.DeleteFunc(s.all, func(_ types.UID, v *T) bool { return del(v) })
+}
 
 // All returns the values by UID. The map must not be changed.
 func (s *Store[T]) All() map[types.UID]*T { return s.all }

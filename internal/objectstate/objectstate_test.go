@@ -37,6 +37,12 @@ func TestStore(t *testing.T) {
 		t.Error("an object has the value of another")
 	}
 	s.Set(b, new(int))
+	if v := s.Get(UID("a")); v == nil || *v != 2 {
+		t.Errorf("want the value of the object with the UID, got %v", v)
+	}
+	if s.DeleteFunc(func(v *int) bool { return *v > 2 }); s.Len() != 2 {
+		t.Errorf("want all values kept, got %v", s.All())
+	}
 	if s.Delete(a); s.Get(a) != nil || s.Get(b) == nil || s.Len() != 1 || len(s.All()) != 1 {
 		t.Errorf("want only the value of the object that was not deleted, got %v", s.All())
 	}

@@ -88,7 +88,7 @@ func TestFormerAnnotationsAreRenamed(t *testing.T) {
 				change(m.Annotations, status)
 				m.Status.AtProvider.Annotations = status
 			})
-			if err := (&connector{kube: b.kube}).Initialize(t.Context(), b.m); err != nil {
+			if err := (&connector{shared: &shared{kube: b.kube}}).Initialize(t.Context(), b.m); err != nil {
 				t.Fatal(err)
 			}
 			stored := &namespaced.Machine{}
@@ -155,7 +155,7 @@ func (b *bench) upgrade(t *testing.T, former, present string) {
 	}
 	b.m.Status = status
 	b.tasks = newTasks(b.clock.now)
-	if err := (&connector{kube: b.kube}).Initialize(t.Context(), b.m); err != nil {
+	if err := (&connector{shared: &shared{kube: b.kube}}).Initialize(t.Context(), b.m); err != nil {
 		t.Fatal(err)
 	}
 }

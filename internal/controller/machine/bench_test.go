@@ -50,6 +50,7 @@ type bench struct {
 	clock    *clock
 	kube     client.Client
 	tasks    *tasks
+	sent     *sentPasswords
 	hostKeys *guestagent.HostKeys
 	agents   *guestagent.Results
 
@@ -84,7 +85,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), hostKeys: guestagent.NewHostKeys(c.now), cache: newVMCache(c.now, DefaultFullResyncInterval), settled: newSettled(), scheduler: NewScheduler(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), sent: newSentPasswords(), hostKeys: guestagent.NewHostKeys(c.now), cache: newVMCache(c.now, DefaultFullResyncInterval), settled: newSettled(), scheduler: NewScheduler(), woken: make(chan Machine, 10), m: m}
 	b.background = func(ask func()) { ask() }
 	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
@@ -105,14 +106,19 @@ func (b *bench) imageReader() imageReader {
 }
 
 func (b *bench) external() *external {
-	return &external{
-		client: b.pve, inventory: pveInventory{b.pve}, object: &namespaced.Machine{}, images: b.imageReader(), kube: b.kube, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache, settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
+	e := &external{
+		shared: &shared{
+			object: &namespaced.Machine{}, images: b.imageReader(), kube: b.kube, tasks: b.tasks, passwords: b.sent, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache,
+			settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
+			wake: func(m Machine) { b.woken <- m }, record: event.NewNopRecorder(), now: b.clock.now,
+		},
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
-		wake:          func(m Machine) { b.woken <- m },
-		record:        event.NewNopRecorder(), log: logging.NewNopLogger(), now: b.clock.now,
-		defaults: defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
-		vmids:    v1alpha1.VMIDRange{Min: 10000, Max: 10010},
+		log:           logging.NewNopLogger(),
+		defaults:      defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
+		vmids:         v1alpha1.VMIDRange{Min: 10000, Max: 10010},
 	}
+	e.connectTo(b.pve, pveInventory{b.pve})
+	return e
 }
 
 // A reconcileResult is what one reconcile came to.

@@ -157,7 +157,7 @@ func (e *external) withoutSnapshotImages(ctx context.Context, stale []nocloud.Re
 // reachableNode is the node by which an image can be reached, empty while there is none. On
 // shared storage that may be another one than it came by.
 func (e *external) reachableNode(ctx context.Context, p nocloud.Ref) (string, error) {
-	silent, err := e.nodeUnreachable(ctx, p.Node)
+	silent, err := e.reader.nodeUnreachable(ctx, p.Node)
 	if !silent || err != nil {
 		return p.Node, err
 	}
@@ -169,7 +169,7 @@ func (e *external) reachableNode(ctx context.Context, p nocloud.Ref) (string, er
 		if s.Name != p.Storage() || !s.Shared || s.Status == "unknown" {
 			continue
 		}
-		if silent, err := e.nodeUnreachable(ctx, s.Node); !silent || err != nil {
+		if silent, err := e.reader.nodeUnreachable(ctx, s.Node); !silent || err != nil {
 			return s.Node, err
 		}
 	}
@@ -225,7 +225,7 @@ func (e *external) waitForImages(ctx context.Context, m Machine) (waits, err err
 			return errors.Errorf("image %s may still arrive on node %s, since the answer to its upload was lost: it is waited for until %s",
 				p.Volume, p.Node, p.UncertainUntil.UTC().Format(time.RFC3339)), nil
 		}
-		off, err := e.nodeOffline(ctx, p.Node)
+		off, err := e.reader.nodeOffline(ctx, p.Node)
 		if err != nil {
 			return nil, err
 		}

@@ -70,16 +70,16 @@ func notReady(r xpv2.ConditionReason, message string) xpv2.Condition {
 	return condition(xpv2.TypeReady, corev1.ConditionFalse, r, message)
 }
 
-// conditions of a VM that is ours and not being created.
-func (v *vm) conditions(o *v1alpha1.MachineObservation) []xpv2.Condition {
+// conditionsOf a VM that is ours and not being created.
+func conditionsOf(v *vm, o *v1alpha1.MachineObservation) []xpv2.Condition {
 	return []xpv2.Condition{
 		condition(TypeVMCreated, corev1.ConditionTrue, ReasonCreationSucceeded, ""),
 		condition(TypeResourcesAllocated, corev1.ConditionTrue, ReasonAllocationSucceeded, ""),
-		v.networkCondition(o),
+		networkCondition(v, o),
 	}
 }
 
-func (v *vm) networkCondition(o *v1alpha1.MachineObservation) xpv2.Condition {
+func networkCondition(v *vm, o *v1alpha1.MachineObservation) xpv2.Condition {
 	waiting := v.on() && v.agentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
 	switch {
 	case waiting && v.agentUnavailable != "":

@@ -155,7 +155,7 @@ func (c *creation) startError() []string {
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[AnnotationNode]
-	off, err := e.nodeUnreachable(ctx, before)
+	off, err := e.reader.nodeUnreachable(ctx, before)
 	local := s != nil && !s.Shared
 	moved := local && before != s.Node
 	if err != nil || before != "" && !off && !moved && (wanted == before || wanted == "" && !e.mayReplaceNode(m)) {

@@ -108,7 +108,7 @@ func (e *external) removeReplications(ctx context.Context, m Machine, jobs []pro
 // replicationObstacle is why PVE cannot remove copies, or empty if nothing is known of one.
 func (e *external) replicationObstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
 	for _, j := range jobs {
-		if off, err := e.nodeOffline(ctx, j.Target); err == nil && off {
+		if off, err := e.reader.nodeOffline(ctx, j.Target); err == nil && off {
 			return fmt.Sprintf("node %s is offline", j.Target)
 		}
 	}

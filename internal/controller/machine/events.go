@@ -101,3 +101,20 @@ func changeEvents(before, after *v1alpha1.MachineObservation, ours bool) []xpeve
 	}
 	return all
 }
+
+// reasonDeviceRetained is the reason of the event that a device stays although its entry
+// has left its list.
+const reasonDeviceRetained xpevent.Reason = "DeviceRetained"
+
+// retainedEvents tell of devices that are retained and were not before.
+func retainedEvents(before, after *v1alpha1.MachineObservation) []xpevent.Event {
+	var all []xpevent.Event
+	for _, r := range after.RetainedDevices {
+		if slices.Contains(before.RetainedDevices, r) {
+			continue
+		}
+		all = append(all, xpevent.Normal(reasonDeviceRetained, fmt.Sprintf("%s %q is off the list and stays on the VM as %s, no longer managed: %s",
+			r.List, r.Name, r.Device, r.Reason)))
+	}
+	return all
+}

@@ -20,46 +20,30 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"time"
 
-	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
-	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // An external drives one VM during one reconcile.
 type external struct {
+	*shared
+
 	client        Client
 	inventory     Inventory
-	object        client.Object // An empty Machine of the same scope.
-	images        imageReader
-	kube          client.Client
-	tasks         *tasks
-	hostKeys      *guestagent.HostKeys
-	agents        *guestagent.Results
-	cache         *vmCache
-	settled       *settled
-	wake          func(Machine)
-	scheduler     *Scheduler
-	unschedulable *placement.Queue[Machine]
+	reader        *reader
 	sharesCluster func(context.Context) func(resource.Managed) bool
-	record        xpevent.Recorder
 	log           logging.Logger
-	now           func() time.Time
 	defaults      defaults
 	endpoints     []string
 
@@ -204,7 +188,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if e.vm.beingCreated() {
 		return e.observeCreating(m, id)
 	}
-	setConditions(m, append(e.withHealth(ctx, e.vm.conditions(o)...), e.vm.restartCondition(e.planned.restart), e.withDevices(ctx, m, powerFeature{external: e}.ready()))...)
+	setConditions(m, append(e.withHealth(ctx, conditionsOf(e.vm, o)...), e.planned.restart.condition(e.vm), e.withDevices(ctx, m, powerFeature{external: e}.ready()))...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),
@@ -289,13 +273,6 @@ func (e *external) setCreating(m Machine, busy bool) {
 	)
 }
 
-// A taskView is what was known of tasks at some time.
-type taskView struct {
-	listed []proxmox.Task
-	err    error
-	ours   bool // Whether the Machine's own last task was running.
-}
-
 // lookAtTasks must come before the VM is looked at. In the other order, a task that
 // ends between the two is missed: the VM would be as it was before the task, which
 // would then be started once more. After a call whose outcome is not known, the
@@ -320,7 +297,7 @@ func (e *external) withoutDeadTasks(ctx context.Context, listed []proxmox.Task) 
 		if !t.Running {
 			return false
 		}
-		silent, err := e.nodeUnreachable(ctx, t.Node)
+		silent, err := e.reader.nodeUnreachable(ctx, t.Node)
 		return silent && err == nil
 	}
 	if !slices.ContainsFunc(listed, died) {
@@ -333,13 +310,6 @@ func (e *external) withoutDeadTasks(ctx context.Context, listed []proxmox.Task) 
 		}
 	}
 	return listed
-}
-
-// busy reports whether a task works on the VM, of ours or anybody's.
-func (v taskView) busy(vmid int) (bool, error) {
-	return v.err == nil && (v.ours || slices.ContainsFunc(v.listed, func(t proxmox.Task) bool {
-		return t.Works() && t.ID == strconv.Itoa(vmid)
-	})), v.err
 }
 
 // Disconnect does nothing: connections are shared.

@@ -69,7 +69,7 @@ func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	before, after := e.ruleSteps()
 	return proposal{
 		steps:       slices.Concat(before, e.haSteps(), after),
-		rejections:  slices.Concat(unknown, e.vm.haRejections(), e.planned.haRules.rejections),
+		rejections:  slices.Concat(unknown, haRejections(e.vm), e.planned.haRules.rejections),
 		annotations: e.ruleAnnotation(m),
 	}, err
 }
@@ -211,7 +211,7 @@ func (e haFeature) invalidateHA(err error) error {
 func (v *vm) haFailed() bool { return v.Status.HAManaged && v.Status.HAState == haError }
 
 // haRejections are why HA cannot be told of the VM.
-func (v *vm) haRejections() []string {
+func haRejections(v *vm) []string {
 	if v.haUnavailable == "" {
 		return nil
 	}

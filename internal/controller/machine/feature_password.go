@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -37,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -133,8 +135,8 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 	sent := m.GetAnnotations()[AnnotationPassword]
 	switch {
 	case sent == p.version:
-		e.tasks.recordPassword(m, *p)
-	case e.tasks.passwordSent(m, *p): // As another version, or its note is not seen yet.
+		e.passwords.record(m, *p)
+	case e.passwords.sent(m, *p): // As another version, or its note is not seen yet.
 		d.unchangedPassword = p.version
 	default:
 		d.password = p
@@ -156,7 +158,7 @@ func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
 	if e.planned.password == nil || e.planned.change.Set["cipassword"] == "" {
 		return nil
 	}
-	e.tasks.recordPassword(m, *e.planned.password)
+	e.passwords.record(m, *e.planned.password)
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPassword: e.planned.password.version})
 }
 
@@ -179,34 +181,41 @@ func (e *external) passwordHash(ctx context.Context, m Machine, c *v1alpha1.Mach
 	return nocloud.PasswordHash(p.text, strings.ToLower(id.UUID))
 }
 
-// seal a password. The key is of this process alone, so that nobody can guess from
-// the outcome.
-func (t *tasks) seal(p password) (sum [sha256.Size]byte) {
-	h := hmac.New(sha256.New, t.key)
+// sentPasswords remembers the passwords that were sent for Machines, sealed with a key of this process alone, so that nobody can guess
+// from the outcome.
+type sentPasswords struct {
+	key []byte
+	all objectstate.Store[[sha256.Size]byte]
+}
+
+func newSentPasswords() *sentPasswords { return &sentPasswords{key: []byte(rand.Text())} }
+
+// seal a password.
+func (s *sentPasswords) seal(p password) (sum [sha256.Size]byte) {
+	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(p.text))
 	copy(sum[:], h.Sum(nil))
 	return sum
 }
 
-// forgetPassword that was sent for a VM that a Machine had before.
-func (t *tasks) forgetPassword(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.passwords, m.GetUID())
+// forget the password that was sent for a VM that a Machine had before.
+func (s *sentPasswords) forget(m Machine) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	s.all.Delete(m)
 }
 
-// recordPassword the password that was sent for a Machine.
-func (t *tasks) recordPassword(m Machine, p password) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.passwords[m.GetUID()] = t.seal(p)
+// record the password that was sent for a Machine.
+func (s *sentPasswords) record(m Machine, p password) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	s.all.Set(m, new(s.seal(p)))
 }
 
-// passwordSent reports whether this very password was the last that was sent for a Machine,
-// whatever its version.
-func (t *tasks) passwordSent(m Machine, p password) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sum, ok := t.passwords[m.GetUID()]
-	return ok && sum == t.seal(p)
+// sent reports whether this very password was the last that was sent for a Machine, whatever its version.
+func (s *sentPasswords) sent(m Machine, p password) bool {
+	s.all.Lock()
+	defer s.all.Unlock()
+	sum := s.all.Get(m)
+	return sum != nil && *sum == s.seal(p)
 }

@@ -132,7 +132,7 @@ func TestPasswordIsSentOnce(t *testing.T) {
 	got = append(got, sent())
 	change("two", nil)
 	got = append(got, sent())
-	b.tasks = newTasks(b.clock.now) // A restart forgets what was sent, not which version.
+	b.tasks, b.sent = newTasks(b.clock.now), newSentPasswords() // A restart forgets what was sent, not which version.
 	got = append(got, sent())
 	if diff := cmp.Diff([]int{1, 1, 2, 2}, got); diff != "" {
 		t.Errorf("how often the password was sent: -want, +got:\n%s", diff)
@@ -146,11 +146,11 @@ func TestPasswordOfAnotherVM(t *testing.T) {
 	if got, ok := (&creation{}).annotations(b.m)[AnnotationPassword]; got != "" || !ok {
 		t.Errorf("The password counts as sent to a VM that is yet to be made: %q", got)
 	}
-	tasks := newTasks(b.clock.now)
+	sent := newSentPasswords()
 	p := password{text: "one", version: "s/1"}
-	tasks.recordPassword(b.m, p)
-	tasks.forgetPassword(b.m)
-	if tasks.passwordSent(b.m, p) {
+	sent.record(b.m, p)
+	sent.forget(b.m)
+	if sent.sent(b.m, p) {
 		t.Error("The password of a VM that is gone is remembered")
 	}
 }

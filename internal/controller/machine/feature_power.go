@@ -362,16 +362,16 @@ func (d desired) unmanagedPower(v *vm) xpv2.Condition {
 // through states that last for the task only.
 func (v *vm) halted() bool {
 	state := v.Status.QMPStatus
-	return v.on() && (slices.Contains(halted, state) || v.lock() == "" && state != "" && state != qmpRunning)
+	return v.on() && (slices.Contains(haltedStates, state) || v.lock() == "" && state != "" && state != qmpRunning)
 }
 
-//nolint:gochecknoglobals // Constants.
-var (
-	// halted are the states of a running QEMU that no task of PVE brings about.
-	halted = []string{qmpPaused, "io-error", qmpInternalError, qmpPanicked}
+//nolint:gochecknoglobals // A constant.
+var powerMessages = map[powerChange]string{
+	powerOn: "the VM is not running yet", powerOff: "the VM is still running", powerSuspend: "the VM is not suspended yet",
+	powerResume: "the VM is paused", powerKill: "the guest has crashed: the VM is stopped and started again",
+}
 
-	powerMessages = map[powerChange]string{
-		powerOn: "the VM is not running yet", powerOff: "the VM is still running", powerSuspend: "the VM is not suspended yet",
-		powerResume: "the VM is paused", powerKill: "the guest has crashed: the VM is stopped and started again",
-	}
-)
+// haltedStates are the states of a running QEMU that no task of PVE brings about.
+//
+//nolint:gochecknoglobals // A constant.
+var haltedStates = []string{qmpPaused, "io-error", qmpInternalError, qmpPanicked}

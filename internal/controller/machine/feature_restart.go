@@ -190,7 +190,7 @@ func (d desired) restart(v *vm, last restartRequest, now time.Time) restart {
 		return restart{reason: ReasonOutsideWindow, why: "the next maintenance window opens at " + opened.Format(time.RFC3339)}
 	case again && !last.First.Before(d.opened(now)):
 		return d.restartAgain(last, now)
-	case !v.booted():
+	case !booted(v):
 		return restart{reason: ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
 	}
 	return d.restartDue(last.next(changes, d.opened(now), now))
@@ -245,7 +245,7 @@ const defaultShutdownTimeout = time.Minute
 const bootTime = 2 * time.Minute
 
 // booted reports whether the guest's system is up, as far as can be known.
-func (v *vm) booted() bool {
+func booted(v *vm) bool {
 	return v.Status.QMPStatus != qmpPaused && (v.Interfaces != nil || v.Status.Uptime >= bootTime)
 }
 
@@ -293,8 +293,8 @@ func (e restartFeature) restartAnnotation(m Machine, last restartRequest) map[st
 	return map[string]string{AnnotationLastRestart: ""}
 }
 
-// restartCondition lists what a restart applies.
-func (v *vm) restartCondition(r restart) xpv2.Condition {
+// condition lists what a restart applies.
+func (r restart) condition(v *vm) xpv2.Condition {
 	if !v.Status.Running() || len(v.Pending) == 0 {
 		return condition(TypeRestartRequired, corev1.ConditionFalse, ReasonUpToDate, "")
 	}
@@ -307,4 +307,11 @@ func (v *vm) restartCondition(r restart) xpv2.Condition {
 		message += "; " + r.why
 	}
 	return condition(TypeRestartRequired, corev1.ConditionTrue, r.reason, message)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

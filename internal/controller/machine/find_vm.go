@@ -19,88 +19,44 @@ package machine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A vm is a virtual machine as it is seen.
-type vm struct {
-	proxmox.Ref
-
-	// State of the options.
-	qemu.State
-
-	// HA is what HA was told of the VM, if that was asked for.
-	HA proxmox.HASettings
-
-	// agentUnavailable is why the guest agent cannot be asked.
-	agentUnavailable string
-
-	// inHA is true if HA was told of the VM, even if it is to ignore it.
-	inHA bool
-
-	// haUnavailable is why that cannot be read.
-	haUnavailable string
-
-	// Pool that the VM is a member of.
-	Pool string
-	pool poolVisibility
-
-	// values that PVE has told, from which State is sorted out.
-	values []proxmox.PendingValue
-
-	Status     proxmox.Status
-	Interfaces []proxmox.Interface
-
-	// identityPending is true for a clone that has not got its identity yet.
-	identityPending bool
+// A clusterReader is the part of an Inventory that tells where VMs are, and of their nodes.
+type clusterReader interface {
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 }
 
-// lock of PVE on the VM's configuration.
-func (v *vm) lock() string { return v.Config["lock"] }
-
-// hasUUID reports whether the VM has the UUID that is its identity: a clone gets it
-// when it is configured first.
-func (v *vm) hasUUID(id qemu.Identity) bool { return strings.EqualFold(v.Config.UUID(), id.UUID) }
-
-// beingCreated reports whether the VM is not complete yet.
-func (v *vm) beingCreated() bool { return v.Config.BeingCreated() }
-
-// stuck says what to do about a VM that is locked for its creation for ever.
-func (v *vm) stuck() string {
-	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation died, "+
-		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.lock(), v.VMID, v.VMID)
+// A vmReader is the part of a Client that reads VMs.
+type vmReader interface {
+	VMIDTaken(ctx context.Context, vmid int) (bool, error)
+	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 }
 
-func (v *vm) template() bool { return v.Config.Template() }
-
-// on reports whether the VM is on. One that is off, or that its guest has shut down meanwhile,
-// has a process too while PVE backs it up.
-func (v *vm) on() bool {
-	backedUpOff := v.lock() == "backup" && (v.Status.QMPStatus == qmpPrelaunch || v.Status.QMPStatus == qmpShutdown)
-	return v.Status.Running() && !backedUpOff
+// A reader finds and reads VMs of a cluster.
+type reader struct {
+	client    vmReader
+	inventory clusterReader
 }
 
-// agentOn reports whether the guest agent is turned on.
-func (v *vm) agentOn() bool { return v.Active.Agent() }
-
-// read what PVE says of a VM's options.
-func (v *vm) read(values []proxmox.PendingValue) {
-	v.values, v.State = values, qemu.Read(values)
+// newReader returns a reader of a cluster.
+func newReader(client vmReader, inventory clusterReader) *reader {
+	return &reader{client: client, inventory: inventory}
 }
 
 // find looks for the VM of a VMID, first where it is said to be. It returns nil
 // only if the VM is neither there nor in the cluster's list: one alone may be
 // out of date, or not show it. It is an error if they disagree, as they do while
 // a VM moves to another node.
-func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
+func (e *reader) find(ctx context.Context, id int, hint string) (*vm, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
@@ -143,7 +99,7 @@ func (e *external) find(ctx context.Context, id int, hint string) (*vm, error) {
 // checkQuorum is an error if the list that lacks a VM may not be the cluster's: a node that
 // is cut off, or has not joined its cluster yet after a start, lists what it knew last.
 // Who may not ask for the quorum takes its word.
-func (e *external) checkQuorum(ctx context.Context, id int, node string) error {
+func (e *reader) checkQuorum(ctx context.Context, id int, node string) error {
 	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)
 	if proxmox.IsAuthorization(err) {
 		return nil
@@ -156,7 +112,7 @@ func (e *external) checkQuorum(ctx context.Context, id int, node string) error {
 
 // checkVisible is why a VM may not be read, unless there is none: with privileges on a pool
 // only, PVE permits to look for none that is not in it, be it there or not.
-func (e *external) checkVisible(ctx context.Context, id int, denied error) error {
+func (e *reader) checkVisible(ctx context.Context, id int, denied error) error {
 	if taken, err := e.client.VMIDTaken(ctx, id); taken || err != nil {
 		return cmp.Or(err, denied)
 	}
@@ -164,7 +120,7 @@ func (e *external) checkVisible(ctx context.Context, id int, denied error) error
 }
 
 // getListed reads a guest that the cluster lists although it was not found.
-func (e *external) getListed(ctx context.Context, g proxmox.Guest) (*vm, error) {
+func (e *reader) getListed(ctx context.Context, g proxmox.Guest) (*vm, error) {
 	if g.Type == "lxc" {
 		return &vm{Ref: g.Ref()}, nil // It shows no identity, so it is nobody's here.
 	}
@@ -184,7 +140,7 @@ func guestOf(guests []proxmox.Guest, id int) (proxmox.Guest, bool) {
 }
 
 // getConfig reads a VM. It returns nil if there is none.
-func (e *external) getConfig(ctx context.Context, ref proxmox.Ref) (*vm, error) {
+func (e *reader) getConfig(ctx context.Context, ref proxmox.Ref) (*vm, error) {
 	if err := e.checkNodeOnline(ctx, ref.Node); err != nil {
 		return nil, err
 	}
@@ -203,7 +159,7 @@ func (e *external) getConfig(ctx context.Context, ref proxmox.Ref) (*vm, error) 
 // checkNodeOnline is an error if the cluster says that a node is offline, or does not know it
 // any more, which saves waiting for the node's answer. The configurations of VMs stay
 // when their node is removed from the cluster.
-func (e *external) checkNodeOnline(ctx context.Context, node string) error {
+func (e *reader) checkNodeOnline(ctx context.Context, node string) error {
 	nodes, err := e.inventory.Nodes(ctx)
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
 	switch {
@@ -219,15 +175,18 @@ func (e *external) checkNodeOnline(ctx context.Context, node string) error {
 }
 
 // nodeOffline reports whether the cluster knows a node and says that it is offline.
-func (e *external) nodeOffline(ctx context.Context, node string) (bool, error) {
+func (e *reader) nodeOffline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
 }
 
 // nodeUnreachable reports whether a node cannot be asked, now or ever again: it is offline, or the
 // cluster does not know it any more.
-func (e *external) nodeUnreachable(ctx context.Context, node string) (bool, error) {
+func (e *reader) nodeUnreachable(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
 	return node != "" && len(nodes) > 0 && (i < 0 || nodes[i].Offline()), err
 }
+
+// offlineError says that the node of a VM is offline.
+type offlineError struct{ error }

@@ -35,9 +35,6 @@ import (
 // ReasonNodeOffline is why a Machine is not ready whose node is offline.
 const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
 
-// offlineError says that the node of a VM is offline.
-type offlineError struct{ error }
-
 // unreadable is the error for a VM that could not be looked at. The Machine is not
 // ready if its node is offline: HA may bring the VM back on another one, nothing
 // else does.

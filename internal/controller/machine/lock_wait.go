@@ -19,7 +19,6 @@ package machine
 import (
 	"time"
 
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -41,20 +40,11 @@ func (w *lockWait) seen(now time.Time) time.Duration {
 
 // waitsForLock reports whether an error says that PVE holds the VM's lock, and has not held it
 // for longer than it does to clean up.
-func (t *tasks) waitsForLock(m Machine, err error) bool {
+func (t *tasks) waitsForLock(m object, err error) bool {
 	if !proxmox.IsLockTimeout(err) {
 		return false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.records.Lock()
+	defer t.records.Unlock()
 	return t.of(m).lock.seen(t.now()) < lockHeld
-}
-
-// waitForLock returns an error as a wait as long as PVE may be cleaning up.
-func (e *external) waitForLock(m Machine, err error) error {
-	if !e.tasks.waitsForLock(m, err) {
-		return err
-	}
-	appendReady(m, "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback: the change is tried again")
-	return kind.Wait(err)
 }

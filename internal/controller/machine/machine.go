@@ -161,21 +161,24 @@ const wakes = 64
 func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler, images Images) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
-		object:    id.Object,
-		images:    imageReader{kube: mgr.GetClient(), object: images.Object, machine: id.GroupVersionKind},
-		kube:      mgr.GetClient(),
-		connect:   o.Connections.Connect,
-		sharing:   o.Connections.Sharing,
-		tasks:     newTasks(o.Clock()),
-		hostKeys:  guestagent.NewHostKeys(o.Clock()),
-		agents:    guestagent.New(o.Clock()),
-		cache:     newVMCache(o.Clock(), cmp.Or(o.FullResyncInterval, DefaultFullResyncInterval)),
-		settled:   newSettled(),
-		scheduler: fleet,
-		wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
-		options:   o.Options,
-		record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
-		now:       o.Clock(),
+		shared: &shared{
+			object:    id.Object,
+			images:    imageReader{kube: mgr.GetClient(), object: images.Object, machine: id.GroupVersionKind},
+			kube:      mgr.GetClient(),
+			tasks:     newTasks(o.Clock()),
+			passwords: newSentPasswords(),
+			hostKeys:  guestagent.NewHostKeys(o.Clock()),
+			agents:    guestagent.New(o.Clock()),
+			cache:     newVMCache(o.Clock(), cmp.Or(o.FullResyncInterval, DefaultFullResyncInterval)),
+			settled:   newSettled(),
+			scheduler: fleet,
+			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+			record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
+			now:       o.Clock(),
+		},
+		connect: o.Connections.Connect,
+		sharing: o.Connections.Sharing,
+		options: o.Options,
 	}
 	c.follow, c.leave = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
 	c.unschedulable = placement.NewQueue(c.wake)
@@ -212,20 +215,19 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 		}
 		if m, ok := gone.(Machine); ok {
 			c.leave(m)
-			(&external{tasks: c.tasks, hostKeys: c.hostKeys, agents: c.agents, cache: c.cache, settled: c.settled}).forget(m)
+			c.forget(m)
 		}
 	}})
 	return err
 }
 
-// A connector makes the external of each reconcile.
-type connector struct {
-	object        client.Object
+// shared is what the reconciles of all Machines of one scope share.
+type shared struct {
+	object        client.Object // An empty Machine of the same scope.
 	images        imageReader
 	kube          client.Client
-	connect       func(context.Context, resource.Managed) (*connect.Connection, error)
-	sharing       func(context.Context, []string) func(resource.Managed) bool
 	tasks         *tasks
+	passwords     *sentPasswords
 	hostKeys      *guestagent.HostKeys
 	agents        *guestagent.Results
 	cache         *vmCache
@@ -233,11 +235,29 @@ type connector struct {
 	scheduler     *Scheduler
 	unschedulable *placement.Queue[Machine]
 	wake          func(Machine)
-	follow        func(Machine)
-	leave         func(Machine)
-	options       xpcontroller.Options
 	record        event.Recorder
 	now           func() time.Time
+}
+
+// forget what is remembered of a Machine that is gone.
+func (s *shared) forget(m Machine) {
+	s.tasks.forget(m)
+	s.passwords.forget(m)
+	s.hostKeys.Forget(m)
+	s.agents.Forget(m)
+	s.cache.forget(m)
+	s.settled.forget(m)
+}
+
+// A connector makes the external of each reconcile.
+type connector struct {
+	*shared
+
+	connect func(context.Context, resource.Managed) (*connect.Connection, error)
+	sharing func(context.Context, []string) func(resource.Managed) bool
+	follow  func(Machine)
+	leave   func(Machine)
+	options xpcontroller.Options
 }
 
 // Connect to the cluster of a Machine.
@@ -251,24 +271,10 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &external{
-		client:        to.Client,
-		inventory:     to.Inventory,
-		object:        c.object,
-		images:        c.images,
-		kube:          c.kube,
-		tasks:         c.tasks,
-		hostKeys:      c.hostKeys,
-		agents:        c.agents,
-		cache:         c.cache,
-		settled:       c.settled,
-		scheduler:     c.scheduler,
-		unschedulable: c.unschedulable,
+	e := &external{
+		shared:        c.shared,
 		sharesCluster: c.sharesWith(to),
-		wake:          c.wake,
-		record:        c.record,
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
-		now:           c.now,
 		endpoints:     to.Config.Endpoints,
 		vmids:         vmidRange(to.Config),
 		superuser:     to.Client.Superuser(),
@@ -276,7 +282,15 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),
 		},
-	}, nil
+	}
+	e.connectTo(to.Client, to.Inventory)
+	return e, nil
+}
+
+// connectTo makes what asks a cluster.
+func (e *external) connectTo(client Client, inventory Inventory) {
+	e.client, e.inventory = client, inventory
+	e.reader = newReader(client, inventory)
 }
 
 // sharesWith makes the function that finds who else uses the cluster.

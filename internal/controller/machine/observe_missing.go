@@ -85,15 +85,6 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 	return managed.ExternalObservation{}, nil
 }
 
-// forget what is remembered of a Machine that is gone.
-func (e *external) forget(m Machine) {
-	e.tasks.forget(m)
-	e.hostKeys.Forget(m)
-	e.agents.Forget(m)
-	e.cache.forget(m)
-	e.settled.forget(m.GetUID())
-}
-
 // checkCreatable decides how the VM is created and shows why it cannot be.
 func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity) error {
 	err := e.tasks.backoffReason(m)

@@ -211,7 +211,7 @@ func TestDiskToCome(t *testing.T) {
 	before := r.writes.Load()
 	for range 5 {
 		e := r.external()
-		e.client, e.inventory = r.client, r.inventory
+		e.connectTo(r.client, r.inventory)
 		if s := r.reconcileWith(t.Context(), e); s.err != nil {
 			t.Fatalf("cannot reconcile: %v", s.err)
 		} else if !s.upToDate {

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -208,5 +209,22 @@ func (e *external) desired(m Machine, id qemu.Identity) desired {
 		},
 		name:       m.GetName(),
 		placedNode: m.GetAnnotations()[AnnotationTarget],
+	}
+}
+
+// recordPlan writes what is planned into the observation.
+func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
+	d := p.change.With(p.deferred)
+	o.Difference = nil
+	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
+		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{
+			Option: option, Current: masked(option, config[option]), Desired: masked(option, d.Set[option]),
+		})
+	}
+	for _, option := range d.Delete {
+		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{Option: option, Current: masked(option, config[option])})
+	}
+	for _, s := range p.steps {
+		o.Difference = append(o.Difference, s.difference)
 	}
 }

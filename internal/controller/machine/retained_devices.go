@@ -17,18 +17,9 @@ limitations under the License.
 package machine
 
 import (
-	"fmt"
-	"slices"
-
-	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
-
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// reasonDeviceRetained is the reason of the event that a device stays although its entry
-// has left its list.
-const reasonDeviceRetained xpevent.Reason = "DeviceRetained"
 
 // retainedDevices are the devices of a VM that are no longer managed since their entries
 // have left their lists.
@@ -36,19 +27,6 @@ func retainedDevices(d qemu.Devices) []v1alpha1.MachineRetainedDevice {
 	var all []v1alpha1.MachineRetainedDevice
 	for _, r := range d.Retained() {
 		all = append(all, v1alpha1.MachineRetainedDevice{Device: r.Device, List: r.List, Name: r.Name, Reason: r.Reason})
-	}
-	return all
-}
-
-// retainedEvents tell of devices that are retained and were not before.
-func retainedEvents(before, after *v1alpha1.MachineObservation) []xpevent.Event {
-	var all []xpevent.Event
-	for _, r := range after.RetainedDevices {
-		if slices.Contains(before.RetainedDevices, r) {
-			continue
-		}
-		all = append(all, xpevent.Normal(reasonDeviceRetained, fmt.Sprintf("%s %q is off the list and stays on the VM as %s, no longer managed: %s",
-			r.List, r.Name, r.Device, r.Reason)))
 	}
 	return all
 }

@@ -29,9 +29,9 @@ const firstRepeat = 15 * time.Second
 
 // send remembers a change of options that was made, and returns how often it was made
 // in a row. The same one again, or a part of it, is held back, longer each time.
-func (t *tasks) send(m Machine, d qemu.Difference) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) send(m object, d qemu.Difference) int {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	if !d.Within(r.change) {
 		r.changes = 0
@@ -44,9 +44,9 @@ func (t *tasks) send(m Machine, d qemu.Difference) int {
 
 // kept notes that the change that was made last has held: as far as was seen, or as
 // far as can be told without looking.
-func (t *tasks) kept(m Machine, seen bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) kept(m object, seen bool) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	if r.assumed = !seen && r.changes > 0; seen {
 		r.change, r.changes = qemu.Difference{}, 0
@@ -55,9 +55,9 @@ func (t *tasks) kept(m Machine, seen bool) {
 
 // sent reports whether this very change was made last, not long ago, and still
 // differs.
-func (t *tasks) sent(m Machine, d qemu.Difference) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) sent(m object, d qemu.Difference) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
 }
@@ -83,9 +83,9 @@ func (r *taskRecord) countStart(task proxmox.Task, now time.Time) {
 
 // crashes are how often in a row a VM has stopped soon after its start, if it is not to be
 // started again yet; else zero.
-func (t *tasks) crashes(m Machine) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) crashes(m object) int {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	if r.starts < 2 || r.generation != m.GetGeneration() {
 		return 0
@@ -98,9 +98,9 @@ func (t *tasks) crashes(m Machine) int {
 
 // asked reports whether PVE was asked for this within a period. If not, it is taken
 // to be asked now.
-func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) asked(m object, what string, period time.Duration) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.attempt(m)
 	if at, ok := r.asked[what]; ok && t.now().Sub(at) < period {
 		return true
@@ -114,13 +114,17 @@ func (t *tasks) asked(m Machine, what string, period time.Duration) bool {
 
 // withdrawAsked forgets what PVE was to be asked for last, and that the VM was to be left
 // alone for it: nothing was sent.
-func (t *tasks) withdrawAsked(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) withdrawAsked(m object) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	delete(r.asked, r.asking)
 	r.asking, r.resting = "", time.Time{}
 }
+
+// restTime is how long a VM that reboots is left alone after the call, and again after
+// its task: PVE starts it some time after that has ended.
+const restTime = time.Minute
 
 // restAfter leaves a VM alone for a while whose reboot has ended well: PVE is yet to start
 // it. One that was not stopped goes on.
@@ -135,25 +139,25 @@ func (r *taskRecord) restAfter(task proxmox.Task, now time.Time) {
 }
 
 // markShown notes that the error of the last task has been shown.
-func (t *tasks) markShown(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) markShown(m object) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	t.of(m).shown = true
 }
 
 // rest leaves a VM alone for a while, for a reboot that was asked for.
-func (t *tasks) rest(m Machine, d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) rest(m object, d time.Duration) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.attempt(m)
 	r.resting, r.rebooted = t.now().Add(d), t.now()
 }
 
 // endRest ends that time once the VM was started after the reboot was asked for: PVE has nothing
 // more to do then.
-func (t *tasks) endRest(m Machine, started time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) endRest(m object, started time.Time) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	if r := t.of(m); !r.rebooted.IsZero() && started.After(r.rebooted) {
 		r.resting = time.Time{}
 	}
@@ -181,17 +185,17 @@ func (s shutdownRequests) repeats(task proxmox.Task, err error) bool {
 }
 
 // repeatsShutdown reports that of the task of a Machine.
-func (t *tasks) repeatsShutdown(m Machine, task proxmox.Task, err error) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) repeatsShutdown(m object, task proxmox.Task, err error) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	return t.of(m).shutdown.repeats(task, err)
 }
 
 // requestShutdown returns the next request to shut a guest down that has this much time in all,
 // in rounds of this length. The last one ends with a hard stop.
-func (t *tasks) requestShutdown(m Machine, total, round time.Duration) proxmox.ShutdownOptions {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) requestShutdown(m object, total, round time.Duration) proxmox.ShutdownOptions {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.attempt(m)
 	if t.now().Sub(r.shutdown.last) > bootedRound+time.Minute {
 		r.shutdown.first = t.now()
@@ -206,15 +210,15 @@ func (t *tasks) requestShutdown(m Machine, total, round time.Duration) proxmox.S
 
 // shutdownBegun returns when a guest was asked to shut down first; the zero time if it was not
 // lately.
-func (t *tasks) shutdownBegun(m Machine) time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) shutdownBegun(m object) time.Time {
+	t.records.Lock()
+	defer t.records.Unlock()
 	return t.of(m).shutdown.first
 }
 
 // resting reports whether a VM is left alone.
-func (t *tasks) resting(m Machine) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) resting(m object) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	return t.now().Before(t.of(m).resting)
 }

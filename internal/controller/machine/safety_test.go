@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func TestVMIDLostInTask(t *testing.T) {
 	b := newBench(t, fromTemplate)
 	b.vms[9000] = templateVM()
 	b.reconcile(t.Context())
-	u := b.tasks.of(b.m).upid
+	u := slices.Collect(maps.Keys(b.ends))[0]
 	failed := proxmox.Task{UPID: u, Type: "qmclone", ID: "9000", ExitStatus: "unable to create VM 10000: config file already exists"}
 	b.tasks.ended(b.m, failed, failed.Err())
 	b.reconcile(t.Context())

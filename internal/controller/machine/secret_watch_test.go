@@ -89,7 +89,7 @@ func TestGoneIsForgotten(t *testing.T) {
 			return to.Watch(ctx, list, opts...)
 		},
 	})
-	c := &connector{object: &namespaced.Machine{}, tasks: b.tasks, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache, settled: b.settled}
+	c := &connector{shared: b.external().shared}
 	c.follow, c.leave = c.followWith(connect.New(kube, connect.WithWatcher(kube)), schema.GroupKind{Kind: "Machine"})
 	informers := &informertest.FakeInformers{Scheme: b.kube.Scheme()}
 	if err := c.forgetGone(informers, c.object); err != nil {
@@ -98,7 +98,7 @@ func TestGoneIsForgotten(t *testing.T) {
 	c.follow(b.m)
 	b.reconcile(t.Context())
 	ctx := <-watched
-	if ctx.Err() != nil || len(b.tasks.all) != 1 || len(b.cache.all) != 1 {
+	if ctx.Err() != nil || b.tasks.size() != 1 || b.cache.size() != 1 {
 		t.Fatalf("nothing is known of the Machine: %v", ctx.Err())
 	}
 	informer, err := informers.FakeInformerFor(t.Context(), c.object)
@@ -106,7 +106,7 @@ func TestGoneIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	informer.Delete(b.m)
-	if len(b.tasks.all) != 0 || len(b.cache.all) != 0 {
+	if b.tasks.size() != 0 || b.cache.size() != 0 {
 		t.Error("Something of the Machine is kept.")
 	}
 	if ctx.Err() == nil {
@@ -131,12 +131,12 @@ func TestWakeBySecret(t *testing.T) {
 	woken := make(chan Machine)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c := &connector{object: &namespaced.Machine{}, wake: func(m Machine) {
+	c := &connector{shared: &shared{object: &namespaced.Machine{}, wake: func(m Machine) {
 		select {
 		case woken <- m:
 		case <-ctx.Done():
 		}
-	}}
+	}}}
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 	m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "k"}}
 	follow, _ := c.followWith(to, schema.GroupKind{Kind: "Machine"})

@@ -19,10 +19,9 @@ package machine
 import (
 	"encoding/json"
 	"hash/maphash"
-	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
 // settled remembers, for each Machine, what the options of its VM were last found to be as
@@ -30,31 +29,28 @@ import (
 type settled struct {
 	seed maphash.Seed
 
-	mu  sync.Mutex
-	all map[types.UID]uint64
+	all objectstate.Store[uint64]
 }
 
-func newSettled() *settled {
-	return &settled{seed: maphash.MakeSeed(), all: map[types.UID]uint64{}}
+func newSettled() *settled { return &settled{seed: maphash.MakeSeed()} }
+
+func (s *settled) is(m Machine, sum uint64) bool {
+	s.all.Lock()
+	defer s.all.Unlock()
+	has := s.all.Get(m)
+	return has != nil && *has == sum
 }
 
-func (s *settled) is(uid types.UID, sum uint64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	has, ok := s.all[uid]
-	return ok && has == sum
+func (s *settled) keep(m Machine, sum uint64) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	s.all.Set(m, &sum)
 }
 
-func (s *settled) keep(uid types.UID, sum uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all[uid] = sum
-}
-
-func (s *settled) forget(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, uid)
+func (s *settled) forget(m Machine) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	s.all.Delete(m)
 }
 
 // optionsSettled reports whether the options of the VM were found to be as the spec has them,
@@ -70,7 +66,7 @@ func (e *external) optionsSettled(m Machine, d desired) bool {
 		}
 	}
 	sum, err := e.optionsSum(m, d)
-	return err == nil && e.settled.is(m.GetUID(), sum)
+	return err == nil && e.settled.is(m, sum)
 }
 
 // rememberSettled remembers that the options are as the spec has them, if they are.
@@ -78,10 +74,10 @@ func (e *external) rememberSettled(m Machine) {
 	p := e.planned
 	sum, err := e.optionsSum(m, p.desired)
 	if err != nil || !p.change.Empty() || !p.deferred.Empty() || len(p.rejections) > 0 || len(p.annotations) > 0 || len(p.Growths(p.Restored(e.vm.State))) > 0 {
-		e.settled.forget(m.GetUID())
+		e.settled.forget(m)
 		return
 	}
-	e.settled.keep(m.GetUID(), sum)
+	e.settled.keep(m, sum)
 }
 
 // optionsSum returns a checksum of all that the difference of options depends on.

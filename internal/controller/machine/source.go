@@ -78,7 +78,7 @@ func (e *external) findSource(ctx context.Context, m Machine, image *imageref.Ch
 			return nil, err
 		}
 	}
-	s.Shared, err = e.shared(ctx, s.Config, p.Clone)
+	s.Shared, err = e.disksShared(ctx, s.Config, p.Clone)
 	return s, err
 }
 
@@ -159,7 +159,7 @@ func (e *external) machineSource(ctx context.Context, m Machine, name string) (*
 	if err != nil || id.UUID == "" {
 		return nil, reject(creating, "machine '%s' to clone has no VM yet", name)
 	}
-	v, err := e.find(ctx, id.VMID, other.GetAnnotations()[AnnotationNode])
+	v, err := e.reader.find(ctx, id.VMID, other.GetAnnotations()[AnnotationNode])
 	switch {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
@@ -301,9 +301,9 @@ func vmids(guests []proxmox.Guest) string {
 	return strings.Join(ids, ", ")
 }
 
-// shared reports whether all disks of a configuration are on shared storage, and
+// disksShared reports whether all disks of a configuration are on shared storage, and
 // those of its clone too.
-func (e *external) shared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
+func (e *external) disksShared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return false, err

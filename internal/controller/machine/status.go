@@ -227,23 +227,6 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 	return out
 }
 
-// recordPlan writes what is planned into the observation.
-func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
-	d := p.change.With(p.deferred)
-	o.Difference = nil
-	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
-		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{
-			Option: option, Current: masked(option, config[option]), Desired: masked(option, d.Set[option]),
-		})
-	}
-	for _, option := range d.Delete {
-		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{Option: option, Current: masked(option, config[option])})
-	}
-	for _, s := range p.steps {
-		o.Difference = append(o.Difference, s.difference)
-	}
-}
-
 // secretOptions have values that are secret, or may be.
 //
 //nolint:gochecknoglobals // A constant.

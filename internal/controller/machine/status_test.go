@@ -280,7 +280,7 @@ func TestConditions(t *testing.T) {
 				tc.change(v)
 			}
 			got := map[xpv2.ConditionType]short{}
-			for _, c := range append(v.conditions(&v1alpha1.MachineObservation{IPAddresses: tc.ips}), v.restartCondition(restart{reason: ReasonPendingChanges})) {
+			for _, c := range append(conditionsOf(v, &v1alpha1.MachineObservation{IPAddresses: tc.ips}), restart{reason: ReasonPendingChanges}.condition(v)) {
 				got[c.Type] = short{c.Status, c.Reason}
 			}
 			want := map[xpv2.ConditionType]short{TypeVMCreated: created, TypeResourcesAllocated: allocated, TypeNetworkConfigured: tc.network, TypeRestartRequired: tc.restart}

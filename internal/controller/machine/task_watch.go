@@ -25,6 +25,7 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -114,4 +115,13 @@ func withLog(failure error, lines []string) error {
 		return failure
 	}
 	return errors.Errorf("%w; its log ends: %s", failure, strings.Join(lines, " | "))
+}
+
+// waitForLock returns an error as a wait as long as PVE may be cleaning up.
+func (e *external) waitForLock(m Machine, err error) error {
+	if !e.tasks.waitsForLock(m, err) {
+		return err
+	}
+	appendReady(m, "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback: the change is tried again")
+	return kind.Wait(err)
 }

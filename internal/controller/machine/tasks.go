@@ -17,16 +17,11 @@ limitations under the License.
 package machine
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"maps"
 	mathrand "math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -42,13 +37,17 @@ const (
 type tasks struct {
 	now func() time.Time
 
-	mu   sync.Mutex
-	all  map[types.UID]*taskRecord
-	gone map[types.UID]time.Time // Machines, lately
+	records objectstate.Store[taskRecord]
 
-	// passwords that were sent, by the hashes that seal makes of them.
-	passwords map[types.UID][sha256.Size]byte
-	key       []byte
+	// gone is when Machines were forgotten, lately.
+	gone objectstate.Store[time.Time]
+}
+
+// An object is what tasks are tracked for. A new generation of it has nothing to do with the failures of the one before.
+type object interface {
+	objectstate.Object
+
+	GetGeneration() int64
 }
 
 type taskRecord struct {
@@ -94,24 +93,12 @@ type taskRecord struct {
 	lock lockWait
 }
 
-func newTasks(now func() time.Time) *tasks {
-	return &tasks{
-		now: now, all: map[types.UID]*taskRecord{}, gone: map[types.UID]time.Time{},
-		passwords: map[types.UID][sha256.Size]byte{}, key: []byte(rand.Text()),
-	}
-}
+func newTasks(now func() time.Time) *tasks { return &tasks{now: now} }
 
-func (t *tasks) of(m Machine) *taskRecord {
-	r := t.all[m.GetUID()]
-	if r == nil {
-		r = &taskRecord{}
-		t.all[m.GetUID()] = r
-	}
-	return r
-}
+func (t *tasks) of(m object) *taskRecord { return t.records.Ensure(m) }
 
 // attempt is the record of a Machine, made anew for a changed spec.
-func (t *tasks) attempt(m Machine) *taskRecord {
+func (t *tasks) attempt(m object) *taskRecord {
 	r := t.of(m)
 	if r.generation != m.GetGeneration() {
 		*r = taskRecord{generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale}
@@ -120,19 +107,19 @@ func (t *tasks) attempt(m Machine) *taskRecord {
 }
 
 // started remembers a task that runs for a Machine.
-func (t *tasks) started(m Machine, u proxmox.UPID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) started(m object, u proxmox.UPID) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.attempt(m)
 	r.upid, r.begun, r.running, r.err = u, t.now(), true, nil
 }
 
 // ended remembers how a task ended. A task that failed holds back the next
 // attempt, longer each time.
-func (t *tasks) ended(m Machine, task proxmox.Task, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if r := t.all[m.GetUID()]; r != nil && r.upid == task.UPID {
+func (t *tasks) ended(m object, task proxmox.Task, err error) {
+	t.records.Lock()
+	defer t.records.Unlock()
+	if r := t.records.Get(m); r != nil && r.upid == task.UPID {
 		t.note(r, task, err)
 	}
 }
@@ -155,9 +142,9 @@ func (t *tasks) note(r *taskRecord, task proxmox.Task, err error) {
 }
 
 // refused remembers that a task could not be started at all.
-func (t *tasks) refused(m Machine, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) refused(m object, err error) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.attempt(m)
 	r.running = false
 	t.failed(r, err)
@@ -171,23 +158,23 @@ func (t *tasks) failed(r *taskRecord, err error) {
 }
 
 // markDriveStale remembers that PVE's cloud-init drive has old data from now on.
-func (t *tasks) markDriveStale(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) markDriveStale(m object) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	t.of(m).driveStale = true
 }
 
 // markDriveFresh forgets that.
-func (t *tasks) markDriveFresh(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) markDriveFresh(m object) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	t.of(m).driveStale = false
 }
 
-func (t *tasks) driveStale(m Machine) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.all[m.GetUID()]
+func (t *tasks) driveStale(m object) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
+	r := t.records.Get(m)
 	return r != nil && r.driveStale
 }
 
@@ -199,25 +186,25 @@ const visibleWithin = time.Minute
 const arrival = 800 * time.Millisecond
 
 // recordUnknownOutcome remembers that nobody knows whether a call has started a task.
-func (t *tasks) recordUnknownOutcome(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) recordUnknownOutcome(m object) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	t.attempt(m).outcomeUnknown = t.now()
 }
 
 // sinceUnknownOutcome is how long ago that was, longer than anything if it never was.
-func (t *tasks) sinceUnknownOutcome(m Machine) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) sinceUnknownOutcome(m object) time.Duration {
+	t.records.Lock()
+	defer t.records.Unlock()
 	return t.now().Sub(t.of(m).outcomeUnknown)
 }
 
 // running reports whether a task runs for a Machine. One of some time ago has to be
 // among the tasks that PVE lists: whoever followed it may be gone. A failure that is
 // listed counts before whoever follows the task has told of it.
-func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) running(m object, listed []proxmox.Task) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	i := slices.IndexFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid })
 	if r.running && i >= 0 && !listed[i].Running && !listed[i].OK() {
@@ -230,9 +217,9 @@ func (t *tasks) running(m Machine, listed []proxmox.Task) bool {
 }
 
 // runningType returns the type of the task that runs for a Machine; empty if none does.
-func (t *tasks) runningType(m Machine) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) runningType(m object) string {
+	t.records.Lock()
+	defer t.records.Unlock()
 	if r := t.of(m); r.running {
 		return r.upid.Type()
 	}
@@ -240,26 +227,35 @@ func (t *tasks) runningType(m Machine) string {
 }
 
 // destroyed reports whether the VM of a Machine was destroyed by a task of ours.
-func (t *tasks) destroyed(m Machine) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) destroyed(m object) bool {
+	if t.forgotten(m) {
+		return true
+	}
+	t.records.Lock()
+	defer t.records.Unlock()
 	last := t.of(m).last
-	_, gone := t.gone[m.GetUID()]
-	return gone || last.Type == "qmdestroy" && last.OK()
+	return last.Type == "qmdestroy" && last.OK()
+}
+
+// forgotten reports whether a Machine is gone.
+func (t *tasks) forgotten(m object) bool {
+	t.gone.Lock()
+	defer t.gone.Unlock()
+	return t.gone.Get(m) != nil
 }
 
 // creates reports whether the task that was started last makes a VM.
-func (t *tasks) creates(m Machine) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) creates(m object) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	return createsVM(t.of(m).upid.Type())
 }
 
 // backoffReason is why the next attempt has to wait: the last one failed, for the same spec,
 // and not long ago or without anybody having been told.
-func (t *tasks) backoffReason(m Machine) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) backoffReason(m object) error {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	if !t.holds(r, m) {
 		return nil
@@ -269,38 +265,39 @@ func (t *tasks) backoffReason(m Machine) error {
 }
 
 // backoffError reports whether held is an error, and tells nobody.
-func (t *tasks) backoffError(m Machine) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) backoffError(m object) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	return t.holds(t.of(m), m)
 }
 
-func (t *tasks) holds(r *taskRecord, m Machine) bool {
+func (t *tasks) holds(r *taskRecord, m object) bool {
 	return r.err != nil && r.generation == m.GetGeneration() && (!r.shown || t.now().Before(r.until))
 }
 
 // last is the task of a Machine that was last seen to end.
-func (t *tasks) last(m Machine) (proxmox.Task, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) last(m object) (proxmox.Task, bool) {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	return r.last, r.last.UPID != ""
 }
 
 // forget a Machine that is gone.
-func (t *tasks) forget(m Machine) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.gone, func(_ types.UID, at time.Time) bool { return t.now().Sub(at) > recently })
-	t.gone[m.GetUID()] = t.now() // It may be looked for once more.
-	delete(t.all, m.GetUID())
-	delete(t.passwords, m.GetUID())
+func (t *tasks) forget(m object) {
+	t.gone.Lock()
+	t.gone.DeleteFunc(func(at *time.Time) bool { return t.now().Sub(*at) > recently })
+	t.gone.Set(m, new(t.now())) // It may be looked for once more.
+	t.gone.Unlock()
+	t.records.Lock()
+	defer t.records.Unlock()
+	t.records.Delete(m)
 }
 
 // waited is how long ago PVE was first asked for this, which is now if it was not before.
-func (t *tasks) waited(m Machine, what string) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) waited(m object, what string) time.Duration {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.attempt(m)
 	if r.asked == nil {
 		r.asked = map[string]time.Time{}
@@ -315,9 +312,16 @@ func (t *tasks) waited(m Machine, what string) time.Duration {
 const recently = time.Minute
 
 // active reports whether a task of ours works on a VM, or did not long ago.
-func (t *tasks) active(m Machine) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *tasks) active(m object) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
 	r := t.of(m)
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
+}
+
+// size is the number of Machines that something is remembered of.
+func (t *tasks) size() int {
+	t.records.Lock()
+	defer t.records.Unlock()
+	return t.records.Len()
 }

@@ -286,7 +286,7 @@ func TestEndedAfterMachine(t *testing.T) {
 	tasks, m := newTasks(c.now), resourceOf("a", 1)
 	tasks.started(m, "u")
 	tasks.forget(m)
-	if tasks.ended(m, taskOf("u"), nil); len(tasks.all) != 0 {
-		t.Errorf("want nothing remembered of a Machine that is gone, got %d", len(tasks.all))
+	if tasks.ended(m, taskOf("u"), nil); tasks.records.Len() != 0 {
+		t.Errorf("want nothing remembered of a Machine that is gone, got %d", tasks.records.Len())
 	}
 }

@@ -19,7 +19,6 @@ package machine
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -132,10 +131,6 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 	}
 	return e.start(m)(e.removeStaleImage(ctx, m, p.staleImages))
 }
-
-// restTime is how long a VM that reboots is left alone after the call, and again after
-// its task: PVE starts it some time after that has ended.
-const restTime = time.Minute
 
 // afterChanges does what comes when the VM is configured: power, a restart, an
 // action.

@@ -19,11 +19,9 @@ package machine
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -57,14 +55,16 @@ type vmCache struct {
 	now        func() time.Time
 	fullResync time.Duration
 
-	mu  sync.Mutex
-	all map[types.UID]*cacheEntry
+	all objectstate.Store[cacheEntry]
 }
+
+// watched is where a VM is watched: the inventory of its cluster.
+type watched interface{ Unwatch(key string) }
 
 // A cacheEntry is a VM as it was seen.
 type cacheEntry struct {
 	id qemu.Identity
-	at Inventory // where it is watched
+	at watched // where it is watched
 
 	ref    proxmox.Ref
 	values []byte // its options, which take much room otherwise
@@ -101,14 +101,14 @@ const (
 )
 
 func newVMCache(now func() time.Time, safety time.Duration) *vmCache {
-	return &vmCache{now: now, fullResync: safety, all: map[types.UID]*cacheEntry{}}
+	return &vmCache{now: now, fullResync: safety}
 }
 
 // at is the sight of a Machine, for the time of a function.
-func (s *vmCache) at(m Machine, do func(*cacheEntry)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.all[m.GetUID()]; r != nil {
+func (s *vmCache) at(m objectstate.Object, do func(*cacheEntry)) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	if r := s.all.Get(m); r != nil {
 		do(r)
 	}
 }
@@ -123,13 +123,13 @@ type readToken struct {
 }
 
 // beginRead begins to look at the VM of a Machine, which is watched from now on.
-func (s *vmCache) beginRead(m Machine, id qemu.Identity, at Inventory, unbroken bool) readToken {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.all[m.GetUID()]
+func (s *vmCache) beginRead(m objectstate.Object, id qemu.Identity, at watched, unbroken bool) readToken {
+	s.all.Lock()
+	defer s.all.Unlock()
+	r := s.all.Get(m)
 	if r == nil || r.id != id || r.at != at && !unbroken {
 		r = &cacheEntry{id: id, at: at, dirty: dirtyAll}
-		s.all[m.GetUID()] = r
+		s.all.Set(m, r)
 	}
 	r.at = at
 	if !unbroken {
@@ -144,7 +144,7 @@ func (s *vmCache) beginRead(m Machine, id qemu.Identity, at Inventory, unbroken 
 }
 
 // keep what was read after a glance.
-func (s *vmCache) keep(m Machine, v *vm, g readToken) {
+func (s *vmCache) keep(m objectstate.Object, v *vm, g readToken) {
 	values, err := json.Marshal(v.values)
 	if err != nil {
 		return // Strings can always be written.
@@ -175,26 +175,26 @@ func (s *vmCache) next(first bool) time.Time {
 // inherit a VM that was seen where it was watched before: through another connection
 // to the cluster. The list of this one must say the same of it, for it may lead to
 // another cluster, or not be let see the VM.
-func (s *vmCache) inherit(m Machine, at Inventory, g proxmox.Guest) {
+func (s *vmCache) inherit(m objectstate.Object, at watched, g proxmox.Guest) {
 	s.at(m, func(r *cacheEntry) {
-		if r.values != nil && r.cachedVM(s.now()).drift(g) == 0 {
+		if r.values != nil && drift(r.cachedVM(s.now()), g) == 0 {
 			r.at = at
 		}
 	})
 }
 
 // seenAt says where a VM was seen that is known.
-func (s *vmCache) seenAt(m Machine) (at Inventory) {
+func (s *vmCache) seenAt(m objectstate.Object) (at watched) {
 	s.at(m, func(r *cacheEntry) { at = r.at })
 	return at
 }
 
 // cached the VM of a Machine, or nil if it has to be looked at. While a task of ours
 // runs, what was before is good enough.
-func (s *vmCache) cached(m Machine, id qemu.Identity, at Inventory, busy bool) *vm {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.all[m.GetUID()]
+func (s *vmCache) cached(m objectstate.Object, id qemu.Identity, at watched, busy bool) *vm {
+	s.all.Lock()
+	defer s.all.Unlock()
+	r := s.all.Get(m)
 	if r == nil || r.values == nil || r.id != id || r.at != at {
 		return nil
 	}
@@ -227,46 +227,48 @@ func (r *cacheEntry) statusNow(now time.Time) proxmox.Status {
 
 // proven reports whether the VM was proven ours lately, and only we have done something
 // to it since.
-func (s *vmCache) proven(m Machine) (yes bool) {
+func (s *vmCache) proven(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = r.predicted && r.dirty == 0 && s.now().Sub(r.read) < proofHolds })
 	return yes
 }
 
 // fresh reports whether the VM was read just now.
-func (s *vmCache) fresh(m Machine) (yes bool) {
+func (s *vmCache) fresh(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = !r.predicted && r.dirty == 0 && s.now().Sub(r.read) < freshFor })
 	return yes
 }
 
 // predicted reports whether something of the VM is only what it must be after what we did.
-func (s *vmCache) predicted(m Machine) (yes bool) {
+func (s *vmCache) predicted(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = r.predicted })
 	return yes
 }
 
 // first reports whether the VM has not been seen before.
-func (s *vmCache) first(m Machine) (yes bool) {
+func (s *vmCache) first(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *cacheEntry) { yes = r.values == nil })
 	return yes
 }
 
 // invalidate what is known of a VM: something was done to it.
-func (s *vmCache) invalidate(m Machine, what dirty) { s.dirtyOf(m.GetUID(), what) }
+func (s *vmCache) invalidate(m objectstate.Object, what dirty) { s.dirtyOf(m, what) }
 
-func (s *vmCache) dirtyOf(uid types.UID, what dirty) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r := s.all[uid]; r != nil {
+func (s *vmCache) dirtyOf(uid objectstate.Object, what dirty) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	if r := s.all.Get(uid); r != nil {
 		r.dirty |= what
 		r.changes++
 	}
 }
 
 // recordWrite notes that we have done something to a VM.
-func (s *vmCache) recordWrite(m Machine) { s.at(m, func(r *cacheEntry) { r.lastWrite = s.now() }) }
+func (s *vmCache) recordWrite(m objectstate.Object) {
+	s.at(m, func(r *cacheEntry) { r.lastWrite = s.now() })
+}
 
 // leave where the VM of a Machine was watched before, if that was elsewhere.
-func (s *vmCache) leave(m Machine, at Inventory) {
+func (s *vmCache) leave(m objectstate.Object, at watched) {
 	before := s.seenAt(m)
 	if before != nil && before != at {
 		before.Unwatch(string(m.GetUID()))
@@ -274,12 +276,19 @@ func (s *vmCache) leave(m Machine, at Inventory) {
 }
 
 // forget the VM of a Machine.
-func (s *vmCache) forget(m Machine) {
-	s.mu.Lock()
-	r := s.all[m.GetUID()]
-	delete(s.all, m.GetUID())
-	s.mu.Unlock()
+func (s *vmCache) forget(m objectstate.Object) {
+	s.all.Lock()
+	r := s.all.Get(m)
+	s.all.Delete(m)
+	s.all.Unlock()
 	if r != nil && r.at != nil { // Unlocked: who tells of signs has a lock, and asks when the VM was seen.
 		r.at.Unwatch(string(m.GetUID()))
 	}
+}
+
+// size is the number of VMs that are known.
+func (s *vmCache) size() int {
+	s.all.Lock()
+	defer s.all.Unlock()
+	return s.all.Len()
 }

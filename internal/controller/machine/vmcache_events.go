@@ -22,9 +22,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -32,7 +31,7 @@ import (
 // A cacheWatcher has signs of change blur what is known of a VM, and wakes its Machine.
 type cacheWatcher struct {
 	cache *vmCache
-	uid   types.UID
+	uid   objectstate.UID
 	wake  func()
 }
 
@@ -60,11 +59,11 @@ func (p cacheWatcher) Listed(g *proxmox.Guest) {
 
 // Missed has the VM read some time soon. That it is ours has to be proven anew.
 func (p cacheWatcher) Missed() {
-	p.cache.mu.Lock()
-	defer p.cache.mu.Unlock()
-	if r := p.cache.all[p.uid]; r != nil {
+	p.cache.all.Lock()
+	defer p.cache.all.Unlock()
+	if r := p.cache.all.Get(p.uid); r != nil {
 		r.read = time.Time{}
-		r.due = earlier(r.due, p.cache.now().Add(rand.N(p.cache.fullResync/3+1))) //nolint:gosec // Jitter needs no secrecy.
+		r.due = sooner(r.due, p.cache.now().Add(rand.N(p.cache.fullResync/3+1))) //nolint:gosec // Jitter needs no secrecy.
 	}
 }
 
@@ -75,9 +74,9 @@ const firstMismatch = 10 * time.Second
 // Since is when the VM was read or changed last, and until when lists are of no use that
 // say what they said.
 func (p cacheWatcher) Since() (changed, until time.Time) {
-	p.cache.mu.Lock()
-	defer p.cache.mu.Unlock()
-	r := p.cache.all[p.uid]
+	p.cache.all.Lock()
+	defer p.cache.all.Unlock()
+	r := p.cache.all.Get(p.uid)
 	if r == nil {
 		return time.Time{}, time.Time{}
 	}
@@ -86,10 +85,10 @@ func (p cacheWatcher) Since() (changed, until time.Time) {
 
 // compare says what the list puts in doubt of a VM as it is known, and whether it has
 // moved to another pool.
-func (s *vmCache) compare(uid types.UID, g *proxmox.Guest) (doubts dirty, moved bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.all[uid]
+func (s *vmCache) compare(uid objectstate.Object, g *proxmox.Guest) (doubts dirty, moved bool) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	r := s.all.Get(uid)
 	if r == nil || r.values == nil {
 		return 0, false // It is yet to be looked at.
 	}
@@ -97,7 +96,7 @@ func (s *vmCache) compare(uid types.UID, g *proxmox.Guest) (doubts dirty, moved 
 		r.mismatches++
 		return dirtyAll, false
 	}
-	if doubts = r.cachedVM(s.now()).drift(*g); doubts != 0 {
+	if doubts = drift(r.cachedVM(s.now()), *g); doubts != 0 {
 		r.mismatches++
 		return doubts, false
 	}
@@ -109,9 +108,9 @@ func (s *vmCache) compare(uid types.UID, g *proxmox.Guest) (doubts dirty, moved 
 // startsApart is how far apart two may see the start of a VM that is the same.
 const startsApart = 30 * time.Second
 
-// drift are what a list says other than what is known. Where the node does not tell,
+// drift returns what a list says other than what is known. Where the node does not tell,
 // nothing is in doubt but what all nodes know.
-func (v *vm) drift(g proxmox.Guest) dirty {
+func drift(v *vm, g proxmox.Guest) dirty {
 	told := g.Status != "unknown"
 	restarted := told && v.Status.Running() && v.Status.Uptime-g.Uptime > startsApart
 	status := told && g.Status != v.powerState() && v.lock() != "suspended"

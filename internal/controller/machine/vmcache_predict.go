@@ -23,22 +23,23 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // predict what a VM must be like after what we did: its options are these.
-func (s *vmCache) predict(m Machine, values []proxmox.PendingValue) {
+func (s *vmCache) predict(m objectstate.Object, values []proxmox.PendingValue) {
 	packed, err := json.Marshal(values)
 	if err != nil {
 		return
 	}
 	s.at(m, func(r *cacheEntry) {
 		r.values, r.predicted, r.lastWrite = packed, true, s.now()
-		r.due = earlier(r.due, s.now().Add(checkWithin))
+		r.due = sooner(r.due, s.now().Add(checkWithin))
 	})
 }
 
-func earlier(a, b time.Time) time.Time {
+func sooner(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
@@ -46,15 +47,15 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // predictResize notes the size that a disk will have when a task has ended.
-func (s *vmCache) predictResize(m Machine, device, size string) {
+func (s *vmCache) predictResize(m objectstate.Object, device, size string) {
 	s.at(m, func(r *cacheEntry) { r.resized = map[string]string{device: size} })
 }
 
 // onTaskDone infers what a VM is like after a task of ours, or has it read again.
-func (s *vmCache) onTaskDone(m Machine, t proxmox.Task) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.all[m.GetUID()]
+func (s *vmCache) onTaskDone(m objectstate.Object, t proxmox.Task) {
+	s.all.Lock()
+	defer s.all.Unlock()
+	r := s.all.Get(m)
 	if r == nil {
 		return
 	}
@@ -64,7 +65,7 @@ func (s *vmCache) onTaskDone(m Machine, t proxmox.Task) {
 		r.changes++
 		return
 	}
-	r.seen, r.predicted, r.due = s.now(), true, earlier(r.due, s.now().Add(checkWithin))
+	r.seen, r.predicted, r.due = s.now(), true, sooner(r.due, s.now().Add(checkWithin))
 }
 
 // predictTask reports whether it follows from what is known what a VM is like after a task,

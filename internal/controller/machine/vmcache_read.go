@@ -18,13 +18,12 @@ package machine
 
 import (
 	"context"
-	"slices"
-	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -51,7 +50,7 @@ func (e *external) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bo
 	if e.vm == nil {
 		return false
 	}
-	off, err := e.nodeUnreachable(ctx, e.vm.Node)
+	off, err := e.reader.nodeUnreachable(ctx, e.vm.Node)
 	return err == nil && !off
 }
 
@@ -103,7 +102,7 @@ func (p plan) onlyStarts() bool {
 func (e *external) beginRead(ctx context.Context, m Machine, id qemu.Identity) readToken {
 	key := string(m.GetUID())
 	e.cache.leave(m, e.inventory)
-	unbroken := e.inventory.Watch(ctx, key, id.VMID, cacheWatcher{cache: e.cache, uid: m.GetUID(), wake: e.waker(m)})
+	unbroken := e.inventory.Watch(ctx, key, id.VMID, cacheWatcher{cache: e.cache, uid: objectstate.UID(m.GetUID()), wake: e.waker(m)})
 	return e.cache.beginRead(m, id, e.inventory, unbroken)
 }
 
@@ -138,11 +137,11 @@ func (e *external) locate(ctx context.Context, m Machine, id qemu.Identity) (*vm
 	case e.tasks.destroyed(m):
 		return e.remains(ctx, id.VMID)
 	case e.justCreated(m) && node != "": // The list may have it where it was made from.
-		if v, err := e.getConfig(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
+		if v, err := e.reader.getConfig(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
 			return v, err
 		}
 	}
-	return e.find(ctx, id.VMID, node)
+	return e.reader.find(ctx, id.VMID, node)
 }
 
 // remains is the VM that has the VMID of one that we have destroyed, or nil.
@@ -155,7 +154,7 @@ func (e *external) remains(ctx context.Context, vmid int) (*vm, error) {
 	if !ok {
 		return nil, nil
 	}
-	return e.getListed(ctx, g)
+	return e.reader.getListed(ctx, g)
 }
 
 // readStatus adds the status, if that has to be read. Of a VM that we have just created
@@ -184,15 +183,6 @@ func (e *external) readStatus(ctx context.Context, m Machine, g readToken) error
 func (e *external) justCreated(m Machine) bool {
 	t, ok := e.tasks.last(m)
 	return ok && t.OK() && createsVM(t.Type) && e.tasks.active(m)
-}
-
-// createsVM reports whether tasks of a type make VMs.
-func createsVM(task string) bool { return slices.Contains([]string{"qmcreate", "qmclone"}, task) }
-
-// hasRecentTask reports whether a task, other than the one given, is listed that works on a VM
-// or did not long ago.
-func (v taskView) hasRecentTask(vmid int, but proxmox.UPID) bool {
-	return v.err != nil || slices.ContainsFunc(v.listed, func(t proxmox.Task) bool { return t.ID == strconv.Itoa(vmid) && t.UPID != but })
 }
 
 // listedStatus is the status as the cluster lists it, which is good enough for a VM

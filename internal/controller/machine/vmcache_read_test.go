@@ -33,8 +33,8 @@ func TestEnrich(t *testing.T) {
 	stopped := proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
 	asked := proxmox.Status{Status: "running", Uptime: time.Hour}
 	newborn := func(b *bench, _ *external) {
-		r := b.tasks.of(b.m)
-		r.last, r.begun = proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, b.clock.now()
+		b.tasks.started(b.m, made)
+		b.tasks.ended(b.m, proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, nil)
 	}
 	seen := func(b *bench, e *external) { b.cache.keep(b.m, e.vm, readToken{}) }
 	ofHA := func(b *bench, _ *external) {
@@ -73,8 +73,8 @@ func TestEnrich(t *testing.T) {
 				tc.listed(&g)
 			}
 			e := b.external()
-			e.inventory = &listing{pveInventory: pveInventory{b.pve}, guests: []proxmox.Guest{g}}
-			v, err := e.getConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
+			e.connectTo(b.pve, &listing{pveInventory: pveInventory{b.pve}, guests: []proxmox.Guest{g}})
+			v, err := e.reader.getConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
 			if err != nil {
 				t.Fatal(err)
 			}

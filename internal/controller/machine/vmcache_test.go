@@ -29,6 +29,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -68,7 +69,7 @@ func TestDoubts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := listed
 			tc.change(&g)
-			if got := known().drift(g); got != tc.want {
+			if got := drift(known(), g); got != tc.want {
 				t.Errorf("%s\ndoubts(): want %b, got %b", tc.reason, tc.want, got)
 			}
 		})
@@ -158,7 +159,7 @@ func TestInherit(t *testing.T) {
 			}
 			for range 2 {
 				e := b.external()
-				e.inventory = to
+				e.connectTo(b.pve, to)
 				if s := b.reconcileWith(t.Context(), e); s.err != nil || !s.exists {
 					t.Errorf("%s: %+v", tc.reason, s)
 				}
@@ -205,7 +206,7 @@ func TestDisputes(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
-	p := cacheWatcher{cache: b.cache, uid: b.m.GetUID(), wake: func() {}}
+	p := cacheWatcher{cache: b.cache, uid: objectstate.UID(b.m.GetUID()), wake: func() {}}
 	useless := func() time.Duration {
 		changed, until := p.Since()
 		return until.Sub(changed)
@@ -228,7 +229,7 @@ func TestDisputes(t *testing.T) {
 	}
 	p.Listed(nil)
 	b.reconcile(t.Context())
-	if p.Listed(nil); useless() != firstMismatch {
+	if p.Listed(nil); useless() != 10*time.Second {
 		t.Errorf("want a VM that is not listed disputed anew, got %s", useless())
 	}
 	if changed, until := (cacheWatcher{cache: b.cache, uid: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
