@@ -26,7 +26,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -111,17 +110,6 @@ func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Dev
 		}
 	}
 	return d
-}
-
-// hasImage reports whether a NoCloud image that a provider has made is in a drive of the VM.
-func (v *vm) hasImage() bool {
-	for _, value := range v.Config {
-		volume, _, _ := strings.Cut(value, ",")
-		if strings.Contains(volume, ":iso/") && nocloud.IsImage(volume) {
-			return true
-		}
-	}
-	return false
 }
 
 // imageAnnotation names images in the VM's drives that are its own and that the Machine does not

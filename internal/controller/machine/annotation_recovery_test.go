@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 func TestRecalled(t *testing.T) {
@@ -154,7 +155,7 @@ func (b *bench) upgrade(t *testing.T, former, present string) {
 		t.Fatal(err)
 	}
 	b.m.Status = status
-	b.tasks = newTasks(b.clock.now)
+	b.tasks = tasktrack.New(b.clock.now)
 	if err := (&connector{shared: &shared{kube: b.kube}}).Initialize(t.Context(), b.m); err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -41,6 +42,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // A bench is where one Machine meets PVE.
@@ -49,14 +52,14 @@ type bench struct {
 
 	clock    *clock
 	kube     client.Client
-	tasks    *tasks
+	tasks    *tasktrack.Tracker
 	sent     *sentPasswords
 	hostKeys *guestagent.HostKeys
 	agents   *guestagent.Results
 
 	// background runs questions to guests.
 	background    func(func())
-	cache         *vmCache
+	cache         *vmcache.Cache
 	settled       *settled
 	scheduler     *Scheduler
 	unschedulable *placement.Queue[Machine]
@@ -85,7 +88,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: newTasks(c.now), sent: newSentPasswords(), hostKeys: guestagent.NewHostKeys(c.now), cache: newVMCache(c.now, DefaultFullResyncInterval), settled: newSettled(), scheduler: NewScheduler(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: newSentPasswords(), hostKeys: guestagent.NewHostKeys(c.now), cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: NewScheduler(), woken: make(chan Machine, 10), m: m}
 	b.background = func(ask func()) { ask() }
 	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
@@ -172,4 +175,15 @@ func (b *bench) end(t *testing.T, u proxmox.UPID, exit string) {
 	}
 	done(proxmox.Task{UPID: u, Type: u.Type(), ID: u.ID(), ExitStatus: exit})
 	<-b.woken
+}
+
+// A clock that stands until it is set.
+type clock struct{ time time.Time }
+
+func newClock() *clock                { return &clock{time: time.Unix(1_800_000_000, 0)} }
+func (c *clock) now() time.Time       { return c.time }
+func (c *clock) wait(d time.Duration) { c.time = c.time.Add(d) }
+
+func resourceOf(uid types.UID, generation int64) Machine {
+	return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation}}
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // What PVE lists as running does not always work on the VM.
@@ -69,13 +70,13 @@ func TestTaskDiedWithNode(t *testing.T) {
 	b.reconcile(t.Context())
 	u := upid("pve1", "qmstart", 10000)
 	b.pve.tasks = []proxmox.Task{{UPID: u, Node: "pve1", Type: "qmstart", ID: "10000", Running: true}}
-	b.clock.wait(visibleWithin)
+	b.clock.wait(tasktrack.VisibleWithin)
 	b.nodes[0].Status, b.vms[10000].node = "offline", "pve2"
 	b.touch()
 	if s := b.reconcile(t.Context()); s.err == nil || !strings.Contains(s.err.Error(), "its node went down") {
 		t.Errorf("want said what became of the start, got %v", s.err)
 	}
-	b.clock.wait(lastRetry + time.Minute)
+	b.clock.wait(tasktrack.LastRetry + time.Minute)
 	b.touch()
 	b.reconcile(t.Context())
 	if diff := cmp.Diff([]string{"Start 10000", "Start 10000"}, b.writes); diff != "" {

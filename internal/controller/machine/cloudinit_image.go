@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A noCloudImage is a NoCloud image of our own, which PVE's cloud-init drive gives way
@@ -75,7 +76,7 @@ const (
 // that is to go to another node gets it there, and leaves one behind that is on
 // local storage.
 func (e *external) addImage(ctx context.Context, m Machine, d *desired) ([]string, error) {
-	if meta.WasDeleted(m) || e.vm.beingCreated() || !d.CustomData() {
+	if meta.WasDeleted(m) || e.vm.BeingCreated() || !d.CustomData() {
 		return nil, nil
 	}
 	var err error
@@ -232,7 +233,7 @@ func (e *external) checkImage(ctx context.Context, m Machine, c *creation) error
 	if _, err := e.imageStorage(ctx, c.desired, node, ""); err != nil {
 		return err
 	}
-	e.vm = &vm{Ref: proxmox.Ref{Node: node, VMID: c.Identity.VMID}, State: qemu.State{Config: c.sourceConfig()}}
+	e.vm = &vmstate.VM{Ref: proxmox.Ref{Node: node, VMID: c.Identity.VMID}, State: qemu.State{Config: c.sourceConfig()}}
 	defer func() { e.vm = nil }()
 	data, err := e.guestData(ctx, m, c.desired)
 	if data == nil || err != nil {

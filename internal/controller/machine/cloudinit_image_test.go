@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 const (
@@ -180,10 +181,10 @@ func TestSow(t *testing.T) {
 				tc.pve(b)
 			}
 			e := b.external()
-			e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
+			e.vm = &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
 			e.planned.image = tc.seed
 			if tc.asked {
-				e.tasks.asked(b.m, "upload "+s.volume(), uploadAgain)
+				e.tasks.Asked(b.m, "upload "+s.volume(), uploadAgain)
 			}
 			_, err := e.ensureUploaded(t.Context(), b.m)
 			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
@@ -234,7 +235,7 @@ func TestWeeds(t *testing.T) {
 			}
 			e := b.external()
 			if !tc.gone {
-				e.vm = &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
+				e.vm = &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 10000}, State: qemu.State{Config: qemu.Config{"ide2": tc.medium + ",media=cdrom"}}}
 			}
 			if tc.was != "" {
 				e.vm.Config["parent"], e.ownershipProven = "before", true

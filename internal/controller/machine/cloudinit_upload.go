@@ -67,7 +67,7 @@ func (e *external) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID,
 	if err := e.checkUploadPrivileges(ctx, s); err != nil {
 		return "", err
 	}
-	if e.tasks.asked(m, "upload "+s.volume(), uploadAgain) {
+	if e.tasks.Asked(m, "upload "+s.volume(), uploadAgain) {
 		return "", errors.Errorf("image %s was uploaded, but storage '%s' of node %s does not list it", s.name, s.storage, s.node)
 	}
 	return e.upload(ctx, m, s)
@@ -84,7 +84,7 @@ func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (prox
 	doubted := p
 	doubted.UncertainUntil = e.now().Add(maxUploadTime)
 	if err := e.saveImageRefs(ctx, m, append(slices.Clip(rest), doubted)); err != nil {
-		e.tasks.withdrawAsked(m)
+		e.tasks.WithdrawAsked(m)
 		return "", err
 	}
 	u, err := e.client.UploadISO(ctx, s.node, s.storage, s.name, s.image)
@@ -92,7 +92,7 @@ func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (prox
 		return "", err
 	}
 	if err != nil {
-		e.tasks.withdrawAsked(m)
+		e.tasks.WithdrawAsked(m)
 	}
 	// An upload before it may be in doubt still.
 	if kept := e.saveImageRefs(ctx, m, append(slices.Clip(rest), p)); kept != nil {
@@ -157,7 +157,7 @@ func (e *external) withoutSnapshotImages(ctx context.Context, stale []nocloud.Re
 // reachableNode is the node by which an image can be reached, empty while there is none. On
 // shared storage that may be another one than it came by.
 func (e *external) reachableNode(ctx context.Context, p nocloud.Ref) (string, error) {
-	silent, err := e.reader.nodeUnreachable(ctx, p.Node)
+	silent, err := e.reader.NodeUnreachable(ctx, p.Node)
 	if !silent || err != nil {
 		return p.Node, err
 	}
@@ -169,7 +169,7 @@ func (e *external) reachableNode(ctx context.Context, p nocloud.Ref) (string, er
 		if s.Name != p.Storage() || !s.Shared || s.Status == "unknown" {
 			continue
 		}
-		if silent, err := e.reader.nodeUnreachable(ctx, s.Node); !silent || err != nil {
+		if silent, err := e.reader.NodeUnreachable(ctx, s.Node); !silent || err != nil {
 			return s.Node, err
 		}
 	}
@@ -225,11 +225,11 @@ func (e *external) waitForImages(ctx context.Context, m Machine) (waits, err err
 			return errors.Errorf("image %s may still arrive on node %s, since the answer to its upload was lost: it is waited for until %s",
 				p.Volume, p.Node, p.UncertainUntil.UTC().Format(time.RFC3339)), nil
 		}
-		off, err := e.reader.nodeOffline(ctx, p.Node)
+		off, err := e.reader.NodeOffline(ctx, p.Node)
 		if err != nil {
 			return nil, err
 		}
-		if off && e.tasks.waited(m, removingImages) < obstacleTime {
+		if off && e.tasks.Waited(m, removingImages) < obstacleTime {
 			return errors.Errorf("image %s is to be removed from node %s, which is offline and is waited for %s at most", p.Volume, p.Node, obstacleTime), nil
 		}
 	}

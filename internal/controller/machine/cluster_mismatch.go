@@ -40,7 +40,7 @@ func (e *external) recordCluster(ctx context.Context, o *v1alpha1.MachineObserva
 // of it, and a Machine that is deleted would leave it behind.
 func (e *external) checkCluster(ctx context.Context, m Machine, id qemu.Identity) error {
 	o := m.Observation()
-	if o.Cluster == "" || e.vm != nil && id.Prove(e.vm.Config) != qemu.Foreign || e.tasks.destroyed(m) {
+	if o.Cluster == "" || e.vm != nil && id.Prove(e.vm.Config) != qemu.Foreign || e.tasks.Destroyed(m) {
 		return nil
 	}
 	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)

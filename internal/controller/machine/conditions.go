@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Conditions of a Machine beside Ready and Synced.
@@ -71,7 +72,7 @@ func notReady(r xpv2.ConditionReason, message string) xpv2.Condition {
 }
 
 // conditionsOf a VM that is ours and not being created.
-func conditionsOf(v *vm, o *v1alpha1.MachineObservation) []xpv2.Condition {
+func conditionsOf(v *vmstate.VM, o *v1alpha1.MachineObservation) []xpv2.Condition {
 	return []xpv2.Condition{
 		condition(TypeVMCreated, corev1.ConditionTrue, ReasonCreationSucceeded, ""),
 		condition(TypeResourcesAllocated, corev1.ConditionTrue, ReasonAllocationSucceeded, ""),
@@ -79,11 +80,11 @@ func conditionsOf(v *vm, o *v1alpha1.MachineObservation) []xpv2.Condition {
 	}
 }
 
-func networkCondition(v *vm, o *v1alpha1.MachineObservation) xpv2.Condition {
-	waiting := v.on() && v.agentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
+func networkCondition(v *vmstate.VM, o *v1alpha1.MachineObservation) xpv2.Condition {
+	waiting := v.On() && v.AgentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
 	switch {
-	case waiting && v.agentUnavailable != "":
-		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent cannot be asked for addresses: "+v.agentUnavailable)
+	case waiting && v.AgentUnavailable != "":
+		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent cannot be asked for addresses: "+v.AgentUnavailable)
 	case waiting:
 		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent has not reported an address yet")
 	}

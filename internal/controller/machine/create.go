@@ -85,7 +85,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		e.recordRejection(m, err)
 		return managed.ExternalCreation{}, err
 	}
-	e.tasks.kept(m, true) // What was changed before was another VM, and so
+	e.tasks.Kept(m, true) // What was changed before was another VM, and so
 	e.passwords.forget(m) // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)
 	e.follow(m, u, c.node)
@@ -97,7 +97,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 func (e *external) recordRejection(m Machine, err error) {
 	lasting := []proxmox.Class{proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown}
 	if slices.Contains(lasting, proxmox.ClassOf(err)) {
-		e.tasks.refused(m, err)
+		e.tasks.Refused(m, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func (e *external) create(ctx context.Context, c *creation) (proxmox.UPID, error
 // vmidTaken deals with a VMID that somebody else was faster to take, or has where we
 // cannot see it. It looks first whether that is us.
 func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken error) error {
-	v, err := e.reader.find(ctx, c.Identity.VMID, c.node)
+	v, err := e.reader.Find(ctx, c.Identity.VMID, c.node)
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A validationError is a spec that cannot be carried out, found before anything is
@@ -129,7 +130,7 @@ func (e *external) preparePlace(ctx context.Context, m Machine, c *creation) (er
 	if err := e.checkStoragesVisible(ctx, c); err != nil {
 		return err
 	}
-	prohibited, err := e.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vm{})...)
+	prohibited, err := e.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vmstate.VM{})...)
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (c *creation) startError() []string {
 func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[AnnotationNode]
-	off, err := e.reader.nodeUnreachable(ctx, before)
+	off, err := e.reader.NodeUnreachable(ctx, before)
 	local := s != nil && !s.Shared
 	moved := local && before != s.Node
 	if err != nil || before != "" && !off && !moved && (wanted == before || wanted == "" && !e.mayReplaceNode(m)) {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // Delete does the next thing that leads to the end of the VM. The message of the condition
@@ -45,7 +46,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 
 // deletionWait says what the deletion waits for.
 func (e *external) deletionWait(m Machine) string {
-	switch task := e.tasks.runningType(m); {
+	switch task := e.tasks.RunningType(m); {
 	case e.vm == nil:
 		return "what is left of the VM is being removed"
 	case task == "qmdestroy":
@@ -76,13 +77,13 @@ func (e *external) deleteNext(ctx context.Context, m Machine) error {
 	if busy, err := e.taskRunning(m); busy || err != nil {
 		return err
 	}
-	if e.vm.beingCreated() {
-		return errors.New(e.vm.stuck())
+	if e.vm.BeingCreated() {
+		return errors.New(e.vm.Stuck())
 	}
-	if lock := e.vm.lock(); lock != "" && !e.vm.suspended() {
+	if lock := e.vm.Lock(); lock != "" && !e.vm.Suspended() {
 		return errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
 	}
-	if err := e.tasks.backoffReason(m); err != nil || !e.ownershipProven {
+	if err := e.tasks.BackoffReason(m); err != nil || !e.ownershipProven {
 		return e.waitForLock(m, err)
 	}
 	err := e.destroy(ctx, m)
@@ -93,10 +94,10 @@ func (e *external) deleteNext(ctx context.Context, m Machine) error {
 
 // taskRunning reports whether a task works on the VM, or creates it.
 func (e *external) taskRunning(m Machine) (bool, error) {
-	if e.vm.beingCreated() {
+	if e.vm.BeingCreated() {
 		return e.mayBeCreating(m, e.vm.VMID)
 	}
-	return e.tasksBefore.busy(e.vm.VMID)
+	return e.tasksBefore.Busy(e.vm.VMID)
 }
 
 // destroy shuts the VM down, and removes it when it is off. It is protected if PVE
@@ -111,7 +112,7 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 		return err
 	}
 	if flagged {
-		e.dirty |= dirtyConfig
+		e.dirty |= vmcache.DirtyConfig
 		if err := e.unprotect(ctx); err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	switch running := e.vm.Status.Running(); {
 	case err != nil:
 		return err
-	case running && e.vm.haFailed():
+	case running && e.vm.HAFailed():
 		return haFeature{external: e}.removeFromHA(ctx) // It would not stop the VM.
 	case running:
 		e.planned.power = powerOff

@@ -69,7 +69,7 @@ func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.R
 	if err != nil {
 		return nil, nil, err
 	}
-	since := e.tasks.waited(m, removingReplicas)
+	since := e.tasks.Waited(m, removingReplicas)
 	obstacle, patience := e.replicationObstacle(ctx, jobs, since), obstacleTime
 	waits = errors.Errorf("VM %d waits, %s at most, until Proxmox VE has removed what it has replicated to %s: %s", e.vm.VMID, patience, targets(jobs), obstacle)
 	switch {
@@ -108,7 +108,7 @@ func (e *external) removeReplications(ctx context.Context, m Machine, jobs []pro
 // replicationObstacle is why PVE cannot remove copies, or empty if nothing is known of one.
 func (e *external) replicationObstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
 	for _, j := range jobs {
-		if off, err := e.reader.nodeOffline(ctx, j.Target); err == nil && off {
+		if off, err := e.reader.NodeOffline(ctx, j.Target); err == nil && off {
 			return fmt.Sprintf("node %s is offline", j.Target)
 		}
 	}

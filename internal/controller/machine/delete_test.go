@@ -50,7 +50,7 @@ func TestDelete(t *testing.T) {
 	delete(b.vms, 10000)
 	b.end(t, upid("pve1", "qmdestroy", 10000), "OK")
 	reconcile("It is gone", false, 2)
-	if _, ok := b.tasks.last(b.m); ok {
+	if _, ok := b.tasks.Last(b.m); ok {
 		t.Error("A Machine that is gone must be forgotten")
 	}
 }

@@ -49,7 +49,7 @@ func (e *external) unavailableVolumes(ctx context.Context) ([]string, error) {
 // left.
 func (e *external) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
 	volumes, err := e.unavailableVolumes(ctx)
-	if err != nil || len(volumes) == 0 || e.tasks.waited(m, removingDisks) >= obstacleTime {
+	if err != nil || len(volumes) == 0 || e.tasks.Waited(m, removingDisks) >= obstacleTime {
 		return volumes, err
 	}
 	return nil, errors.Errorf("VM %d waits, %s at most, for the storage of %s: it is not available on node %s, and Proxmox VE would leave the disks there",

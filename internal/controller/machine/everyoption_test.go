@@ -126,7 +126,8 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 	before := r.writes.Load()
 	for range 100 {
 		e := r.external()
-		e.client, e.inventory, e.superuser = r.client, r.inventory, true
+		e.connectTo(r.client, r.inventory)
+		e.superuser = true
 		wrote := r.writes.Load()
 		s := r.reconcileWith(r.t.Context(), e)
 		if s.err != nil {
@@ -146,7 +147,7 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 
 // await the end of what was begun: other signs wake the Machine too.
 func (r *rig) await() {
-	for <-r.woken; r.tasks.running(r.m, nil); {
+	for <-r.woken; r.tasks.Running(r.m, nil); {
 		<-r.woken
 	}
 }

@@ -33,6 +33,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // An external drives one VM during one reconcile.
@@ -41,7 +44,7 @@ type external struct {
 
 	client        Client
 	inventory     Inventory
-	reader        *reader
+	reader        *vmcache.Reader
 	sharesCluster func(context.Context) func(resource.Managed) bool
 	log           logging.Logger
 	defaults      defaults
@@ -52,20 +55,20 @@ type external struct {
 	vmids     v1alpha1.VMIDRange
 
 	// tasksBefore are the tasks as they were before the VM was looked at.
-	tasksBefore taskView
+	tasksBefore tasktrack.View
 
 	// generated is the password of the connection Secret, if one is asked for.
 	generated string
 
 	// dirty is what has to be read of the VM after what was done to it.
-	dirty dirty
+	dirty vmcache.Dirty
 
 	// ownershipProven is true if the VM was seen to be ours just now. Nothing is done to one that
 	// is only remembered.
 	ownershipProven bool
 
 	// What Observe found, for the call that follows it.
-	vm       *vm
+	vm       *vmstate.VM
 	planned  plan
 	creation *creation
 }
@@ -141,7 +144,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	if err := e.readStatus(ctx, m, g); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	e.cache.keep(m, e.vm, g)
+	e.cache.Keep(m, e.vm, g)
 	if err := e.planVM(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -152,7 +155,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) error {
 	e.pollAgent(m)
 	if e.vm.Status.Running() {
-		e.tasks.endRest(m, e.now().Add(-e.vm.Status.Uptime))
+		e.tasks.EndRest(m, e.now().Add(-e.vm.Status.Uptime))
 	}
 	return e.makePlan(ctx, m, id)
 }
@@ -167,8 +170,8 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	o.Image = pinnedImage(m)
 	e.recordCluster(ctx, o)
 	before := o.DeepCopy()
-	e.vm.observe(o, e.planned.Devices, e.now())
-	happened := changeEvents(before, o, e.tasks.active(m))
+	e.vm.Observe(o, e.planned.Devices, e.now())
+	happened := changeEvents(before, o, e.tasks.Active(m))
 	if len(o.RetainedDevices) > 0 {
 		happened = append(happened, retainedEvents(before, o)...)
 	}
@@ -182,10 +185,10 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 		e.planned.recordPlan(o, e.vm.Config)
 	}
 	if e.planned.change.Empty() {
-		e.tasks.kept(m, !e.cache.predicted(m))
+		e.tasks.Kept(m, !e.cache.Predicted(m))
 	}
 	e.recordTask(m)
-	if e.vm.beingCreated() {
+	if e.vm.BeingCreated() {
 		return e.observeCreating(m, id)
 	}
 	setConditions(m, append(e.withHealth(ctx, conditionsOf(e.vm, o)...), e.planned.restart.condition(e.vm), e.withDevices(ctx, m, powerFeature{external: e}.ready()))...)
@@ -205,12 +208,12 @@ func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.Co
 	if connectionSecret(m).Name == "" {
 		return nil
 	}
-	return e.withHostKeys(m, e.withGenerated(e.vm.connectionDetails(o, e.endpoints)))
+	return e.withHostKeys(m, e.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
 }
 
 // recordTask that was last seen to end.
 func (e *external) recordTask(m Machine) {
-	if t, ok := e.tasks.last(m); ok {
+	if t, ok := e.tasks.Last(m); ok {
 		m.Observation().LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}
 	}
 }
@@ -218,21 +221,21 @@ func (e *external) recordTask(m Machine) {
 // checkBackoff holds back a change that is due while the VM is busy, or while the last
 // attempt has failed not long ago.
 func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (managed.ExternalObservation, error) {
-	busy, err := e.tasksBefore.busy(e.vm.VMID)
+	busy, err := e.tasksBefore.Busy(e.vm.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if !kind.Manages(m) && mayCreate(m) {
 		appendReady(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
 	}
-	if !e.tasksBefore.ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == keepPower {
-		appendReady(m, e.vm.waitsFor())
+	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == keepPower {
+		appendReady(m, e.vm.WaitsFor())
 	}
-	if busy || e.tasks.resting(m) || !e.planned.allowedDuringLock(e.vm) {
+	if busy || e.tasks.Resting(m) || !e.planned.allowedDuringLock(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}
-	if err := e.tasks.backoffReason(m); e.tasks.waitsForLock(m, err) {
+	if err := e.tasks.BackoffReason(m); e.tasks.WaitsForLock(m, err) {
 		return managed.ExternalObservation{}, e.waitForLock(m, err)
 	} else if err != nil {
 		m.Observation().Phase = v1alpha1.MachineError
@@ -261,10 +264,10 @@ func (e *external) setCreating(m Machine, busy bool) {
 	o.Phase = v1alpha1.MachineCreating
 	message := "the VM is being created"
 	if e.vm != nil {
-		o.VMID, o.Node, o.Lock = int32Pointer(e.vm.VMID), e.vm.Node, e.vm.lock()
+		o.VMID, o.Node, o.Lock = vmstate.Int32Pointer(e.vm.VMID), e.vm.Node, e.vm.Lock()
 		message = fmt.Sprintf("VM %d is being created on node %s", e.vm.VMID, e.vm.Node)
 		if !busy {
-			message = e.vm.stuck()
+			message = e.vm.Stuck()
 		}
 	}
 	setConditions(m,
@@ -277,17 +280,17 @@ func (e *external) setCreating(m Machine, busy bool) {
 // ends between the two is missed: the VM would be as it was before the task, which
 // would then be started once more. After a call whose outcome is not known, the
 // tasks are read anew.
-func (e *external) lookAtTasks(ctx context.Context, m Machine) taskView {
+func (e *external) lookAtTasks(ctx context.Context, m Machine) tasktrack.View {
 	maxAge := inventory.Current
-	switch ago := e.tasks.sinceUnknownOutcome(m); {
-	case ago < arrival:
-		return taskView{ours: true}
-	case ago < visibleWithin:
+	switch ago := e.tasks.SinceUnknownOutcome(m); {
+	case ago < tasktrack.Arrival:
+		return tasktrack.View{Ours: true}
+	case ago < tasktrack.VisibleWithin:
 		maxAge = inventory.Fresh
 	}
 	listed, err := e.inventory.Tasks(ctx, maxAge)
 	listed = e.withoutDeadTasks(ctx, listed)
-	return taskView{listed: listed, err: err, ours: e.tasks.running(m, listed)}
+	return tasktrack.View{Listed: listed, Err: err, Ours: e.tasks.Running(m, listed)}
 }
 
 // withoutDeadTasks is a list of tasks in which none runs whose node cannot be asked: PVE goes on
@@ -297,7 +300,7 @@ func (e *external) withoutDeadTasks(ctx context.Context, listed []proxmox.Task) 
 		if !t.Running {
 			return false
 		}
-		silent, err := e.reader.nodeUnreachable(ctx, t.Node)
+		silent, err := e.reader.NodeUnreachable(ctx, t.Node)
 		return silent && err == nil
 	}
 	if !slices.ContainsFunc(listed, died) {

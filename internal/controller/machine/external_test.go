@@ -28,6 +28,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // kept is an annotation as the API server has it.
@@ -67,7 +68,7 @@ func TestTaskFails(t *testing.T) {
 	b.m.Generation = 2
 	reconcile("A changed spec is tried at once", false, 2)
 	b.end(t, start, "boom")
-	b.clock.wait(lastRetry)
+	b.clock.wait(tasktrack.LastRetry)
 	reconcile("Who looks late is told, too", true, 2)
 	reconcile("In time it is tried again", false, 3)
 	b.end(t, start, "WARNINGS: 1")

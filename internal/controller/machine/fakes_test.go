@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 const (
@@ -419,8 +420,8 @@ func (p *pve) HAResources(context.Context, time.Duration) (map[int]proxmox.HASet
 
 // ignored is the state that the cluster's list has of VMs that HA is to ignore.
 func (p *pve) ignored() string {
-	if p.ha["state"] == haIgnored {
-		return haIgnored
+	if p.ha["state"] == vmstate.HAIgnored {
+		return vmstate.HAIgnored
 	}
 	return ""
 }

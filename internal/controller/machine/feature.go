@@ -79,7 +79,7 @@ func (e *external) features(m Machine) []feature {
 		declared bool
 		feature  feature
 	}{
-		{p.CloudInit != nil || a[AnnotationImages] != "" || e.vm.hasImage() || e.tasks.driveStale(m), cloudInitFeature{external: e}},
+		{p.CloudInit != nil || a[AnnotationImages] != "" || e.vm.HasImage() || e.tasks.DriveStale(m), cloudInitFeature{external: e}},
 		{p.CloudInit != nil, passwordFeature{external: e}},
 		{true, poolFeature{external: e}}, // The status shows the pool, declared or not.
 		{p.HighAvailability != nil || a[AnnotationHARules] != "", haFeature{external: e}},

@@ -118,7 +118,7 @@ func (e actionFeature) observeAction(ctx context.Context, m Machine) {
 	if seen == nil || seen.UPID == "" || seen.Result != "" {
 		return
 	}
-	if last, ok := e.tasks.last(m); ok && string(last.UPID) == seen.UPID {
+	if last, ok := e.tasks.Last(m); ok && string(last.UPID) == seen.UPID {
 		seen.Result = last.ExitStatus
 		return
 	}

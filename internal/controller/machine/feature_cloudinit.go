@@ -48,11 +48,11 @@ func (e cloudInitFeature) plan(ctx context.Context, m Machine) (proposal, error)
 
 // driveSteps renew PVE's cloud-init drive where that has failed after a change.
 func (e cloudInitFeature) driveSteps(m Machine) []step {
-	if !e.tasks.driveStale(m) {
+	if !e.tasks.DriveStale(m) {
 		return nil
 	}
 	if !e.vm.Status.Running() {
-		e.tasks.markDriveFresh(m)
+		e.tasks.MarkDriveFresh(m)
 		return nil
 	}
 	return []step{{

@@ -117,7 +117,7 @@ func (e disksFeature) resizeSteps(m Machine) []step {
 		errands = append(errands, e.onceInForce(r.Device, step{
 			difference: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				e.cache.predictResize(m, r.Device, r.To.String())
+				e.cache.PredictResize(m, r.Device, r.To.String())
 				e.warn(m, e.planned.capacity, r.Name)
 				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.currentDigest())
 			},

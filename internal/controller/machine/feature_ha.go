@@ -32,23 +32,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
-)
-
-// The states that HA may be asked for.
-const (
-	haStarted  = "started"
-	haStopped  = "stopped"
-	haDisabled = "disabled"
-	haIgnored  = "ignored"
-
-	// haError is no state that anybody asks for.
-	haError = "error"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // haDefaults are what holds in HA if it is not set.
 //
 //nolint:gochecknoglobals // A constant.
-var haDefaults = map[string]string{"state": haStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
+var haDefaults = map[string]string{"state": vmstate.HAStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
 
 // A haFeature has high availability manage the VM, with the rules that placement asks for.
 type haFeature struct {
@@ -90,33 +81,33 @@ func haEnabled(p *v1alpha1.MachineParameters) bool {
 }
 
 // haState is the state that HA is to keep the VM in; empty if that is left open.
-func (d desired) haState(v *vm) string {
+func (d desired) haState(v *vmstate.VM) string {
 	switch {
 	case !d.haEnabled():
 		return ""
 	case d.HighAvailability.State != nil:
 		return *d.HighAvailability.State
 	case ptr.Deref(d.RunStrategy, "") == runManual:
-		return haIgnored
+		return vmstate.HAIgnored
 	}
 	switch d.desiredPower(v) {
 	case v1alpha1.PowerStateRunning:
-		return haStarted
+		return vmstate.HAStarted
 	case v1alpha1.PowerStateStopped:
-		return haStopped
+		return vmstate.HAStopped
 	case v1alpha1.PowerStateSuspended:
 	}
 	return ""
 }
 
 // managedByHA reports whether HA sees to the VM's power.
-func (d desired) managedByHA(v *vm) bool {
+func (d desired) managedByHA(v *vmstate.VM) bool {
 	s := d.haState(v)
-	return s != "" && s != haIgnored
+	return s != "" && s != vmstate.HAIgnored
 }
 
 // haSettings is what HA is to be told of the VM.
-func (d desired) haSettings(v *vm) proxmox.HASettings {
+func (d desired) haSettings(v *vmstate.VM) proxmox.HASettings {
 	r := qemu.HASettings(d.HighAvailability)
 	if ours := d.haRules.group(v); ours != nil {
 		r["group"] = *ours
@@ -129,22 +120,22 @@ func (d desired) haSettings(v *vm) proxmox.HASettings {
 }
 
 // haChange is what of it differs from what HA was told.
-func (d desired) haChange(v *vm) proxmox.HASettings {
+func (d desired) haChange(v *vmstate.VM) proxmox.HASettings {
 	change := d.haSettings(v)
 	maps.DeleteFunc(change, func(name, wanted string) bool {
 		has := cmp.Or(v.HA[name], haDefaults[name])
-		return cmp.Or(wanted, haDefaults[name]) == has || name == "state" && wanted == haStarted && has == "enabled"
+		return cmp.Or(wanted, haDefaults[name]) == has || name == "state" && wanted == vmstate.HAStarted && has == "enabled"
 	})
 	return change
 }
 
 // haVersionRequirements are what HA is to be told that not every version of PVE knows.
-func (d desired) haVersionRequirements(v *vm) []validate.VersionRequirement {
-	if !d.haEnabled() || v.template() || v.haUnavailable != "" {
+func (d desired) haVersionRequirements(v *vmstate.VM) []validate.VersionRequirement {
+	if !d.haEnabled() || v.Template() || v.HAUnavailable != "" {
 		return nil
 	}
 	told := d.haSettings(v)
-	if v.inHA {
+	if v.InHA {
 		told = d.haChange(v)
 	}
 	return validate.HAVersionRequirements(told)
@@ -154,10 +145,10 @@ func (d desired) haVersionRequirements(v *vm) []validate.VersionRequirement {
 // date is read again before it is found to differ. The status of a VM that HA is to
 // ignore says that HA does not manage it.
 func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
-	if d.HighAvailability == nil || e.vm.template() || e.vm.inHA && !d.haEnabled() {
+	if d.HighAvailability == nil || e.vm.Template() || e.vm.InHA && !d.haEnabled() {
 		return nil
 	}
-	if !e.vm.inHA {
+	if !e.vm.InHA {
 		if ignored, err := e.mayIgnoreInHA(ctx, d); err != nil || !ignored {
 			return err
 		}
@@ -170,13 +161,13 @@ func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
 		if err != nil {
 			return err
 		}
-		e.vm.HA, e.vm.inHA = all[e.vm.VMID], all[e.vm.VMID] != nil
-		if e.vm.inHA == d.haEnabled() && (!e.vm.inHA || len(d.haChange(e.vm)) == 0) {
+		e.vm.HA, e.vm.InHA = all[e.vm.VMID], all[e.vm.VMID] != nil
+		if e.vm.InHA == d.haEnabled() && (!e.vm.InHA || len(d.haChange(e.vm)) == 0) {
 			return nil
 		}
 	}
-	if e.vm.Status.HAManaged && !e.vm.inHA {
-		e.cache.invalidate(m, dirtyStatus)
+	if e.vm.Status.HAManaged && !e.vm.InHA {
+		e.cache.Invalidate(m, vmcache.DirtyStatus)
 		return errors.Errorf("VM %d is said to be managed by high availability, which does not list it", e.vm.VMID)
 	}
 	return nil
@@ -184,18 +175,18 @@ func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
 
 // mayIgnoreInHA reports whether HA may be to ignore the VM, by the spec or the cluster's list.
 func (e haFeature) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
-	if d.haState(e.vm) == haIgnored {
+	if d.haState(e.vm) == vmstate.HAIgnored {
 		return true, nil
 	}
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
-	g, _ := guestOf(guests, e.vm.VMID)
-	return g.HAState == haIgnored, err
+	g, _ := vmcache.GuestOf(guests, e.vm.VMID)
+	return g.HAState == vmstate.HAIgnored, err
 }
 
 // setHAUnavailable goes on seeing all else, if nobody may see HA.
 func (e haFeature) setHAUnavailable(d desired, why error) error {
 	if d.haEnabled() {
-		e.vm.haUnavailable = why.Error()
+		e.vm.HAUnavailable = why.Error()
 	}
 	return nil
 }
@@ -206,25 +197,21 @@ func (e haFeature) invalidateHA(err error) error {
 	return err
 }
 
-// haFailed reports whether HA has given the VM up: until somebody has disabled it there,
-// HA takes no request for it.
-func (v *vm) haFailed() bool { return v.Status.HAManaged && v.Status.HAState == haError }
-
 // haRejections are why HA cannot be told of the VM.
-func haRejections(v *vm) []string {
-	if v.haUnavailable == "" {
+func haRejections(v *vmstate.VM) []string {
+	if v.HAUnavailable == "" {
 		return nil
 	}
-	return []string{v.haUnavailable}
+	return []string{v.HAUnavailable}
 }
 
 // haSteps change what HA is told of the VM.
 func (e haFeature) haSteps() []step {
 	d, v := e.planned.desired, e.vm
 	switch {
-	case d.HighAvailability == nil || v.template() || v.haUnavailable != "":
+	case d.HighAvailability == nil || v.Template() || v.HAUnavailable != "":
 		return nil
-	case !d.haEnabled() && v.inHA:
+	case !d.haEnabled() && v.InHA:
 		return []step{{
 			difference: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
@@ -233,7 +220,7 @@ func (e haFeature) haSteps() []step {
 		}}
 	case !d.haEnabled():
 		return nil
-	case !v.inHA:
+	case !v.InHA:
 		return []step{e.addToHA()}
 	}
 	change := d.haChange(v)
@@ -254,7 +241,7 @@ func (e haFeature) haSteps() []step {
 
 // removeFromHA lets HA forget the VM, which goes on as it is.
 func (e haFeature) removeFromHA(ctx context.Context) error {
-	e.dirty |= dirtyAll
+	e.dirty |= vmcache.DirtyAll
 	return e.invalidateHA(resource.Ignore(proxmox.IsNotInHA, e.client.RemoveHAResource(ctx, e.vm.VMID)))
 }
 
@@ -264,9 +251,9 @@ func (e haFeature) addToHA() step {
 	r := e.planned.haSettings(e.vm)
 	maps.DeleteFunc(r, func(_, wanted string) bool { return wanted == "" })
 	if r["state"] == "" {
-		r["state"] = haStopped
-		if e.vm.on() {
-			r["state"] = haStarted
+		r["state"] = vmstate.HAStopped
+		if e.vm.On() {
+			r["state"] = vmstate.HAStarted
 		}
 	}
 	return step{

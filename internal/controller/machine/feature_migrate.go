@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Mover is the part of a Client that says where VMs belong.
@@ -92,7 +93,7 @@ type migration struct {
 
 // migration that a changed node of the spec asks for. The node that was acted on
 // last stands in an annotation: a VM that was moved in PVE is followed.
-func (d desired) migration(v *vm, acted string) (migration, bool) {
+func (d desired) migration(v *vmstate.VM, acted string) (migration, bool) {
 	wanted := d.targetNode(v, acted)
 	if wanted == "" || wanted == v.Node || wanted == acted || acted == "" {
 		return migration{}, false
@@ -116,7 +117,7 @@ func (e migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired)
 }
 
 // nodeAnnotation keeps the node that was asked for once the VM is there.
-func (d desired) nodeAnnotation(v *vm, acted string) map[string]string {
+func (d desired) nodeAnnotation(v *vmstate.VM, acted string) map[string]string {
 	notes := map[string]string{}
 	if wanted := d.targetNode(v, acted); wanted != "" && wanted == v.Node && wanted != acted {
 		notes[AnnotationNode] = wanted
@@ -129,7 +130,7 @@ func (d desired) nodeAnnotation(v *vm, acted string) map[string]string {
 
 // targetNode is the node that the VM is to be on: that of the spec, or that which
 // placement has chosen, if the VM was made elsewhere and nobody has moved it.
-func (d desired) targetNode(v *vm, acted string) string {
+func (d desired) targetNode(v *vmstate.VM, acted string) string {
 	if d.Node == nil && (v.Node == acted || v.Node == d.placedNode) {
 		return d.placedNode
 	}
@@ -139,7 +140,7 @@ func (d desired) targetNode(v *vm, acted string) string {
 // migrateSteps move the VM to the node of the spec, or say why it cannot go.
 func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migration) ([]step, []string, error) {
 	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.target}
-	if e.vm.lock() != "" {
+	if e.vm.Lock() != "" {
 		return []step{{difference: shown}}, nil, nil // PVE does not even check then.
 	}
 	no, err := e.targetProblem(ctx, m, j.target)
@@ -161,7 +162,7 @@ func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migratio
 	return []step{{
 		difference: shown,
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			if e.vm.Status.HAManaged && e.tasks.asked(m, "node "+j.target, haDelay) {
+			if e.vm.Status.HAManaged && e.tasks.Asked(m, "node "+j.target, haDelay) {
 				return "", nil
 			}
 			return e.client.Migrate(ctx, e.vm.Ref, o)
@@ -192,7 +193,7 @@ func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node strin
 
 // rejections are what keeps the VM from going, with the configuration that it has
 // then.
-func (j *migration) rejections(c proxmox.MigrationCheck, v *vm, config qemu.Config) []string {
+func (j *migration) rejections(c proxmox.MigrationCheck, v *vmstate.VM, config qemu.Config) []string {
 	var why []string
 	if len(c.LocalResources) > 0 {
 		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), v.Node))
@@ -200,7 +201,7 @@ func (j *migration) rejections(c proxmox.MigrationCheck, v *vm, config qemu.Conf
 	for _, d := range c.LocalDisks {
 		switch {
 		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"), nocloud.IsImage(d.Volume):
-		case v.mediumBeingRemoved(d.Volume):
+		case v.MediumBeingRemoved(d.Volume):
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and in its drive until the VM restarts", d.Volume))
 		case v.Config.Uses(d.Volume) == "":
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and a snapshot has it", d.Volume))
@@ -221,13 +222,6 @@ func (j *migration) rejections(c proxmox.MigrationCheck, v *vm, config qemu.Conf
 		why[i] = fmt.Sprintf("the VM cannot migrate to node %s: %s", j.target, why[i])
 	}
 	return why
-}
-
-// mediumBeingRemoved reports whether a medium is in a drive whose removal is pending.
-func (v *vm) mediumBeingRemoved(medium string) bool {
-	return v.Config.Uses(medium) == "" && slices.ContainsFunc(v.Active.CDROMs(), func(device string) bool {
-		return v.Active.Volume(device) == medium
-	})
 }
 
 // excluding the storages whose disks go to another one.

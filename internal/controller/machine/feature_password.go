@@ -122,7 +122,7 @@ func (e passwordFeature) plan(context.Context, Machine) (proposal, error) {
 // already, or says why it cannot be read.
 func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
-	if c == nil || meta.WasDeleted(m) || e.vm.beingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
+	if c == nil || meta.WasDeleted(m) || e.vm.BeingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
 		return nil, nil
 	}
 	p, err := e.passwordOf(ctx, m, c)

@@ -28,6 +28,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 func TestPassword(t *testing.T) {
@@ -132,7 +133,7 @@ func TestPasswordIsSentOnce(t *testing.T) {
 	got = append(got, sent())
 	change("two", nil)
 	got = append(got, sent())
-	b.tasks, b.sent = newTasks(b.clock.now), newSentPasswords() // A restart forgets what was sent, not which version.
+	b.tasks, b.sent = tasktrack.New(b.clock.now), newSentPasswords() // A restart forgets what was sent, not which version.
 	got = append(got, sent())
 	if diff := cmp.Diff([]int{1, 1, 2, 2}, got); diff != "" {
 		t.Errorf("how often the password was sent: -want, +got:\n%s", diff)

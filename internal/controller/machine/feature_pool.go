@@ -25,6 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A poolFeature keeps the VM in the pool of the spec. Without one the status shows the pool
@@ -54,7 +56,7 @@ func (e poolFeature) readPool(ctx context.Context, d desired) error {
 		if err != nil {
 			return err
 		}
-		g, listed := guestOf(guests, e.vm.VMID)
+		g, listed := vmcache.GuestOf(guests, e.vm.VMID)
 		e.vm.Pool = g.Pool
 		if d.Pool == nil || listed && g.Pool == *d.Pool {
 			return nil
@@ -63,9 +65,9 @@ func (e poolFeature) readPool(ctx context.Context, d desired) error {
 			e.vm.Pool = *d.Pool
 			return nil
 		}
-		e.vm.pool = poolKnown
+		e.vm.PoolVisibility = vmstate.PoolKnown
 		if !listed {
-			e.vm.pool = poolHidden
+			e.vm.PoolVisibility = vmstate.PoolHidden
 		}
 	}
 	if *d.Pool == "" {
@@ -74,13 +76,13 @@ func (e poolFeature) readPool(ctx context.Context, d desired) error {
 	vmids, exists, err := e.client.PoolVMs(ctx, *d.Pool)
 	switch {
 	case slices.Contains(vmids, e.vm.VMID):
-		e.vm.Pool, e.vm.pool = *d.Pool, poolKnown
+		e.vm.Pool, e.vm.PoolVisibility = *d.Pool, vmstate.PoolKnown
 	case proxmox.IsAuthorization(err):
-		e.vm.pool = poolHidden
+		e.vm.PoolVisibility = vmstate.PoolHidden
 	case err != nil:
 		return err
 	case !exists:
-		e.vm.pool = poolAbsent
+		e.vm.PoolVisibility = vmstate.PoolAbsent
 	}
 	return nil
 }
@@ -92,19 +94,10 @@ func (e poolFeature) recentlyPooled(ctx context.Context, pool string) bool {
 	return err == nil && slices.Contains(vmids, e.vm.VMID)
 }
 
-// A poolVisibility is what can be seen of the pool that the VM is to be in.
-type poolVisibility int
-
-const (
-	poolKnown poolVisibility = iota
-	poolHidden
-	poolAbsent
-)
-
 // poolSteps move the VM to the pool of the spec.
 func (e poolFeature) poolSteps() []step {
 	want, has := e.planned.Pool, e.vm.Pool
-	if want == nil || *want == has || e.vm.pool != poolKnown {
+	if want == nil || *want == has || e.vm.PoolVisibility != vmstate.PoolKnown {
 		return nil
 	}
 	return []step{{
@@ -119,8 +112,8 @@ func (e poolFeature) poolSteps() []step {
 }
 
 // poolRejections are a pool that does not exist.
-func (d desired) poolRejections(v *vm) []string {
-	if v.pool == poolAbsent {
+func (d desired) poolRejections(v *vmstate.VM) []string {
+	if v.PoolVisibility == vmstate.PoolAbsent {
 		return []string{fmt.Sprintf("pool '%s' not found", *d.Pool)}
 	}
 	return nil

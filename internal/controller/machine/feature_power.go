@@ -29,6 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
@@ -52,16 +54,6 @@ const (
 	runRerunOnFailure = "RerunOnFailure"
 	runManual         = "Manual"
 	runHalted         = "Halted"
-)
-
-// The states of QEMU that matter here.
-const (
-	qmpRunning       = "running"
-	qmpPaused        = "paused"
-	qmpPrelaunch     = "prelaunch"
-	qmpShutdown      = "shutdown"
-	qmpPanicked      = "guest-panicked"
-	qmpInternalError = "internal-error"
 )
 
 type powerChange int
@@ -114,8 +106,8 @@ func (e powerFeature) needs(_ context.Context, c *creation, at validate.Place) (
 
 // desiredPower is the power state that the VM is to be kept in; empty if it is to be
 // left as it is.
-func (d desired) desiredPower(v *vm) v1alpha1.PowerState {
-	if v.template() {
+func (d desired) desiredPower(v *vmstate.VM) v1alpha1.PowerState {
+	if v.Template() {
 		return ""
 	}
 	return d.specPower()
@@ -126,9 +118,9 @@ func (d desired) desiredPower(v *vm) v1alpha1.PowerState {
 func (d desired) specPower() v1alpha1.PowerState {
 	if d.HighAvailability != nil && d.haEnabled() {
 		switch ptr.Deref(d.HighAvailability.State, "") {
-		case haStarted:
+		case vmstate.HAStarted:
 			return v1alpha1.PowerStateRunning
-		case haStopped, haDisabled:
+		case vmstate.HAStopped, vmstate.HADisabled:
 			return v1alpha1.PowerStateStopped
 		}
 	}
@@ -147,17 +139,17 @@ func (d desired) specPower() v1alpha1.PowerState {
 
 // powerChange that brings the VM to the power state of the spec. What HA was told
 // to see to is left to HA, which takes a VM that is paused for one that runs.
-func (d desired) powerChange(v *vm) powerChange {
+func (d desired) powerChange(v *vmstate.VM) powerChange {
 	change := d.powerChangeAlone(v)
-	if change != keepPower && change != powerResume && (d.managedByHA(v) || v.haFailed()) {
+	if change != keepPower && change != powerResume && (d.managedByHA(v) || v.HAFailed()) {
 		return keepPower
 	}
 	return change
 }
 
 // powerChangeAlone is the powerChange where nobody but us sees to the VM.
-func (d desired) powerChangeAlone(v *vm) powerChange {
-	running := v.on()
+func (d desired) powerChangeAlone(v *vmstate.VM) powerChange {
+	running := v.On()
 	switch d.desiredPower(v) {
 	case v1alpha1.PowerStateRunning:
 		return d.startChange(v)
@@ -174,14 +166,14 @@ func (d desired) powerChangeAlone(v *vm) powerChange {
 }
 
 // startChange is what makes the VM run.
-func (d desired) startChange(v *vm) powerChange {
-	dead := slices.Contains([]string{qmpPanicked, qmpInternalError}, v.Status.QMPStatus)
+func (d desired) startChange(v *vmstate.VM) powerChange {
+	dead := slices.Contains([]string{vmstate.QMPPanicked, vmstate.QMPInternalError}, v.Status.QMPStatus)
 	switch {
-	case !v.on() && (ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || v.suspended() || d.failed()):
+	case !v.On() && (ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || v.Suspended() || d.failed()):
 		return powerOn
-	case !v.on():
+	case !v.On():
 		return keepPower
-	case v.Status.QMPStatus == qmpPaused, v.Status.QMPStatus == qmpPrelaunch:
+	case v.Status.QMPStatus == vmstate.QMPPaused, v.Status.QMPStatus == vmstate.QMPPrelaunch:
 		return powerResume
 	case dead && d.RunStrategy != nil:
 		return powerKill
@@ -191,10 +183,10 @@ func (d desired) startChange(v *vm) powerChange {
 
 // delayStart of a VM that stops soon after each of its starts.
 func (e powerFeature) delayStart(m Machine) {
-	if e.planned.power != powerOn || e.vm.suspended() {
+	if e.planned.power != powerOn || e.vm.Suspended() {
 		return
 	}
-	if e.planned.crashes = e.tasks.crashes(m); e.planned.crashes > 0 {
+	if e.planned.crashes = e.tasks.Crashes(m); e.planned.crashes > 0 {
 		e.planned.power = keepPower
 	}
 }
@@ -203,19 +195,8 @@ func (e powerFeature) delayStart(m Machine) {
 // its node. Of other ends PVE does not tell why.
 func (d desired) failed() bool { return d.runningSince.IsZero() || d.runningSince.Before(d.nodeBooted) }
 
-// suspended reports whether the VM's memory is on disk.
-func (v *vm) suspended() bool { return v.lock() == "suspended" && !v.Status.Running() }
-
-// waitsFor says what ends the lock that keeps changes from the VM.
-func (v *vm) waitsFor() string {
-	if v.suspended() {
-		return "changes wait until the VM is resumed"
-	}
-	return fmt.Sprintf("changes wait until the VM is no longer locked (%s)", v.lock())
-}
-
 // powerRejections are why a VM cannot be in the power state that the spec wants.
-func (d desired) powerRejections(v *vm) []string {
+func (d desired) powerRejections(v *vmstate.VM) []string {
 	if v.Status.HAManaged {
 		return []string{"a VM that high availability manages cannot be suspended to disk"}
 	}
@@ -236,7 +217,7 @@ func (e powerFeature) setPower(ctx context.Context, m Machine) error {
 	if e.planned.power == keepPower {
 		return nil
 	}
-	if e.vm.Status.HAManaged && e.tasks.asked(m, fmt.Sprintf("power %d", e.planned.power), haDelay) {
+	if e.vm.Status.HAManaged && e.tasks.Asked(m, fmt.Sprintf("power %d", e.planned.power), haDelay) {
 		return nil
 	}
 	return e.start(m)(e.power(ctx, m))
@@ -261,14 +242,14 @@ func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error
 
 // shutdownRound is the next request to shut the guest down. High availability takes one request.
 func (e powerFeature) shutdownRound(m Machine) proxmox.ShutdownOptions {
-	total, round := shutdownTimeout(m), bootingRound
+	total, round := shutdownTimeout(m), tasktrack.BootingRound
 	if e.vm.Status.HAManaged || total == 0 {
 		return shutdown(m)
 	}
-	if e.vm.booted() {
-		round = bootedRound
+	if booted(e.vm) {
+		round = tasktrack.BootedRound
 	}
-	return e.tasks.requestShutdown(m, total, round)
+	return e.tasks.RequestShutdown(m, total, round)
 }
 
 // shutdownWait says what a VM waits for that is to be off.
@@ -276,7 +257,7 @@ func (e *external) shutdownWait(m Machine) string {
 	if e.vm.Status.HAManaged {
 		return "high availability is to stop the VM"
 	}
-	begun := e.tasks.shutdownBegun(m)
+	begun := e.tasks.ShutdownBegun(m)
 	if begun.IsZero() {
 		return "the guest is asked to shut down"
 	}
@@ -293,8 +274,8 @@ func shutdownTimeout(m Machine) time.Duration {
 }
 
 // runningAnnotation keeps since when the VM runs, for the strategy that asks for it.
-func (d desired) runningAnnotation(v *vm, now time.Time) map[string]string {
-	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || !v.on() || !d.failed() {
+func (d desired) runningAnnotation(v *vmstate.VM, now time.Time) map[string]string {
+	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || !v.On() || !d.failed() {
 		return nil
 	}
 	return map[string]string{AnnotationRunningSince: now.UTC().Format(time.RFC3339)}
@@ -303,8 +284,8 @@ func (d desired) runningAnnotation(v *vm, now time.Time) map[string]string {
 // ready reports whether the VM is in the power state that the spec wants, with
 // its identity in place.
 func (e powerFeature) ready() xpv2.Condition {
-	switch lock := e.vm.lock(); {
-	case e.vm.identityPending:
+	switch lock := e.vm.Lock(); {
+	case e.vm.IdentityPending:
 		return xpv2.Creating()
 	case e.planned.power != keepPower && lock != "" && lock != "suspended":
 		return notReady(ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
@@ -322,15 +303,15 @@ func (e powerFeature) ready() xpv2.Condition {
 
 // unreachablePower says why the VM cannot be brought to the power state that the spec wants;
 // empty if it can.
-func (d desired) unreachablePower(v *vm) string {
-	if !v.template() && !v.Status.HAManaged {
+func (d desired) unreachablePower(v *vmstate.VM) string {
+	if !v.Template() && !v.Status.HAManaged {
 		return ""
 	}
 	change := d.powerChangeAlone(v)
 	switch wish := d.specPower(); {
-	case v.template() && wish != "" && wish != v1alpha1.PowerStateStopped:
+	case v.Template() && wish != "" && wish != v1alpha1.PowerStateStopped:
 		return "the VM is a template, which cannot run: make a VM of it again in Proxmox VE, or set powerState to Stopped"
-	case v.haFailed() && change != keepPower:
+	case v.HAFailed() && change != keepPower:
 		return fmt.Sprintf("%s, and high availability has given the VM up (state error): find out why, then have it take the VM up again by "+
 			"\"ha-manager set vm:%d --state disabled\" on a node", powerMessages[change], v.VMID)
 	}
@@ -338,31 +319,24 @@ func (d desired) unreachablePower(v *vm) string {
 }
 
 // unmanagedPower is the condition Ready of a VM whose power is not for us to change.
-func (d desired) unmanagedPower(v *vm) xpv2.Condition {
+func (d desired) unmanagedPower(v *vmstate.VM) xpv2.Condition {
 	target, ha := d.desiredPower(v), ""
 	if d.HighAvailability != nil {
 		ha = d.haState(v)
 	}
 	switch {
-	case ha == haStarted && !v.on():
+	case ha == vmstate.HAStarted && !v.On():
 		return notReady(ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
-	case (ha == haStopped || ha == haDisabled) && v.on():
+	case (ha == vmstate.HAStopped || ha == vmstate.HADisabled) && v.On():
 		return notReady(ReasonPowerMismatch, "the VM is still running: high availability is to stop it")
-	case target == v1alpha1.PowerStateSuspended && !v.suspended():
+	case target == v1alpha1.PowerStateSuspended && !v.Suspended():
 		return notReady(ReasonPowerMismatch, "the VM is stopped: only a VM that runs can be suspended")
-	case v.halted():
+	case v.Halted():
 		return notReady(ReasonGuestHalted, fmt.Sprintf("the VM has a process, but its state is %s", v.Status.QMPStatus))
-	case ptr.Deref(d.RunStrategy, "") == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !v.on():
+	case ptr.Deref(d.RunStrategy, "") == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !v.On():
 		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
 	}
 	return xpv2.Available()
-}
-
-// halted reports whether the VM is on and its guest does not run. Under a lock it may pass
-// through states that last for the task only.
-func (v *vm) halted() bool {
-	state := v.Status.QMPStatus
-	return v.on() && (slices.Contains(haltedStates, state) || v.lock() == "" && state != "" && state != qmpRunning)
 }
 
 //nolint:gochecknoglobals // A constant.
@@ -370,8 +344,3 @@ var powerMessages = map[powerChange]string{
 	powerOn: "the VM is not running yet", powerOff: "the VM is still running", powerSuspend: "the VM is not suspended yet",
 	powerResume: "the VM is paused", powerKill: "the guest has crashed: the VM is stopped and started again",
 }
-
-// haltedStates are the states of a running QEMU that no task of PVE brings about.
-//
-//nolint:gochecknoglobals // A constant.
-var haltedStates = []string{qmpPaused, "io-error", qmpInternalError, qmpPanicked}

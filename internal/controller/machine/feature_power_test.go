@@ -30,6 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 func spec(change func(*v1alpha1.MachineParameters)) func(*namespaced.Machine) {
@@ -216,7 +218,7 @@ func TestPowerAction(t *testing.T) {
 			if done == nil || done.Action != tc.action || done.Token != "1" || !strings.Contains(done.Result, tc.result) {
 				t.Errorf("\n%s\nwant the result %q shown, got %+v", tc.reason, tc.result, done)
 			}
-			b.tasks = newTasks(b.clock.now) // The provider starts again.
+			b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 			b.clock.wait(time.Hour)
 			if s := b.reconcile(t.Context()); !s.upToDate {
 				t.Errorf("\n%s\nwant nothing to do, got %+v", tc.reason, s)
@@ -261,13 +263,13 @@ func TestLongRebootRests(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
-	b.clock.wait(restTime)
+	b.clock.wait(tasktrack.RestTime)
 	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
 	b.vms[10000].status = "stopped"
 	if b.reconcile(t.Context()); len(b.writes) != 1 {
 		t.Errorf("want the VM left alone until PVE has started it, got %q", b.writes)
 	}
-	b.clock.wait(restTime)
+	b.clock.wait(tasktrack.RestTime)
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want it started if PVE does not, got %q", b.writes)
 	}
@@ -283,7 +285,7 @@ func TestRebootRests(t *testing.T) {
 	if b.reconcile(t.Context()); len(b.writes) != 1 {
 		t.Errorf("want the VM left alone until PVE has started it, got %q", b.writes)
 	}
-	b.clock.wait(restTime)
+	b.clock.wait(tasktrack.RestTime)
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want it started if PVE does not, got %q", b.writes)
 	}
@@ -319,18 +321,18 @@ func TestPowerChange(t *testing.T) {
 		reason  string
 		state   *v1alpha1.PowerState
 		adopted bool
-		vm      vm
+		vm      vmstate.VM
 		want    powerChange
 	}{
-		"Adopted":        {reason: "An adopted VM is left as it is.", adopted: true, vm: vm{Status: stopped}, want: keepPower},
-		"AdoptedStart":   {reason: "An adopted VM is started if the spec says so.", adopted: true, state: new(v1alpha1.PowerStateRunning), vm: vm{Status: stopped}, want: powerOn},
-		"DefaultStopped": {reason: "A VM runs unless the spec says otherwise.", vm: vm{Status: stopped}, want: powerOn},
-		"DefaultRunning": {reason: "A running VM is left alone.", vm: vm{Status: running}, want: keepPower},
-		"Start":          {reason: "A stopped VM is started.", state: new(v1alpha1.PowerStateRunning), vm: vm{Status: stopped}, want: powerOn},
-		"Stop":           {reason: "A running VM is stopped.", state: new(v1alpha1.PowerStateStopped), vm: vm{Status: running}, want: powerOff},
-		"Stopped":        {reason: "A stopped VM stays stopped.", state: new(v1alpha1.PowerStateStopped), vm: vm{Status: stopped}, want: keepPower},
-		"Paused":         {reason: "A VM that was paused is resumed.", vm: vm{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: powerResume},
-		"Template":       {reason: "A template cannot run.", vm: vm{Status: stopped, State: qemu.State{Config: qemu.Config{"template": "1"}}}, want: keepPower},
+		"Adopted":        {reason: "An adopted VM is left as it is.", adopted: true, vm: vmstate.VM{Status: stopped}, want: keepPower},
+		"AdoptedStart":   {reason: "An adopted VM is started if the spec says so.", adopted: true, state: new(v1alpha1.PowerStateRunning), vm: vmstate.VM{Status: stopped}, want: powerOn},
+		"DefaultStopped": {reason: "A VM runs unless the spec says otherwise.", vm: vmstate.VM{Status: stopped}, want: powerOn},
+		"DefaultRunning": {reason: "A running VM is left alone.", vm: vmstate.VM{Status: running}, want: keepPower},
+		"Start":          {reason: "A stopped VM is started.", state: new(v1alpha1.PowerStateRunning), vm: vmstate.VM{Status: stopped}, want: powerOn},
+		"Stop":           {reason: "A running VM is stopped.", state: new(v1alpha1.PowerStateStopped), vm: vmstate.VM{Status: running}, want: powerOff},
+		"Stopped":        {reason: "A stopped VM stays stopped.", state: new(v1alpha1.PowerStateStopped), vm: vmstate.VM{Status: stopped}, want: keepPower},
+		"Paused":         {reason: "A VM that was paused is resumed.", vm: vmstate.VM{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: powerResume},
+		"Template":       {reason: "A template cannot run.", vm: vmstate.VM{Status: stopped, State: qemu.State{Config: qemu.Config{"template": "1"}}}, want: keepPower},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -389,7 +391,7 @@ func TestCrashLoop(t *testing.T) {
 // A VM that has run for long, or is to be another one, is started at once.
 func TestCrashLoopEnds(t *testing.T) {
 	for reason, change := range map[string]func(*bench){
-		"it has run for long":  func(b *bench) { b.clock.wait(runsFor + time.Second) },
+		"it has run for long":  func(b *bench) { b.clock.wait(tasktrack.RunsFor + time.Second) },
 		"its spec has changed": func(b *bench) { b.m.Generation++ },
 	} {
 		b := newBench(t, nil)

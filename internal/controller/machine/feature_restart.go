@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // AnnotationLastRestart has the last request to restart the VM, as JSON. It is written before
@@ -99,13 +100,13 @@ func (r restartRequest) String() string {
 }
 
 // restarted reports whether the VM was started after the request.
-func (r restartRequest) restarted(v *vm, now time.Time) bool {
+func (r restartRequest) restarted(v *vmstate.VM, now time.Time) bool {
 	return now.Add(-v.Status.Uptime).After(r.Last)
 }
 
 // starts reports whether the VM is to be started since it was stopped hard for a restart.
-func (r restartRequest) starts(v *vm, now time.Time) bool {
-	return r.Stopped && !v.on() && now.Sub(r.Last) < startsWithin
+func (r restartRequest) starts(v *vmstate.VM, now time.Time) bool {
+	return r.Stopped && !v.On() && now.Sub(r.Last) < startsWithin
 }
 
 // next returns the request that follows this one for a set of changes.
@@ -154,11 +155,11 @@ func (e restartFeature) restart(m Machine, last restartRequest) restart {
 	if last.Changes == "" || last.Changes != r.request.Changes {
 		return r
 	}
-	if busy, err := e.tasksBefore.busy(e.vm.VMID); err == nil && (busy || e.tasks.resting(m)) {
+	if busy, err := e.tasksBefore.Busy(e.vm.VMID); err == nil && (busy || e.tasks.Resting(m)) {
 		return restart{reason: ReasonRestarting, why: restartingNow}
 	}
-	e.tasks.markShown(m)
-	if t, _ := e.tasks.last(m); r.reason == ReasonRestartFailed && !t.OK() && slices.Contains([]string{"qmreboot", "qmstop"}, t.Type) {
+	e.tasks.MarkShown(m)
+	if t, _ := e.tasks.Last(m); r.reason == ReasonRestartFailed && !t.OK() && slices.Contains([]string{"qmreboot", "qmstop"}, t.Type) {
 		r.why = fmt.Sprintf("the VM was not restarted: %s; %s", t.ExitStatus, r.why)
 	} else if r.reason == ReasonRestartFailed {
 		r.why = "the VM was not restarted, although that was asked for; " + r.why
@@ -169,9 +170,9 @@ func (e restartFeature) restart(m Machine, last restartRequest) restart {
 const restartingNow = "it is being restarted"
 
 // restart decides it by the VM, and by the last request.
-func (d desired) restart(v *vm, last restartRequest, now time.Time) restart {
+func (d desired) restart(v *vmstate.VM, last restartRequest, now time.Time) restart {
 	ours := d.Pending(v.State)
-	if !v.Status.Running() || len(ours) == 0 || ptr.Deref(d.RestartPolicy, "") != restartWhenRequired || v.lock() != "" {
+	if !v.Status.Running() || len(ours) == 0 || ptr.Deref(d.RestartPolicy, "") != restartWhenRequired || v.Lock() != "" {
 		return restart{reason: ReasonPendingChanges}
 	}
 	changes := fingerprint(ours)
@@ -245,8 +246,8 @@ const defaultShutdownTimeout = time.Minute
 const bootTime = 2 * time.Minute
 
 // booted reports whether the guest's system is up, as far as can be known.
-func booted(v *vm) bool {
-	return v.Status.QMPStatus != qmpPaused && (v.Interfaces != nil || v.Status.Uptime >= bootTime)
+func booted(v *vmstate.VM) bool {
+	return v.Status.QMPStatus != vmstate.QMPPaused && (v.Interfaces != nil || v.Status.Uptime >= bootTime)
 }
 
 // fingerprint of a set of changes. It is not kept in clear, since values may be
@@ -294,7 +295,7 @@ func (e restartFeature) restartAnnotation(m Machine, last restartRequest) map[st
 }
 
 // condition lists what a restart applies.
-func (r restart) condition(v *vm) xpv2.Condition {
+func (r restart) condition(v *vmstate.VM) xpv2.Condition {
 	if !v.Status.Running() || len(v.Pending) == 0 {
 		return condition(TypeRestartRequired, corev1.ConditionFalse, ReasonUpToDate, "")
 	}

@@ -27,6 +27,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // pendingVM runs with 1 core and is to have 2 after its next start.
@@ -103,8 +104,8 @@ func TestRestartOnce(t *testing.T) {
 	}
 	b.reconcile(t.Context())
 	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
-	b.tasks = newTasks(b.clock.now) // The provider starts again.
-	b.clock.wait(3 * time.Hour)     // The VM runs since an hour.
+	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
+	b.clock.wait(3 * time.Hour)          // The VM runs since an hour.
 	for range 3 {
 		b.touch()
 		b.reconcile(t.Context())
@@ -134,7 +135,7 @@ func TestRestartOnceUpgraded(t *testing.T) {
 	b.vms[10000] = pendingVM()
 	b.reconcile(t.Context())
 	b.m.Annotations[AnnotationLastRestart] = lastRestart(b.m).Changes
-	b.writes, b.tasks = nil, newTasks(b.clock.now)
+	b.writes, b.tasks = nil, tasktrack.New(b.clock.now)
 	b.touch()
 	b.reconcile(t.Context())
 	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective || len(b.writes) > 0 {
@@ -191,7 +192,7 @@ func TestRestartFails(t *testing.T) {
 	b.wantRestart(t, "It is asked again", ReasonRestarting, "", one, one)
 	b.runOn(3 * time.Minute)
 	b.refuseReboot(t)
-	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 	b.runOn(time.Minute)
 	b.wantRestart(t, "It is left alone for longer", ReasonRestartFailed, "the VM was not restarted, although that was asked for", one, one)
 	b.runOn(time.Minute)
@@ -237,12 +238,12 @@ func TestRestartHard(t *testing.T) {
 	}
 	b.wantRestart(t, "Its time is spent", ReasonRestarting, "", one, "Stop 10000")
 	b.end(t, upid("pve1", "qmstop", 10000), "OK")
-	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 	b.vms[10000].status, b.vms[10000].now, b.vms[10000].config["cores"], b.vms[10000].pending = "stopped", proxmox.Status{}, "2", nil
 	b.touch()
 	b.wantRestart(t, "It is started", ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
 	b.vms[10000].status = "running"
-	b.tasks = newTasks(b.clock.now)
+	b.tasks = tasktrack.New(b.clock.now)
 	b.touch()
 	b.wantRestart(t, "It runs", ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
 	if got := b.kept(t, AnnotationLastRestart); got != "" {
@@ -258,7 +259,7 @@ func TestRestartHardSoon(t *testing.T) {
 	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", "Reboot 10000 20s")
 	b.runOn(20 * time.Second)
 	b.refuseReboot(t)
-	b.runOn(2 * firstRetry)
+	b.runOn(2 * tasktrack.FirstRetry)
 	b.wantRestart(t, "It is stopped", ReasonRestarting, "", "Reboot 10000 20s", "Stop 10000")
 }
 
@@ -279,7 +280,7 @@ func TestRestartUnderWay(t *testing.T) {
 	b.runOn(90 * time.Second)
 	shown("The guest shuts down", ReasonRestarting)
 	done := b.ends[u]
-	b.tasks = newTasks(b.clock.now) // The provider starts again.
+	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 	shown("The guest still shuts down", ReasonRestarting)
 	b.pve.tasks = nil
 	done(proxmox.Task{UPID: u, Type: "qmreboot", ID: "10000", ExitStatus: "VM quit/powerdown failed - got timeout"})
@@ -306,7 +307,7 @@ func TestRestartOnceForImage(t *testing.T) {
 		b.touch()
 		b.reconcile(t.Context())
 		if b.kept(t, AnnotationLastRestart) != "" {
-			b.tasks = newTasks(b.clock.now) // The provider starts again.
+			b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 		}
 		b.clock.wait(time.Hour)
 	}

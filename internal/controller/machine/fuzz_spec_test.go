@@ -100,7 +100,8 @@ func (r *rig) quiet(p v1alpha1.MachineParameters) {
 	r.m.Spec.ForProvider = p
 	for range 50 {
 		e := r.external()
-		e.client, e.inventory, e.superuser = r.client, r.inventory, true
+		e.connectTo(r.client, r.inventory)
+		e.superuser = true
 		before := r.writes.Load()
 		s := r.reconcileWith(r.t.Context(), e)
 		switch {
@@ -156,7 +157,7 @@ func TestTinkering(t *testing.T) {
 				if err := r.client.Configure(t.Context(), proxmox.Ref{Node: r.m.Status.AtProvider.Node, VMID: r.vmid()}, proxmox.Change{Set: g.edit(config)}); err != nil {
 					t.Fatal(err)
 				}
-				r.cache.forget(r.m)
+				r.cache.Forget(r.m)
 			}
 			r.settle(parameters(t, spec, stopped))
 			r.settle(parameters(t, spec, running))

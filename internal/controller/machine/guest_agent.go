@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // agentTimeout is how long the guest agent is waited for.
@@ -29,7 +28,7 @@ const agentTimeout = 10 * time.Second
 
 // pollAgent adds what the guest has reported to the VM, and asks the guest in the background if that is due.
 func (e *external) pollAgent(m Machine) {
-	if !e.vm.on() || !e.vm.agentOn() || e.vm.beingCreated() {
+	if !e.vm.On() || !e.vm.AgentOn() || e.vm.BeingCreated() {
 		return
 	}
 	boot := e.now().Add(-e.vm.Status.Uptime)
@@ -44,7 +43,7 @@ func (e *external) pollAgent(m Machine) {
 	default:
 		e.agents.WakeForPoll(m, boot, e.waker(m))
 	}
-	e.vm.Interfaces, e.vm.agentUnavailable = e.agents.Addresses(m, boot), e.agents.Denial(m, boot)
+	e.vm.Interfaces, e.vm.AgentUnavailable = e.agents.Addresses(m, boot), e.agents.Denial(m, boot)
 }
 
 // askAgent asks the guest in the background, and wakes the Machine if the answer is news.
@@ -70,7 +69,7 @@ func (e *external) readAddresses(ctx context.Context, m Machine, boot time.Time,
 		told = nil
 	}
 	news := e.agents.Record(m, boot, at, told)
-	if guestagent.MissesIPv4(e.vm.macs(), told) {
+	if guestagent.MissesIPv4(e.vm.MACs(), told) {
 		e.agents.PollAgain(m, boot)
 	}
 	news = e.agents.Deny(m, boot, err) || news
@@ -81,15 +80,4 @@ func (e *external) readAddresses(ctx context.Context, m Machine, boot time.Time,
 		news = e.askHostKeys(ctx, m) || news
 	}
 	return news
-}
-
-// macs returns the MAC addresses of the VM's network cards that are plugged in.
-func (v *vm) macs() []string {
-	var all []string
-	for _, device := range v.Active.NICs() {
-		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.MAC != "" && n.Options.Get("link_down") != "1" {
-			all = append(all, n.MAC)
-		}
-	}
-	return all
 }

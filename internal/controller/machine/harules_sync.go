@@ -32,6 +32,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // AnnotationHARules is the VMID of a VM that is proven to be this Machine's and
@@ -68,7 +70,7 @@ func removesRules(p *v1alpha1.MachineParameters) bool {
 // readRules compares the rules of HA with those that the VM is to have. Rules that may be out of date are read again before they are
 // found to differ.
 func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
-	r := haRules{wanted: wantsRules(m.Parameters()) && !e.vm.template()}
+	r := haRules{wanted: wantsRules(m.Parameters()) && !e.vm.Template()}
 	r.due = r.wanted || removesRules(m.Parameters()) && m.GetAnnotations()[AnnotationHARules] != ""
 	if !r.due {
 		return nil
@@ -82,7 +84,7 @@ func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
 	for _, maxAge := range []time.Duration{inventory.Relaxed, inventory.Fresh} {
 		has, err := e.inventory.HARules(ctx, maxAge)
 		if proxmox.IsAuthorization(err) {
-			e.vm.haUnavailable = err.Error() // The rest of the VM is still observed.
+			e.vm.HAUnavailable = err.Error() // The rest of the VM is still observed.
 			return nil
 		}
 		if err != nil {
@@ -146,7 +148,7 @@ func addMembers(c *harules.Members, machines []Machine, guests []proxmox.Guest, 
 		if !proven || meta.WasDeleted(o) || !wantsRules(o.Parameters()) {
 			continue
 		}
-		g, _ := guestOf(guests, vmid)
+		g, _ := vmcache.GuestOf(guests, vmid)
 		c.Add(placement.Occupant{ID: string(o.GetUID()), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Rules: rulesOf(o), Node: g.Node}, vmid)
 	}
 }
@@ -160,7 +162,7 @@ func (r *haRules) rejectAffinities(p *v1alpha1.MachineParameters) {
 }
 
 // group returns the group that the HA resource is to name in PVE 8, or nil if the provider does not set it.
-func (r *haRules) group(v *vm) *string {
+func (r *haRules) group(v *vmstate.VM) *string {
 	switch {
 	case !r.due || !r.grouped:
 		return nil

@@ -30,6 +30,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // ReasonNodeOffline is why a Machine is not ready whose node is offline.
@@ -39,7 +40,7 @@ const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
 // ready if its node is offline: HA may bring the VM back on another one, nothing
 // else does.
 func unreadable(m Machine, err error) error {
-	if !errors.As(err, &offlineError{}) {
+	if !errors.As(err, &vmcache.OfflineError{}) {
 		return err
 	}
 	if !meta.GetExternalCreatePending(m).IsZero() && m.Observation().UUID == "" && !meta.WasDeleted(m) {
@@ -76,7 +77,7 @@ func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Co
 
 // missingBridges says which bridges of the VM its node does not have.
 func (e *external) missingBridges(ctx context.Context) string {
-	wanted := e.vm.bridges()
+	wanted := e.vm.Bridges()
 	if len(wanted) == 0 {
 		return ""
 	}

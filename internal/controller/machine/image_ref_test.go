@@ -68,7 +68,9 @@ func byImage(m *namespaced.Machine) {
 	m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
 }
 
-func byTemplate(m *namespaced.Machine) { m.Spec.ForProvider.TemplateRef = &v1alpha1.Reference{Name: "debian"} }
+func byTemplate(m *namespaced.Machine) {
+	m.Spec.ForProvider.TemplateRef = &v1alpha1.Reference{Name: "debian"}
+}
 
 // nothingMade is a Machine that nothing was done for yet, but that its VMID was chosen.
 func nothingMade(m *namespaced.Machine) {
@@ -363,7 +365,7 @@ func TestWokenByImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &connector{kube: b.kube, wake: func(m Machine) { b.woken <- m }}
+	c := &connector{shared: &shared{kube: b.kube, wake: func(m Machine) { b.woken <- m }}}
 	c.wakeWaitingFor(&namespaced.MachineList{}, "debian", "team")
 	if len(b.woken) != 1 || (<-b.woken).GetName() != "web" {
 		t.Errorf("want the Machine woken that waits, and no other: %d", len(b.woken))

@@ -159,7 +159,7 @@ func (e *external) adopt(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
-	v, err := e.reader.find(ctx, id.VMID, ptr.Deref(m.Parameters().Node, ""))
+	v, err := e.reader.Find(ctx, id.VMID, ptr.Deref(m.Parameters().Node, ""))
 	switch {
 	case err != nil:
 		return err

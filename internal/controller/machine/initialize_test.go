@@ -147,6 +147,7 @@ func TestInitializeDoesNotConnect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			boom := errors.New("boom")
 			c := &connector{
+				shared:  &shared{},
 				options: xpcontroller.Options{Logger: logging.NewNopLogger()},
 				connect: func(context.Context, resource.Managed) (*connect.Connection, error) { return nil, boom },
 			}
@@ -203,10 +204,16 @@ func TestMayCreate(t *testing.T) {
 }
 
 func TestVMIDRangeOfConnection(t *testing.T) {
+	pve, err := proxmox.New(proxmox.Config{Endpoints: []string{"https://pve.example:8006"}, Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pve.Close)
 	c := &connector{
+		shared:  &shared{},
 		options: xpcontroller.Options{Logger: logging.NewNopLogger()},
 		connect: func(context.Context, resource.Managed) (*connect.Connection, error) {
-			return &connect.Connection{Client: &proxmox.Client{}, Config: &v1alpha1.ProviderConfigSpec{
+			return &connect.Connection{Client: pve, Config: &v1alpha1.ProviderConfigSpec{
 				DefaultNode: new("n"), DefaultStorage: new("s"), DefaultBridge: new("b"), VMIDRange: &v1alpha1.VMIDRange{Min: 1000, Max: 1001},
 			}}, nil
 		},

@@ -28,6 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // listedWeb is what the cluster's list has of ourVM.
@@ -40,13 +42,13 @@ func listedWeb(uptime time.Duration) *proxmox.Guest {
 type lockedOut struct {
 	pveInventory
 
-	sights *vmCache
+	sights *vmcache.Cache
 	t      *testing.T
 }
 
 func (i lockedOut) Unwatch(key string) {
 	done := make(chan struct{})
-	go func() { i.sights.size(); close(done) }()
+	go func() { i.sights.Len(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
@@ -64,7 +66,7 @@ func TestForgetWithoutLock(t *testing.T) {
 	if len(b.watchers) != 1 {
 		t.Fatalf("the VM is not watched: %v", b.watchers)
 	}
-	b.cache.forget(b.m)
+	b.cache.Forget(b.m)
 	if len(b.watchers) != 0 {
 		t.Error("What is forgotten is watched no more.")
 	}
@@ -112,7 +114,7 @@ func TestActsOnLooks(t *testing.T) {
 	b.reconcile(t.Context()) // It is left alone after a reboot, and remembered as it is.
 	before, reads := len(b.writes), b.reads()
 	b.vms[10000].config["smbios1"] = "uuid=" + otherUUID
-	b.clock.wait(restTime + time.Second)
+	b.clock.wait(tasktrack.RestTime + time.Second)
 	for range 3 {
 		if b.reconcile(t.Context()); len(b.writes) > before {
 			t.Fatalf("A VM that is somebody else's by now was written to: %q", b.writes[before:])
@@ -239,7 +241,7 @@ func TestUnnamed(t *testing.T) {
 	b.reconcile(t.Context())
 	g := listedWeb(0)
 	g.Name = "VM 10000"
-	if doubts, _ := b.cache.compare(b.m, g); doubts != 0 {
+	if doubts, _ := b.cache.Compare(b.m, g); doubts != 0 {
 		t.Errorf("A VM without a name is as it was: got doubts %b", doubts)
 	}
 }

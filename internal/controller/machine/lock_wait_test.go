@@ -76,16 +76,3 @@ func TestLockHeldInATask(t *testing.T) {
 
 // lockedRetry is longer than the first two tries are apart.
 const lockedRetry = 5 * time.Second
-
-// TestLockHeldAgain has the lock held at two times that have nothing to do with each other.
-func TestLockHeldAgain(t *testing.T) {
-	w, now := lockWait{}, time.Unix(1, 0)
-	for _, at := range []time.Duration{0, 20 * time.Second, time.Hour} {
-		if w.seen(now.Add(at)) >= lockHeld {
-			t.Errorf("after %s the lock is not held for long", at)
-		}
-	}
-	if w.seen(now.Add(time.Hour+lockHeld)) < lockHeld {
-		t.Error("the lock is held for too long")
-	}
-}

@@ -66,6 +66,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // A Machine of either scope.
@@ -165,11 +167,11 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler,
 			object:    id.Object,
 			images:    imageReader{kube: mgr.GetClient(), object: images.Object, machine: id.GroupVersionKind},
 			kube:      mgr.GetClient(),
-			tasks:     newTasks(o.Clock()),
+			tasks:     tasktrack.New(o.Clock()),
 			passwords: newSentPasswords(),
 			hostKeys:  guestagent.NewHostKeys(o.Clock()),
 			agents:    guestagent.New(o.Clock()),
-			cache:     newVMCache(o.Clock(), cmp.Or(o.FullResyncInterval, DefaultFullResyncInterval)),
+			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
 			settled:   newSettled(),
 			scheduler: fleet,
 			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
@@ -226,11 +228,11 @@ type shared struct {
 	object        client.Object // An empty Machine of the same scope.
 	images        imageReader
 	kube          client.Client
-	tasks         *tasks
+	tasks         *tasktrack.Tracker
 	passwords     *sentPasswords
 	hostKeys      *guestagent.HostKeys
 	agents        *guestagent.Results
-	cache         *vmCache
+	cache         *vmcache.Cache
 	settled       *settled
 	scheduler     *Scheduler
 	unschedulable *placement.Queue[Machine]
@@ -241,11 +243,11 @@ type shared struct {
 
 // forget what is remembered of a Machine that is gone.
 func (s *shared) forget(m Machine) {
-	s.tasks.forget(m)
+	s.tasks.Forget(m)
 	s.passwords.forget(m)
 	s.hostKeys.Forget(m)
 	s.agents.Forget(m)
-	s.cache.forget(m)
+	s.cache.Forget(m)
 	s.settled.forget(m)
 }
 
@@ -290,7 +292,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 // connectTo makes what asks a cluster.
 func (e *external) connectTo(client Client, inventory Inventory) {
 	e.client, e.inventory = client, inventory
-	e.reader = newReader(client, inventory)
+	e.reader = vmcache.NewReader(client, inventory)
 }
 
 // sharesWith makes the function that finds who else uses the cluster.

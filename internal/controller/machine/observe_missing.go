@@ -87,7 +87,7 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 
 // checkCreatable decides how the VM is created and shows why it cannot be.
 func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity) error {
-	err := e.tasks.backoffReason(m)
+	err := e.tasks.BackoffReason(m)
 	lost := proxmox.IsAlreadyExists(err) && mayReplaceVMID(m)
 	if err == nil || lost {
 		err = e.checkVMIDClaim(ctx, m, id)
@@ -168,7 +168,7 @@ func rejectionCondition(err error) xpv2.Condition {
 // observePartialDestroy is the observation of a VM that is being destroyed, and of what is left where
 // that has died: nobody but root on the node removes it.
 func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation, error) {
-	busy, err := e.tasksBefore.busy(e.vm.VMID)
+	busy, err := e.tasksBefore.Busy(e.vm.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -218,7 +218,7 @@ const (
 // mayBeCreating reports whether a task may be creating the VM although it cannot be seen
 // yet. The task of a clone names its source only.
 func (e *external) mayBeCreating(m Machine, vmid int) (bool, error) {
-	if busy, err := e.tasksBefore.busy(vmid); busy || err != nil {
+	if busy, err := e.tasksBefore.Busy(vmid); busy || err != nil {
 		return busy, err
 	}
 	source, begun := m.GetAnnotations()[AnnotationSource], meta.GetExternalCreatePending(m)
@@ -229,7 +229,7 @@ func (e *external) mayBeCreating(m Machine, vmid int) (bool, error) {
 	if source == "" || begun.IsZero() || e.now().Sub(begun) > grace {
 		return false, nil
 	}
-	return slices.ContainsFunc(e.tasksBefore.listed, func(t proxmox.Task) bool {
+	return slices.ContainsFunc(e.tasksBefore.Listed, func(t proxmox.Task) bool {
 		return t.Running && t.ID == source && t.Type == "qmclone"
 	}), nil
 }

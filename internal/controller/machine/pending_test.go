@@ -251,7 +251,7 @@ func TestHandEditTakenBack(t *testing.T) {
 			if _, pending := r.config(); len(pending) != len(edits) {
 				t.Fatalf("Not all edits wait for a restart: %q", pending)
 			}
-			r.cache.forget(r.m)
+			r.cache.Forget(r.m)
 			r.settle(parameters(t, spec))
 			want := map[string]string{"smbios1": edits["smbios1"]} // Only its UUID is declared.
 			if _, pending := r.config(); !maps.Equal(pending, want) {

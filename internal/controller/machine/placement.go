@@ -244,7 +244,7 @@ func (e *external) logBridge(bridge, node string) {
 // was never started there, or is known to have failed. One whose outcome is not
 // known has to be looked for where it was started.
 func (e *external) mayReplaceNode(m Machine) bool {
-	t, ok := e.tasks.last(m)
+	t, ok := e.tasks.Last(m)
 	failed := ok && !t.OK() && slices.Contains([]string{"qmcreate", "qmclone"}, t.Type)
 	return failed || meta.GetExternalCreatePending(m).IsZero()
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 const gib = int64(proxmox.GiB)
@@ -389,7 +390,7 @@ func TestHome(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}, placedNode: tc.target}
-			v := &vm{Ref: proxmox.Ref{Node: tc.on}}
+			v := &vmstate.VM{Ref: proxmox.Ref{Node: tc.on}}
 			j, _ := d.migration(v, tc.acted)
 			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.target != tc.journey {
 				t.Errorf("\n%s\nwant a journey to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.journey, j.target, diff)

@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A plan is what has to be done to a VM.
@@ -100,14 +101,14 @@ func (p plan) empty() bool {
 
 // allowedDuringLock reports whether the lock of a VM lets the plan be carried out. One that is
 // suspended takes nothing but the call that resumes it.
-func (p plan) allowedDuringLock(v *vm) bool {
-	return v.lock() == "" || v.suspended() && (p.power == powerOn || p.action != nil)
+func (p plan) allowedDuringLock(v *vmstate.VM) bool {
+	return v.Lock() == "" || v.Suspended() && (p.power == powerOn || p.action != nil)
 }
 
 // makePlan finds what separates the VM from the spec.
 func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.desired(m, id)
-	e.vm.inHA = e.vm.Status.HAManaged
+	e.vm.InHA = e.vm.Status.HAManaged
 	features := e.features(m)
 	for _, f := range features {
 		if meta.WasDeleted(m) {
@@ -121,7 +122,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	if err != nil {
 		return err
 	}
-	e.vm.identityPending = !e.vm.hasUUID(id)
+	e.vm.IdentityPending = !e.vm.HasUUID(id)
 	e.planned = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: ReasonPendingChanges}, annotations: map[string]string{}}
 	powerFeature{external: e}.delayStart(m)
 	if e.optionsSettled(m, d) {
@@ -153,7 +154,7 @@ func devicesBefore(m Machine, id qemu.Identity) (qemu.Devices, error) {
 
 // addChange plans the change of options, and says what of the spec cannot be.
 func (e *external) addChange(ctx context.Context, m Machine, d desired, features []feature) error {
-	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.hasUUID(d.Identity)
+	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.HasUUID(d.Identity)
 	var rejections []string
 	for _, f := range features {
 		no, err := f.complete(ctx, m, &d)
@@ -218,11 +219,11 @@ func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
 	o.Difference = nil
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
 		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{
-			Option: option, Current: masked(option, config[option]), Desired: masked(option, d.Set[option]),
+			Option: option, Current: vmstate.Masked(option, config[option]), Desired: vmstate.Masked(option, d.Set[option]),
 		})
 	}
 	for _, option := range d.Delete {
-		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{Option: option, Current: masked(option, config[option])})
+		o.Difference = append(o.Difference, v1alpha1.MachinePendingChange{Option: option, Current: vmstate.Masked(option, config[option])})
 	}
 	for _, s := range p.steps {
 		o.Difference = append(o.Difference, s.difference)

@@ -179,7 +179,7 @@ func (e *external) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	if e.vm.Config["protection"] == "1" {
 		needs = append(needs, at.RequiredPrivileges("VM.Config.Options"))
 	}
-	if m.GetAnnotations()[AnnotationHARules] != "" || e.vm.haFailed() {
+	if m.GetAnnotations()[AnnotationHARules] != "" || e.vm.HAFailed() {
 		needs = append(needs, validate.On("/", "Sys.Console"))
 	}
 	for _, p := range imageRefs(m) {

@@ -26,6 +26,8 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // A change that PVE does not keep is said to be in vain, and seldom made again.
@@ -39,7 +41,7 @@ func TestChangeInVain(t *testing.T) {
 	if s.err == nil || !strings.Contains(s.err.Error(), "machine") || len(b.writes) != 1 {
 		t.Errorf("want one write and an error that names the option, got %v and %q", s.err, b.writes)
 	}
-	b.clock.wait(firstRepeat)
+	b.clock.wait(tasktrack.FirstRepeat)
 	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 {
 		t.Errorf("want the change made again after a while, since it may have been undone, got %v and %q", s.err, b.writes)
 	}
@@ -70,7 +72,7 @@ func TestChangeDropped(t *testing.T) {
 	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 1 {
 		t.Errorf("want one write, which is taken to hold, got %v and %q", s.err, b.writes)
 	}
-	b.clock.wait(checkWithin + time.Second)
+	b.clock.wait(vmcache.CheckWithin + time.Second)
 	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 {
 		t.Errorf("want the change made again, since it may have been undone, got %v and %q", s.err, b.writes)
 	}
@@ -87,11 +89,11 @@ func TestChangeDropped(t *testing.T) {
 			begun = b.clock.now()
 		}
 	}
-	if !slices.IsSorted(made) || made[0] < firstRepeat || made[5] < lastRetry {
+	if !slices.IsSorted(made) || made[0] < tasktrack.FirstRepeat || made[5] < tasktrack.LastRetry {
 		t.Errorf("want it made ever more seldom, got it after %v", made)
 	}
 	b.vms[10000].config["machine"] = "q35"
-	b.clock.wait(lastRetry)
+	b.clock.wait(tasktrack.LastRetry)
 	for range 2 {
 		s = b.reconcile(t.Context())
 	}
@@ -120,7 +122,7 @@ func TestVMIDLostInTask(t *testing.T) {
 	b.reconcile(t.Context())
 	u := slices.Collect(maps.Keys(b.ends))[0]
 	failed := proxmox.Task{UPID: u, Type: "qmclone", ID: "9000", ExitStatus: "unable to create VM 10000: config file already exists"}
-	b.tasks.ended(b.m, failed, failed.Err())
+	b.tasks.Ended(b.m, failed, failed.Err())
 	b.reconcile(t.Context())
 	if got := b.kept(t, AnnotationAllocated); got == "10000" || !slices.Contains(b.burned, 10000) {
 		t.Errorf("want another VMID than the one that was lost, got %s", got)

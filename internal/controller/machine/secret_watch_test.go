@@ -98,7 +98,7 @@ func TestGoneIsForgotten(t *testing.T) {
 	c.follow(b.m)
 	b.reconcile(t.Context())
 	ctx := <-watched
-	if ctx.Err() != nil || b.tasks.size() != 1 || b.cache.size() != 1 {
+	if ctx.Err() != nil || b.tasks.Len() != 1 || b.cache.Len() != 1 {
 		t.Fatalf("nothing is known of the Machine: %v", ctx.Err())
 	}
 	informer, err := informers.FakeInformerFor(t.Context(), c.object)
@@ -106,7 +106,7 @@ func TestGoneIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	informer.Delete(b.m)
-	if b.tasks.size() != 0 || b.cache.size() != 0 {
+	if b.tasks.Len() != 0 || b.cache.Len() != 0 {
 		t.Error("Something of the Machine is kept.")
 	}
 	if ctx.Err() == nil {

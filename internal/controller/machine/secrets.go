@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
@@ -108,4 +109,24 @@ func (e *external) dataOf(ctx context.Context, m Machine, d *v1alpha1.CloudInitD
 	}
 	v, err := e.read(ctx, from)
 	return &v, err
+}
+
+// connectionSecret is where the connection details of a Machine go, without a name
+// if nowhere.
+func connectionSecret(m Machine) client.ObjectKey {
+	switch o := m.(type) {
+	case interface {
+		GetWriteConnectionSecretToReference() *xpv2.LocalSecretReference
+	}:
+		if r := o.GetWriteConnectionSecretToReference(); r != nil {
+			return client.ObjectKey{Namespace: m.GetNamespace(), Name: r.Name}
+		}
+	case interface {
+		GetWriteConnectionSecretToReference() *xpv2.SecretReference
+	}:
+		if r := o.GetWriteConnectionSecretToReference(); r != nil {
+			return client.ObjectKey{Namespace: r.Namespace, Name: r.Name}
+		}
+	}
+	return client.ObjectKey{}
 }

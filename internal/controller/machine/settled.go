@@ -21,6 +21,7 @@ import (
 	"hash/maphash"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
@@ -84,7 +85,7 @@ func (e *external) rememberSettled(m Machine) {
 func (e *external) optionsSum(m Machine, d desired) (uint64, error) {
 	text, err := json.Marshal([]any{
 		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[AnnotationDevices],
-		e.superuser, e.vm.values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
+		e.superuser, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
 	})
 	return maphash.Bytes(e.settled.seed, text), err
 }

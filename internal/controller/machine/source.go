@@ -159,15 +159,15 @@ func (e *external) machineSource(ctx context.Context, m Machine, name string) (*
 	if err != nil || id.UUID == "" {
 		return nil, reject(creating, "machine '%s' to clone has no VM yet", name)
 	}
-	v, err := e.reader.find(ctx, id.VMID, other.GetAnnotations()[AnnotationNode])
+	v, err := e.reader.Find(ctx, id.VMID, other.GetAnnotations()[AnnotationNode])
 	switch {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
-	case v == nil || id.Prove(v.Config) != qemu.Ours || v.beingCreated():
+	case v == nil || id.Prove(v.Config) != qemu.Ours || v.BeingCreated():
 		return nil, reject(creating, "machine '%s' to clone has no VM yet", name)
 	}
 	return &source{
-		Guest:  proxmox.Guest{VMID: v.VMID, Node: v.Node, Name: v.Config["name"], Type: "qemu", Template: v.template()},
+		Guest:  proxmox.Guest{VMID: v.VMID, Node: v.Node, Name: v.Config["name"], Type: "qemu", Template: v.Template()},
 		Config: v.Config,
 	}, nil
 }

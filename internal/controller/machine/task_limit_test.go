@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // outOfTurn is the error of a call that has to wait for its turn.
@@ -132,7 +133,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 	delete(b.errs, "Start")
 	looks("what was sent may still arrive")
-	b.clock.wait(arrival)
+	b.clock.wait(tasktrack.Arrival)
 	b.errs["RecentTasks"] = refused(500, "this list is of before the call")
 	b.pve.tasks = []proxmox.Task{{UPID: upid("pve1", "qmstart", 10000), ID: "10000", Running: true}}
 	looks("it has arrived")

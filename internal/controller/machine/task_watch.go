@@ -55,8 +55,8 @@ const (
 // follow wakes the Machine when its task has ended.
 func (e *external) follow(m Machine, u proxmox.UPID, node string) {
 	m, _ = m.DeepCopyObject().(Machine)
-	e.tasks.started(m, u)
-	e.cache.recordWrite(m)
+	e.tasks.Started(m, u)
+	e.cache.RecordWrite(m)
 	e.inventory.Follow(u, func(t proxmox.Task) {
 		go e.onTaskDone(m, t, node) // It reads the log of a task that failed.
 	})
@@ -67,8 +67,8 @@ func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
 	vmid := meta.GetExternalName(m)
 	e.invalidateInventory(m)
 	if t.OK() {
-		e.cache.onTaskDone(m, t) // Before nothing runs any more: what was before the task would be acted upon.
-		e.tasks.ended(m, t, nil)
+		e.cache.OnTaskDone(m, t) // Before nothing runs any more: what was before the task would be acted upon.
+		e.tasks.Ended(m, t, nil)
 		if t.Type == "qmcreate" || t.Type == "qmclone" {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
@@ -78,10 +78,10 @@ func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
 	}
 	lines := e.taskLog(t, lastLines)
 	failure := t.Err(lines...)
-	e.cache.onTaskDone(m, t)
-	e.tasks.ended(m, t, failure)
+	e.cache.OnTaskDone(m, t)
+	e.tasks.Ended(m, t, failure)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
-	if !e.tasks.waitsForLock(m, failure) && !e.tasks.repeatsShutdown(m, t, failure) {
+	if !e.tasks.WaitsForLock(m, failure) && !e.tasks.RepeatsShutdown(m, t, failure) {
 		e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
 	}
 }
@@ -119,7 +119,7 @@ func withLog(failure error, lines []string) error {
 
 // waitForLock returns an error as a wait as long as PVE may be cleaning up.
 func (e *external) waitForLock(m Machine, err error) error {
-	if !e.tasks.waitsForLock(m, err) {
+	if !e.tasks.WaitsForLock(m, err) {
 		return err
 	}
 	appendReady(m, "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback: the change is tried again")

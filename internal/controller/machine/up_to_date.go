@@ -33,6 +33,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Reasons why a Machine is not ready whose VM lacks what the spec declares.
@@ -57,7 +58,7 @@ func (e *external) upToDate(m Machine, seen managed.ExternalObservation, err err
 		return condition(kind.TypeUpToDate, corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error())
 	case err != nil:
 		return notUpToDate(xpv2.ReasonUpdateFailed, err.Error())
-	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.beingCreated():
+	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.BeingCreated():
 		return notUpToDate(ready.Reason, ready.Message)
 	case e.vm == nil || !seen.ResourceExists:
 		return notUpToDate(xpv2.ReasonCreating, "the VM does not exist")
@@ -121,16 +122,16 @@ func (e *external) differences(m Machine) []string {
 
 // updateWait says what a change waits for; empty if it is about to be made.
 func (e *external) updateWait(m Machine) string {
-	busy, err := e.tasksBefore.busy(e.vm.VMID)
+	busy, err := e.tasksBefore.Busy(e.vm.VMID)
 	switch {
 	case !kind.Manages(m):
 		return "managementPolicies leave out Update"
-	case e.tasks.resting(m):
+	case e.tasks.Resting(m):
 		return "waits for a reboot of the VM to end"
 	case err == nil && busy:
-		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.runningType(m))
+		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.RunningType(m))
 	case !e.planned.allowedDuringLock(e.vm):
-		return e.vm.waitsFor()
+		return e.vm.WaitsFor()
 	case e.planned.empty():
 		return "waits for the next start of the VM"
 	}
@@ -145,7 +146,7 @@ func (e *external) pendingLines() []string {
 	}
 	var lines []string
 	for _, p := range e.planned.Pending(e.vm.State) {
-		lines = append(lines, kind.Changes(p.Key, masked(p.Key, ptr.Deref(p.Value, "")), masked(p.Key, ptr.Deref(p.Pending, "")))...)
+		lines = append(lines, kind.Changes(p.Key, vmstate.Masked(p.Key, ptr.Deref(p.Value, "")), vmstate.Masked(p.Key, ptr.Deref(p.Pending, "")))...)
 	}
 	if len(lines) == 0 {
 		return nil
@@ -165,7 +166,7 @@ func (e *external) withDevices(ctx context.Context, m Machine, ready xpv2.Condit
 	if missing := e.missingDevices(m); len(missing) > 0 {
 		return notReady(ReasonDeviceMissing, "the VM does not have "+strings.Join(missing, ", "))
 	}
-	if volume := e.vm.missingBootDisk(); volume != "" {
+	if volume := e.vm.MissingBootDisk(); volume != "" {
 		return notReady(ReasonBootDiskMissing, "the VM has no disk to boot from: "+volume)
 	}
 	if missing := e.knownMissingBridges(ctx); missing != "" {
@@ -204,20 +205,10 @@ func namesOf[T any](entries []T, name func(int) string) []string {
 	return names
 }
 
-// missingBootDisk says that the VM has disks and none is attached; empty if one is, or if it
-// has none at all.
-func (v *vm) missingBootDisk() string {
-	unused := v.Config.Unused()
-	if len(v.Config.Disks()) > 0 || len(v.Active.Disks()) > 0 || len(unused) == 0 {
-		return ""
-	}
-	return unused[0] + " (" + v.Config[unused[0]] + ") is not attached"
-}
-
 // knownMissingBridges says which bridges of the VM its node does not have, as far as the user
 // may see them.
 func (e *external) knownMissingBridges(ctx context.Context) string {
-	wanted := e.vm.bridges()
+	wanted := e.vm.Bridges()
 	if len(wanted) == 0 {
 		return ""
 	}
@@ -235,17 +226,6 @@ func (e *external) knownMissingBridges(ctx context.Context) string {
 		}
 	}
 	return sentences(wanted, "bridge '%s' not found on node "+e.vm.Node)
-}
-
-// bridges of the VM's networks.
-func (v *vm) bridges() map[string]bool {
-	all := map[string]bool{}
-	for _, device := range v.Active.NICs() {
-		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.Bridge() != "" {
-			all[n.Bridge()] = true
-		}
-	}
-	return all
 }
 
 // announceFault tells of a VM that lacks something, once.

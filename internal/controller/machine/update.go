@@ -26,6 +26,8 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // Update does the next thing that brings the VM nearer to the spec. What takes a
@@ -57,12 +59,12 @@ func (e *external) saveAnnotations(ctx context.Context, m Machine) error {
 // turn. Then what was noted of it is taken back, and shown that it waits.
 func (e *external) recordCallError(m Machine, err error) {
 	if proxmox.IsOutcomeUnknown(err) {
-		e.tasks.recordUnknownOutcome(m)
+		e.tasks.RecordUnknownOutcome(m)
 	}
 	if _, ok := proxmox.Waiting(err); !ok {
 		return
 	}
-	e.tasks.withdrawAsked(m)
+	e.tasks.WithdrawAsked(m)
 	appendReady(m, "the next task of the VM is yet to start: "+waitReason(err))
 }
 
@@ -80,11 +82,11 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if len(p.rejections) > 0 {
 		return errors.New(strings.Join(p.rejections, "; "))
 	}
-	if e.vm.suspended() {
+	if e.vm.Suspended() {
 		return e.afterChanges(ctx, m)
 	}
 	if err := e.checkVolumesUnused(ctx, p.Attached(p.change, e.vm.Config)); err != nil {
-		e.tasks.refused(m, err)
+		e.tasks.Refused(m, err)
 		return err
 	}
 	if u, err := e.ensureUploaded(ctx, m); u != "" || err != nil {
@@ -120,7 +122,7 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 		}
 		u, err := s.call(ctx)
 		if u == "" {
-			e.dirty = dirtyAll
+			e.dirty = vmcache.DirtyAll
 		}
 		if err != nil || u != "" {
 			return e.start(m)(u, err)
@@ -155,7 +157,7 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 func (e *external) rebooting(m Machine) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {
 		if err == nil || proxmox.IsOutcomeUnknown(err) {
-			e.tasks.rest(m, restTime)
+			e.tasks.Rest(m, tasktrack.RestTime)
 		}
 		return e.start(m)(u, err)
 	}
@@ -172,11 +174,11 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.planned.change.Empty() {
 		return nil
 	}
-	if e.tasks.sent(m, e.planned.change) {
+	if e.tasks.Sent(m, e.planned.change) {
 		return errors.Errorf("the change of %s was made, but Proxmox VE does not keep it as the spec has it", strings.Join(e.planned.change.Options(), ", "))
 	}
 	if e.vm.Status.Running() && e.planned.change.NeedsCloudInitRegen(e.vm.State) {
-		e.tasks.markDriveStale(m)
+		e.tasks.MarkDriveStale(m)
 	}
 	err := e.client.Configure(ctx, e.vm.Ref, e.change())
 	if err != nil && !proxmox.IsHotplugRefused(err) {
@@ -188,8 +190,8 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if err := (passwordFeature{external: e}).keepPassword(ctx, m); err != nil {
 		return err
 	}
-	if e.tasks.send(m, e.planned.change) > 1 {
-		e.dirty |= dirtyConfig // It did not hold, or not for long.
+	if e.tasks.Send(m, e.planned.change) > 1 {
+		e.dirty |= vmcache.DirtyConfig // It did not hold, or not for long.
 	} else {
 		e.predictChange(m)
 	}
@@ -201,7 +203,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 // itself too. That is lost if the provider ends before: then PVE does it when it
 // starts the VM.
 func (e *external) regenerateDrive(ctx context.Context, m Machine) error {
-	if !e.tasks.driveStale(m) {
+	if !e.tasks.DriveStale(m) {
 		return nil
 	}
 	err := e.client.RenewCloudInit(ctx, e.vm.Ref)
@@ -210,7 +212,7 @@ func (e *external) regenerateDrive(ctx context.Context, m Machine) error {
 		err = nil
 	}
 	if err == nil {
-		e.tasks.markDriveFresh(m)
+		e.tasks.MarkDriveFresh(m)
 	}
 	return errors.Wrap(err, "cannot renew the cloud-init drive, which has old data until the VM is started next")
 }

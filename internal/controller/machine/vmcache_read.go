@@ -26,6 +26,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // ChangeWatcher is the part of an Inventory that tells of signs of change.
@@ -42,15 +45,15 @@ func (e *external) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bo
 	if !e.inventory.Watches(string(m.GetUID()), id.VMID) {
 		return false
 	}
-	if at := e.cache.seenAt(m); at != nil && at != e.inventory {
+	if at := e.cache.SeenAt(m); at != nil && at != e.inventory {
 		e.adoptCached(ctx, m, id)
 	}
-	busy := e.tasksBefore.err == nil && e.tasksBefore.ours
-	e.vm = e.cache.cached(m, id, e.inventory, busy)
+	busy := e.tasksBefore.Err == nil && e.tasksBefore.Ours
+	e.vm = e.cache.Cached(m, id, e.inventory, busy)
 	if e.vm == nil {
 		return false
 	}
-	off, err := e.reader.nodeUnreachable(ctx, e.vm.Node)
+	off, err := e.reader.NodeUnreachable(ctx, e.vm.Node)
 	return err == nil && !off
 }
 
@@ -61,9 +64,9 @@ func (e *external) adoptCached(ctx context.Context, m Machine, id qemu.Identity)
 	if err != nil {
 		return
 	}
-	if g, listed := guestOf(guests, id.VMID); listed {
-		before := e.cache.seenAt(m)
-		if e.cache.inherit(m, e.inventory, g); e.cache.seenAt(m) != before {
+	if g, listed := vmcache.GuestOf(guests, id.VMID); listed {
+		before := e.cache.SeenAt(m)
+		if e.cache.Inherit(m, e.inventory, g); e.cache.SeenAt(m) != before {
 			before.Unwatch(string(m.GetUID()))
 		}
 	}
@@ -72,23 +75,23 @@ func (e *external) adoptCached(ctx context.Context, m Machine, id qemu.Identity)
 // mustRead reports whether what is planned for the VM, as it is remembered, needs a
 // look before. Before anything is done to a VM it is proven ours.
 func (e *external) mustRead(ctx context.Context, m Machine) bool {
-	if busy, err := e.tasksBefore.busy(e.vm.VMID); busy || err != nil {
+	if busy, err := e.tasksBefore.Busy(e.vm.VMID); busy || err != nil {
 		return false
 	}
 	switch {
 	case meta.WasDeleted(m):
-		return !e.tasks.backoffError(m)
-	case e.planned.empty(), !kind.Manages(m), e.tasks.resting(m), e.tasks.backoffError(m), !e.planned.allowedDuringLock(e.vm):
+		return !e.tasks.BackoffError(m)
+	case e.planned.empty(), !kind.Manages(m), e.tasks.Resting(m), e.tasks.BackoffError(m), !e.planned.allowedDuringLock(e.vm):
 		return false
 	}
-	e.ownershipProven = e.justCreated(m) && e.cache.fresh(m) || e.planned.onlyStarts() && e.ownershipCurrent(ctx, m)
+	e.ownershipProven = e.justCreated(m) && e.cache.Fresh(m) || e.planned.onlyStarts() && e.ownershipCurrent(ctx, m)
 	return !e.ownershipProven
 }
 
 // ownershipCurrent reports whether the VM was proven ours lately, and nobody else has done anything
 // to it until now.
 func (e *external) ownershipCurrent(ctx context.Context, m Machine) bool {
-	return e.cache.proven(m) && e.inventory.CatchUp(ctx) && e.cache.proven(m)
+	return e.cache.Proven(m) && e.inventory.CatchUp(ctx) && e.cache.Proven(m)
 }
 
 // onlyStarts reports whether the VM is as it is to be, and is to be started.
@@ -99,11 +102,11 @@ func (p plan) onlyStarts() bool {
 }
 
 // beginRead before a look: from now on the VM is watched.
-func (e *external) beginRead(ctx context.Context, m Machine, id qemu.Identity) readToken {
+func (e *external) beginRead(ctx context.Context, m Machine, id qemu.Identity) vmcache.ReadToken {
 	key := string(m.GetUID())
-	e.cache.leave(m, e.inventory)
-	unbroken := e.inventory.Watch(ctx, key, id.VMID, cacheWatcher{cache: e.cache, uid: objectstate.UID(m.GetUID()), wake: e.waker(m)})
-	return e.cache.beginRead(m, id, e.inventory, unbroken)
+	e.cache.Leave(m, e.inventory)
+	unbroken := e.inventory.Watch(ctx, key, id.VMID, vmcache.Watcher{Cache: e.cache, UID: objectstate.UID(m.GetUID()), Wake: e.waker(m)})
+	return e.cache.BeginRead(m, id, e.inventory, unbroken)
 }
 
 // waker wakes a Machine. Each is kept as long as its Machine is, and so holds on to its
@@ -120,52 +123,52 @@ func (e *external) waker(m Machine) func() {
 // creating reports whether a task of ours creates the VM, which has nothing to show
 // before that ends.
 func (e *external) creating(m Machine) bool {
-	return e.tasksBefore.err == nil && e.tasksBefore.ours && e.tasks.creates(m)
+	return e.tasksBefore.Err == nil && e.tasksBefore.Ours && e.tasks.Creates(m)
 }
 
 // locate is the VM, or nil if there is none. Where nothing was begun, the cluster's list
 // is good enough: PVE refuses to make a VM whose VMID is taken.
-func (e *external) locate(ctx context.Context, m Machine, id qemu.Identity) (*vm, error) {
+func (e *external) locate(ctx context.Context, m Machine, id qemu.Identity) (*vmstate.VM, error) {
 	if m.GetAnnotations()[AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
 		guests, err := e.inventory.Guests(ctx, inventory.Recent)
-		if _, listed := guestOf(guests, id.VMID); err != nil || !listed {
+		if _, listed := vmcache.GuestOf(guests, id.VMID); err != nil || !listed {
 			return nil, err
 		}
 	}
 	node := m.GetAnnotations()[AnnotationNode]
 	switch {
-	case e.tasks.destroyed(m):
+	case e.tasks.Destroyed(m):
 		return e.remains(ctx, id.VMID)
 	case e.justCreated(m) && node != "": // The list may have it where it was made from.
-		if v, err := e.reader.getConfig(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
+		if v, err := e.reader.GetConfig(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
 			return v, err
 		}
 	}
-	return e.reader.find(ctx, id.VMID, node)
+	return e.reader.Find(ctx, id.VMID, node)
 }
 
 // remains is the VM that has the VMID of one that we have destroyed, or nil.
-func (e *external) remains(ctx context.Context, vmid int) (*vm, error) {
+func (e *external) remains(ctx context.Context, vmid int) (*vmstate.VM, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}
-	g, ok := guestOf(guests, vmid)
+	g, ok := vmcache.GuestOf(guests, vmid)
 	if !ok {
 		return nil, nil
 	}
-	return e.reader.getListed(ctx, g)
+	return e.reader.GetListed(ctx, g)
 }
 
 // readStatus adds the status, if that has to be read. Of a VM that we have just created
 // it is known, unless HA was told of it since, and of one that nobody has touched
 // lately the cluster's list has it.
-func (e *external) readStatus(ctx context.Context, m Machine, g readToken) error {
-	if g.status != nil {
-		e.vm.Status = *g.status
+func (e *external) readStatus(ctx context.Context, m Machine, g vmcache.ReadToken) error {
+	if g.Status != nil {
+		e.vm.Status = *g.Status
 		return nil
 	}
-	if t, _ := e.tasks.last(m); e.justCreated(m) && (e.cache.first(m) || !haEnabled(m.Parameters())) && !e.tasksBefore.hasRecentTask(e.vm.VMID, t.UPID) {
+	if t, _ := e.tasks.Last(m); e.justCreated(m) && (e.cache.First(m) || !haEnabled(m.Parameters())) && !e.tasksBefore.HasRecentTask(e.vm.VMID, t.UPID) {
 		e.vm.Status = proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
 		return nil
 	}
@@ -181,22 +184,22 @@ func (e *external) readStatus(ctx context.Context, m Machine, g readToken) error
 // justCreated reports whether the last that was done to the VM is that we have made it, not
 // long ago.
 func (e *external) justCreated(m Machine) bool {
-	t, ok := e.tasks.last(m)
-	return ok && t.OK() && createsVM(t.Type) && e.tasks.active(m)
+	t, ok := e.tasks.Last(m)
+	return ok && t.OK() && tasktrack.CreatesVM(t.Type) && e.tasks.Active(m)
 }
 
 // listedStatus is the status as the cluster lists it, which is good enough for a VM
 // that is seen for the first time, unless something has happened to it lately.
 func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status, bool) {
-	if !e.cache.first(m) || e.tasksBefore.hasRecentTask(e.vm.VMID, "") {
+	if !e.cache.First(m) || e.tasksBefore.HasRecentTask(e.vm.VMID, "") {
 		return proxmox.Status{}, false
 	}
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return proxmox.Status{}, false
 	}
-	g, ok := guestOf(guests, e.vm.VMID)
-	if !ok || g.Node != e.vm.Node || stateInHA(g) != "" || g.Lock != e.vm.lock() || g.Status == "unknown" || g.Name != e.vm.listedName() {
+	g, ok := vmcache.GuestOf(guests, e.vm.VMID)
+	if !ok || g.Node != e.vm.Node || vmcache.StateInHA(g) != "" || g.Lock != e.vm.Lock() || g.Status == "unknown" || g.Name != e.vm.ListedName() {
 		return proxmox.Status{}, false
 	}
 	s := proxmox.Status{Status: "running", QMPStatus: g.Status, Uptime: g.Uptime}
@@ -208,12 +211,12 @@ func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status,
 
 // predictChange after a change of options that was made.
 func (e *external) predictChange(m Machine) {
-	values, known := e.planned.change.Predict(e.vm.values)
-	if !known || e.vm.Status.Running() || e.vm.lock() != "" {
-		e.dirty |= dirtyConfig
+	values, known := e.planned.change.Predict(e.vm.Values)
+	if !known || e.vm.Status.Running() || e.vm.Lock() != "" {
+		e.dirty |= vmcache.DirtyConfig
 		return
 	}
-	e.cache.predict(m, values)
+	e.cache.Predict(m, values)
 }
 
 // invalidateInventory has others read anew what they know of the VM.
@@ -226,13 +229,13 @@ func (e *external) invalidateInventory(m Machine) {
 // invalidateAfterWrite has the VM read again after something was done to it, unless it is
 // known what it is like now, or a task goes on whose end tells.
 func (e *external) invalidateAfterWrite(m Machine, err error) {
-	e.cache.recordWrite(m)
+	e.cache.RecordWrite(m)
 	e.invalidateInventory(m)
 	_, waits := proxmox.Waiting(err)
 	if err != nil && !waits {
-		e.dirty = dirtyAll
+		e.dirty = vmcache.DirtyAll
 	}
 	if e.dirty != 0 {
-		e.cache.invalidate(m, e.dirty)
+		e.cache.Invalidate(m, e.dirty)
 	}
 }

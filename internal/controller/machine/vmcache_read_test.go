@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // TestEnrich has a VM looked at whose status is known without asking its node, or not.
@@ -33,23 +34,23 @@ func TestEnrich(t *testing.T) {
 	stopped := proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
 	asked := proxmox.Status{Status: "running", Uptime: time.Hour}
 	newborn := func(b *bench, _ *external) {
-		b.tasks.started(b.m, made)
-		b.tasks.ended(b.m, proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, nil)
+		b.tasks.Started(b.m, made)
+		b.tasks.Ended(b.m, proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, nil)
 	}
-	seen := func(b *bench, e *external) { b.cache.keep(b.m, e.vm, readToken{}) }
+	seen := func(b *bench, e *external) { b.cache.Keep(b.m, e.vm, vmcache.ReadToken{}) }
 	ofHA := func(b *bench, _ *external) {
 		b.m.Spec.ForProvider.HighAvailability = &v1alpha1.MachineHighAvailability{}
 	}
-	happened := func(_ *bench, e *external) { e.tasksBefore.listed = []proxmox.Task{{UPID: other, ID: "10000"}} }
+	happened := func(_ *bench, e *external) { e.tasksBefore.Listed = []proxmox.Task{{UPID: other, ID: "10000"}} }
 	cases := map[string]struct {
 		reason string
 		setup  []func(*bench, *external)
 		listed func(*proxmox.Guest)
-		glance readToken
+		glance vmcache.ReadToken
 		want   proxmox.Status
 		calls  int
 	}{
-		"Known":      {reason: "What is known is not asked for.", glance: readToken{status: &stopped}, want: stopped},
+		"Known":      {reason: "What is known is not asked for.", glance: vmcache.ReadToken{Status: &stopped}, want: stopped},
 		"Newborn":    {reason: "A VM that was just made does not run.", setup: []func(*bench, *external){newborn}, want: stopped},
 		"NewbornHA":  {reason: "Nor does one that is yet to be told to HA.", setup: []func(*bench, *external){newborn, ofHA}, want: stopped},
 		"Again":      {reason: "Nor at a second look.", setup: []func(*bench, *external){newborn, seen}, want: stopped},
@@ -74,12 +75,12 @@ func TestEnrich(t *testing.T) {
 			}
 			e := b.external()
 			e.connectTo(b.pve, &listing{pveInventory: pveInventory{b.pve}, guests: []proxmox.Guest{g}})
-			v, err := e.reader.getConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
+			v, err := e.reader.GetConfig(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
 			if err != nil {
 				t.Fatal(err)
 			}
 			e.vm = v
-			b.cache.beginRead(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, pveInventory{b.pve}, false)
+			b.cache.BeginRead(b.m, qemu.Identity{VMID: 10000, UUID: ourUUID}, pveInventory{b.pve}, false)
 			for _, setup := range tc.setup {
 				setup(b, e)
 			}

@@ -19,7 +19,6 @@ package machine
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,49 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
-
-func optionsOf(config map[string]string) []proxmox.PendingValue {
-	values, _ := qemu.Difference{Set: config}.Predict(nil)
-	return values
-}
-
-func TestDoubts(t *testing.T) {
-	known := func() *vm {
-		v := &vm{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, Status: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Hour}}
-		v.read(optionsOf(map[string]string{"name": "web", "tags": "b;a", "cores": "2", "memory": "1024", "ostype": "l26"}))
-		return v
-	}
-	listed := proxmox.Guest{VMID: 100, Node: "pve1", Name: "web", Status: "running", Tags: []string{"a", "b"}, MaxCPU: 2, MaxMemory: 1 << 30, Uptime: time.Hour}
-	cases := map[string]struct {
-		reason string
-		change func(*proxmox.Guest)
-		want   dirty
-	}{
-		"Same":      {reason: "What is known is listed.", change: func(*proxmox.Guest) {}},
-		"Moved":     {reason: "A VM that moved is read.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: dirtyAll},
-		"Stopped":   {reason: "So is one that stopped.", change: func(g *proxmox.Guest) { g.Status = "stopped" }, want: dirtyAll},
-		"Paused":    {reason: "So is one that was paused.", change: func(g *proxmox.Guest) { g.Status = "paused" }, want: dirtyAll},
-		"Restarted": {reason: "And one that was started again.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: dirtyAll},
-		"HA":        {reason: "And one that HA manages now.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: dirtyAll},
-		"HAIgnored": {reason: "One that HA is to ignore says nothing of it itself.", change: func(g *proxmox.Guest) { g.HAState = "ignored" }},
-		"Tagged":    {reason: "Tags are options.", change: func(g *proxmox.Guest) { g.Tags = nil }, want: dirtyConfig},
-		"Locked":    {reason: "A lock is one.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: dirtyConfig},
-		"Renamed":   {reason: "So is the name.", change: func(g *proxmox.Guest) { g.Name = "db" }, want: dirtyConfig},
-		"Grown":     {reason: "So are cores.", change: func(g *proxmox.Guest) { g.MaxCPU = 4 }, want: dirtyConfig},
-		"Disk":      {reason: "A disk that is not known is.", change: func(g *proxmox.Guest) { g.MaxDisk = 1 << 30 }, want: dirtyConfig},
-		"Unknown":   {reason: "A node that does not tell puts nothing in doubt.", change: func(g *proxmox.Guest) { *g = proxmox.Guest{Node: "pve1", Status: "unknown", Tags: g.Tags} }},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			g := listed
-			tc.change(&g)
-			if got := drift(known(), g); got != tc.want {
-				t.Errorf("%s\ndoubts(): want %b, got %b", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
 
 // reads counts how often the VM is read.
 func (b *bench) reads() *int {
@@ -102,10 +60,10 @@ func TestRemembered(t *testing.T) {
 	b.touch()
 	want("After a sign", 2)
 	want("Once for each", 2)
-	b.clock.wait(2 * DefaultFullResyncInterval)
+	b.clock.wait(2 * vmcache.DefaultFullResyncInterval)
 	want("In any case, some time", 3)
 	for _, w := range b.watchers {
-		w.Listed(&proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: 2*DefaultFullResyncInterval + time.Minute})
+		w.Listed(&proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: 2*vmcache.DefaultFullResyncInterval + time.Minute})
 	}
 	want("What is listed as it is known", 3)
 	b.watchers[string(b.m.GetUID())].Listed(nil)
@@ -181,23 +139,23 @@ func TestDoubted(t *testing.T) {
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
 	reads := b.reads()
-	if !b.cache.fresh(b.m) {
+	if !b.cache.Fresh(b.m) {
 		t.Error("What was just read is fresh.")
 	}
 	for _, w := range b.watchers {
 		w.Missed()
 	}
-	if b.cache.fresh(b.m) || b.cache.proven(b.m) {
+	if b.cache.Fresh(b.m) || b.cache.Proven(b.m) {
 		t.Error("Nothing is proven any more.")
 	}
 	if b.reconcile(t.Context()); *reads != 0 {
 		t.Errorf("want no read at once, got %d", *reads)
 	}
-	b.clock.wait(DefaultFullResyncInterval / 3)
+	b.clock.wait(vmcache.DefaultFullResyncInterval / 3)
 	if b.reconcile(t.Context()); *reads != 1 {
 		t.Errorf("want one read within a third of the usual time, got %d", *reads)
 	}
-	cacheWatcher{cache: b.cache, uid: "nobody"}.Missed() // Of whom nothing is known.
+	vmcache.Watcher{Cache: b.cache, UID: "nobody"}.Missed() // Of whom nothing is known.
 }
 
 // TestDisputes has the list go on to say something else than what was read: it is
@@ -206,7 +164,7 @@ func TestDisputes(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
-	p := cacheWatcher{cache: b.cache, uid: objectstate.UID(b.m.GetUID()), wake: func() {}}
+	p := vmcache.Watcher{Cache: b.cache, UID: objectstate.UID(b.m.GetUID()), Wake: func() {}}
 	useless := func() time.Duration {
 		changed, until := p.Since()
 		return until.Sub(changed)
@@ -232,40 +190,8 @@ func TestDisputes(t *testing.T) {
 	if p.Listed(nil); useless() != 10*time.Second {
 		t.Errorf("want a VM that is not listed disputed anew, got %s", useless())
 	}
-	if changed, until := (cacheWatcher{cache: b.cache, uid: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
+	if changed, until := (vmcache.Watcher{Cache: b.cache, UID: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
 		t.Error("Of whom nothing is known, every list tells.")
-	}
-}
-
-func TestResized(t *testing.T) {
-	const disk = "local-lvm:vm-100-disk-0,size=10G,ssd=1"
-	cases := map[string]struct {
-		reason string
-		values map[string]string
-		sizes  map[string]string
-		want   map[string]string
-	}{
-		"Grown":    {reason: "The disk has its new size, and what it had else.", values: map[string]string{"scsi0": disk}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "local-lvm:vm-100-disk-0,size=20G,ssd=1"}},
-		"Another":  {reason: "Other disks stay as they are.", values: map[string]string{"scsi0": disk, "scsi1": disk}, sizes: map[string]string{"scsi1": "20G"}, want: map[string]string{"scsi0": disk, "scsi1": "local-lvm:vm-100-disk-0,size=20G,ssd=1"}},
-		"Sizeless": {reason: "A size is added where there was none.", values: map[string]string{"scsi0": "ceph:vm-100-disk-0"}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "ceph:vm-100-disk-0,size=20G"}},
-		"Gone":     {reason: "What the VM does not have is not made up.", values: map[string]string{"cores": "2"}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"cores": "2"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			options := func() (all []proxmox.PendingValue) {
-				for _, k := range slices.Sorted(maps.Keys(tc.values)) {
-					all = append(all, proxmox.PendingValue{Key: k, Value: new(tc.values[k])})
-				}
-				return all
-			}
-			before := options()
-			if diff := cmp.Diff(qemu.Config(tc.want), qemu.Read(resized(before, tc.sizes)).Config); diff != "" {
-				t.Errorf("%s\nresized(): -want, +got:\n%s", tc.reason, diff)
-			}
-			if diff := cmp.Diff(options(), before); diff != "" {
-				t.Errorf("%s\nwhat was known before is changed: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
 	}
 }
 
@@ -304,26 +230,26 @@ func TestFollows(t *testing.T) {
 			b.vms[10000] = g
 			b.reconcile(t.Context())
 			if tc.resize != "" {
-				b.cache.predictResize(b.m, "scsi0", tc.resize)
+				b.cache.PredictResize(b.m, "scsi0", tc.resize)
 			}
-			b.cache.onTaskDone(b.m, tc.task)
-			v := b.cache.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false)
+			b.cache.OnTaskDone(b.m, tc.task)
+			v := b.cache.Cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false)
 			if (v == nil) != tc.read {
 				t.Fatalf("%s\nwant it read %t, got %+v", tc.reason, tc.read, v)
 			}
 			if v == nil {
 				return
 			}
-			if v.Status.Status != tc.status || tc.config != nil && v.Config["scsi0"] != tc.config["scsi0"] || !b.cache.predicted(b.m) {
+			if v.Status.Status != tc.status || tc.config != nil && v.Config["scsi0"] != tc.config["scsi0"] || !b.cache.Predicted(b.m) {
 				t.Errorf("%s\nwant it %s with %v, inferred, got %+v with %v", tc.reason, tc.status, tc.config, v.Status, v.Config)
 			}
-			b.clock.wait(checkWithin)
-			if v := b.cache.cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false); v != nil {
+			b.clock.wait(vmcache.CheckWithin)
+			if v := b.cache.Cached(b.m, qemu.Identity{UUID: ourUUID, VMID: 10000}, pveInventory{b.pve}, false); v != nil {
 				t.Errorf("%s\nwhat is inferred is read some time soon", tc.reason)
 			}
 		})
 	}
-	newVMCache(time.Now, time.Hour).onTaskDone(resourceOf("nobody", 1), proxmox.Task{Type: "qmstart", ExitStatus: "OK"})
+	vmcache.New(time.Now, time.Hour).OnTaskDone(resourceOf("nobody", 1), proxmox.Task{Type: "qmstart", ExitStatus: "OK"})
 }
 
 // The task of a clone names its source, so nothing tells of its end: a VM that is

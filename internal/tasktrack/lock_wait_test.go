@@ -14,19 +14,22 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package tasktrack
 
 import (
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"testing"
+	"time"
 )
 
-// retainedDevices are the devices of a VM that are no longer managed since their entries
-// have left their lists.
-func retainedDevices(d qemu.Devices) []v1alpha1.MachineRetainedDevice {
-	var all []v1alpha1.MachineRetainedDevice
-	for _, r := range d.Retained() {
-		all = append(all, v1alpha1.MachineRetainedDevice{Device: r.Device, List: r.List, Name: r.Name, Reason: r.Reason})
+// TestLockHeldAgain has the lock held at two times that have nothing to do with each other.
+func TestLockHeldAgain(t *testing.T) {
+	w, now := lockWait{}, time.Unix(1, 0)
+	for _, at := range []time.Duration{0, 20 * time.Second, time.Hour} {
+		if w.Seen(now.Add(at)) >= LockHeld {
+			t.Errorf("after %s the lock is not held for long", at)
+		}
 	}
-	return all
+	if w.Seen(now.Add(time.Hour+LockHeld)) < LockHeld {
+		t.Error("the lock is held for too long")
+	}
 }

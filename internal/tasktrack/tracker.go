@@ -14,11 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+// Package tasktrack remembers the tasks that were started for objects: which one runs, how the last one ended, when the next one may be
+// tried, and what is not to be asked for twice. It calls nobody.
+package tasktrack
 
 import (
 	mathrand "math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
@@ -28,29 +31,29 @@ import (
 
 // Delays before a task that failed is tried again.
 const (
-	firstRetry = 2 * time.Second
-	lastRetry  = 5 * time.Minute
+	FirstRetry = 2 * time.Second
+	LastRetry  = 5 * time.Minute
 )
 
-// tasks remembers, for each Machine, the task that was started last and how it
+// Tracker remembers, for each Machine, the task that was started last and how it
 // ended. It is a memory only: what it forgets in a restart is seen in PVE.
-type tasks struct {
+type Tracker struct {
 	now func() time.Time
 
-	records objectstate.Store[taskRecord]
+	records objectstate.Store[record]
 
 	// gone is when Machines were forgotten, lately.
 	gone objectstate.Store[time.Time]
 }
 
-// An object is what tasks are tracked for. A new generation of it has nothing to do with the failures of the one before.
-type object interface {
+// An Object is what tasks are tracked for. A new generation of it has nothing to do with the failures of the one before.
+type Object interface {
 	objectstate.Object
 
 	GetGeneration() int64
 }
 
-type taskRecord struct {
+type record struct {
 	generation int64
 	upid       proxmox.UPID
 	begun      time.Time
@@ -93,30 +96,29 @@ type taskRecord struct {
 	lock lockWait
 }
 
-func newTasks(now func() time.Time) *tasks { return &tasks{now: now} }
-
-func (t *tasks) of(m object) *taskRecord { return t.records.Ensure(m) }
+// New returns a Tracker that knows no tasks.
+func New(now func() time.Time) *Tracker { return &Tracker{now: now} }
 
 // attempt is the record of a Machine, made anew for a changed spec.
-func (t *tasks) attempt(m object) *taskRecord {
-	r := t.of(m)
+func (t *Tracker) attempt(m Object) *record {
+	r := t.records.Ensure(m)
 	if r.generation != m.GetGeneration() {
-		*r = taskRecord{generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale}
+		*r = record{generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale}
 	}
 	return r
 }
 
-// started remembers a task that runs for a Machine.
-func (t *tasks) started(m object, u proxmox.UPID) {
+// Started remembers a task that runs for a Machine.
+func (t *Tracker) Started(m Object, u proxmox.UPID) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
 	r.upid, r.begun, r.running, r.err = u, t.now(), true, nil
 }
 
-// ended remembers how a task ended. A task that failed holds back the next
+// Ended remembers how a task ended. A task that failed holds back the next
 // attempt, longer each time.
-func (t *tasks) ended(m object, task proxmox.Task, err error) {
+func (t *Tracker) Ended(m Object, task proxmox.Task, err error) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	if r := t.records.Get(m); r != nil && r.upid == task.UPID {
@@ -124,7 +126,7 @@ func (t *tasks) ended(m object, task proxmox.Task, err error) {
 	}
 }
 
-func (t *tasks) note(r *taskRecord, task proxmox.Task, err error) {
+func (t *Tracker) note(r *record, task proxmox.Task, err error) {
 	known := !r.running
 	r.running, r.last = false, task
 	r.restAfter(task, t.now())
@@ -141,8 +143,8 @@ func (t *tasks) note(r *taskRecord, task proxmox.Task, err error) {
 	}
 }
 
-// refused remembers that a task could not be started at all.
-func (t *tasks) refused(m object, err error) {
+// Refused remembers that a task could not be started at all.
+func (t *Tracker) Refused(m Object, err error) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
@@ -150,113 +152,107 @@ func (t *tasks) refused(m object, err error) {
 	t.failed(r, err)
 }
 
-func (t *tasks) failed(r *taskRecord, err error) {
+func (t *Tracker) failed(r *record, err error) {
 	r.failures++
-	delay := min(firstRetry<<min(r.failures-1, 10), lastRetry)
+	delay := min(FirstRetry<<min(r.failures-1, 10), LastRetry)
 	r.until = t.now().Add(delay + mathrand.N(delay/4+1)) //nolint:gosec // Jitter needs no secrecy.
 	r.err, r.shown = err, false
 }
 
-// markDriveStale remembers that PVE's cloud-init drive has old data from now on.
-func (t *tasks) markDriveStale(m object) {
+// MarkDriveStale remembers that PVE's cloud-init drive has old data from now on.
+func (t *Tracker) MarkDriveStale(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	t.of(m).driveStale = true
+	t.records.Ensure(m).driveStale = true
 }
 
-// markDriveFresh forgets that.
-func (t *tasks) markDriveFresh(m object) {
+// MarkDriveFresh forgets that.
+func (t *Tracker) MarkDriveFresh(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	t.of(m).driveStale = false
+	t.records.Ensure(m).driveStale = false
 }
 
-func (t *tasks) driveStale(m object) bool {
+// DriveStale reports whether PVE's cloud-init drive may have old data.
+func (t *Tracker) DriveStale(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.records.Get(m)
 	return r != nil && r.driveStale
 }
 
-// visibleWithin is how long PVE's list may lack a task that was started.
-const visibleWithin = time.Minute
+// VisibleWithin is how long PVE's list may lack a task that was started.
+const VisibleWithin = time.Minute
 
-// arrival is how long a call whose answer was lost may need to have its effect,
+// Arrival is how long a call whose answer was lost may need to have its effect,
 // less than until the first attempt after a failure.
-const arrival = 800 * time.Millisecond
+const Arrival = 800 * time.Millisecond
 
-// recordUnknownOutcome remembers that nobody knows whether a call has started a task.
-func (t *tasks) recordUnknownOutcome(m object) {
+// RecordUnknownOutcome remembers that nobody knows whether a call has started a task.
+func (t *Tracker) RecordUnknownOutcome(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	t.attempt(m).outcomeUnknown = t.now()
 }
 
-// sinceUnknownOutcome is how long ago that was, longer than anything if it never was.
-func (t *tasks) sinceUnknownOutcome(m object) time.Duration {
+// SinceUnknownOutcome is how long ago that was, longer than anything if it never was.
+func (t *Tracker) SinceUnknownOutcome(m Object) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.now().Sub(t.of(m).outcomeUnknown)
+	return t.now().Sub(t.records.Ensure(m).outcomeUnknown)
 }
 
-// running reports whether a task runs for a Machine. One of some time ago has to be
+// Running reports whether a task runs for a Machine. One of some time ago has to be
 // among the tasks that PVE lists: whoever followed it may be gone. A failure that is
 // listed counts before whoever follows the task has told of it.
-func (t *tasks) running(m object, listed []proxmox.Task) bool {
+func (t *Tracker) Running(m Object, listed []proxmox.Task) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	i := slices.IndexFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid })
 	if r.running && i >= 0 && !listed[i].Running && !listed[i].OK() {
 		t.note(r, listed[i], listed[i].Err())
 	}
-	if !r.running || t.now().Sub(r.begun) < visibleWithin {
+	if !r.running || t.now().Sub(r.begun) < VisibleWithin {
 		return r.running
 	}
 	return i >= 0 && listed[i].Running
 }
 
-// runningType returns the type of the task that runs for a Machine; empty if none does.
-func (t *tasks) runningType(m object) string {
+// RunningType returns the type of the task that runs for a Machine; empty if none does.
+func (t *Tracker) RunningType(m Object) string {
 	t.records.Lock()
 	defer t.records.Unlock()
-	if r := t.of(m); r.running {
+	if r := t.records.Ensure(m); r.running {
 		return r.upid.Type()
 	}
 	return ""
 }
 
-// destroyed reports whether the VM of a Machine was destroyed by a task of ours.
-func (t *tasks) destroyed(m object) bool {
-	if t.forgotten(m) {
-		return true
-	}
-	t.records.Lock()
-	defer t.records.Unlock()
-	last := t.of(m).last
-	return last.Type == "qmdestroy" && last.OK()
-}
-
-// forgotten reports whether a Machine is gone.
-func (t *tasks) forgotten(m object) bool {
+// Destroyed reports whether the VM of a Machine was destroyed by a task of ours.
+func (t *Tracker) Destroyed(m Object) bool {
 	t.gone.Lock()
-	defer t.gone.Unlock()
-	return t.gone.Get(m) != nil
-}
-
-// creates reports whether the task that was started last makes a VM.
-func (t *tasks) creates(m object) bool {
+	gone := t.gone.Get(m)
+	t.gone.Unlock()
 	t.records.Lock()
 	defer t.records.Unlock()
-	return createsVM(t.of(m).upid.Type())
+	last := t.records.Ensure(m).last
+	return gone != nil || last.Type == "qmdestroy" && last.OK()
 }
 
-// backoffReason is why the next attempt has to wait: the last one failed, for the same spec,
+// Creates reports whether the task that was started last makes a VM.
+func (t *Tracker) Creates(m Object) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
+	return CreatesVM(t.records.Ensure(m).upid.Type())
+}
+
+// BackoffReason is why the next attempt has to wait: the last one failed, for the same spec,
 // and not long ago or without anybody having been told.
-func (t *tasks) backoffReason(m object) error {
+func (t *Tracker) BackoffReason(m Object) error {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	if !t.holds(r, m) {
 		return nil
 	}
@@ -264,27 +260,27 @@ func (t *tasks) backoffReason(m object) error {
 	return r.err
 }
 
-// backoffError reports whether held is an error, and tells nobody.
-func (t *tasks) backoffError(m object) bool {
+// BackoffError reports whether held is an error, and tells nobody.
+func (t *Tracker) BackoffError(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.holds(t.of(m), m)
+	return t.holds(t.records.Ensure(m), m)
 }
 
-func (t *tasks) holds(r *taskRecord, m object) bool {
+func (t *Tracker) holds(r *record, m Object) bool {
 	return r.err != nil && r.generation == m.GetGeneration() && (!r.shown || t.now().Before(r.until))
 }
 
-// last is the task of a Machine that was last seen to end.
-func (t *tasks) last(m object) (proxmox.Task, bool) {
+// Last is the task of a Machine that was last seen to end.
+func (t *Tracker) Last(m Object) (proxmox.Task, bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	return r.last, r.last.UPID != ""
 }
 
-// forget a Machine that is gone.
-func (t *tasks) forget(m object) {
+// Forget a Machine that is gone.
+func (t *Tracker) Forget(m Object) {
 	t.gone.Lock()
 	t.gone.DeleteFunc(func(at *time.Time) bool { return t.now().Sub(*at) > recently })
 	t.gone.Set(m, new(t.now())) // It may be looked for once more.
@@ -294,8 +290,8 @@ func (t *tasks) forget(m object) {
 	t.records.Delete(m)
 }
 
-// waited is how long ago PVE was first asked for this, which is now if it was not before.
-func (t *tasks) waited(m object, what string) time.Duration {
+// Waited is how long ago PVE was first asked for this, which is now if it was not before.
+func (t *Tracker) Waited(m Object, what string) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
@@ -311,17 +307,40 @@ func (t *tasks) waited(m object, what string) time.Duration {
 // recently is how long what happens to a VM may be the work of our last task.
 const recently = time.Minute
 
-// active reports whether a task of ours works on a VM, or did not long ago.
-func (t *tasks) active(m object) bool {
+// Active reports whether a task of ours works on a VM, or did not long ago.
+func (t *Tracker) Active(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
 }
 
-// size is the number of Machines that something is remembered of.
-func (t *tasks) size() int {
+// Len is the number of Machines that something is remembered of.
+func (t *Tracker) Len() int {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return t.records.Len()
+}
+
+// A View is what was known of tasks at some time.
+type View struct {
+	Listed []proxmox.Task
+	Err    error
+	Ours   bool // Whether the Machine's own last task was running.
+}
+
+// Busy reports whether a task works on the VM, of ours or anybody's.
+func (v View) Busy(vmid int) (bool, error) {
+	return v.Err == nil && (v.Ours || slices.ContainsFunc(v.Listed, func(t proxmox.Task) bool {
+		return t.Works() && t.ID == strconv.Itoa(vmid)
+	})), v.Err
+}
+
+// CreatesVM reports whether tasks of a type make VMs.
+func CreatesVM(task string) bool { return slices.Contains([]string{"qmcreate", "qmclone"}, task) }
+
+// HasRecentTask reports whether a task, other than the one given, is listed that works on a VM
+// or did not long ago.
+func (v View) HasRecentTask(vmid int, but proxmox.UPID) bool {
+	return v.Err != nil || slices.ContainsFunc(v.Listed, func(t proxmox.Task) bool { return t.ID == strconv.Itoa(vmid) && t.UPID != but })
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package vmstate
 
 import (
 	"maps"
@@ -34,25 +34,25 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// observe writes what is seen of a VM into the observation.
-func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Time) {
+// Observe writes what is seen of a VM into the observation.
+func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Time) {
 	before := *o.DeepCopy()
 	seen := v1alpha1.MachineObservation{
-		Phase:          v.phase(),
-		VMID:           int32Pointer(v.VMID),
+		Phase:          v.Phase(),
+		VMID:           Int32Pointer(v.VMID),
 		Cluster:        before.Cluster,
 		Node:           v.Node,
 		Name:           v.Config["name"],
 		UUID:           v.Config.UUID(),
-		PowerState:     v.powerState(),
-		Lock:           v.lock(),
+		PowerState:     v.PowerState(),
+		Lock:           v.Lock(),
 		Pool:           v.Pool,
 		HAState:        v.Status.HAState,
 		CPU:            &v1alpha1.MachineCPUObservation{Cores: v.Active.Integer("cores", 1), Sockets: v.Active.Integer("sockets", 1)},
 		MemoryBytes:    int64Pointer(v.Active.Memory()),
 		Disks:          v.disks(d),
 		CDROMs:         v.cdroms(d),
-		Networks:       v.networks(d),
+		Networks:       v.Networks(d),
 		Config:         v.visibleConfig(),
 		PendingChanges: v.pendingChanges(),
 		Annotations:    before.Annotations,
@@ -65,17 +65,17 @@ func (v *vm) observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 	if len(d.Left) > 0 {
 		seen.RetainedDevices = retainedDevices(d)
 	}
-	if v.Status.Running() && v.agentOn() {
-		seen.IPAddresses = addresses(v.Interfaces, v.macs(), before.IPAddresses, true)
+	if v.Status.Running() && v.AgentOn() {
+		seen.IPAddresses = addresses(v.Interfaces, v.MACs(), before.IPAddresses, true)
 	}
-	if v.on() {
+	if v.On() {
 		seen.StartedAt = startedAt(before.StartedAt, now.Add(-v.Status.Uptime))
 	}
 	same := cmp.Equal(withoutUptime(before), seen) && seen.LastUpdated != nil
 	if !same {
 		seen.LastUpdated = &metav1.Time{Time: now}
 	}
-	if v.on() {
+	if v.On() {
 		seen.UptimeSeconds = uptime(before.UptimeSeconds, int64(v.Status.Uptime/time.Second), same)
 	}
 	*o = seen
@@ -111,19 +111,20 @@ func withoutUptime(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
 	return o
 }
 
-func (v *vm) phase() v1alpha1.MachinePhase {
+// Phase is how far the VM is.
+func (v *VM) Phase() v1alpha1.MachinePhase {
 	switch {
-	case v.lock() == "create", v.lock() == "clone", v.identityPending:
+	case v.Lock() == "create", v.Lock() == "clone", v.IdentityPending:
 		return v1alpha1.MachineCreating
-	case v.on():
+	case v.On():
 		return v1alpha1.MachineRunning
 	}
 	return v1alpha1.MachineStopped
 }
 
-// powerState is QEMU's own state of a running VM, since it may be paused.
-func (v *vm) powerState() string {
-	if v.lock() == "suspended" {
+// PowerState is QEMU's own state of a running VM, since it may be paused.
+func (v *VM) PowerState() string {
+	if v.Lock() == "suspended" {
 		return "suspended"
 	}
 	if v.Status.Running() && v.Status.QMPStatus != "" {
@@ -132,7 +133,7 @@ func (v *vm) powerState() string {
 	return v.Status.Status
 }
 
-func (v *vm) disks(d qemu.Devices) []v1alpha1.MachineDiskObservation {
+func (v *VM) disks(d qemu.Devices) []v1alpha1.MachineDiskObservation {
 	devices := slices.Concat(v.Active.Drives(), v.Active.Firmware(), v.Active.Unused())
 	if len(devices) == 0 {
 		return nil
@@ -151,7 +152,7 @@ func (v *vm) disks(d qemu.Devices) []v1alpha1.MachineDiskObservation {
 	return out
 }
 
-func (v *vm) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
+func (v *VM) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 	devices := v.Active.CDROMs()
 	if len(devices) == 0 {
 		return nil
@@ -166,7 +167,7 @@ func (v *vm) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 
 // visibleConfig is the configuration that is in force, without what is long or may be
 // secret.
-func (v *vm) visibleConfig() map[string]string {
+func (v *VM) visibleConfig() map[string]string {
 	config := maps.Clone(v.Active)
 	for _, option := range slices.Concat(secretOptions, []string{"description", "sshkeys"}) {
 		delete(config, option)
@@ -174,7 +175,8 @@ func (v *vm) visibleConfig() map[string]string {
 	return config
 }
 
-func (v *vm) networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
+// Networks are the network cards that are plugged in, with what the guest has behind them.
+func (v *VM) Networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
 	devices := v.Active.NICs()
 	if len(devices) == 0 {
 		return nil
@@ -214,14 +216,14 @@ func guestSide(all []proxmox.Interface, mac string) (name string, ips []string) 
 	return name, guestagent.Reachable(found)
 }
 
-func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
+func (v *VM) pendingChanges() []v1alpha1.MachinePendingChange {
 	if !v.Status.Running() {
 		return nil
 	}
 	var out []v1alpha1.MachinePendingChange
 	for _, p := range v.Pending {
 		out = append(out, v1alpha1.MachinePendingChange{
-			Option: p.Key, Current: masked(p.Key, ptr.Deref(p.Value, "")), Desired: masked(p.Key, ptr.Deref(p.Pending, "")),
+			Option: p.Key, Current: Masked(p.Key, ptr.Deref(p.Value, "")), Desired: Masked(p.Key, ptr.Deref(p.Pending, "")),
 		})
 	}
 	return out
@@ -232,8 +234,8 @@ func (v *vm) pendingChanges() []v1alpha1.MachinePendingChange {
 //nolint:gochecknoglobals // A constant.
 var secretOptions = []string{"args", "cipassword"}
 
-// masked hides the values that are secret.
-func masked(option, value string) string {
+// Masked hides the values that are secret.
+func Masked(option, value string) string {
 	if slices.Contains(secretOptions, option) && value != "" {
 		return "**********"
 	}
@@ -269,7 +271,8 @@ func reverse(m map[string]string) map[string]string {
 	return out
 }
 
-func int32Pointer(i int) *int32 {
+// Int32Pointer returns a VMID as observations have it.
+func Int32Pointer(i int) *int32 {
 	n := int32(i) //nolint:gosec // VMIDs end at 999999999.
 	return &n
 }

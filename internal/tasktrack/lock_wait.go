@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package tasktrack
 
 import (
 	"time"
@@ -22,29 +22,29 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// lockHeld is how long PVE may hold the lock of a VM's configuration file after it has stopped
+// LockHeld is how long PVE may hold the lock of a VM's configuration file after it has stopped
 // the VM, or has rolled it back to a snapshot with memory: it cleans up.
-const lockHeld = 30 * time.Second
+const LockHeld = 30 * time.Second
 
 // lockWait is the time in which a VM's lock was held, as far as was seen.
 type lockWait struct{ first, last time.Time }
 
-// seen notes that the lock is held, and returns since when.
-func (w *lockWait) seen(now time.Time) time.Duration {
-	if w.last.IsZero() || now.Sub(w.last) > lockHeld {
+// Seen notes that the lock is held, and returns since when.
+func (w *lockWait) Seen(now time.Time) time.Duration {
+	if w.last.IsZero() || now.Sub(w.last) > LockHeld {
 		w.first = now
 	}
 	w.last = now
 	return now.Sub(w.first)
 }
 
-// waitsForLock reports whether an error says that PVE holds the VM's lock, and has not held it
+// WaitsForLock reports whether an error says that PVE holds the VM's lock, and has not held it
 // for longer than it does to clean up.
-func (t *tasks) waitsForLock(m object, err error) bool {
+func (t *Tracker) WaitsForLock(m Object, err error) bool {
 	if !proxmox.IsLockTimeout(err) {
 		return false
 	}
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.of(m).lock.seen(t.now()) < lockHeld
+	return t.records.Ensure(m).lock.Seen(t.now()) < LockHeld
 }

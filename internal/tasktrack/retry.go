@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package tasktrack
 
 import (
 	"time"
@@ -23,42 +23,42 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// firstRepeat is when a change is made again that still differs: it may have
+// FirstRepeat is when a change is made again that still differs: it may have
 // been undone, or PVE may not keep it.
-const firstRepeat = 15 * time.Second
+const FirstRepeat = 15 * time.Second
 
-// send remembers a change of options that was made, and returns how often it was made
+// Send remembers a change of options that was made, and returns how often it was made
 // in a row. The same one again, or a part of it, is held back, longer each time.
-func (t *tasks) send(m object, d qemu.Difference) int {
+func (t *Tracker) Send(m Object, d qemu.Difference) int {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	if !d.Within(r.change) {
 		r.changes = 0
 	}
 	r.change, r.assumed = d, false
-	r.changed = t.now().Add(min(firstRepeat<<min(r.changes, 10), lastRetry))
+	r.changed = t.now().Add(min(FirstRepeat<<min(r.changes, 10), LastRetry))
 	r.changes++
 	return r.changes
 }
 
-// kept notes that the change that was made last has held: as far as was seen, or as
+// Kept notes that the change that was made last has held: as far as was seen, or as
 // far as can be told without looking.
-func (t *tasks) kept(m object, seen bool) {
+func (t *Tracker) Kept(m Object, seen bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	if r.assumed = !seen && r.changes > 0; seen {
 		r.change, r.changes = qemu.Difference{}, 0
 	}
 }
 
-// sent reports whether this very change was made last, not long ago, and still
+// Sent reports whether this very change was made last, not long ago, and still
 // differs.
-func (t *tasks) sent(m object, d qemu.Difference) bool {
+func (t *Tracker) Sent(m Object, d qemu.Difference) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
 }
 
@@ -67,38 +67,38 @@ func (t *tasks) sent(m object, d qemu.Difference) bool {
 // run for runsFor is started at once again.
 const (
 	firstStart = 10 * time.Second
-	runsFor    = 10 * time.Minute
+	RunsFor    = 10 * time.Minute
 )
 
 // countStart counts a start of the VM that has ended well.
-func (r *taskRecord) countStart(task proxmox.Task, now time.Time) {
+func (r *record) countStart(task proxmox.Task, now time.Time) {
 	if task.Type != "qmstart" {
 		return
 	}
-	if now.Sub(r.started) > runsFor {
+	if now.Sub(r.started) > RunsFor {
 		r.starts = 0
 	}
 	r.starts, r.started = r.starts+1, now
 }
 
-// crashes are how often in a row a VM has stopped soon after its start, if it is not to be
+// Crashes are how often in a row a VM has stopped soon after its start, if it is not to be
 // started again yet; else zero.
-func (t *tasks) crashes(m object) int {
+func (t *Tracker) Crashes(m Object) int {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	if r.starts < 2 || r.generation != m.GetGeneration() {
 		return 0
 	}
-	if t.now().Sub(r.started) >= min(firstStart<<min(r.starts-2, 10), lastRetry) {
+	if t.now().Sub(r.started) >= min(firstStart<<min(r.starts-2, 10), LastRetry) {
 		return 0
 	}
 	return r.starts
 }
 
-// asked reports whether PVE was asked for this within a period. If not, it is taken
+// Asked reports whether PVE was asked for this within a period. If not, it is taken
 // to be asked now.
-func (t *tasks) asked(m object, what string, period time.Duration) bool {
+func (t *Tracker) Asked(m Object, what string, period time.Duration) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
@@ -112,62 +112,62 @@ func (t *tasks) asked(m object, what string, period time.Duration) bool {
 	return false
 }
 
-// withdrawAsked forgets what PVE was to be asked for last, and that the VM was to be left
+// WithdrawAsked forgets what PVE was to be asked for last, and that the VM was to be left
 // alone for it: nothing was sent.
-func (t *tasks) withdrawAsked(m object) {
+func (t *Tracker) WithdrawAsked(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.of(m)
+	r := t.records.Ensure(m)
 	delete(r.asked, r.asking)
 	r.asking, r.resting = "", time.Time{}
 }
 
-// restTime is how long a VM that reboots is left alone after the call, and again after
+// RestTime is how long a VM that reboots is left alone after the call, and again after
 // its task: PVE starts it some time after that has ended.
-const restTime = time.Minute
+const RestTime = time.Minute
 
 // restAfter leaves a VM alone for a while whose reboot has ended well: PVE is yet to start
 // it. One that was not stopped goes on.
-func (r *taskRecord) restAfter(task proxmox.Task, now time.Time) {
+func (r *record) restAfter(task proxmox.Task, now time.Time) {
 	switch {
 	case task.Type != "qmreboot":
 	case task.OK():
-		r.resting = now.Add(restTime)
+		r.resting = now.Add(RestTime)
 	default:
 		r.resting = time.Time{}
 	}
 }
 
-// markShown notes that the error of the last task has been shown.
-func (t *tasks) markShown(m object) {
+// MarkShown notes that the error of the last task has been shown.
+func (t *Tracker) MarkShown(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	t.of(m).shown = true
+	t.records.Ensure(m).shown = true
 }
 
-// rest leaves a VM alone for a while, for a reboot that was asked for.
-func (t *tasks) rest(m object, d time.Duration) {
+// Rest leaves a VM alone for a while, for a reboot that was asked for.
+func (t *Tracker) Rest(m Object, d time.Duration) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
 	r.resting, r.rebooted = t.now().Add(d), t.now()
 }
 
-// endRest ends that time once the VM was started after the reboot was asked for: PVE has nothing
+// EndRest ends that time once the VM was started after the reboot was asked for: PVE has nothing
 // more to do then.
-func (t *tasks) endRest(m object, started time.Time) {
+func (t *Tracker) EndRest(m Object, started time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	if r := t.of(m); !r.rebooted.IsZero() && started.After(r.rebooted) {
+	if r := t.records.Ensure(m); !r.rebooted.IsZero() && started.After(r.rebooted) {
 		r.resting = time.Time{}
 	}
 }
 
-// A guest is asked to shut down again after bootingRound while it may be booting, since it
-// does not hear a request then, and after bootedRound otherwise.
+// A guest is asked to shut down again after BootingRound while it may be booting, since it
+// does not hear a request then, and after BootedRound otherwise.
 const (
-	bootingRound = 10 * time.Second
-	bootedRound  = 30 * time.Second
+	BootingRound = 10 * time.Second
+	BootedRound  = 30 * time.Second
 )
 
 // shutdownRequests are the requests to shut a guest down that follow each other.
@@ -184,20 +184,20 @@ func (s shutdownRequests) repeats(task proxmox.Task, err error) bool {
 	return s.more && task.Type == "qmshutdown" && proxmox.IsShutdownTimeout(err)
 }
 
-// repeatsShutdown reports that of the task of a Machine.
-func (t *tasks) repeatsShutdown(m object, task proxmox.Task, err error) bool {
+// RepeatsShutdown reports that of the task of a Machine.
+func (t *Tracker) RepeatsShutdown(m Object, task proxmox.Task, err error) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.of(m).shutdown.repeats(task, err)
+	return t.records.Ensure(m).shutdown.repeats(task, err)
 }
 
-// requestShutdown returns the next request to shut a guest down that has this much time in all,
+// RequestShutdown returns the next request to shut a guest down that has this much time in all,
 // in rounds of this length. The last one ends with a hard stop.
-func (t *tasks) requestShutdown(m object, total, round time.Duration) proxmox.ShutdownOptions {
+func (t *Tracker) RequestShutdown(m Object, total, round time.Duration) proxmox.ShutdownOptions {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
-	if t.now().Sub(r.shutdown.last) > bootedRound+time.Minute {
+	if t.now().Sub(r.shutdown.last) > BootedRound+time.Minute {
 		r.shutdown.first = t.now()
 	}
 	left := total - t.now().Sub(r.shutdown.first)
@@ -208,17 +208,17 @@ func (t *tasks) requestShutdown(m object, total, round time.Duration) proxmox.Sh
 	return proxmox.ShutdownOptions{Timeout: max(left, time.Second), ForceStop: true}
 }
 
-// shutdownBegun returns when a guest was asked to shut down first; the zero time if it was not
+// ShutdownBegun returns when a guest was asked to shut down first; the zero time if it was not
 // lately.
-func (t *tasks) shutdownBegun(m object) time.Time {
+func (t *Tracker) ShutdownBegun(m Object) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.of(m).shutdown.first
+	return t.records.Ensure(m).shutdown.first
 }
 
-// resting reports whether a VM is left alone.
-func (t *tasks) resting(m object) bool {
+// Resting reports whether a VM is left alone.
+func (t *Tracker) Resting(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.now().Before(t.of(m).resting)
+	return t.now().Before(t.records.Ensure(m).resting)
 }

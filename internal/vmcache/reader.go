@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package vmcache
 
 import (
 	"cmp"
@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A clusterReader is the part of an Inventory that tells where VMs are, and of their nodes.
@@ -41,39 +42,39 @@ type vmReader interface {
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 }
 
-// A reader finds and reads VMs of a cluster.
-type reader struct {
+// A Reader finds and reads VMs of a cluster.
+type Reader struct {
 	client    vmReader
 	inventory clusterReader
 }
 
-// newReader returns a reader of a cluster.
-func newReader(client vmReader, inventory clusterReader) *reader {
-	return &reader{client: client, inventory: inventory}
+// NewReader returns a reader of a cluster.
+func NewReader(client vmReader, inventory clusterReader) *Reader {
+	return &Reader{client: client, inventory: inventory}
 }
 
-// find looks for the VM of a VMID, first where it is said to be. It returns nil
+// Find looks for the VM of a VMID, first where it is said to be. It returns nil
 // only if the VM is neither there nor in the cluster's list: one alone may be
 // out of date, or not show it. It is an error if they disagree, as they do while
 // a VM moves to another node.
-func (e *reader) find(ctx context.Context, id int, hint string) (*vm, error) {
+func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
-	off, err := e.nodeUnreachable(ctx, hint)
+	off, err := e.NodeUnreachable(ctx, hint)
 	if err != nil {
 		return nil, err
 	}
 	node := hint
-	if g, ok := guestOf(guests, id); ok {
+	if g, ok := GuestOf(guests, id); ok {
 		node = g.Node
 	} else if off {
 		node = "" // The list has the VMs of nodes that cannot be asked too.
 	}
 	var denied error
 	if node != "" {
-		v, err := e.getConfig(ctx, proxmox.Ref{Node: node, VMID: id})
+		v, err := e.GetConfig(ctx, proxmox.Ref{Node: node, VMID: id})
 		if denied = err; v != nil || err != nil && !proxmox.IsAuthorization(err) {
 			return v, err
 		}
@@ -81,15 +82,15 @@ func (e *reader) find(ctx context.Context, id int, hint string) (*vm, error) {
 	if guests, err = e.inventory.Guests(ctx, inventory.Fresh); err != nil {
 		return nil, err
 	}
-	g, ok := guestOf(guests, id)
+	g, ok := GuestOf(guests, id)
 	switch {
 	case ok:
-		return e.getListed(ctx, g)
+		return e.GetListed(ctx, g)
 	case off:
 		if err := e.checkQuorum(ctx, id, hint); err != nil {
 			return nil, err
 		}
-		return nil, e.checkVisible(ctx, id, offlineError{errors.Errorf("VM %d may not be seen, and node %q, where it was, cannot be asked", id, hint)})
+		return nil, e.checkVisible(ctx, id, OfflineError{errors.Errorf("VM %d may not be seen, and node %q, where it was, cannot be asked", id, hint)})
 	case denied != nil:
 		return nil, e.checkVisible(ctx, id, denied)
 	}
@@ -99,39 +100,40 @@ func (e *reader) find(ctx context.Context, id int, hint string) (*vm, error) {
 // checkQuorum is an error if the list that lacks a VM may not be the cluster's: a node that
 // is cut off, or has not joined its cluster yet after a start, lists what it knew last.
 // Who may not ask for the quorum takes its word.
-func (e *reader) checkQuorum(ctx context.Context, id int, node string) error {
+func (e *Reader) checkQuorum(ctx context.Context, id int, node string) error {
 	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)
 	if proxmox.IsAuthorization(err) {
 		return nil
 	}
 	if err == nil && (s.Name == "" || !s.Quorate) {
-		return offlineError{errors.Errorf("cannot tell whether VM %d is gone: node %q cannot be asked, and what answers is not a cluster with quorum", id, node)}
+		return OfflineError{errors.Errorf("cannot tell whether VM %d is gone: node %q cannot be asked, and what answers is not a cluster with quorum", id, node)}
 	}
 	return err
 }
 
 // checkVisible is why a VM may not be read, unless there is none: with privileges on a pool
 // only, PVE permits to look for none that is not in it, be it there or not.
-func (e *reader) checkVisible(ctx context.Context, id int, denied error) error {
+func (e *Reader) checkVisible(ctx context.Context, id int, denied error) error {
 	if taken, err := e.client.VMIDTaken(ctx, id); taken || err != nil {
 		return cmp.Or(err, denied)
 	}
 	return nil
 }
 
-// getListed reads a guest that the cluster lists although it was not found.
-func (e *reader) getListed(ctx context.Context, g proxmox.Guest) (*vm, error) {
+// GetListed reads a guest that the cluster lists although it was not found.
+func (e *Reader) GetListed(ctx context.Context, g proxmox.Guest) (*vmstate.VM, error) {
 	if g.Type == "lxc" {
-		return &vm{Ref: g.Ref()}, nil // It shows no identity, so it is nobody's here.
+		return &vmstate.VM{Ref: g.Ref()}, nil // It shows no identity, so it is nobody's here.
 	}
-	v, err := e.getConfig(ctx, g.Ref())
+	v, err := e.GetConfig(ctx, g.Ref())
 	if v == nil && err == nil {
 		err = errors.Errorf("VM %d is listed on node %q but cannot be found there", g.VMID, g.Node)
 	}
 	return v, err
 }
 
-func guestOf(guests []proxmox.Guest, id int) (proxmox.Guest, bool) {
+// GuestOf returns the guest that has the VMID, if one is listed.
+func GuestOf(guests []proxmox.Guest, id int) (proxmox.Guest, bool) {
 	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == id })
 	if i < 0 {
 		return proxmox.Guest{}, false
@@ -139,8 +141,8 @@ func guestOf(guests []proxmox.Guest, id int) (proxmox.Guest, bool) {
 	return guests[i], true
 }
 
-// getConfig reads a VM. It returns nil if there is none.
-func (e *reader) getConfig(ctx context.Context, ref proxmox.Ref) (*vm, error) {
+// GetConfig reads a VM. It returns nil if there is none.
+func (e *Reader) GetConfig(ctx context.Context, ref proxmox.Ref) (*vmstate.VM, error) {
 	if err := e.checkNodeOnline(ctx, ref.Node); err != nil {
 		return nil, err
 	}
@@ -151,42 +153,42 @@ func (e *reader) getConfig(ctx context.Context, ref proxmox.Ref) (*vm, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &vm{Ref: ref}
-	v.read(values)
+	v := &vmstate.VM{Ref: ref}
+	v.Read(values)
 	return v, nil
 }
 
 // checkNodeOnline is an error if the cluster says that a node is offline, or does not know it
 // any more, which saves waiting for the node's answer. The configurations of VMs stay
 // when their node is removed from the cluster.
-func (e *reader) checkNodeOnline(ctx context.Context, node string) error {
+func (e *Reader) checkNodeOnline(ctx context.Context, node string) error {
 	nodes, err := e.inventory.Nodes(ctx)
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
 	switch {
 	case err != nil || len(nodes) == 0:
 		return err
 	case i < 0:
-		return offlineError{errors.Errorf("node %q is not part of the cluster: if it never comes back, "+
+		return OfflineError{errors.Errorf("node %q is not part of the cluster: if it never comes back, "+
 			"move the VM's configuration in /etc/pve/nodes/%s/qemu-server to another node, or remove it", node, node)}
 	case nodes[i].Offline():
-		return offlineError{errors.Errorf("node %q is offline", node)}
+		return OfflineError{errors.Errorf("node %q is offline", node)}
 	}
 	return nil
 }
 
-// nodeOffline reports whether the cluster knows a node and says that it is offline.
-func (e *reader) nodeOffline(ctx context.Context, node string) (bool, error) {
+// NodeOffline reports whether the cluster knows a node and says that it is offline.
+func (e *Reader) NodeOffline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
 }
 
-// nodeUnreachable reports whether a node cannot be asked, now or ever again: it is offline, or the
+// NodeUnreachable reports whether a node cannot be asked, now or ever again: it is offline, or the
 // cluster does not know it any more.
-func (e *reader) nodeUnreachable(ctx context.Context, node string) (bool, error) {
+func (e *Reader) NodeUnreachable(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
 	return node != "" && len(nodes) > 0 && (i < 0 || nodes[i].Offline()), err
 }
 
-// offlineError says that the node of a VM is offline.
-type offlineError struct{ error }
+// OfflineError says that the node of a VM is offline.
+type OfflineError struct{ error }

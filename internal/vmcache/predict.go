@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package vmcache
 
 import (
 	"encoding/json"
@@ -27,15 +27,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// predict what a VM must be like after what we did: its options are these.
-func (s *vmCache) predict(m objectstate.Object, values []proxmox.PendingValue) {
+// Predict what a VM must be like after what we did: its options are these.
+func (s *Cache) Predict(m objectstate.Object, values []proxmox.PendingValue) {
 	packed, err := json.Marshal(values)
 	if err != nil {
 		return
 	}
-	s.at(m, func(r *cacheEntry) {
+	s.at(m, func(r *entry) {
 		r.values, r.predicted, r.lastWrite = packed, true, s.now()
-		r.due = sooner(r.due, s.now().Add(checkWithin))
+		r.due = sooner(r.due, s.now().Add(CheckWithin))
 	})
 }
 
@@ -46,13 +46,13 @@ func sooner(a, b time.Time) time.Time {
 	return b
 }
 
-// predictResize notes the size that a disk will have when a task has ended.
-func (s *vmCache) predictResize(m objectstate.Object, device, size string) {
-	s.at(m, func(r *cacheEntry) { r.resized = map[string]string{device: size} })
+// PredictResize notes the size that a disk will have when a task has ended.
+func (s *Cache) PredictResize(m objectstate.Object, device, size string) {
+	s.at(m, func(r *entry) { r.resized = map[string]string{device: size} })
 }
 
-// onTaskDone infers what a VM is like after a task of ours, or has it read again.
-func (s *vmCache) onTaskDone(m objectstate.Object, t proxmox.Task) {
+// OnTaskDone infers what a VM is like after a task of ours, or has it read again.
+func (s *Cache) OnTaskDone(m objectstate.Object, t proxmox.Task) {
 	s.all.Lock()
 	defer s.all.Unlock()
 	r := s.all.Get(m)
@@ -61,18 +61,18 @@ func (s *vmCache) onTaskDone(m objectstate.Object, t proxmox.Task) {
 	}
 	r.lastWrite = s.now()
 	if r.values == nil || !t.OK() || !r.predictTask(t.Type) {
-		r.dirty |= dirtyAll
+		r.dirty |= DirtyAll
 		r.changes++
 		return
 	}
-	r.seen, r.predicted, r.due = s.now(), true, sooner(r.due, s.now().Add(checkWithin))
+	r.seen, r.predicted, r.due = s.now(), true, sooner(r.due, s.now().Add(CheckWithin))
 }
 
 // predictTask reports whether it follows from what is known what a VM is like after a task,
 // and makes it known.
-func (r *cacheEntry) predictTask(task string) bool {
+func (r *entry) predictTask(task string) bool {
 	v := r.cachedVM(r.seen)
-	if len(v.Pending) > 0 || v.lock() != "" || r.status.HAManaged {
+	if len(v.Pending) > 0 || v.Lock() != "" || r.status.HAManaged {
 		return false // The next start changes more than that it runs.
 	}
 	switch task {
@@ -84,7 +84,7 @@ func (r *cacheEntry) predictTask(task string) bool {
 		if len(r.resized) == 0 {
 			return false
 		}
-		values, err := json.Marshal(resized(v.values, r.resized))
+		values, err := json.Marshal(resized(v.Values, r.resized))
 		r.values, r.resized = values, nil
 		return err == nil
 	default:

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package vmstate
 
 import (
 	"testing"
@@ -35,7 +35,7 @@ func TestAgentOn(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (&vm{State: qemu.State{Active: qemu.Config{"agent": tc.agent}}}).agentOn(); got != tc.want {
+			if got := (&VM{State: qemu.State{Active: qemu.Config{"agent": tc.agent}}}).AgentOn(); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})

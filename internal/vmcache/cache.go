@@ -14,7 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+// Package vmcache finds and reads VMs, and remembers them as they were seen last: until when that may be relied on, what makes it stale,
+// and what a VM must be like after what was done to it.
+package vmcache
 
 import (
 	"encoding/json"
@@ -24,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 const (
@@ -35,9 +38,9 @@ const (
 	// for safety's sake.
 	spreadAfter = time.Minute
 
-	// checkWithin is how soon a VM is read of which it is only known what it must be
+	// CheckWithin is how soon a VM is read of which it is only known what it must be
 	// like after what we did.
-	checkWithin = 5 * time.Minute
+	CheckWithin = 5 * time.Minute
 
 	// proofHolds is how long the proof holds that a VM is ours while nobody but we
 	// does anything to it.
@@ -48,23 +51,23 @@ const (
 	freshFor = time.Second
 )
 
-// vmCache remembers VMs as they were seen last. It is a memory only, and what it
+// Cache remembers VMs as they were seen last. It is a memory only, and what it
 // forgets in a restart is read again. It is good while the VM is watched and there
 // is no sign that it has changed.
-type vmCache struct {
+type Cache struct {
 	now        func() time.Time
 	fullResync time.Duration
 
-	all objectstate.Store[cacheEntry]
+	all objectstate.Store[entry]
 }
 
-// watched is where a VM is watched: the inventory of its cluster.
-type watched interface{ Unwatch(key string) }
+// inventoryWatch is where a VM is watched: the inventory of its cluster.
+type inventoryWatch interface{ Unwatch(key string) }
 
-// A cacheEntry is a VM as it was seen.
-type cacheEntry struct {
+// A entry is a VM as it was seen.
+type entry struct {
 	id qemu.Identity
-	at watched // where it is watched
+	at inventoryWatch // where it is watched
 
 	ref    proxmox.Ref
 	values []byte // its options, which take much room otherwise
@@ -77,7 +80,7 @@ type cacheEntry struct {
 	lastWrite time.Time
 
 	// dirty says what has to be read again, and signs counts why.
-	dirty   dirty
+	dirty   Dirty
 	changes int
 
 	// mismatches are how often in a row the cluster's list has said something else than
@@ -91,21 +94,22 @@ type cacheEntry struct {
 	resized map[string]string
 }
 
-// A dirty is what is no longer known of a VM.
-type dirty uint8
+// A Dirty is what is no longer known of a VM.
+type Dirty uint8
 
 const (
-	dirtyConfig dirty = 1 << iota
-	dirtyStatus
-	dirtyAll = dirtyConfig | dirtyStatus
+	DirtyConfig Dirty = 1 << iota
+	DirtyStatus
+	DirtyAll = DirtyConfig | DirtyStatus
 )
 
-func newVMCache(now func() time.Time, safety time.Duration) *vmCache {
-	return &vmCache{now: now, fullResync: safety}
+// New returns a cache that has VMs read again after an interval although there is no sign that they have changed.
+func New(now func() time.Time, safety time.Duration) *Cache {
+	return &Cache{now: now, fullResync: safety}
 }
 
 // at is the sight of a Machine, for the time of a function.
-func (s *vmCache) at(m objectstate.Object, do func(*cacheEntry)) {
+func (s *Cache) at(m objectstate.Object, do func(*entry)) {
 	s.all.Lock()
 	defer s.all.Unlock()
 	if r := s.all.Get(m); r != nil {
@@ -113,46 +117,46 @@ func (s *vmCache) at(m objectstate.Object, do func(*cacheEntry)) {
 	}
 }
 
-// A readToken is taken before a VM is read: what happens meanwhile may be missed by
+// A ReadToken is taken before a VM is read: what happens meanwhile may be missed by
 // what is read.
-type readToken struct {
+type ReadToken struct {
 	changes int
 	at      time.Time
-	dirty   dirty
-	status  *proxmox.Status // as it is known, nil if it has to be read
+	dirty   Dirty
+	Status  *proxmox.Status // as it is known, nil if it has to be read
 }
 
-// beginRead begins to look at the VM of a Machine, which is watched from now on.
-func (s *vmCache) beginRead(m objectstate.Object, id qemu.Identity, at watched, unbroken bool) readToken {
+// BeginRead begins to look at the VM of a Machine, which is watched from now on.
+func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWatch, unbroken bool) ReadToken {
 	s.all.Lock()
 	defer s.all.Unlock()
 	r := s.all.Get(m)
 	if r == nil || r.id != id || r.at != at && !unbroken {
-		r = &cacheEntry{id: id, at: at, dirty: dirtyAll}
+		r = &entry{id: id, at: at, dirty: DirtyAll}
 		s.all.Set(m, r)
 	}
 	r.at = at
 	if !unbroken {
-		r.dirty = dirtyAll
+		r.dirty = DirtyAll
 	}
-	g := readToken{changes: r.changes, at: s.now(), dirty: r.dirty}
-	if r.values != nil && r.dirty&dirtyStatus == 0 {
+	g := ReadToken{changes: r.changes, at: s.now(), dirty: r.dirty}
+	if r.values != nil && r.dirty&DirtyStatus == 0 {
 		status := r.statusNow(s.now())
-		g.status = &status
+		g.Status = &status
 	}
 	return g
 }
 
-// keep what was read after a glance.
-func (s *vmCache) keep(m objectstate.Object, v *vm, g readToken) {
-	values, err := json.Marshal(v.values)
+// Keep what was read after a glance.
+func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
+	values, err := json.Marshal(v.Values)
 	if err != nil {
 		return // Strings can always be written.
 	}
-	s.at(m, func(r *cacheEntry) {
+	s.at(m, func(r *entry) {
 		first := r.values == nil
 		r.ref, r.values, r.read, r.lastWrite = v.Ref, values, g.at, s.now()
-		if g.status == nil {
+		if g.Status == nil {
 			r.status, r.seen = v.Status, s.now()
 		}
 		if r.changes == g.changes {
@@ -164,7 +168,7 @@ func (s *vmCache) keep(m objectstate.Object, v *vm, g readToken) {
 
 // next is when a VM is read again come what may. After a restart all are read about
 // at once: the next time they are spread evenly, as many a minute as ever after.
-func (s *vmCache) next(first bool) time.Time {
+func (s *Cache) next(first bool) time.Time {
 	jitter := s.fullResync / 5
 	if first {
 		return s.now().Add(min(s.fullResync/10, spreadAfter) + rand.N(s.fullResync+jitter+1)) //nolint:gosec // Jitter needs no secrecy.
@@ -172,26 +176,26 @@ func (s *vmCache) next(first bool) time.Time {
 	return s.now().Add(s.fullResync + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 }
 
-// inherit a VM that was seen where it was watched before: through another connection
+// Inherit a VM that was seen where it was watched before: through another connection
 // to the cluster. The list of this one must say the same of it, for it may lead to
 // another cluster, or not be let see the VM.
-func (s *vmCache) inherit(m objectstate.Object, at watched, g proxmox.Guest) {
-	s.at(m, func(r *cacheEntry) {
+func (s *Cache) Inherit(m objectstate.Object, at inventoryWatch, g proxmox.Guest) {
+	s.at(m, func(r *entry) {
 		if r.values != nil && drift(r.cachedVM(s.now()), g) == 0 {
 			r.at = at
 		}
 	})
 }
 
-// seenAt says where a VM was seen that is known.
-func (s *vmCache) seenAt(m objectstate.Object) (at watched) {
-	s.at(m, func(r *cacheEntry) { at = r.at })
+// SeenAt says where a VM was seen that is known.
+func (s *Cache) SeenAt(m objectstate.Object) (at inventoryWatch) {
+	s.at(m, func(r *entry) { at = r.at })
 	return at
 }
 
-// cached the VM of a Machine, or nil if it has to be looked at. While a task of ours
+// Cached the VM of a Machine, or nil if it has to be looked at. While a task of ours
 // runs, what was before is good enough.
-func (s *vmCache) cached(m objectstate.Object, id qemu.Identity, at watched, busy bool) *vm {
+func (s *Cache) Cached(m objectstate.Object, id qemu.Identity, at inventoryWatch, busy bool) *vmstate.VM {
 	s.all.Lock()
 	defer s.all.Unlock()
 	r := s.all.Get(m)
@@ -201,23 +205,23 @@ func (s *vmCache) cached(m objectstate.Object, id qemu.Identity, at watched, bus
 	if !busy && (r.dirty != 0 || !s.now().Before(r.due)) {
 		return nil
 	}
-	if v := r.cachedVM(s.now()); !v.beingCreated() {
+	if v := r.cachedVM(s.now()); !v.BeingCreated() {
 		return v
 	}
 	return nil // The task of a clone names its source: its end is no sign for the VM.
 }
 
 // cachedVM is the VM as it is known.
-func (r *cacheEntry) cachedVM(now time.Time) *vm {
-	v := &vm{Ref: r.ref, Status: r.statusNow(now)}
+func (r *entry) cachedVM(now time.Time) *vmstate.VM {
+	v := &vmstate.VM{Ref: r.ref, Status: r.statusNow(now)}
 	var values []proxmox.PendingValue
 	_ = json.Unmarshal(r.values, &values) // We have written it.
-	v.read(values)
+	v.Read(values)
 	return v
 }
 
 // statusNow is the status with the uptime that it has by now.
-func (r *cacheEntry) statusNow(now time.Time) proxmox.Status {
+func (r *entry) statusNow(now time.Time) proxmox.Status {
 	st := r.status
 	if st.Running() {
 		st.Uptime += now.Sub(r.seen)
@@ -225,35 +229,35 @@ func (r *cacheEntry) statusNow(now time.Time) proxmox.Status {
 	return st
 }
 
-// proven reports whether the VM was proven ours lately, and only we have done something
+// Proven reports whether the VM was proven ours lately, and only we have done something
 // to it since.
-func (s *vmCache) proven(m objectstate.Object) (yes bool) {
-	s.at(m, func(r *cacheEntry) { yes = r.predicted && r.dirty == 0 && s.now().Sub(r.read) < proofHolds })
+func (s *Cache) Proven(m objectstate.Object) (yes bool) {
+	s.at(m, func(r *entry) { yes = r.predicted && r.dirty == 0 && s.now().Sub(r.read) < proofHolds })
 	return yes
 }
 
-// fresh reports whether the VM was read just now.
-func (s *vmCache) fresh(m objectstate.Object) (yes bool) {
-	s.at(m, func(r *cacheEntry) { yes = !r.predicted && r.dirty == 0 && s.now().Sub(r.read) < freshFor })
+// Fresh reports whether the VM was read just now.
+func (s *Cache) Fresh(m objectstate.Object) (yes bool) {
+	s.at(m, func(r *entry) { yes = !r.predicted && r.dirty == 0 && s.now().Sub(r.read) < freshFor })
 	return yes
 }
 
-// predicted reports whether something of the VM is only what it must be after what we did.
-func (s *vmCache) predicted(m objectstate.Object) (yes bool) {
-	s.at(m, func(r *cacheEntry) { yes = r.predicted })
+// Predicted reports whether something of the VM is only what it must be after what we did.
+func (s *Cache) Predicted(m objectstate.Object) (yes bool) {
+	s.at(m, func(r *entry) { yes = r.predicted })
 	return yes
 }
 
-// first reports whether the VM has not been seen before.
-func (s *vmCache) first(m objectstate.Object) (yes bool) {
-	s.at(m, func(r *cacheEntry) { yes = r.values == nil })
+// First reports whether the VM has not been seen before.
+func (s *Cache) First(m objectstate.Object) (yes bool) {
+	s.at(m, func(r *entry) { yes = r.values == nil })
 	return yes
 }
 
-// invalidate what is known of a VM: something was done to it.
-func (s *vmCache) invalidate(m objectstate.Object, what dirty) { s.dirtyOf(m, what) }
+// Invalidate what is known of a VM: something was done to it.
+func (s *Cache) Invalidate(m objectstate.Object, what Dirty) { s.dirtyOf(m, what) }
 
-func (s *vmCache) dirtyOf(uid objectstate.Object, what dirty) {
+func (s *Cache) dirtyOf(uid objectstate.Object, what Dirty) {
 	s.all.Lock()
 	defer s.all.Unlock()
 	if r := s.all.Get(uid); r != nil {
@@ -262,21 +266,21 @@ func (s *vmCache) dirtyOf(uid objectstate.Object, what dirty) {
 	}
 }
 
-// recordWrite notes that we have done something to a VM.
-func (s *vmCache) recordWrite(m objectstate.Object) {
-	s.at(m, func(r *cacheEntry) { r.lastWrite = s.now() })
+// RecordWrite notes that we have done something to a VM.
+func (s *Cache) RecordWrite(m objectstate.Object) {
+	s.at(m, func(r *entry) { r.lastWrite = s.now() })
 }
 
-// leave where the VM of a Machine was watched before, if that was elsewhere.
-func (s *vmCache) leave(m objectstate.Object, at watched) {
-	before := s.seenAt(m)
+// Leave where the VM of a Machine was watched before, if that was elsewhere.
+func (s *Cache) Leave(m objectstate.Object, at inventoryWatch) {
+	before := s.SeenAt(m)
 	if before != nil && before != at {
 		before.Unwatch(string(m.GetUID()))
 	}
 }
 
-// forget the VM of a Machine.
-func (s *vmCache) forget(m objectstate.Object) {
+// Forget the VM of a Machine.
+func (s *Cache) Forget(m objectstate.Object) {
 	s.all.Lock()
 	r := s.all.Get(m)
 	s.all.Delete(m)
@@ -286,8 +290,8 @@ func (s *vmCache) forget(m objectstate.Object) {
 	}
 }
 
-// size is the number of VMs that are known.
-func (s *vmCache) size() int {
+// Len is the number of VMs that are known.
+func (s *Cache) Len() int {
 	s.all.Lock()
 	defer s.all.Unlock()
 	return s.all.Len()

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package vmstate
 
 import (
 	"net/url"
@@ -23,13 +23,12 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// connectionDetails are what a client of the VM needs to reach it.
-func (v *vm) connectionDetails(o *v1alpha1.MachineObservation, endpoints []string) managed.ConnectionDetails {
+// ConnectionDetails are what a client of the VM needs to reach it.
+func (v *VM) ConnectionDetails(o *v1alpha1.MachineObservation, endpoints []string) managed.ConnectionDetails {
 	d := managed.ConnectionDetails{
 		"vmid": []byte(strconv.Itoa(v.VMID)),
 		"node": []byte(v.Node),
@@ -50,7 +49,7 @@ func (v *vm) connectionDetails(o *v1alpha1.MachineObservation, endpoints []strin
 }
 
 // port of remote access, by what the guest is: SSH, or RDP for Windows.
-func (v *vm) port() string {
+func (v *VM) port() string {
 	if strings.HasPrefix(v.Config["ostype"], "w") {
 		return "3389"
 	}
@@ -58,27 +57,7 @@ func (v *vm) port() string {
 }
 
 // consoleURL is PVE's page with the VM's console, which asks for a login.
-func (v *vm) consoleURL(endpoint string) string {
+func (v *VM) consoleURL(endpoint string) string {
 	q := url.Values{"console": {"kvm"}, "novnc": {"1"}, "vmid": {strconv.Itoa(v.VMID)}, "vmname": {v.Config["name"]}, "node": {v.Node}}
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(endpoint, "/"), "/api2/json"), "/") + "/?" + q.Encode()
-}
-
-// connectionSecret is where the connection details of a Machine go, without a name
-// if nowhere.
-func connectionSecret(m Machine) client.ObjectKey {
-	switch o := m.(type) {
-	case interface {
-		GetWriteConnectionSecretToReference() *xpv2.LocalSecretReference
-	}:
-		if r := o.GetWriteConnectionSecretToReference(); r != nil {
-			return client.ObjectKey{Namespace: m.GetNamespace(), Name: r.Name}
-		}
-	case interface {
-		GetWriteConnectionSecretToReference() *xpv2.SecretReference
-	}:
-		if r := o.GetWriteConnectionSecretToReference(); r != nil {
-			return client.ObjectKey{Namespace: r.Namespace, Name: r.Name}
-		}
-	}
-	return client.ObjectKey{}
 }
