@@ -154,7 +154,7 @@ func TestCompetitors(t *testing.T) {
 }
 
 func TestWithoutAddress(t *testing.T) {
-	f := &fleet{seen: map[string]observed{
+	f := &machineSet{seen: map[string]observed{
 		"reported":       {Machine: machine.Machine{Phase: "Running", IP: "192.0.2.10"}},
 		"withoutAddress": {Machine: machine.Machine{Phase: "Running"}},
 		"stopped":        {Machine: machine.Machine{Phase: "Stopped"}},

@@ -113,17 +113,17 @@ func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
 	var results []phaseResult
 	for _, phase := range []func(context.Context) error{
 		func(ctx context.Context) error {
-			if _, err := w.fleet.apply(ctx, objs); err != nil {
+			if _, err := w.machineSet.apply(ctx, objs); err != nil {
 				return err
 			}
-			return w.until(ctx, "creating", func() int { return w.fleet.incomplete(len(objs)) })
+			return w.until(ctx, "creating", func() int { return w.machineSet.incomplete(len(objs)) })
 		},
 		func(ctx context.Context) error { return w.wait(ctx, interval) },
 		func(ctx context.Context) error {
-			if err := w.fleet.remove(ctx, objs); err != nil {
+			if err := w.machineSet.remove(ctx, objs); err != nil {
 				return err
 			}
-			return w.until(ctx, "deleting", w.fleet.left)
+			return w.until(ctx, "deleting", w.machineSet.left)
 		},
 	} {
 		l, err := w.measurePhase(ctx, phase)

@@ -113,17 +113,17 @@ func (b *bench) createMachines(ctx context.Context, w *env) (creationTime, error
 	w.Console.Stepf("provider: %d Machines", b.Create)
 	begin := time.Now()
 	stop := b.profile(ctx, w, "create")
-	sent, err := w.fleet.apply(ctx, created(b.Create))
+	sent, err := w.machineSet.apply(ctx, created(b.Create))
 	if err != nil {
 		return creationTime{}, fmt.Errorf("cannot create Machines: %w", err)
 	}
-	if err := w.until(ctx, "creating", func() int { return w.fleet.incomplete(b.Create) }); err != nil {
+	if err := w.until(ctx, "creating", func() int { return w.machineSet.incomplete(b.Create) }); err != nil {
 		return creationTime{}, err
 	}
 	stop()
 	r := creationTime{calls: calls}
 	for name, at := range sent {
-		complete := w.fleet.get(name).complete
+		complete := w.machineSet.get(name).complete
 		r.each = append(r.each, complete.Sub(at))
 		r.took = max(r.took, complete.Sub(begin))
 	}

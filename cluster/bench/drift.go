@@ -215,7 +215,7 @@ func (w *env) unnoticed(ctx context.Context, j *requestLog, incidents []*inciden
 // find sets the time at which the provider reacted to the change. A request answers one change.
 func (i *incident) find(w *env, log []request, taken map[int]bool) {
 	if i.answer == nil {
-		if m := w.fleet.get(i.machine); m.Node == others {
+		if m := w.machineSet.get(i.machine); m.Node == others {
 			i.noticed = m.arrived
 		}
 		return

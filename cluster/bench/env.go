@@ -44,12 +44,12 @@ type env struct {
 	// operator is somebody else who changes VMs.
 	operator *pve
 	// own is the provider's user.
-	own      *pve
-	spec     process.Spec
-	provider *process.Process
-	pprof    string
-	fleet    *fleet
-	rate     int
+	own        *pve
+	spec       process.Spec
+	provider   *process.Process
+	pprof      string
+	machineSet *machineSet
+	rate       int
 }
 
 // open starts everything but the provider.
@@ -65,7 +65,7 @@ func (b *bench) open(ctx context.Context, c cluster) (*env, context.Context, err
 		func(ctx context.Context) error { return w.startSimulator(ctx, c) },
 		func(ctx context.Context) error { return w.StartControlPlane(ctx) }, w.InstallCRDs, w.connect,
 		func(context.Context) error { w.OnClose("provider", w.stopProvider); return w.prepare(c.settings) },
-		func(ctx context.Context) (err error) { w.fleet, err = follow(ctx, w.Kube.Config()); return err },
+		func(ctx context.Context) (err error) { w.machineSet, err = follow(ctx, w.Kube.Config()); return err },
 	} {
 		if err := step(ctx); err != nil {
 			return nil, ctx, errors.Join(err, w.Close())
@@ -187,7 +187,7 @@ func (w *env) until(ctx context.Context, what string, left func() int) error {
 		}
 		if time.Since(progress) > progressTimeout {
 			return fmt.Errorf("%s: still %d to go after %s without progress%s\nthe provider's last lines:\n%s",
-				what, n, progressTimeout, w.fleet.example(), process.LogTail(w.spec.Log, 20))
+				what, n, progressTimeout, w.machineSet.example(), process.LogTail(w.spec.Log, 20))
 		}
 	}
 }

@@ -104,7 +104,7 @@ func memoryOf(n int) []string {
 // populate creates a Machine for each VM and starts the provider, which adopts them and asks their guests for addresses.
 func (w *env) populate(ctx context.Context, c cluster) error {
 	begin := time.Now()
-	if _, err := w.fleet.apply(ctx, adopted(c)); err != nil {
+	if _, err := w.machineSet.apply(ctx, adopted(c)); err != nil {
 		return fmt.Errorf("cannot create Machines: %w", err)
 	}
 	w.Console.Stepf("%d Machines: written in %s", c.machines, round(time.Since(begin)))
@@ -112,7 +112,7 @@ func (w *env) populate(ctx context.Context, c cluster) error {
 	if err := w.startProvider(ctx); err != nil {
 		return err
 	}
-	left := func() int { return w.fleet.incomplete(c.machines) + w.fleet.withoutAddress() }
+	left := func() int { return w.machineSet.incomplete(c.machines) + w.machineSet.withoutAddress() }
 	if err := w.until(ctx, "adopting", left); err != nil {
 		return err
 	}

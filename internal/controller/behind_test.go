@@ -239,8 +239,8 @@ func rolledBack(w *world) {
 	w.ready()
 }
 
-// TestWishes has what a spec may ask for beside options of the VM.
-func TestWishes(t *testing.T) {
+// TestOtherRequests has what a spec may ask for beside options of the VM.
+func TestOtherRequests(t *testing.T) {
 	t.Parallel()
 	runAll(t, map[string]scenario{
 		"suspend":  {reason: "A VM is suspended to disk and resumed.", run: suspend},

@@ -292,7 +292,7 @@ func (c *chaos) provider(mgr ctrl.Manager) kind.Options {
 	return o
 }
 
-// machine of the crowd, by its number.
+// machine of the population, by its number.
 func (c *chaos) machine(n int, spec v1alpha1.MachineParameters) *cluster.Machine {
 	o := c.meta()
 	o.Name = fmt.Sprintf("%s-%03d", c.name, n)

@@ -57,10 +57,10 @@ func TestHARules(t *testing.T) {
 	}
 }
 
-// newRuled is a crowd that may tell HA what to do, beside a person who does.
-func newRuled(t *testing.T, scopeName, version string) *crowd {
+// newRuled is a population that may tell HA what to do, beside a person who does.
+func newRuled(t *testing.T, scopeName, version string) *population {
 	t.Helper()
-	c := crowds()[scopeName]
+	c := populations()[scopeName]
 	c.world = newWorld(t, scopes()[scopeName], "rules-"+version[:1]+"-"+strings.ToLower(scopeName), map[string]string{"ha": "100ms"}, version)
 	c.grant("/", "PVESysAdmin")
 	c.pve.Edit(func(s *simulator.State) {
@@ -86,7 +86,7 @@ func ruledSpec() v1alpha1.MachineParameters {
 
 // rules of HA as texts without their order, those that are ours by the kind and
 // the resources that they are for.
-func (c *crowd) rules() []string {
+func (c *population) rules() []string {
 	var all []string
 	c.pve.Edit(func(s *simulator.State) {
 		for name, r := range s.HARules {
@@ -111,13 +111,13 @@ func (c *crowd) rules() []string {
 	return all
 }
 
-func (c *crowd) haveRules(what string, want ...string) {
+func (c *population) haveRules(what string, want ...string) {
 	c.Helper()
 	c.eventually(what, func() bool { return slices.Equal(c.rules(), want) })
 }
 
 // allAreWell waits until all Machines are as their specs want them.
-func (c *crowd) allAreWell() {
+func (c *population) allAreWell() {
 	c.Helper()
 	c.slowly("all Machines are as they should be", func() string {
 		for _, m := range c.machines() {
@@ -131,7 +131,7 @@ func (c *crowd) allAreWell() {
 }
 
 // edit changes what HA was told by hand.
-func (c *crowd) edit(in func(*simulator.State) simulator.Sections, change func(map[string]string)) {
+func (c *population) edit(in func(*simulator.State) simulator.Sections, change func(map[string]string)) {
 	c.pve.Edit(func(s *simulator.State) {
 		for _, name := range slices.Sorted(maps.Keys(in(s))) {
 			if !strings.HasSuffix(name, "-like") {
@@ -143,13 +143,13 @@ func (c *crowd) edit(in func(*simulator.State) simulator.Sections, change func(m
 	})
 }
 
-func (c *crowd) set(number int, change func(*v1alpha1.MachineParameters)) {
+func (c *population) set(number int, change func(*v1alpha1.MachineParameters)) {
 	c.Helper()
 	c.m = c.machines()[number]
 	c.change(change)
 }
 
-func (c *crowd) theirsIsLeft() {
+func (c *population) theirsIsLeft() {
 	c.Helper()
 	c.pve.Edit(func(s *simulator.State) {
 		if s.HARules["crossplane-like"]["nodes"]+s.HAGroups["crossplane-like"]["nodes"] != "pve1" {
@@ -160,11 +160,11 @@ func (c *crowd) theirsIsLeft() {
 
 // accepted is the number of writes that had an effect. One that is refused because another provider's came first is
 // made again.
-func (c *crowd) accepted() int {
+func (c *population) accepted() int {
 	return len(slices.DeleteFunc(c.writes(), func(r simulator.Request) bool { return r.Status != http.StatusOK }))
 }
 
-func keepsRules(c *crowd) {
+func keepsRules(c *population) {
 	spec := ruledSpec()
 	spec.Placement.Group, spec.Placement.Spread = new("web"), new(v1alpha1.SpreadRequired)
 	c.create(2, spec)
@@ -215,7 +215,7 @@ func comparesRules(w *world) {
 	}
 }
 
-func keepsGroups(c *crowd) {
+func keepsGroups(c *population) {
 	c.create(1, ruledSpec())
 	group := "group vm:10000 pve1,pve2 1"
 	c.haveRules("HA keeps what placement decided", group)

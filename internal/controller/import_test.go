@@ -82,8 +82,8 @@ func estate(t *testing.T, version string) *simulator.Scenario {
 // guests is how many VMs the estate has that are no templates.
 const guests = 200
 
-// An imported estate is a crowd whose Machines come out of manifests.
-type imported struct{ *crowd }
+// An imported estate is a population whose Machines come out of manifests.
+type imported struct{ *population }
 
 // importVMs writes manifests for all VMs, and applies them as they are, but for the
 // label that keeps scenarios apart.
@@ -228,7 +228,7 @@ func TestImportEstate(t *testing.T) {
 	for version, scopeName := range versions() {
 		t.Run(scopeName+"/"+version, func(t *testing.T) {
 			t.Parallel()
-			c := crowds()[scopeName]
+			c := populations()[scopeName]
 			c.world = worldOf(t, scopes()[scopeName], "estate-"+strings.ToLower(scopeName), estate(t, version), nil, "")
 			c.poll, c.options = time.Hour, unhurried
 			c.pve.Edit(func(s *simulator.State) { findVMs(t, s.Guests) })

@@ -37,16 +37,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A crowd is many Machines of one provider.
-type crowd struct {
+// A population is many Machines of one provider.
+type population struct {
 	*world
 
 	list func() xpresource.ManagedList
 	of   func(m machine.Machine, config string)
 }
 
-func crowds() map[string]crowd {
-	return map[string]crowd{
+func populations() map[string]population {
+	return map[string]population{
 		"Cluster": {
 			list: func() xpresource.ManagedList { return &cluster.MachineList{} },
 			of: func(m machine.Machine, config string) {
@@ -68,10 +68,10 @@ func crowds() map[string]crowd {
 	}
 }
 
-// newCrowd of a provider that has a cluster for itself, or that of others.
-func newCrowd(t *testing.T, scopeName, name string, others *crowd) *crowd {
+// newPopulation of a provider that has a cluster for itself, or that of others.
+func newPopulation(t *testing.T, scopeName, name string, others *population) *population {
 	t.Helper()
-	c := crowds()[scopeName]
+	c := populations()[scopeName]
 	if others == nil {
 		c.world = emptyWorld(t, scopes()[scopeName], name, map[string]string{"qmcreate": "50ms", "qmdestroy": "20ms"}, "")
 	} else {
@@ -84,7 +84,7 @@ func newCrowd(t *testing.T, scopeName, name string, others *crowd) *crowd {
 	return &c
 }
 
-func (c *crowd) create(n int, spec v1alpha1.MachineParameters) {
+func (c *population) create(n int, spec v1alpha1.MachineParameters) {
 	c.Helper()
 	for i := range n {
 		o := c.meta()
@@ -97,7 +97,7 @@ func (c *crowd) create(n int, spec v1alpha1.MachineParameters) {
 	}
 }
 
-func (c *crowd) machines() []machine.Machine {
+func (c *population) machines() []machine.Machine {
 	c.Helper()
 	list := c.list()
 	if err := c.kube.List(context.Background(), list, client.MatchingLabels{label: c.name}); err != nil {
@@ -110,7 +110,7 @@ func (c *crowd) machines() []machine.Machine {
 	return all
 }
 
-func (c *crowd) ready(n int) {
+func (c *population) ready(n int) {
 	c.Helper()
 	c.slowly(fmt.Sprintf("%d Machines of %s are ready", n, c.name), func() string {
 		ready, last := 0, ""
@@ -128,9 +128,9 @@ func (c *crowd) ready(n int) {
 	})
 }
 
-// slowly waits until nothing is missing any more. To look at a whole crowd takes
+// slowly waits until nothing is missing any more. To look at a whole population takes
 // a while itself.
-func (c *crowd) slowly(what string, missing func() string) {
+func (c *population) slowly(what string, missing func() string) {
 	c.Helper()
 	again, late := time.NewTicker(500*time.Millisecond), time.After(patience)
 	defer again.Stop()
@@ -147,7 +147,7 @@ func (c *crowd) slowly(what string, missing func() string) {
 	}
 }
 
-func (c *crowd) deleteAll() {
+func (c *population) deleteAll() {
 	c.Helper()
 	for _, m := range c.machines() {
 		if err := c.kube.Delete(c.Context(), m); err != nil {
@@ -167,8 +167,8 @@ func (c *crowd) deleteAll() {
 func TestCompetingProviders(t *testing.T) {
 	t.Parallel()
 	const each = 100
-	a := newCrowd(t, "Cluster", "rivals-a", nil)
-	b := newCrowd(t, "Namespaced", "rivals-b", a)
+	a := newPopulation(t, "Cluster", "shared-a", nil)
+	b := newPopulation(t, "Namespaced", "shared-b", a)
 	spec := v1alpha1.MachineParameters{
 		Memory: new(resource.MustParse("64Mi")), PowerState: new(v1alpha1.PowerStateStopped),
 		Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("1G"), Storage: new("ceph")}},
@@ -211,12 +211,12 @@ func TestCompetingProviders(t *testing.T) {
 	})
 }
 
-// TestBalancedCrowd has one provider create many VMs at once, and places them
+// TestBalancedPopulation has one provider create many VMs at once, and places them
 // although PVE does not show most of them yet.
-func TestBalancedCrowd(t *testing.T) {
+func TestBalancedPopulation(t *testing.T) {
 	t.Parallel()
 	const n = 40
-	c := newCrowd(t, "Namespaced", "balanced", nil)
+	c := newPopulation(t, "Namespaced", "balanced", nil)
 	c.create(n, v1alpha1.MachineParameters{Memory: new(resource.MustParse("2Gi")), PowerState: new(v1alpha1.PowerStateStopped)})
 	c.ready(n)
 	for _, m := range c.machines() {
@@ -262,7 +262,7 @@ func TestPlacement(t *testing.T) {
 		setup  func(*world)
 		check  func(*world)
 	}{
-		"roams": {
+		"migrates": {
 			reason: "A full clone of a template on local storage is made there and goes to its place.",
 			spec: v1alpha1.MachineParameters{
 				Template: new(intstr.FromInt32(9100)), Clone: &v1alpha1.MachineClone{Full: new(true)},

@@ -44,10 +44,10 @@ func (w *world) asked(prefix string) int {
 	}))
 }
 
-// newFleet has so many VMs that do not run, looked at again and again.
-func newFleet(t *testing.T, scopeName, name string, n int, spec v1alpha1.MachineParameters) (*crowd, *witness) {
+// newStoppedPopulation has so many VMs that do not run, looked at again and again.
+func newStoppedPopulation(t *testing.T, scopeName, name string, n int, spec v1alpha1.MachineParameters) (*population, *witness) {
 	t.Helper()
-	c := crowds()[scopeName]
+	c := populations()[scopeName]
 	c.world = emptyWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, map[string]string{"qmcreate": "50ms"}, "")
 	c.configure()
 	c.grant("/", "PVESysAdmin")
@@ -63,7 +63,7 @@ func newFleet(t *testing.T, scopeName, name string, n int, spec v1alpha1.Machine
 func TestManyOfHA(t *testing.T) {
 	t.Parallel()
 	const n = 50
-	c, seen := newFleet(t, "Namespaced", "many-ha", n, v1alpha1.MachineParameters{HighAvailability: &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}})
+	c, seen := newStoppedPopulation(t, "Namespaced", "many-ha", n, v1alpha1.MachineParameters{HighAvailability: &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}})
 	seen.further(c.world, 1, 2*n) // What was just created is read more often.
 	vms, ha := c.asked("/nodes/{node}/qemu/{vmid}"), c.asked("/cluster/ha")
 	seen.further(c.world, 1, 5*n)
@@ -106,7 +106,7 @@ func TestRotated(t *testing.T) {
 		t.Run(scopeName, func(t *testing.T) {
 			t.Parallel()
 			const n = 20
-			c, seen := newFleet(t, scopeName, "rotated", n, v1alpha1.MachineParameters{Tags: []string{"ours"}})
+			c, seen := newStoppedPopulation(t, scopeName, "rotated", n, v1alpha1.MachineParameters{Tags: []string{"ours"}})
 			seen.further(c.world, 1, 2*n)
 			before, since := c.asked("/nodes/{node}/qemu/{vmid}"), time.Now()
 			c.pve.Edit(func(s *simulator.State) {

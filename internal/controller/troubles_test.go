@@ -41,8 +41,8 @@ type mishap struct {
 	reason string
 	node   string
 
-	// strike the node, and heal it.
-	strike, heal func(*simulator.State)
+	// fail makes the node fail, and repair ends that.
+	fail, repair func(*simulator.State)
 
 	// What the Machine on the node says, and what placement has against the node.
 	says    xpv2.ConditionType
@@ -60,27 +60,27 @@ func mishaps() map[string]mishap {
 	return map[string]mishap{
 		"offline": {
 			reason: "The node is off.", node: "pve1", online: 2,
-			strike: func(s *simulator.State) { s.Nodes["pve1"].Offline = true },
-			heal:   func(s *simulator.State) { s.Nodes["pve1"].Offline = false },
+			fail:   func(s *simulator.State) { s.Nodes["pve1"].Offline = true },
+			repair: func(s *simulator.State) { s.Nodes["pve1"].Offline = false },
 			says:   xpv2.TypeReady, because: machine.ReasonNodeOffline, text: `node "pve1" is offline`, against: "it is offline",
 		},
 		"full": {
 			reason: "Its storage has filled up.", node: "pve2", online: 3,
-			strike: func(s *simulator.State) {
+			fail: func(s *simulator.State) {
 				s.Volumes[filling] = &simulator.Volume{VMID: 999, Format: "raw", Content: "images", Size: 1 << 40, Used: 480 << 30}
 			},
-			heal: func(s *simulator.State) { delete(s.Volumes, filling) },
-			says: machine.TypeResourcesAllocated, because: machine.ReasonInsufficientResources,
+			repair: func(s *simulator.State) { delete(s.Volumes, filling) },
+			says:   machine.TypeResourcesAllocated, because: machine.ReasonInsufficientResources,
 			text: "storage 'local-lvm' on node pve2 is full", against: "storage 'local-lvm': 1024 MiB requested, 0 MiB available",
 		},
 		"bridge": {
 			reason: "Its bridge is gone.", node: "pve3", online: 3,
-			strike: func(s *simulator.State) {
+			fail: func(s *simulator.State) {
 				bridge = s.Nodes["pve3"].Interfaces["vmbr0"]
 				delete(s.Nodes["pve3"].Interfaces, "vmbr0")
 			},
-			heal: func(s *simulator.State) { s.Nodes["pve3"].Interfaces["vmbr0"] = bridge },
-			says: machine.TypeNetworkConfigured, because: machine.ReasonNetworkError,
+			repair: func(s *simulator.State) { s.Nodes["pve3"].Interfaces["vmbr0"] = bridge },
+			says:   machine.TypeNetworkConfigured, because: machine.ReasonNetworkError,
 			text: "bridge 'vmbr0' not found on node pve3", against: "bridge 'vmbr0' not found",
 		},
 	}
@@ -94,7 +94,7 @@ func TestMishaps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Log(mishap.reason)
-			c := crowds()["Namespaced"]
+			c := populations()["Namespaced"]
 			c.world = emptyWorld(t, scopes()["Namespaced"], "mishap-"+name, map[string]string{"qmcreate": "50ms", "qmdestroy": "20ms"}, "")
 			seen := c.measured()
 			c.configure()
@@ -106,7 +106,7 @@ func TestMishaps(t *testing.T) {
 }
 
 // measured gives the provider metrics that can be gathered.
-func (c *crowd) measured() prometheus.Gatherer {
+func (c *population) measured() prometheus.Gatherer {
 	m, r := metrics.New(), prometheus.NewRegistry()
 	if err := m.Register(r); err != nil {
 		c.Fatal(err)
@@ -119,7 +119,7 @@ func (c *crowd) measured() prometheus.Gatherer {
 	return r
 }
 
-func (c *crowd) suffer(h mishap, seen prometheus.Gatherer) {
+func (c *population) suffer(h mishap, seen prometheus.Gatherer) {
 	owner := c.cluster("", v1alpha1.ProxmoxClusterParameters{Nodes: []string{h.node}})
 	c.make(owner)
 	c.well(owner)
@@ -133,7 +133,7 @@ func (c *crowd) suffer(h mishap, seen prometheus.Gatherer) {
 		`proxmox_operator_machines_total{node="pve2",phase="Running"} 1`,
 		`proxmox_operator_machines_total{node="pve3",phase="Running"} 1`)
 
-	c.pve.Edit(h.strike)
+	c.pve.Edit(h.fail)
 	victim := c.named(h.node)
 	c.becomes(victim, h.text, func() bool {
 		s := victim.GetCondition(h.says)
@@ -150,7 +150,7 @@ func (c *crowd) suffer(h mishap, seen prometheus.Gatherer) {
 	c.add("new", v1alpha1.MachineParameters{Placement: &v1alpha1.MachinePlacement{Affinity: []v1alpha1.MachineAffinityTerm{rather}}})
 	c.elsewhere(c.named("new"), h)
 
-	c.pve.Edit(h.heal)
+	c.pve.Edit(h.repair)
 	c.ready(len(nodes) + 1)
 	for _, node := range nodes {
 		if at := c.named(node).Observation().Node; at != node {
@@ -169,7 +169,7 @@ func (c *crowd) suffer(h mishap, seen prometheus.Gatherer) {
 
 // elsewhere waits until a Machine is ready on another node than the one that was
 // struck, and says why.
-func (c *crowd) elsewhere(m machine.Machine, h mishap) {
+func (c *population) elsewhere(m machine.Machine, h mishap) {
 	c.Helper()
 	c.becomes(m, "ready elsewhere", func() bool { return m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
 	p := m.Observation().Placement
@@ -181,7 +181,7 @@ func (c *crowd) elsewhere(m machine.Machine, h mishap) {
 }
 
 // add a Machine with a disk and a NIC, and its name as a label.
-func (c *crowd) add(name string, spec v1alpha1.MachineParameters) {
+func (c *population) add(name string, spec v1alpha1.MachineParameters) {
 	c.Helper()
 	spec.ShutdownTimeoutSeconds = new(int32(1))
 	spec.Disks = []v1alpha1.MachineDisk{{Name: "root", Size: new("1G"), Storage: new("local-lvm")}}
@@ -195,7 +195,7 @@ func (c *crowd) add(name string, spec v1alpha1.MachineParameters) {
 }
 
 // named is the Machine of a name as it is now.
-func (c *crowd) named(name string) machine.Machine {
+func (c *population) named(name string) machine.Machine {
 	c.Helper()
 	o := c.meta()
 	o.Name, o.Namespace = o.Name+"-"+name, namespace
@@ -207,7 +207,7 @@ func (c *crowd) named(name string) machine.Machine {
 }
 
 // shows waits until the metrics have series of these values.
-func (c *crowd) shows(seen prometheus.Gatherer, want ...string) {
+func (c *population) shows(seen prometheus.Gatherer, want ...string) {
 	c.Helper()
 	c.slowly("metrics", func() string {
 		have := c.series(seen)
@@ -219,7 +219,7 @@ func (c *crowd) shows(seen prometheus.Gatherer, want ...string) {
 }
 
 // series as Prometheus writes them.
-func (c *crowd) series(seen prometheus.Gatherer) []string {
+func (c *population) series(seen prometheus.Gatherer) []string {
 	c.Helper()
 	families, err := seen.Gather()
 	if err != nil {
@@ -242,12 +242,12 @@ func (c *crowd) series(seen prometheus.Gatherer) []string {
 // being destroyed, by a provider that does not know of it.
 func TestHeldVMID(t *testing.T) {
 	t.Parallel()
-	a := crowds()["Cluster"]
+	a := populations()["Cluster"]
 	a.world = emptyWorld(t, scopes()["Cluster"], "held-a", map[string]string{"qmcreate": "20ms", "qmdestroy": "10s"}, "")
 	a.configure()
 	a.start()
 	t.Cleanup(func() { a.stop() })
-	b := newCrowd(t, "Namespaced", "held-b", &a)
+	b := newPopulation(t, "Namespaced", "held-b", &a)
 	spec := v1alpha1.MachineParameters{PowerState: new(v1alpha1.PowerStateStopped)}
 	a.create(1, spec)
 	a.ready(1)

@@ -201,7 +201,7 @@ func manualEdits() map[string]step {
 		"resume":    calling(post, "/status/resume", nil),
 		"reset":     calling(post, "/status/reset", nil),
 		"reboot":    calling(post, "/status/reboot", nil),
-		"tinker": calling(put, "/config", form("description", "theirs", "tags", "theirs", "cores", "3", "memory", "768", "name", "theirs",
+		"edit": calling(put, "/config", form("description", "theirs", "tags", "theirs", "cores", "3", "memory", "768", "name", "theirs",
 			"onboot", "1", "cpuunits", "200", "balloon", "0", "protection", "1", "protection", "0", "delete", "description", "delete", "tags", "revert", "cores",
 			"delete", "boot", "ostype", "other", "agent", "0", "keyboard", "fr", "hotplug", "0", "ciuser", "theirs")),
 		"pend":   calling(post, "/config", form("cores", "3", "memory", "640", "scsihw", "lsi", "vga", "std")),

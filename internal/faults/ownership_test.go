@@ -119,7 +119,7 @@ func TestOwnershipConflicts(t *testing.T) {
 func older(annotations map[string]string, spec v1alpha1.MachineParameters) *cluster.Machine {
 	m := &cluster.Machine{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "rival", UID: "5a7a5f2c-0000-4000-8000-000000000002", Generation: 1, Annotations: annotations,
+			Name: "other", UID: "5a7a5f2c-0000-4000-8000-000000000002", Generation: 1, Annotations: annotations,
 			CreationTimestamp: metav1.NewTime(time.Now().Add(time.Hour)),
 		},
 		Spec: cluster.MachineSpec{ForProvider: spec},

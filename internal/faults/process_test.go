@@ -104,7 +104,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 		Metrics: metrics.New(),
 		Now:     w.clock.Now,
 	}
-	fleet, images := machine.NewScheduler(), machine.NewImageWatch()
+	scheduler, images := machine.NewScheduler(), machine.NewImageWatch()
 	for _, k := range []struct {
 		kind.Identity
 
@@ -113,7 +113,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 		{kind.Identity{GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{}}, &namespaced.Image{}},
 		{kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}}, &cluster.Image{}},
 	} {
-		if err := machine.Setup(mgr, o, k.Identity, fleet, machine.Images{Object: k.image, Watch: images}); err != nil {
+		if err := machine.Setup(mgr, o, k.Identity, scheduler, machine.Images{Object: k.image, Watch: images}); err != nil {
 			t.Fatal(err)
 		}
 	}

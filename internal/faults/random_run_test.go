@@ -46,8 +46,8 @@ type op struct {
 
 func (s op) String() string { return fmt.Sprintf("%s/%d", s.step, s.number) }
 
-// A route is what happens in a walk: how it begins, and each of its strides. A
-// stride is the same whatever went before, so that others can be left out.
+// A route is what happens in a run: how it begins, and each of its steps. A
+// step is the same whatever went before, so that others can be left out.
 type route struct {
 	version string // Of PVE.
 	start   string // The scenario that the first Machine begins as.
@@ -191,7 +191,7 @@ func (k *randomRun) along(r route) {
 	k.leave()
 }
 
-// take a stride, and let some time pass.
+// take a step, and let some time pass.
 func (k *randomRun) take(s op) {
 	k.t.Helper()
 	r := rand.New(rand.NewPCG(s.number, 0))

@@ -221,8 +221,8 @@ func brokenAffinity(q Request, n Node, occupants []Occupant) string {
 	return ""
 }
 
-// fleet of 16 nodes of unequal size, and 500 Machines that fill them by half.
-func fleet(r random) ([]Node, []Request) {
+// largeCluster of 16 nodes of unequal size, and 500 Machines that fill them by half.
+func largeCluster(r random) ([]Node, []Request) {
 	var nodes []Node
 	for i := range 16 {
 		n := cluster()[0]
@@ -239,10 +239,10 @@ func fleet(r random) ([]Node, []Request) {
 	return nodes, requests
 }
 
-func TestFleet(t *testing.T) {
+func TestLargeCluster(t *testing.T) {
 	for _, strategy := range []v1alpha1.PlacementStrategy{v1alpha1.PlacementBalanced, v1alpha1.PlacementPack, v1alpha1.PlacementSpread} {
 		t.Run(string(strategy), func(t *testing.T) {
-			nodes, requests := fleet(random{rand.New(rand.NewPCG(7, 7))})
+			nodes, requests := largeCluster(random{rand.New(rand.NewPCG(7, 7))})
 			var occupants []Occupant
 			for _, q := range requests {
 				q.Rules.Strategy = &strategy

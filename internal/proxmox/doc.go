@@ -18,7 +18,7 @@ limitations under the License.
 // the provider needs. It is the only package that knows
 // github.com/Telmate/proxmox-api-go, and it knows nothing of Kubernetes.
 //
-// # How a call travels
+// # How a call is made
 //
 // Requests are made by the library's session and pass one http.Client whose
 // transport is package transport: it authenticates, limits, counts, and knows which

@@ -94,12 +94,12 @@ func (d Devices) claimDrives(p *v1alpha1.MachineParameters, have Config) error {
 	if err := d.claimAll(drives, have); err != nil {
 		return err
 	}
-	return d.contested()
+	return d.deviceConflict()
 }
 
-// contested is an error if a CD-ROM drive is to be what a disk is, or the drive of
+// deviceConflict is an error if a CD-ROM drive is to be what a disk is, or the drive of
 // iso.
-func (d Devices) contested() error {
+func (d Devices) deviceConflict() error {
 	for _, name := range slices.Sorted(maps.Keys(d.CDROMs)) {
 		device := d.CDROMs[name]
 		if device == d.ISO {

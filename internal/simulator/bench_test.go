@@ -25,7 +25,7 @@ import (
 )
 
 func BenchmarkResources(b *testing.B) {
-	_, c := crowd(b)
+	_, c := largeCluster(b)
 	for b.Loop() {
 		if _, err := cluster.Resources(c); err != nil {
 			b.Fatal(err)
@@ -34,7 +34,7 @@ func BenchmarkResources(b *testing.B) {
 }
 
 func BenchmarkConfig(b *testing.B) {
-	_, c := crowd(b)
+	_, c := largeCluster(b)
 	c.Values = map[string]string{"vmid": "12345"}
 	for b.Loop() {
 		if _, err := qemu.GetConfig(c); err != nil {

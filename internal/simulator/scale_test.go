@@ -38,8 +38,8 @@ const (
 	memoryLimit = 500 << 20
 )
 
-// crowd is a cluster with many machines.
-func crowd(t testing.TB) (*simulator.Server, *engine.Call) {
+// largeCluster is a cluster with many machines.
+func largeCluster(t testing.TB) (*simulator.Server, *engine.Call) {
 	t.Helper()
 	sc := lab()
 	sc.Guests = []simulator.ScenarioGuest{{
@@ -82,7 +82,7 @@ func TestManyGuests(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	s, _ := crowd(t)
+	s, _ := largeCluster(t)
 	length := 0
 	get := func(path string) func() {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://pve1:8006/api2/json"+path, http.NoBody)

@@ -108,7 +108,7 @@ func New(now func() time.Time, safety time.Duration) *Cache {
 	return &Cache{now: now, fullResync: safety}
 }
 
-// at is the sight of a Machine, for the time of a function.
+// at is the entry of a Machine, for the time of a function.
 func (s *Cache) at(m objectstate.Object, do func(*entry)) {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -147,7 +147,7 @@ func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWa
 	return g
 }
 
-// Keep what was read after a glance.
+// Keep what was read after a read of the status.
 func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 	values, err := json.Marshal(v.Values)
 	if err != nil {

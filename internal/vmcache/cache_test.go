@@ -34,7 +34,7 @@ func optionsOf(config map[string]string) []proxmox.PendingValue {
 	return values
 }
 
-func TestDoubts(t *testing.T) {
+func TestDrift(t *testing.T) {
 	known := func() *vmstate.VM {
 		v := &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, Status: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Hour}}
 		v.Read(optionsOf(map[string]string{"name": "web", "tags": "b;a", "cores": "2", "memory": "1024", "ostype": "l26"}))

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A Watcher has signs of change blur what is known of a VM, and wakes its Machine.
+// A Watcher marks what is known of a VM dirty by signs of change, and wakes its Machine.
 type Watcher struct {
 	Cache *Cache
 	UID   objectstate.UID
@@ -35,22 +35,22 @@ type Watcher struct {
 
 // Changed says that others have done something to the VM.
 func (p Watcher) Changed(what inventory.Change) {
-	blurred := DirtyAll
+	dirtied := DirtyAll
 	if what == inventory.ChangeConfig {
-		blurred = DirtyConfig
+		dirtied = DirtyConfig
 	}
-	p.Cache.dirtyOf(p.UID, blurred)
+	p.Cache.dirtyOf(p.UID, dirtied)
 	p.Wake()
 }
 
 // Listed compares what the cluster's list tells of the VM with what is known. If that
 // is the same, it need not be read.
 func (p Watcher) Listed(g *proxmox.Guest) {
-	doubts, moved := p.Cache.Compare(p.UID, g)
-	if doubts != 0 {
-		p.Cache.dirtyOf(p.UID, doubts)
+	drifted, moved := p.Cache.Compare(p.UID, g)
+	if drifted != 0 {
+		p.Cache.dirtyOf(p.UID, drifted)
 	}
-	if doubts != 0 || moved {
+	if drifted != 0 || moved {
 		p.Wake()
 	}
 }
@@ -83,7 +83,7 @@ func (p Watcher) Since() (changed, until time.Time) {
 
 // Compare says what the list puts in doubt of a VM as it is known, and whether it has
 // moved to another pool.
-func (s *Cache) Compare(uid objectstate.Object, g *proxmox.Guest) (doubts Dirty, moved bool) {
+func (s *Cache) Compare(uid objectstate.Object, g *proxmox.Guest) (drifted Dirty, moved bool) {
 	s.all.Lock()
 	defer s.all.Unlock()
 	r := s.all.Get(uid)
@@ -94,9 +94,9 @@ func (s *Cache) Compare(uid objectstate.Object, g *proxmox.Guest) (doubts Dirty,
 		r.mismatches++
 		return DirtyAll, false
 	}
-	if doubts = drift(r.cachedVM(s.now()), *g); doubts != 0 {
+	if drifted = drift(r.cachedVM(s.now()), *g); drifted != 0 {
 		r.mismatches++
-		return doubts, false
+		return drifted, false
 	}
 	moved = r.pool != nil && *r.pool != g.Pool
 	r.mismatches, r.pool = 0, new(g.Pool) // Not a part of the list, which would be kept whole.

@@ -73,19 +73,19 @@ func (e *external) Observe(ctx context.Context, m Cluster) (managed.ExternalObse
 func (e *external) findProblems(ctx context.Context, m Cluster, s *view) (managed.ExternalObservation, error) {
 	seen := s.observation()
 	problems := append(s.problems(), s.missing(m.Parameters(), seen)...)
-	rival, err := e.conflict(ctx, m, seen.Nodes)
+	conflict, err := e.conflict(ctx, m, seen.Nodes)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if rival != nil {
-		problems = append(problems, *rival)
+	if conflict != nil {
+		problems = append(problems, *conflict)
 	}
 	err = e.compare(ctx, m, s, &seen)
 	settle(m.Observation(), seen, e.now())
 	e.setReady(m, kind.Ready(problems...), err)
 	return managed.ExternalObservation{
 		ResourceExists:   true,
-		ResourceUpToDate: e.change.Empty() || rival != nil || !s.status.Quorate,
+		ResourceUpToDate: e.change.Empty() || conflict != nil || !s.status.Quorate,
 	}, err
 }
 
@@ -252,8 +252,8 @@ func (e *external) leaving(ctx context.Context, m Cluster) (managed.ExternalObse
 // findReset finds what there is to reset. What an older ProxmoxCluster manages
 // stays, and so does another cluster than the one that was adopted.
 func (e *external) findReset(ctx context.Context, m Cluster) error {
-	rival, err := e.conflict(ctx, m, m.Observation().Nodes)
-	if rival != nil || err != nil {
+	conflict, err := e.conflict(ctx, m, m.Observation().Nodes)
+	if conflict != nil || err != nil {
 		return err
 	}
 	s, err := e.client.ClusterStatus(ctx)

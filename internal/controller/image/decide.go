@@ -60,8 +60,8 @@ const (
 // answer was lost.
 const arrival = 15
 
-// A sight is what was seen of a file, and of the task that makes it.
-type sight struct {
+// A fileState is what was seen of a file, and of the task that makes it.
+type fileState struct {
 	// volume that has the name, or nil. It is unknown if the storage could not be
 	// listed.
 	volume  *proxmox.Volume
@@ -88,7 +88,7 @@ type decision struct {
 }
 
 // decide what to do next about a file. Whoever removes it does not start it.
-func (f *file) decide(s sight, verifiable bool, now, generation int64) decision {
+func (f *file) decide(s fileState, verifiable bool, now, generation int64) decision {
 	switch {
 	case f.Task != "":
 		return f.decideTask(s)
@@ -108,7 +108,7 @@ func (f *file) decide(s sight, verifiable bool, now, generation int64) decision 
 }
 
 // decideTask about a file that a task makes.
-func (f *file) decideTask(s sight) decision {
+func (f *file) decideTask(s fileState) decision {
 	switch {
 	case s.task == nil:
 		return decision{action: forget}
@@ -122,7 +122,7 @@ func (f *file) decideTask(s sight) decision {
 
 // decideDone about a file that was there. Only its size and the time of its last
 // change tell it from another of the same name.
-func (f *file) decideDone(s sight) decision {
+func (f *file) decideDone(s fileState) decision {
 	switch {
 	case s.unknown:
 		return decision{action: keep}
@@ -138,7 +138,7 @@ func (f *file) decideDone(s sight) decision {
 func (f *file) is(v proxmox.Volume) bool { return v.Size == f.Size && v.Changed == f.Changed }
 
 // decideLost about a file whose making was begun, without an answer.
-func (f *file) decideLost(s sight, verifiable bool, now int64) decision {
+func (f *file) decideLost(s fileState, verifiable bool, now int64) decision {
 	for _, t := range s.others {
 		if !slices.Contains(f.Before, string(t.UPID)) {
 			return decision{action: join, task: t.UPID}
@@ -155,8 +155,8 @@ func (f *file) decideLost(s sight, verifiable bool, now int64) decision {
 	return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists, and nothing proves that it was made for this Image", s.volume.ID)}
 }
 
-// A vmSight is what was seen of a template's VM, and of the task that makes it.
-type vmSight struct {
+// A vmState is what was seen of a template's VM, and of the task that makes it.
+type vmState struct {
 	// guest with the VMID, or nil, as the cluster lists it.
 	guest *proxmox.Guest
 
@@ -173,7 +173,7 @@ type vmSight struct {
 }
 
 // decide what to do next about a template.
-func (t *template) decide(s vmSight, now, generation int64) decision {
+func (t *template) decide(s vmState, now, generation int64) decision {
 	switch {
 	case t.Task != "" && s.task != nil && s.task.Running, s.busy:
 		return decision{action: wait, message: "the template is being made"}
@@ -200,7 +200,7 @@ func (t *template) decide(s vmSight, now, generation int64) decision {
 func (t *template) identity() qemu.Identity { return qemu.Identity{VMID: t.VMID, UUID: t.UUID} }
 
 // decideThere about a VM that is there.
-func (t *template) decideThere(s vmSight) decision {
+func (t *template) decideThere(s vmState) decision {
 	switch t.identity().Prove(s.config) {
 	case qemu.Unproven:
 		return decision{action: wait, message: "the VM is being created"}

@@ -38,7 +38,7 @@ func TestDownload(t *testing.T) {
 		t.Errorf("each node gets one file: -want, +got:\n%s", diff)
 	}
 	for c, want := range map[xpv2.ConditionType]string{
-		xpv2.TypeReady: "True Available", TypeVerified: "True Verified", TypeReplicated: "True Replicated", kind.TypeUpToDate: "True UpToDate",
+		xpv2.TypeReady: "True Available", TypeVerified: "True Verified", TypeReplicated: "True Replicated", kind.TypeUpToDate: "True " + string(kind.ReasonUpToDate),
 	} {
 		if got := status(m, c); got != want {
 			t.Errorf("%s: want %s, got %s", c, want, got)

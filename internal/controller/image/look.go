@@ -309,7 +309,7 @@ func (v *view) online(node string) bool {
 
 // lookAtFile decides about a file.
 func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) error {
-	s, err := e.sightOf(ctx, m, v, i)
+	s, err := e.fileStateOf(ctx, m, v, i)
 	if err != nil {
 		return err
 	}
@@ -324,12 +324,12 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 	return nil
 }
 
-// sightOf a file: what its storage has by the name, and the tasks that make it.
-func (e *external) sightOf(ctx context.Context, m Image, v *view, i *item) (sight, error) {
+// fileStateOf a file: what its storage has by the name, and the tasks that make it.
+func (e *external) fileStateOf(ctx context.Context, m Image, v *view, i *item) (fileState, error) {
 	if !v.online(i.place.Node) {
-		return sight{unknown: true, task: gone(i.file.Task)}, nil
+		return fileState{unknown: true, task: gone(i.file.Task)}, nil
 	}
-	s := sight{}
+	s := fileState{}
 	var err error
 	if s.volume, err = e.findVolume(ctx, m, i); err != nil {
 		return s, errors.Wrapf(err, "cannot look for the file on %s", i.place)
@@ -533,7 +533,7 @@ func (v *view) fileFor(node string) string {
 
 // lookAtTemplate decides about a template.
 func (e *external) lookAtTemplate(ctx context.Context, m Image, v *view, i *item) error {
-	s, err := e.vmSightOf(ctx, v, i.template)
+	s, err := e.vmStateOf(ctx, v, i.template)
 	if err != nil {
 		return err
 	}
@@ -542,10 +542,10 @@ func (e *external) lookAtTemplate(ctx context.Context, m Image, v *view, i *item
 	return nil
 }
 
-// vmSightOf a template. Its configuration is read only while the list does not show
+// vmStateOf a template. Its configuration is read only while the list does not show
 // that it is as it was made.
-func (e *external) vmSightOf(ctx context.Context, v *view, t *template) (vmSight, error) {
-	s := vmSight{}
+func (e *external) vmStateOf(ctx context.Context, v *view, t *template) (vmState, error) {
+	s := vmState{}
 	if t.VMID == 0 {
 		return s, nil
 	}

@@ -242,7 +242,7 @@ func TestDeparturesByDiscovery(t *testing.T) {
 	}
 }
 
-func TestDepartureInterrupted(t *testing.T) {
+func TestCRDGuardInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &cluster.Machine{}

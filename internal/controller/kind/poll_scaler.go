@@ -80,7 +80,7 @@ func perSecond(l ratelimiter.RateLimiter) rate.Limit {
 	return rate.Inf
 }
 
-// interval is the hook with an interval that is long enough for all of the crowd,
+// interval is the hook with an interval that is long enough for all of them,
 // unless a resource asks for one of its own.
 func (c *PollScaler) interval(hook managed.PollIntervalHook) managed.PollIntervalHook {
 	return func(mg resource.Managed, d time.Duration) time.Duration {

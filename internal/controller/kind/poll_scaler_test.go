@@ -63,7 +63,7 @@ func TestUnhurried(t *testing.T) {
 	}
 }
 
-func TestCrowd(t *testing.T) {
+func TestPollScalerInterval(t *testing.T) {
 	informers := &informertest.FakeInformers{Scheme: scheme(t)}
 	selector := labels.SelectorFromSet(labels.Set{"shard": "a"})
 	c := NewPollScaler(nil)

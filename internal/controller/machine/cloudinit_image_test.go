@@ -94,8 +94,8 @@ func TestSeedPassword(t *testing.T) {
 	if err := b.kube.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	// sown is the image that is uploaded next. It is put into its drive by hand.
-	sown := func() string {
+	// uploaded is the image that is uploaded next. It is put into its drive by hand.
+	uploaded := func() string {
 		b.writes = nil
 		if got := b.reconcile(t.Context()); got.err != nil {
 			t.Fatal(got.err)
@@ -111,7 +111,7 @@ func TestSeedPassword(t *testing.T) {
 		b.vms[10000].config["ide2"] = uploaded + ",media=cdrom"
 		return string(b.images[uploaded])
 	}
-	first := sown()
+	first := uploaded()
 	if !strings.Contains(first, "password: $6$") || strings.Contains(first, "hush-hush") {
 		t.Error("The image does not have the hash of the password, and nothing else of it")
 	}
@@ -123,12 +123,12 @@ func TestSeedPassword(t *testing.T) {
 	if err := b.kube.Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if other := sown(); other == first || !strings.Contains(other, "password: $6$") {
+	if other := uploaded(); other == first || !strings.Contains(other, "password: $6$") {
 		t.Error("Another password makes no other image")
 	}
 }
 
-func TestSow(t *testing.T) {
+func TestEnsureUploaded(t *testing.T) {
 	image := []byte("image")
 	there := func(b *bench) {
 		b.volumes, b.images = map[string][]string{"pve1": {ourImage}}, map[string][]byte{ourImage: image}
@@ -150,7 +150,7 @@ func TestSow(t *testing.T) {
 		asked  bool // It was uploaded a moment ago.
 		noted  string
 		writes []string
-		plots  string
+		images string
 		err    string
 	}{
 		"None":     {reason: "Who has no custom data needs no image."},
@@ -158,20 +158,20 @@ func TestSow(t *testing.T) {
 		"Eject":    {reason: "Nor one whose drive has to be emptied first.", seed: &eject},
 		"InDrive":  {reason: "Nor one that is in its drive.", seed: &s, medium: ourImage},
 		"There":    {reason: "Nor one that its storage has.", seed: &s, pve: there},
-		"Upload":   {reason: "It is noted before it is uploaded.", seed: &s, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
-		"Cut":      {reason: "One that was cut short is uploaded again.", seed: &s, pve: func(b *bench) { there(b); b.images[ourImage] = image[:2] }, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
-		"Asked":    {reason: "It is not uploaded again at once.", seed: &s, asked: true, noted: "pve1=" + ourImage, plots: "pve1=" + ourImage, err: "was uploaded, but storage 'files' of node pve1 does not list it"},
+		"Upload":   {reason: "It is noted before it is uploaded.", seed: &s, writes: []string{"UploadISO pve1/files"}, images: "pve1=" + ourImage},
+		"Cut":      {reason: "One that was cut short is uploaded again.", seed: &s, pve: func(b *bench) { there(b); b.images[ourImage] = image[:2] }, writes: []string{"UploadISO pve1/files"}, images: "pve1=" + ourImage},
+		"Asked":    {reason: "It is not uploaded again at once.", seed: &s, asked: true, noted: "pve1=" + ourImage, images: "pve1=" + ourImage, err: "was uploaded, but storage 'files' of node pve1 does not list it"},
 		"Unlisted": {reason: "What is there has to be known.", seed: &s, pve: func(b *bench) { b.errs["Volumes"] = refused(http.StatusForbidden, "Permission check failed") }, err: "Permission check failed"},
-		"Refused":  {reason: "A refusal is shown.", seed: &s, pve: func(b *bench) { b.errs["UploadISO"] = refused(http.StatusInternalServerError, "no space left") }, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage, err: "no space left"},
-		"Lost":     {reason: "One of which nothing was heard may still arrive.", seed: &s, pve: lost, writes: []string{"UploadISO pve1/files"}, plots: doubted(maxUploadTime), err: "connection closed before the answer"},
-		"Followed": {reason: "So may one before it, if the next one is heard of.", seed: &s, noted: doubted(time.Minute), writes: []string{"UploadISO pve1/files"}, plots: doubted(time.Minute)},
+		"Refused":  {reason: "A refusal is shown.", seed: &s, pve: func(b *bench) { b.errs["UploadISO"] = refused(http.StatusInternalServerError, "no space left") }, writes: []string{"UploadISO pve1/files"}, images: "pve1=" + ourImage, err: "no space left"},
+		"Lost":     {reason: "One of which nothing was heard may still arrive.", seed: &s, pve: lost, writes: []string{"UploadISO pve1/files"}, images: doubted(maxUploadTime), err: "connection closed before the answer"},
+		"Followed": {reason: "So may one before it, if the next one is heard of.", seed: &s, noted: doubted(time.Minute), writes: []string{"UploadISO pve1/files"}, images: doubted(time.Minute)},
 		"Begun": {reason: "One that began is not noted again.", seed: &s, pve: func(b *bench) {
 			b.on["UploadISO"] = func() {
 				if got := b.m.GetAnnotations()[AnnotationImages]; got != doubted(maxUploadTime) {
 					t.Errorf("Want %q noted while it is uploaded, got %q", doubted(maxUploadTime), got)
 				}
 			}
-		}, writes: []string{"UploadISO pve1/files"}, plots: "pve1=" + ourImage},
+		}, writes: []string{"UploadISO pve1/files"}, images: "pve1=" + ourImage},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -193,14 +193,14 @@ func TestSow(t *testing.T) {
 			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
 				t.Errorf("%s Calls: -want, +got:\n%s", tc.reason, diff)
 			}
-			if got := b.m.GetAnnotations()[AnnotationImages]; got != tc.plots {
-				t.Errorf("%s Want %q noted, got %q", tc.reason, tc.plots, got)
+			if got := b.m.GetAnnotations()[AnnotationImages]; got != tc.images {
+				t.Errorf("%s Want %q noted, got %q", tc.reason, tc.images, got)
 			}
 		})
 	}
 }
 
-func TestWeeds(t *testing.T) {
+func TestStaleImages(t *testing.T) {
 	at := func(node string) nocloud.Ref { return nocloud.Ref{Node: node, Volume: ourImage} }
 	cases := map[string]struct {
 		reason string
@@ -311,8 +311,8 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 	}
 }
 
-// TestWeedsLast has a token that may upload images, and not remove them.
-func TestWeedsLast(t *testing.T) {
+// TestStaleImagesLast has a token that may upload images, and not remove them.
+func TestStaleImagesLast(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Annotations[AnnotationImages] = "pve1=" + ourImage
 		m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateRunning)

@@ -73,7 +73,7 @@ func (e *external) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID,
 	return e.upload(ctx, m, s)
 }
 
-// upload the image. Until its outcome is known, its plot is in doubt.
+// upload the image. Until its outcome is known, the image may or may not be there.
 func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (proxmox.UPID, error) {
 	p := nocloud.Ref{Node: s.node, Volume: s.volume()}
 	all := imageRefs(m)

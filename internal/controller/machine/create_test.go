@@ -248,7 +248,7 @@ func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
 }
 
 // What PVE would not start (PVE::QemuServer::config_to_command) is not made, unless it is not to be started, or the source
-// has the same flaw.
+// has the same fault.
 func TestUnstartableIsNotMade(t *testing.T) {
 	gpu := []v1alpha1.MachinePCIDevice{{Name: "gpu", Mapping: new("gpu"), PCIe: new(true)}}
 	cases := map[string]struct {
@@ -257,7 +257,7 @@ func TestUnstartableIsNotMade(t *testing.T) {
 		source map[string]string
 		want   string // Part of what is said; empty if the VM is made.
 	}{
-		"Unfit": {reason: "A device needs another machine.", change: func(m *namespaced.Machine) { m.Spec.ForProvider.PCIDevices = gpu }, want: "pciDevices[].pcie (hostpci0) needs machineType q35"},
+		"Incompatible": {reason: "A device needs another machine.", change: func(m *namespaced.Machine) { m.Spec.ForProvider.PCIDevices = gpu }, want: "pciDevices[].pcie (hostpci0) needs machineType q35"},
 		"Fit": {reason: "This is the machine.", change: func(m *namespaced.Machine) {
 			m.Spec.ForProvider.PCIDevices, m.Spec.ForProvider.MachineType = gpu, new("q35")
 		}},

@@ -56,8 +56,8 @@ func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []st
 		return nil, nil, err
 	}
 	var (
-		errands []step
-		no      []string
+		steps []step
+		no    []string
 	)
 	for _, m := range moves {
 		here, there := storageProblem(m.Storage, storages, e.vm.Node), storageProblem(m.Storage, storages, j.target)
@@ -67,14 +67,14 @@ func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []st
 		case here == "" && m.OnlyStopped() && e.vm.Status.Running():
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
-			errands = append(errands, e.onceInForce(m.Device, e.moveStep(m)))
+			steps = append(steps, e.onceInForce(m.Device, e.moveStep(m)))
 		case j.target != "" && there == "":
 			j.addDisk(m)
 		default:
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.missingReadPrivilege(ctx, storageReadPrivilege(m.Storage)))
 		}
 	}
-	return errands, no, nil
+	return steps, no, nil
 }
 
 // addDisk a disk along to another storage.
@@ -112,9 +112,9 @@ func (e disksFeature) moveStep(m qemu.Move) step {
 
 // resizeSteps make disks larger.
 func (e disksFeature) resizeSteps(m Machine) []step {
-	var errands []step
+	var steps []step
 	for _, r := range e.planned.Resizes(e.vm.Config) {
-		errands = append(errands, e.onceInForce(r.Device, step{
+		steps = append(steps, e.onceInForce(r.Device, step{
 			difference: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				e.cache.PredictResize(m, r.Device, r.To.String())
@@ -123,10 +123,10 @@ func (e disksFeature) resizeSteps(m Machine) []step {
 			},
 		}))
 	}
-	return errands
+	return steps
 }
 
-// onceInForce is an errand for a disk, which PVE does only with one that the VM has
+// onceInForce is an step for a disk, which PVE does only with one that the VM has
 // already: another one that is pending waits for the restart.
 func (e disksFeature) onceInForce(disk string, o step) step {
 	if !e.vm.InForce(disk) {
@@ -137,10 +137,10 @@ func (e disksFeature) onceInForce(disk string, o step) step {
 
 // destroySteps delete disks that the list has asked to be destroyed.
 func (e disksFeature) destroySteps() []step {
-	var errands []step
+	var steps []step
 	for _, device := range e.planned.Devices.Destroyed(e.planned.MachineParameters, e.vm.Config) {
 		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: e.vm.Digest}
-		errands = append(errands, step{
+		steps = append(steps, step{
 			needsDigest: true,
 			difference:  v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
@@ -148,5 +148,5 @@ func (e disksFeature) destroySteps() []step {
 			},
 		})
 	}
-	return errands
+	return steps
 }

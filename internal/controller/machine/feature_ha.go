@@ -227,16 +227,16 @@ func (e haFeature) haSteps() []step {
 	if len(change) == 0 {
 		return nil
 	}
-	errands := make([]step, 0, len(change))
+	steps := make([]step, 0, len(change))
 	for _, name := range slices.Sorted(maps.Keys(change)) {
-		errands = append(errands, step{
+		steps = append(steps, step{
 			difference: v1alpha1.MachinePendingChange{Option: "high availability " + name, Current: v.HA[name], Desired: change[name]},
 		})
 	}
-	errands[0].call = func(ctx context.Context) (proxmox.UPID, error) {
+	steps[0].call = func(ctx context.Context) (proxmox.UPID, error) {
 		return "", e.invalidateHA(e.client.ChangeHAResource(ctx, v.VMID, change))
 	}
-	return errands
+	return steps
 }
 
 // removeFromHA lets HA forget the VM, which goes on as it is.

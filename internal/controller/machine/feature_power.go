@@ -308,8 +308,8 @@ func (d desired) unreachablePower(v *vmstate.VM) string {
 		return ""
 	}
 	change := d.powerChangeAlone(v)
-	switch wish := d.specPower(); {
-	case v.Template() && wish != "" && wish != v1alpha1.PowerStateStopped:
+	switch power := d.specPower(); {
+	case v.Template() && power != "" && power != v1alpha1.PowerStateStopped:
 		return "the VM is a template, which cannot run: make a VM of it again in Proxmox VE, or set powerState to Stopped"
 	case v.HAFailed() && change != keepPower:
 		return fmt.Sprintf("%s, and high availability has given the VM up (state error): find out why, then have it take the VM up again by "+

@@ -71,8 +71,8 @@ func shortHash(s string, digits int) string {
 }
 
 // sharedRule of a group that is spread, made by somebody.
-func sharedRule(key, founder string, resources ...string) proxmox.HARule {
-	name := "crossplane-apart-" + shortHash("team/"+key, 12) + "-" + founder
+func sharedRule(key, owner string, resources ...string) proxmox.HARule {
+	name := "crossplane-apart-" + shortHash("team/"+key, 12) + "-" + owner
 	return proxmox.HARule{Name: name, Type: proxmox.HAResourceAffinity, Affinity: proxmox.HANegative, Resources: resources, Digest: "d7"}
 }
 
@@ -85,8 +85,8 @@ func TestHARules(t *testing.T) {
 	must := new(v1alpha1.SpreadRequired)
 	onPVE1 := &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
 	spread := &v1alpha1.MachinePlacement{Group: new("g"), Spread: must}
-	shared := func(founder string, resources ...string) proxmox.HARule {
-		return sharedRule("group g", founder, resources...)
+	shared := func(owner string, resources ...string) proxmox.HARule {
+		return sharedRule("group g", owner, resources...)
 	}
 	mine := shared(shortHash("uid", 8)).Name
 	attracted := func(nodes ...string) *v1alpha1.MachinePlacement {
@@ -167,7 +167,7 @@ func TestHARules(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tc.machine)
-			b.scheduler = fleetOf(t, append(tc.others, b.m.DeepCopy())...)
+			b.scheduler = schedulerOf(t, append(tc.others, b.m.DeepCopy())...)
 			b.vms[10000] = ourVM("running")
 			if !tc.notOurs {
 				managedByHA(b.vms[10000], "started")
@@ -233,7 +233,7 @@ func TestHARulesOfDeletedMachines(t *testing.T) {
 					tc.change(m)
 				}
 			}))
-			b.scheduler = fleetOf(t, tc.others...)
+			b.scheduler = schedulerOf(t, tc.others...)
 			b.rules, b.errs = tc.rules, tc.errs
 			if tc.vm != nil {
 				b.vms[10000] = tc.vm

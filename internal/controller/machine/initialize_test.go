@@ -46,7 +46,7 @@ func TestAllocate(t *testing.T) {
 		want      string
 		allocated string
 	}{
-		"Chosen": {reason: "Without a wish the lowest free VMID is chosen.", want: "10000", allocated: "10000"},
+		"Chosen": {reason: "If none is asked for, the lowest free VMID is chosen.", want: "10000", allocated: "10000"},
 		"Taken":  {reason: "A VMID that was lost is not chosen again.", burned: []int{10000, 10001}, want: "10002", allocated: "10002"},
 		"Wanted": {reason: "A VMID that the user names is not ours to exchange.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "777"},
 	}

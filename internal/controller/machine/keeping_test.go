@@ -42,13 +42,13 @@ func listedWeb(uptime time.Duration) *proxmox.Guest {
 type lockedOut struct {
 	pveInventory
 
-	sights *vmcache.Cache
-	t      *testing.T
+	cache *vmcache.Cache
+	t     *testing.T
 }
 
 func (i lockedOut) Unwatch(key string) {
 	done := make(chan struct{})
-	go func() { i.sights.Len(); close(done) }()
+	go func() { i.cache.Len(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(time.Minute):
@@ -61,7 +61,7 @@ func TestForgetWithoutLock(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	e := b.external()
-	e.connectTo(b.pve, lockedOut{pveInventory: pveInventory{b.pve}, sights: b.cache, t: t})
+	e.connectTo(b.pve, lockedOut{pveInventory: pveInventory{b.pve}, cache: b.cache, t: t})
 	b.reconcileWith(t.Context(), e)
 	if len(b.watchers) != 1 {
 		t.Fatalf("the VM is not watched: %v", b.watchers)
@@ -241,7 +241,7 @@ func TestUnnamed(t *testing.T) {
 	b.reconcile(t.Context())
 	g := listedWeb(0)
 	g.Name = "VM 10000"
-	if doubts, _ := b.cache.Compare(b.m, g); doubts != 0 {
-		t.Errorf("A VM without a name is as it was: got doubts %b", doubts)
+	if drifted, _ := b.cache.Compare(b.m, g); drifted != 0 {
+		t.Errorf("A VM without a name is as it was: got drifted %b", drifted)
 	}
 }

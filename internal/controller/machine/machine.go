@@ -158,9 +158,9 @@ type InfraReader interface {
 // wakes is how many Machines may be woken before anybody has to wait.
 const wakes = 64
 
-// Setup adds a controller of Machines of one scope to the manager. The fleet is
+// Setup adds a controller of Machines of one scope to the manager. The scheduler is
 // what it shares with that of the other scope, and images those of its scope.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler, images Images) error {
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, scheduler *Scheduler, images Images) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		shared: &shared{
@@ -173,7 +173,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler,
 			agents:    guestagent.New(o.Clock()),
 			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
 			settled:   newSettled(),
-			scheduler: fleet,
+			scheduler: scheduler,
 			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
 			now:       o.Clock(),
@@ -193,7 +193,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, fleet *Scheduler,
 	if err := c.forgetGone(mgr.GetCache(), id.Object); err != nil {
 		return errors.Wrap(err, "cannot learn which Machines are gone")
 	}
-	fleet.addMachines(c.kube, id.List)
+	scheduler.addMachines(c.kube, id.List)
 	images.Watch.subscribe(id.GroupVersionKind.Group, c.wakeWaiting(id.List))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,

@@ -112,11 +112,11 @@ func (e *external) checkOwnership(ctx context.Context, m Machine, id qemu.Identi
 	if id.UUID == "" || !claims(m) {
 		return nil
 	}
-	rivals, err := e.scheduler.otherClaimants(ctx, m, claimOfUUID(id.UUID))
+	claimants, err := e.scheduler.otherClaimants(ctx, m, claimOfUUID(id.UUID))
 	if err != nil {
 		return err
 	}
-	for _, other := range rivals {
+	for _, other := range claimants {
 		if kind.Older(other, m) {
 			return newOwnershipError(id.VMID, other)
 		}
@@ -143,12 +143,12 @@ func (e *external) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid
 // checkOlderClaim looks whether an older Machine of the same cluster claims the VMID, and
 // its claim is undecided: it has no UUID yet.
 func (e *external) checkOlderClaim(ctx context.Context, m Machine, vmid int) error {
-	rivals, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
-	if err != nil || len(rivals) == 0 {
+	claimants, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+	if err != nil || len(claimants) == 0 {
 		return err
 	}
 	shares := e.sharesCluster(ctx)
-	for _, other := range rivals {
+	for _, other := range claimants {
 		if other.GetAnnotations()[AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
 			return newOwnershipError(vmid, other)
 		}
@@ -162,12 +162,12 @@ func (e *external) checkVMIDClaim(ctx context.Context, m Machine, id qemu.Identi
 	if mayReplaceVMID(m) {
 		return nil // Whoever is faster has it.
 	}
-	rivals, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
-	if err != nil || len(rivals) == 0 {
+	claimants, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+	if err != nil || len(claimants) == 0 {
 		return err
 	}
 	shares := e.sharesCluster(ctx)
-	for _, other := range rivals {
+	for _, other := range claimants {
 		if kind.Older(other, m) && shares(other) {
 			return newOwnershipError(id.VMID, other)
 		}

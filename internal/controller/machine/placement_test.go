@@ -49,8 +49,8 @@ func fresh(m *namespaced.Machine) {
 	}
 }
 
-// fleetOf Machines and ProxmoxNodes.
-func fleetOf(t *testing.T, objects ...runtime.Object) *Scheduler {
+// schedulerOf Machines and ProxmoxNodes.
+func schedulerOf(t *testing.T, objects ...runtime.Object) *Scheduler {
 	t.Helper()
 	s := runtime.NewScheme()
 	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
@@ -101,13 +101,13 @@ func TestPlaceMachine(t *testing.T) {
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "pve2"}}
 			},
-			setup: func(b *bench) { b.scheduler = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{})) },
+			setup: func(b *bench) { b.scheduler = schedulerOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{})) },
 			node:  "pve2",
 		},
 		"Cordoned": {
 			reason: "What ProxmoxNodes say of themselves counts.",
 			setup: func(b *bench) {
-				b.scheduler = fleetOf(t, proxmoxNode("first", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1"), Schedulable: new(false)}))
+				b.scheduler = schedulerOf(t, proxmoxNode("first", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1"), Schedulable: new(false)}))
 			},
 			node: "pve2", says: "not schedulable",
 		},
@@ -117,7 +117,7 @@ func TestPlaceMachine(t *testing.T) {
 				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "b"}}
 			},
 			setup: func(b *bench) {
-				b.scheduler = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{Labels: map[string]string{"zone": "b"}}))
+				b.scheduler = schedulerOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{Labels: map[string]string{"zone": "b"}}))
 			},
 			node: "pve2",
 		},
@@ -125,7 +125,7 @@ func TestPlaceMachine(t *testing.T) {
 			reason: "A ProxmoxNode that names its ProxmoxCluster is of that one's PVE cluster.",
 			setup: func(b *bench) {
 				c := &namespaced.ProxmoxCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "production"}}
-				b.scheduler = fleetOf(t, c, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Cluster: new("production"), Schedulable: new(false)}))
+				b.scheduler = schedulerOf(t, c, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Cluster: new("production"), Schedulable: new(false)}))
 				b.sharesCluster = func(mg resource.Managed) bool { return mg.GetName() == "production" }
 			},
 			node: "pve2",
@@ -133,7 +133,7 @@ func TestPlaceMachine(t *testing.T) {
 		"OtherCluster": {
 			reason: "ProxmoxNodes of other clusters do not.",
 			setup: func(b *bench) {
-				b.scheduler = fleetOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))
+				b.scheduler = schedulerOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))
 				b.sharesCluster = func(resource.Managed) bool { return false }
 			},
 			node: "pve1",
@@ -142,7 +142,7 @@ func TestPlaceMachine(t *testing.T) {
 			reason: "Nobody passes a limit, not even who names the node.",
 			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
 			setup: func(b *bench) {
-				b.scheduler = fleetOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{MaxVMs: new(int32(0))}))
+				b.scheduler = schedulerOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{MaxVMs: new(int32(0))}))
 			},
 			condition: overcommitting, err: "insufficient resources on node pve2: 0 VMs of maxVMs 0",
 		},
@@ -232,7 +232,7 @@ func TestPlaceMachine(t *testing.T) {
 			setup:     func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
 			condition: allocating, err: "no node can take the VM: pve1: the source (VM 9000 on node pve2) cannot be reached; pve2: not among",
 		},
-		"Roams": {
+		"MayMigrate": {
 			reason: "A full clone of a template on local storage is made there, and goes where the rules lead.",
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
@@ -376,15 +376,15 @@ func TestHome(t *testing.T) {
 		on     string
 		acted  string
 
-		journey string
-		notes   map[string]string
+		moveTo string
+		notes  map[string]string
 	}{
 		"None":        {reason: "A VM without a place of its own is left where it is.", on: "a", acted: "a", notes: map[string]string{}},
-		"Made":        {reason: "A VM that was made elsewhere goes to its place.", target: "b", on: "a", acted: "a", journey: "b", notes: map[string]string{}},
+		"Made":        {reason: "A VM that was made elsewhere goes to its place.", target: "b", on: "a", acted: "a", moveTo: "b", notes: map[string]string{}},
 		"Arrived":     {reason: "There it stays.", target: "b", on: "b", acted: "a", notes: map[string]string{AnnotationNode: "b", AnnotationTarget: ""}},
 		"MovedLater":  {reason: "If it is moved later it is followed.", on: "a", acted: "b", notes: map[string]string{}},
 		"MovedBefore": {reason: "If it is moved on its way it is followed too.", target: "b", on: "c", acted: "a", notes: map[string]string{AnnotationTarget: ""}},
-		"Named":       {reason: "A node in the spec ends what placement wanted.", spec: new("c"), target: "b", on: "a", acted: "a", journey: "c", notes: map[string]string{AnnotationTarget: ""}},
+		"Named":       {reason: "A node in the spec ends what placement wanted.", spec: new("c"), target: "b", on: "a", acted: "a", moveTo: "c", notes: map[string]string{AnnotationTarget: ""}},
 		"NamedThere":  {reason: "A node in the spec is kept once the VM is there.", spec: new("c"), on: "c", acted: "a", notes: map[string]string{AnnotationNode: "c"}},
 	}
 	for name, tc := range cases {
@@ -392,8 +392,8 @@ func TestHome(t *testing.T) {
 			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}, placedNode: tc.target}
 			v := &vmstate.VM{Ref: proxmox.Ref{Node: tc.on}}
 			j, _ := d.migration(v, tc.acted)
-			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.target != tc.journey {
-				t.Errorf("\n%s\nwant a journey to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.journey, j.target, diff)
+			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.target != tc.moveTo {
+				t.Errorf("\n%s\nwant a moveTo to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.moveTo, j.target, diff)
 			}
 		})
 	}
@@ -406,7 +406,7 @@ func TestKeptVMIDs(t *testing.T) {
 		}}}
 	}
 	b := newBench(t, nil)
-	b.scheduler = fleetOf(t, given("given", "10001", "10001"), given("adopted", "10002", ""), given("new", "", ""))
+	b.scheduler = schedulerOf(t, given("given", "10001", "10001"), given("adopted", "10002", ""), given("new", "", ""))
 	if _, err := b.external().allocate(t.Context(), b.m); err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +427,7 @@ func TestNoHerd(t *testing.T) {
 		})
 		benches, objects = append(benches, b), append(objects, b.m.DeepCopy())
 	}
-	f := fleetOf(t, objects...)
+	f := schedulerOf(t, objects...)
 	count := map[string]int{}
 	for _, b := range benches {
 		b.scheduler = f

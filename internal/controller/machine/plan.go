@@ -75,17 +75,17 @@ type plan struct {
 
 // An step is a call to PVE that changes what is no option of the configuration.
 type step struct {
-	// difference is what the errand changes.
+	// difference is what the step changes.
 	difference v1alpha1.MachinePendingChange
 
 	// call may start a task, which the rest of the plan then waits for. Nil if there is
-	// nothing to call: the call of another errand makes the change too, or it waits.
+	// nothing to call: the call of another step makes the change too, or it waits.
 	call func(context.Context) (proxmox.UPID, error)
 
 	// atNextStart is true for what waits for the VM's next start.
 	atNextStart bool
 
-	// needsDigest errands carry the digest of the configuration that was looked at. They
+	// needsDigest steps carry the digest of the configuration that was looked at. They
 	// wait for the next look if it has been changed since.
 	needsDigest bool
 }

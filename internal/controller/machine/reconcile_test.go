@@ -253,7 +253,7 @@ func TestReconcileClone(t *testing.T) {
 			pve:     func(b *bench) { b.vms[9000] = templateVM() },
 			want:    failed(outcome{Allocated: ReasonAllocationFailed}), err: "set clone.full to true for one on node pve2",
 		},
-		"LocalTemplateTravels": {
+		"LocalTemplateMigrates": {
 			reason: "A full clone of a template on local storage is made there, and goes to its node later.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Node, m.Spec.ForProvider.Clone = new("pve2"), &v1alpha1.MachineClone{Full: new(true)}
@@ -268,7 +268,7 @@ func TestReconcileClone(t *testing.T) {
 			},
 			want: outcome{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve1/9000 to 10000"}},
 		},
-		"LocalTemplateCannotTravel": {
+		"LocalTemplateCannotMigrate": {
 			reason: "Before a clone is made, the storage of its disks is looked for on the node that it goes to.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Node, m.Spec.ForProvider.Clone = new("pve2"), &v1alpha1.MachineClone{Full: new(true)}

@@ -58,8 +58,8 @@ func dataDisk(change func(*v1alpha1.MachineDisk)) func(*namespaced.Machine) {
 	})
 }
 
-// TestErrands has the calls that change something else than options.
-func TestErrands(t *testing.T) {
+// TestSteps has the calls that change something else than options.
+func TestSteps(t *testing.T) {
 	known, lvm := withDisk("local-lvm:vm-10000-disk-1,size=1G")
 	_, file := withDisk("dir:10000/vm-10000-disk-1.qcow2,size=1G")
 	_, foreign := withDisk("local-lvm:vm-200-disk-1,size=1G")
@@ -320,7 +320,7 @@ func TestRemoval(t *testing.T) {
 }
 
 // An annotation may name an image of another VM, or any that a person wrote there.
-func TestPlotsOfOthers(t *testing.T) {
+func TestImagesOfOthers(t *testing.T) {
 	ours := "local:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
 	theirs := "local:iso/cidata-10000-" + otherUUID + "-0123456789abcdef.iso"
 	m := &namespaced.Machine{}

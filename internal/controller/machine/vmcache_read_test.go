@@ -33,7 +33,7 @@ func TestEnrich(t *testing.T) {
 	const made, other = proxmox.UPID("UPID:pve1:1:2:3:qmclone:9000:u@pve:"), proxmox.UPID("UPID:pve1:2:3:4:qmstart:10000:u@pve:")
 	stopped := proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
 	asked := proxmox.Status{Status: "running", Uptime: time.Hour}
-	newborn := func(b *bench, _ *external) {
+	justCreated := func(b *bench, _ *external) {
 		b.tasks.Started(b.m, made)
 		b.tasks.Ended(b.m, proxmox.Task{UPID: made, Type: "qmclone", ExitStatus: "OK"}, nil)
 	}
@@ -46,23 +46,23 @@ func TestEnrich(t *testing.T) {
 		reason string
 		setup  []func(*bench, *external)
 		listed func(*proxmox.Guest)
-		glance vmcache.ReadToken
+		token  vmcache.ReadToken
 		want   proxmox.Status
 		calls  int
 	}{
-		"Known":      {reason: "What is known is not asked for.", glance: vmcache.ReadToken{Status: &stopped}, want: stopped},
-		"Newborn":    {reason: "A VM that was just made does not run.", setup: []func(*bench, *external){newborn}, want: stopped},
-		"NewbornHA":  {reason: "Nor does one that is yet to be told to HA.", setup: []func(*bench, *external){newborn, ofHA}, want: stopped},
-		"Again":      {reason: "Nor at a second look.", setup: []func(*bench, *external){newborn, seen}, want: stopped},
-		"AgainHA":    {reason: "HA may have been told of it since the first.", setup: []func(*bench, *external){newborn, ofHA, seen}, want: asked, calls: 1},
-		"Touched":    {reason: "Somebody may have started it.", setup: []func(*bench, *external){newborn, happened}, want: asked, calls: 1},
-		"Listed":     {reason: "Of a VM that is seen for the first time the list is good enough.", want: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute}},
-		"Paused":     {reason: "A VM that is paused has a process.", listed: func(g *proxmox.Guest) { g.Status = "paused" }, want: proxmox.Status{Status: "running", QMPStatus: "paused", Uptime: time.Minute}},
-		"Happened":   {reason: "Unless something has just happened to it.", setup: []func(*bench, *external){happened}, want: asked, calls: 1},
-		"Unknown":    {reason: "Or its node does not tell.", listed: func(g *proxmox.Guest) { g.Status = "unknown" }, want: asked, calls: 1},
-		"Managed":    {reason: "Or HA manages it, of which the list has less.", listed: func(g *proxmox.Guest) { g.HAState = "started" }, want: asked, calls: 1},
-		"Elsewhere":  {reason: "Or it is listed elsewhere.", listed: func(g *proxmox.Guest) { g.Node = "pve2" }, want: asked, calls: 1},
-		"LongBefore": {reason: "A VM that has been seen before is asked for.", setup: []func(*bench, *external){seen}, want: asked, calls: 1},
+		"Known":         {reason: "What is known is not asked for.", token: vmcache.ReadToken{Status: &stopped}, want: stopped},
+		"JustCreated":   {reason: "A VM that was just made does not run.", setup: []func(*bench, *external){justCreated}, want: stopped},
+		"JustCreatedHA": {reason: "Nor does one that is yet to be told to HA.", setup: []func(*bench, *external){justCreated, ofHA}, want: stopped},
+		"Again":         {reason: "Nor at a second look.", setup: []func(*bench, *external){justCreated, seen}, want: stopped},
+		"AgainHA":       {reason: "HA may have been told of it since the first.", setup: []func(*bench, *external){justCreated, ofHA, seen}, want: asked, calls: 1},
+		"Touched":       {reason: "Somebody may have started it.", setup: []func(*bench, *external){justCreated, happened}, want: asked, calls: 1},
+		"Listed":        {reason: "Of a VM that is seen for the first time the list is good enough.", want: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute}},
+		"Paused":        {reason: "A VM that is paused has a process.", listed: func(g *proxmox.Guest) { g.Status = "paused" }, want: proxmox.Status{Status: "running", QMPStatus: "paused", Uptime: time.Minute}},
+		"Happened":      {reason: "Unless something has just happened to it.", setup: []func(*bench, *external){happened}, want: asked, calls: 1},
+		"Unknown":       {reason: "Or its node does not tell.", listed: func(g *proxmox.Guest) { g.Status = "unknown" }, want: asked, calls: 1},
+		"Managed":       {reason: "Or HA manages it, of which the list has less.", listed: func(g *proxmox.Guest) { g.HAState = "started" }, want: asked, calls: 1},
+		"Elsewhere":     {reason: "Or it is listed elsewhere.", listed: func(g *proxmox.Guest) { g.Node = "pve2" }, want: asked, calls: 1},
+		"LongBefore":    {reason: "A VM that has been seen before is asked for.", setup: []func(*bench, *external){seen}, want: asked, calls: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestEnrich(t *testing.T) {
 			}
 			calls := 0
 			b.on["Status"] = func() { calls++ }
-			if err := e.readStatus(t.Context(), b.m, tc.glance); err != nil {
+			if err := e.readStatus(t.Context(), b.m, tc.token); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, e.vm.Status); diff != "" || calls != tc.calls {

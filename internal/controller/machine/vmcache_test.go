@@ -158,9 +158,9 @@ func TestDoubted(t *testing.T) {
 	vmcache.Watcher{Cache: b.cache, UID: "nobody"}.Missed() // Of whom nothing is known.
 }
 
-// TestDisputes has the list go on to say something else than what was read: it is
+// TestMismatches has the list go on to say something else than what was read: it is
 // believed ever more seldom, until both agree.
-func TestDisputes(t *testing.T) {
+func TestMismatches(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())

@@ -61,7 +61,7 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 		e.setReady(n, kind.Ready(kind.Problem{Reason: ReasonConflict, Message: err.Error()}), nil)
 		return managed.ExternalObservation{}, err
 	}
-	rival, err := e.conflict(ctx, n, s)
+	conflict, err := e.conflict(ctx, n, s)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -69,15 +69,15 @@ func (e *external) Observe(ctx context.Context, n Node) (managed.ExternalObserva
 	if !s.node.Online() {
 		problems = append(problems, kind.Problem{Reason: ReasonOffline, Message: "node " + strconv.Quote(s.node.Name) + " is " + s.node.Status})
 	}
-	if rival != nil {
-		problems = append(problems, *rival)
+	if conflict != nil {
+		problems = append(problems, *conflict)
 	}
 	if s.node.Online() {
 		err = e.makePlan(ctx, n, s.node.Name, proxmox.Version{Version: s.status.Version})
 	}
 	settle(n.Observation(), s.observation(*n.Observation(), e.plan.differences), e.now())
 	e.setReady(n, kind.Ready(problems...), err)
-	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: e.plan.empty() || rival != nil}, err
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: e.plan.empty() || conflict != nil}, err
 }
 
 // conflict is the problem that an older ProxmoxNode stands for the same node: one of

@@ -124,8 +124,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestRival has an older ProxmoxNode of the same node.
-func TestRival(t *testing.T) {
+// TestConflict has an older ProxmoxNode of the same node.
+func TestConflict(t *testing.T) {
 	s := runtime.NewScheme()
 	if err := apis.AddToScheme(s); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestRival(t *testing.T) {
 		"Namespace":  {reason: "A namespace has one ProxmoxNode for a node.", other: team("team", v1alpha1.ProxmoxNodeParameters{}), want: true},
 		"Elsewhere":  {reason: "Another namespace may have rules of its own.", other: team("other", settings)},
 		"Settings":   {reason: "But the node has one set of settings.", other: team("other", settings), spec: settings, want: true},
-		"Observer":   {reason: "Who only looks is no rival.", other: observer},
+		"Observer":   {reason: "Who only looks is in no conflict.", other: observer},
 		"Other node": {reason: "A node of the same name in another cluster is another one.", other: elsewhere},
 		"Younger":    {reason: "The older one counts.", other: young},
 	} {
@@ -162,7 +162,7 @@ func TestRival(t *testing.T) {
 			e := &external{peers: kind.Conflicts{Reader: kube, Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}}}}
 			got, err := e.conflict(t.Context(), n, seen())
 			if err != nil || (got != nil) != tc.want {
-				t.Errorf("%s\ngot %v and error %v, want a rival: %t", tc.reason, got, err, tc.want)
+				t.Errorf("%s\ngot %v and error %v, want a conflict: %t", tc.reason, got, err, tc.want)
 			}
 		})
 	}

@@ -26,8 +26,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fleet is endpoints whose connections are made up.
-type fleet struct {
+// endpointSet is endpoints whose connections are made up.
+type endpointSet struct {
 	*failover
 
 	clock *manualClock
@@ -36,9 +36,9 @@ type fleet struct {
 	tried []string
 }
 
-func newFleet(t *testing.T, hosts ...string) *fleet {
+func newEndpointSet(t *testing.T, hosts ...string) *endpointSet {
 	t.Helper()
-	f := &fleet{clock: newManualClock(), fate: map[string]error{}, reply: http.StatusOK}
+	f := &endpointSet{clock: newManualClock(), fate: map[string]error{}, reply: http.StatusOK}
 	urls, err := Config{Endpoints: slices.Collect(func(yield func(string) bool) {
 		for _, h := range hosts {
 			if !yield("https://" + h) {
@@ -61,7 +61,7 @@ func newFleet(t *testing.T, hosts ...string) *fleet {
 }
 
 // ask for something of a node, or of the cluster, and tell where it was tried.
-func (f *fleet) ask(t *testing.T, node string) ([]string, error) {
+func (f *endpointSet) ask(t *testing.T, node string) ([]string, error) {
 	t.Helper()
 	f.tried = nil
 	x, path := &Request{Template: "/version"}, "/version"
@@ -81,7 +81,7 @@ func (f *fleet) ask(t *testing.T, node string) ([]string, error) {
 
 var refused = &net.OpError{Op: "dial", Err: &net.AddrError{Err: "refused"}} //nolint:gochecknoglobals // A constant.
 
-func (f *fleet) wants(t *testing.T, reason, node string, want ...string) {
+func (f *endpointSet) wants(t *testing.T, reason, node string, want ...string) {
 	t.Helper()
 	got, _ := f.ask(t, node)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -90,7 +90,7 @@ func (f *fleet) wants(t *testing.T, reason, node string, want ...string) {
 }
 
 func TestCallsOfNodeGoThere(t *testing.T) {
-	f := newFleet(t, "pve1.example.org", "192.0.2.12", "front.example.org")
+	f := newEndpointSet(t, "pve1.example.org", "192.0.2.12", "front.example.org")
 	f.wants(t, "Nothing is known yet.", "pve2", "pve1.example.org")
 	f.learn([]Node{{Name: "pve1", Address: "192.0.2.11"}, {Name: "pve2", Address: "192.0.2.12"}, {Name: "pve3", Address: "192.0.2.13"}})
 	f.wants(t, "An address tells whose the endpoint is.", "pve2", "192.0.2.12")
@@ -105,7 +105,7 @@ func TestCallsOfNodeGoThere(t *testing.T) {
 }
 
 func TestDeadClusterFailsFast(t *testing.T) {
-	f := newFleet(t, "a", "b")
+	f := newEndpointSet(t, "a", "b")
 	f.fate["a"], f.fate["b"] = refused, refused
 	_, first := f.ask(t, "")
 	tried, second := f.ask(t, "pve1")
@@ -149,7 +149,7 @@ func TestOneProbeAtATime(t *testing.T) {
 }
 
 func TestDeadNodeFailsFast(t *testing.T) {
-	f := newFleet(t, "a")
+	f := newEndpointSet(t, "a")
 	f.reply = statusNoNode
 	f.wants(t, "The node's state is not known yet.", "pve2", "a")
 	f.wants(t, "It is not asked for again at once.", "pve2")
@@ -161,7 +161,7 @@ func TestDeadNodeFailsFast(t *testing.T) {
 }
 
 func TestSilentEndpointIsLeft(t *testing.T) {
-	f := newFleet(t, "a", "b")
+	f := newEndpointSet(t, "a", "b")
 	f.endpoints[0].silent = silences - 1
 	f.note(f.endpoints[0], silent)
 	f.wants(t, "What gives no answers is tried last.", "", "b")
@@ -171,7 +171,7 @@ func TestSilentEndpointIsLeft(t *testing.T) {
 
 func TestSickEndpointIsLeft(t *testing.T) {
 	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusNoNode} {
-		f := newFleet(t, "a", "b")
+		f := newEndpointSet(t, "a", "b")
 		f.reply = status
 		f.wants(t, "The answer is what it is.", "", "a")
 		f.wants(t, "The next call tries another endpoint.", "", "b")

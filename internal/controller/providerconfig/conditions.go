@@ -110,7 +110,7 @@ func checks() []xpv2.ConditionType {
 	}
 }
 
-// conclude makes conditions of verdicts: those of checks that were not reached
+// conclude makes conditions of results: those of checks that were not reached
 // are unknown, and Ready says what is wrong first.
 func conclude(found ...checkResult) []xpv2.Condition {
 	ready := checkResult{kind: xpv2.TypeReady, status: corev1.ConditionTrue, reason: xpv2.ReasonAvailable}
@@ -161,7 +161,7 @@ func subjectOf(c proxmox.Identity) subject {
 	return s
 }
 
-// notChecked is the verdict on an error that kept the cluster from being checked.
+// notChecked is the result for an error that kept the cluster from being checked.
 // Realms are those that the cluster has, if it could be asked.
 func notChecked(err error, s subject, realms []string) []checkResult {
 	switch {

@@ -40,8 +40,8 @@ const externalName = "crossplane.io/external-name"
 // writers is how many Machines are written to Kubernetes at once.
 const writers = 16
 
-// A fleet holds the Machines as a watch reports them.
-type fleet struct {
+// A machineSet holds the Machines as a watch reports them.
+type machineSet struct {
 	config *rest.Config
 
 	mu   sync.Mutex
@@ -57,12 +57,12 @@ type observed struct {
 	arrived time.Time
 }
 
-func follow(ctx context.Context, config *rest.Config) (*fleet, error) {
+func follow(ctx context.Context, config *rest.Config) (*machineSet, error) {
 	changes, err := machine.Follow(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{config: config, seen: map[string]observed{}}
+	f := &machineSet{config: config, seen: map[string]observed{}}
 	go func() {
 		for {
 			select {
@@ -76,7 +76,7 @@ func follow(ctx context.Context, config *rest.Config) (*fleet, error) {
 	return f, nil
 }
 
-func (f *fleet) take(c machine.Change, now time.Time) {
+func (f *machineSet) take(c machine.Change, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	name := c.Machine.Key.Name
@@ -96,7 +96,7 @@ func (f *fleet) take(c machine.Change, now time.Time) {
 }
 
 // incomplete counts the Machines, of so many, that were never ready and in sync.
-func (f *fleet) incomplete(of int) int {
+func (f *machineSet) incomplete(of int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.seen {
@@ -108,7 +108,7 @@ func (f *fleet) incomplete(of int) int {
 }
 
 // withoutAddress counts the Machines that run without a known address.
-func (f *fleet) withoutAddress() int {
+func (f *machineSet) withoutAddress() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := 0
@@ -121,20 +121,20 @@ func (f *fleet) withoutAddress() int {
 }
 
 // left counts the Machines.
-func (f *fleet) left() int {
+func (f *machineSet) left() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.seen)
 }
 
-func (f *fleet) get(name string) observed {
+func (f *machineSet) get(name string) observed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seen[name]
 }
 
 // example is a Machine that is not complete, in a line.
-func (f *fleet) example() string {
+func (f *machineSet) example() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(f.seen)) {
@@ -146,7 +146,7 @@ func (f *fleet) example() string {
 }
 
 // apply creates Machines, many at once, and returns when each was sent.
-func (f *fleet) apply(ctx context.Context, objs []*unstructured.Unstructured) (map[string]time.Time, error) {
+func (f *machineSet) apply(ctx context.Context, objs []*unstructured.Unstructured) (map[string]time.Time, error) {
 	sent := make([]time.Time, len(objs))
 	err := f.each(ctx, len(objs), func(ctx context.Context, c dynamic.ResourceInterface, i int) error {
 		sent[i] = time.Now()
@@ -161,13 +161,13 @@ func (f *fleet) apply(ctx context.Context, objs []*unstructured.Unstructured) (m
 }
 
 // remove deletes Machines, many at once.
-func (f *fleet) remove(ctx context.Context, objs []*unstructured.Unstructured) error {
+func (f *machineSet) remove(ctx context.Context, objs []*unstructured.Unstructured) error {
 	return f.each(ctx, len(objs), func(ctx context.Context, c dynamic.ResourceInterface, i int) error {
 		return c.Delete(ctx, objs[i].GetName(), metav1.DeleteOptions{})
 	})
 }
 
-func (f *fleet) each(ctx context.Context, n int, do func(context.Context, dynamic.ResourceInterface, int) error) error {
+func (f *machineSet) each(ctx context.Context, n int, do func(context.Context, dynamic.ResourceInterface, int) error) error {
 	config := rest.CopyConfig(f.config)
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
