@@ -92,7 +92,11 @@ func edits() map[string]step {
 			p.RunStrategy = oneOf(r, nil, new("Always"), new("RerunOnFailure"), new("Manual"), new("Halted"))
 		}),
 		"restarts": edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
-			p.RestartPolicy = new(oneOf(r, "Never", "WhenRequired"))
+			p.RestartPolicy = new(oneOf(r, "Never", "WhenRequired", "WhenRequired"))
+			p.RestartTimeoutSeconds = oneOf(r, nil, new(int32(1)), new(int32(30)))
+			p.MaintenanceWindow = oneOf(r, nil,
+				&v1alpha1.MaintenanceWindow{Schedule: "* * * * *", DurationMinutes: 1, TimeZone: new("Europe/Oslo")},
+				&v1alpha1.MaintenanceWindow{Schedule: "0 0 29 2 *", DurationMinutes: 1})
 		}),
 		"action": edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 			action := oneOf(r, "Reboot", "Reset", "Shutdown", "Stop", "Start")

@@ -23,6 +23,7 @@ package kind
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
@@ -137,6 +138,10 @@ type Kind[T resource.Managed] struct {
 	// Up to a tenth is added or taken away from what it says. May be nil.
 	PollInterval managed.PollIntervalHook
 
+	// TellsChanges is true if External has an event of each change that it makes. That an
+	// update was requested is not told then.
+	TellsChanges bool
+
 	// Wake has objects to reconcile at once, whatever changed on them, and with
 	// the back-off of their past failures forgotten. Only their names and
 	// namespaces matter, and they are read later: send copies of objects that
@@ -201,7 +206,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 		managed.WithTimeout(timeout),
 		managed.WithCreationGracePeriod(creationGracePeriod),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(event.NewAPIRecorder(events, o.EventFilterFunctions...)),
+		managed.WithRecorder(event.NewAPIRecorder(events, append(slices.Clone(o.EventFilterFunctions), needless(k.TellsChanges))...)),
 	}
 	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
 		opts = append(opts, managed.WithManagementPolicies())

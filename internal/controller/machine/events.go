@@ -24,7 +24,10 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Events of a Machine beside those of the managed reconciler.
@@ -33,6 +36,7 @@ const (
 	reasonTaskFailed xpevent.Reason = "TaskFailed"
 	reasonMoved      xpevent.Reason = "Moved"
 	reasonStopped    xpevent.Reason = "Stopped"
+	reasonChanged    xpevent.Reason = "Changed"
 
 	reasonUnreplicating    xpevent.Reason = "RemovingReplicas"
 	reasonOrphanedReplicas xpevent.Reason = "OrphanedReplicas"
@@ -50,8 +54,6 @@ var taskEvents = map[string]struct {
 }{
 	"qmcreate":   {"Created", "Successfully created VM %s"},
 	"qmclone":    {"Created", "Successfully created VM %s"},
-	"qmconfig":   {"Configured", "Changed the disks of VM %s"},
-	"resize":     {"Resized", "Resized a disk of VM %s"},
 	"qmmove":     {"DiskMoved", "Moved a disk of VM %s"},
 	"qmigrate":   {"Migrated", "Migrated VM %s"},
 	"hamigrate":  {"MigrationRequested", "Asked high availability to migrate VM %s"},
@@ -80,6 +82,49 @@ func taskEvent(t proxmox.Task, vmid string) xpevent.Event {
 		text += fmt.Sprintf(", with %d warnings in the log of its task", n)
 	}
 	return xpevent.Normal(e.reason, text)
+}
+
+// toldTasks are the tasks of changes that were told when they were made.
+//
+//nolint:gochecknoglobals // A constant.
+var toldTasks = []string{"qmconfig", "resize"}
+
+// setByOthers is added to a change that takes back what others have set.
+const setByOthers = ": set by others, put back"
+
+// emitChange tells of a change of options that was made, in an event for each. Of a VM that is
+// being created the task tells.
+func (e *external) emitChange(m Machine, change qemu.Difference) {
+	if e.vm.IdentityPending {
+		return
+	}
+	drift := e.settled.wasUpToDate(m)
+	for _, option := range change.Options() {
+		current, desired := e.vm.Config[option], change.Set[option]
+		why := ""
+		if drift && !e.changesWithoutSpec(option, desired) {
+			why = setByOthers
+		}
+		for _, line := range kind.Changes(option, vmstate.Masked(option, current), vmstate.Masked(option, desired)) {
+			e.record.Event(m, xpevent.Normal(reasonChanged, line+why))
+		}
+	}
+}
+
+// changesWithoutSpec reports whether the desired value of an option may change although the spec
+// has not: by a Secret, a ConfigMap or a label.
+func (e *external) changesWithoutSpec(option, desired string) bool {
+	return option == "cipassword" || option == "tags" && e.planned.Tenant != "" || strings.Contains(desired, "media=cdrom")
+}
+
+// emitStep tells of a change beside options that was made, unless the end of its task tells.
+func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
+	if u != "" && !slices.Contains(toldTasks, u.Type()) {
+		return
+	}
+	for _, line := range kind.Changes(s.difference.Option, s.difference.Current, s.difference.Desired) {
+		e.record.Event(m, xpevent.Normal(reasonChanged, line))
+	}
 }
 
 // warningsOf a task are the lines of its log that warn.

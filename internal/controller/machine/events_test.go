@@ -18,6 +18,7 @@ package machine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,4 +73,40 @@ func TestChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each change is told from what to what, in one event, and what was not done in none.
+func TestChangeEvents(t *testing.T) {
+	b := newBench(t, all(named(10000), spec(func(p *v1alpha1.MachineParameters) {
+		p.Memory = quantity("8Gi")
+		p.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr0")}}
+	})))
+	b.m.Annotations[AnnotationDevices] = `{"networks":{"lan":"net0"}}`
+	b.vms[10000] = ourVM("running")
+	b.bridges = append(b.bridges, proxmox.Bridge{Name: "vmbr1"})
+	c := b.vms[10000].config
+	c["memory"], c["net0"] = "4096", "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+	reconcile := func() []string {
+		e, events := b.external(), &heard{}
+		e.record = events
+		b.touch()
+		if s := b.reconcileWith(t.Context(), e); s.err != nil {
+			t.Fatal(s.err)
+		}
+		return events.messages
+	}
+	b.reconcile(t.Context())
+	b.clock.wait(time.Hour)
+	if diff := cmp.Diff([]string{"memory 4096 → 8192"}, reconcile()); diff != "" {
+		t.Errorf("a change of the spec: -want, +got:\n%s", diff)
+	}
+	c["memory"] = "8192"
+	if got := reconcile(); len(got) > 0 {
+		t.Errorf("want no event of a VM that is up to date, got %q", got)
+	}
+	c["net0"] = "virtio=BC:24:11:00:00:01,bridge=vmbr1"
+	if diff := cmp.Diff([]string{"net0 bridge vmbr1 → vmbr0: set by others, put back"}, reconcile()); diff != "" {
+		t.Errorf("an edit by hand: -want, +got:\n%s", diff)
+	}
+	c["net0"] = "virtio=BC:24:11:00:00:01,bridge=vmbr0"
 }

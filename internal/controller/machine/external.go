@@ -77,7 +77,11 @@ type external struct {
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	ready := m.GetCondition(xpv2.TypeReady)
 	seen, err := e.look(ctx, m)
-	setConditions(m, e.upToDate(m, seen, err))
+	upToDate := e.upToDate(m, seen, err)
+	setConditions(m, upToDate)
+	if upToDate.Status == corev1.ConditionTrue {
+		e.settled.markUpToDate(m)
+	}
 	e.announceFault(m, ready)
 	return seen, err
 }

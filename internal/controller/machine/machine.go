@@ -200,6 +200,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, scheduler *Schedu
 		External:     c,
 		Initializers: []managed.Initializer{managed.InitializerFn(c.Initialize)},
 		PollInterval: pollIntervals(o.Clock()),
+		TellsChanges: true,
 		Wake:         wake,
 	})
 }
@@ -248,7 +249,7 @@ func (s *shared) forget(m Machine) {
 	s.hostKeys.Forget(m)
 	s.agents.Forget(m)
 	s.cache.Forget(m)
-	s.settled.forget(m)
+	s.settled.leave(m)
 }
 
 // A connector makes the external of each reconcile.

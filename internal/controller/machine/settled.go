@@ -31,6 +31,9 @@ type settled struct {
 	seed maphash.Seed
 
 	all objectstate.Store[uint64]
+
+	// upToDate are the generations of Machines that were found to be up to date.
+	upToDate objectstate.Store[int64]
 }
 
 func newSettled() *settled { return &settled{seed: maphash.MakeSeed()} }
@@ -52,6 +55,30 @@ func (s *settled) forget(m Machine) {
 	s.all.Lock()
 	defer s.all.Unlock()
 	s.all.Delete(m)
+}
+
+// markUpToDate notes that the VM is as this generation of its Machine has it.
+func (s *settled) markUpToDate(m Machine) {
+	s.upToDate.Lock()
+	defer s.upToDate.Unlock()
+	s.upToDate.Set(m, new(m.GetGeneration()))
+}
+
+// wasUpToDate reports whether the VM was as this generation of its Machine has it: what differs
+// was changed by others since.
+func (s *settled) wasUpToDate(m Machine) bool {
+	s.upToDate.Lock()
+	defer s.upToDate.Unlock()
+	generation := s.upToDate.Get(m)
+	return generation != nil && *generation == m.GetGeneration()
+}
+
+// leave forgets a Machine.
+func (s *settled) leave(m Machine) {
+	s.forget(m)
+	s.upToDate.Lock()
+	defer s.upToDate.Unlock()
+	s.upToDate.Delete(m)
 }
 
 // optionsSettled reports whether the options of the VM were found to be as the spec has them,

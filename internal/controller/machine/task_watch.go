@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,9 @@ func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
 		if t.Type == "qmcreate" || t.Type == "qmclone" {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
-		e.record.Event(m, taskEvent(t, vmid))
+		if !slices.Contains(toldTasks, t.Type) {
+			e.record.Event(m, taskEvent(t, vmid))
+		}
 		e.emitTaskWarnings(m, t)
 		return
 	}

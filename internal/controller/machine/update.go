@@ -98,7 +98,11 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	}
 	if p.change.Allocates {
 		e.warn(m, p.capacity)
-		return e.start(m)(e.client.ConfigureAsync(ctx, e.vm.Ref, e.change()))
+		u, err := e.client.ConfigureAsync(ctx, e.vm.Ref, e.change())
+		if err == nil {
+			e.emitChange(m, p.change)
+		}
+		return e.start(m)(u, err)
 	}
 	if err := e.configure(ctx, m); err != nil {
 		return err
@@ -123,6 +127,9 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 		u, err := s.call(ctx)
 		if u == "" {
 			e.dirty = vmcache.DirtyAll
+		}
+		if err == nil {
+			e.emitStep(m, s, u)
 		}
 		if err != nil || u != "" {
 			return e.start(m)(u, err)
@@ -184,6 +191,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if err != nil && !proxmox.IsHotplugRefused(err) {
 		return err
 	}
+	e.emitChange(m, e.planned.change)
 	if err != nil {
 		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
 	}
