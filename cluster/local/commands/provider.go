@@ -37,8 +37,8 @@ func (s *Environment) Connect(ctx context.Context, c provider.Connection) error 
 	return nil
 }
 
-// StartProvider starts the provider and waits until it is ready.
-func (s *Environment) StartProvider(ctx context.Context) (*process.Process, error) {
+// StartProvider starts the provider, with more variables in its environment, and waits until it is ready.
+func (s *Environment) StartProvider(ctx context.Context, env ...string) (*process.Process, error) {
 	path, err := s.Repo.Binary("provider")
 	if err != nil {
 		return nil, err
@@ -47,6 +47,7 @@ func (s *Environment) StartProvider(ctx context.Context) (*process.Process, erro
 	if err != nil {
 		return nil, err
 	}
+	spec.Env = append(spec.Env, env...)
 	p, err := s.Run(ctx, spec)
 	if err != nil {
 		return nil, err

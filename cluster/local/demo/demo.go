@@ -55,6 +55,7 @@ type demo struct {
 	*commands.Environment
 	simulator *simulator.Simulator
 	provider  *process.Process
+	mirror    *mirror
 	board     *board
 }
 
@@ -79,7 +80,7 @@ func Run(repo repository.Repository, mode Mode) supervisor.Task {
 }
 
 // start starts the programs and creates the configurations that lead the provider to the simulator.
-func (d *demo) start(ctx context.Context) error {
+func (d *demo) start(ctx context.Context) (err error) {
 	if err := d.checkInputs(); err != nil {
 		return err
 	}
@@ -92,11 +93,13 @@ func (d *demo) start(ctx context.Context) error {
 	if err := d.startSimulator(ctx); err != nil {
 		return err
 	}
-	p, err := d.StartProvider(ctx)
-	if err != nil {
+	if d.mirror, err = startMirror(ctx); err != nil {
 		return err
 	}
-	d.provider = p
+	// The list of checksums is on loopback too.
+	if d.provider, err = d.StartProvider(ctx, "CHECKSUM_LOCAL_ADDRESSES=true"); err != nil {
+		return err
+	}
 	connection, err := d.simulator.Connection()
 	if err != nil {
 		return err
@@ -111,7 +114,7 @@ func (d *demo) checkInputs() error {
 			return err
 		}
 	}
-	for _, path := range []string{d.Repo.QuickStart(), d.Repo.Scenario()} {
+	for _, path := range []string{d.Repo.QuickStart(), d.Repo.FromNothing(), d.Repo.Scenario()} {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("cannot find what the demo shows: %w", err)
 		}
@@ -146,6 +149,9 @@ func (d *demo) show(ctx context.Context) error {
 	if err := d.kubectl(ctx, "apply", "-f", examples); err != nil {
 		return err
 	}
+	if err := d.applyFromNothing(ctx); err != nil {
+		return err
+	}
 	expected, err := machine.List(ctx, d.Kube.Config())
 	if err != nil {
 		return err
@@ -164,6 +170,20 @@ func (d *demo) show(ctx context.Context) error {
 	}
 	d.Console.Stepf("all %d Machines are ready", len(expected))
 	return nil
+}
+
+// applyFromNothing applies an Image and Machines of it, with the mirror in place of Debian's server.
+func (d *demo) applyFromNothing(ctx context.Context) error {
+	text, err := os.ReadFile(d.Repo.FromNothing())
+	if err != nil {
+		return fmt.Errorf("cannot read what the demo shows: %w", err)
+	}
+	path := filepath.Join(d.Dir, filepath.Base(d.Repo.FromNothing()))
+	if err := os.WriteFile(path, d.mirror.replaceIn(text), 0o600); err != nil {
+		return fmt.Errorf("cannot write what the demo shows: %w", err)
+	}
+	d.Console.Stepf("images: %s stands in for %s", d.mirror.url, debian)
+	return d.kubectl(ctx, "apply", "-f", path)
 }
 
 // stay prints how to go on by hand and reports changes until it is interrupted.

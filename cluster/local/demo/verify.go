@@ -39,6 +39,10 @@ func (d *demo) verify(ctx context.Context) error {
 		d.diagnose(ctx)
 		return err
 	}
+	if err := d.kubectl(ctx, "delete", "images."+machine.NamespacedGroup, "--all", "--all-namespaces", "--timeout=1m"); err != nil {
+		d.diagnose(ctx)
+		return err
+	}
 	if err := d.checkGone(ctx, machines); err != nil {
 		return err
 	}

@@ -88,6 +88,11 @@ func (r Repository) CRDs() string { return filepath.Join(r.root, "package", "crd
 // QuickStart is the folder of the manifests that the demo applies.
 func (r Repository) QuickStart() string { return filepath.Join(r.root, "examples", "quickstart") }
 
+// FromNothing is the manifest of an Image and Machines of it that the demo applies.
+func (r Repository) FromNothing() string {
+	return filepath.Join(r.root, "examples", "namespaced", "from-nothing.yaml")
+}
+
 // Scenario is the file that describes what the demo's simulated PVE holds.
 func (r Repository) Scenario() string {
 	return filepath.Join(r.root, "examples", "scenarios", "quickstart.yaml")

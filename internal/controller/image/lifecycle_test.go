@@ -392,6 +392,78 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestFull has a storage without room: it is named in one sentence, and nothing is left.
+func TestFull(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	l.pve.Edit(func(s *simulator.State) {
+		s.Storages["local"].Total = 1
+	})
+	m := l.image()
+	for range 4 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := m.GetCondition(xpv2.TypeReady); c.Reason != "StorageFull" || !strings.Contains(c.Message, "make room") || len(l.files("import")) > 0 {
+		t.Errorf("want StorageFull and no file, got %s: %s, %v", c.Reason, c.Message, l.files("import"))
+	}
+}
+
+// TestDenied has a token without a privilege: it is named with its path before anything is done.
+func TestDenied(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		grants []simulator.Grant
+		roles  map[string][]string
+		want   []string
+	}{
+		"Network": {reason: "The node must be allowed to reach the network.", roles: map[string][]string{"Downloader": {}, "NetworkReader": {}}, want: []string{"Sys.AccessNetwork", "/nodes/pve1"}},
+		"Storage": {reason: "And files on the storage.", roles: map[string][]string{"Uploader": {"Datastore.Audit"}}, want: []string{"Datastore.AllocateTemplate", "/storage/local"}},
+		"Modify": {
+			reason: "Who may change the cluster may download.", roles: map[string][]string{"Downloader": {}, "NetworkReader": {}, "Cluster": {"Sys.Audit", "Sys.Modify"}},
+			grants: []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "Cluster", Propagate: true}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, simulator.Options{})
+			l.pve.Edit(func(s *simulator.State) {
+				for role, names := range tc.roles {
+					privileges := map[string]bool{}
+					for _, p := range names {
+						privileges[p] = true
+					}
+					s.Roles[role] = &simulator.Role{Privileges: privileges}
+				}
+				s.ACL = append(s.ACL, tc.grants...)
+			})
+			m := l.image()
+			var last error
+			for range 3 {
+				if _, err := l.reconcile(m); err != nil {
+					last = err
+				}
+			}
+			if len(tc.want) == 0 {
+				if last != nil || len(l.files("import")) != 3 {
+					t.Errorf("\n%s\nwant three files, got %v, %v", tc.reason, l.files("import"), last)
+				}
+				return
+			}
+			for _, want := range tc.want {
+				if last == nil || !strings.Contains(last.Error(), want) {
+					t.Errorf("\n%s\nwant an error with %s, got %v", tc.reason, want, last)
+				}
+			}
+			for _, r := range l.pve.Requests() {
+				if strings.HasSuffix(r.Path, "/download-url") {
+					t.Errorf("\n%s\nnothing may be begun, got %s %s", tc.reason, r.Method, r.Path)
+				}
+			}
+		})
+	}
+}
+
 func TestStorageTakenOff(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(func(p *v1alpha1.ImageParameters) { p.Storages = []string{"local", "nfs"} })

@@ -144,7 +144,10 @@ func refusals() map[string]failure {
 			reason: "Features need privileges of their own.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
 			says: []string{"Sys.AccessNetwork on /nodes", "role of your own", "(pveum role add provider-proxmox --privs Sys.AccessNetwork; pveum acl modify /storage ", "; pveum acl modify /nodes --tokens 'crossplane@pve!demo' --roles provider-proxmox)"},
 			do: func(b *bench) {
-				b.pve.Edit(func(s *simulator.State) { delete(s.Roles["Uploader"].Privileges, "Datastore.Allocate") })
+				b.pve.Edit(func(s *simulator.State) {
+					delete(s.Roles["Uploader"].Privileges, "Datastore.Allocate")
+					delete(s.Roles["NetworkReader"].Privileges, "Sys.AccessNetwork")
+				})
 				b.pc.Spec.Features = []v1alpha1.ProviderFeature{"Machines", "Images"}
 			},
 		},
