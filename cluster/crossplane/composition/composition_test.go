@@ -45,23 +45,23 @@ func TestExamples(t *testing.T) {
 	}{
 		"virtualmachine": {reason: "every field that most people set", files: []string{"examples/virtualmachine.yaml"}},
 		"virtualmachine-least": {
-			reason: "a name is enough", files: []string{"examples/virtualmachine-least.yaml"},
+			reason: "a VirtualMachine that has nothing but a name becomes a Machine", files: []string{"examples/virtualmachine-least.yaml"},
 		},
 		"virtualmachine-static": {
-			reason: "the rest of the fields", files: []string{"examples/virtualmachine-static.yaml"},
+			reason: "the fields that set static addresses reach the Machine", files: []string{"examples/virtualmachine-static.yaml"},
 		},
 		"virtualmachineclaim": {reason: "what the claim asks for, its composite resource does", files: []string{"testdata/xvirtualmachine.yaml"}},
 		"kubernetesnodes":     {reason: "three VirtualMachines, of which each is a Machine", files: []string{"examples/kubernetesnodes.yaml"}},
 		"proxmox-operator-machine": {
 			reason: "every field of the reference", files: []string{"migration/proxmox-operator/machine.yaml"},
 		},
-		"proxmox-operator-my-vm": {reason: "the manifest as it is", files: []string{"migration/proxmox-operator/my-vm.yaml"}},
+		"proxmox-operator-my-vm": {reason: "a manifest written for proxmox-operator is taken without a change", files: []string{"migration/proxmox-operator/my-vm.yaml"}},
 		"sankofa": {
-			reason: "the manifests as they are",
+			reason: "manifests written for another operator are taken without a change",
 			files:  []string{"migration/sankofa/providerconfig.yaml", "migration/sankofa/web-server-01.yaml"},
 		},
 		"virtrigaud-provider": {
-			reason: "the manifests as they are",
+			reason: "manifests written for another operator are taken without a change",
 			files:  []string{"migration/virtrigaud/provider-proxmox-prod.yaml", "migration/virtrigaud/provider-proxmox-cluster.yaml"},
 		},
 		"virtrigaud-web-server": {

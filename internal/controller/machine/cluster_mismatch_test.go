@@ -30,7 +30,7 @@ import (
 
 // A configuration that has come to lead to another cluster makes no VM anew, and lets
 // none be left behind.
-func TestOtherCluster(t *testing.T) {
+func TestClusterMismatch(t *testing.T) {
 	other := func(b *bench) { b.cluster = "prod" }
 	cases := map[string]struct {
 		reason  string

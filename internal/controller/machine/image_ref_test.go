@@ -196,7 +196,7 @@ func TestImageAsSource(t *testing.T) {
 				m.Spec.ForProvider.Clone = &v1alpha1.MachineClone{VM: new(intstr.FromString("debian"))}
 			},
 		},
-		"OtherCluster": {
+		"ClusterMismatch": {
 			reason: "An Image of another cluster is none.", change: byImage, err: "image 'debian' is in another cluster",
 			before: func(b *bench) { b.sharesCluster = func(mg resource.Managed) bool { return mg.GetName() != "debian" } },
 		},

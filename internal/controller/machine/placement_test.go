@@ -130,7 +130,7 @@ func TestPlaceMachine(t *testing.T) {
 			},
 			node: "pve2",
 		},
-		"OtherCluster": {
+		"OfAnotherCluster": {
 			reason: "ProxmoxNodes of other clusters do not.",
 			setup: func(b *bench) {
 				b.scheduler = schedulerOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))

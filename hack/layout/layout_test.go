@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package layout checks the bounds that keep the repository readable. It has tests only.
+package layout
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.."
+
+// The bounds of hand-written code without tests.
+const (
+	maxFiles         = 30
+	maxPackageLines  = 6000
+	maxMethods       = 60
+	maxFunctionLines = 60
+	shortFunction    = 10
+)
+
+// A pkg is what the bounds are about.
+type pkg struct {
+	files, lines int
+	methods      map[string]int
+	functions    map[string]int
+}
+
+// A ceiling is a bound for what is not within the bounds of all yet. It may only sink.
+type ceiling struct {
+	most   int
+	reason string
+}
+
+func ceilings() map[string]ceiling {
+	const (
+		features = "The features of a Machine leave one by one for packages of their own: what is left is above the bounds still."
+		stages   = "An Image is downloaded, kept as a file and made a template by one type still."
+	)
+	return map[string]ceiling{
+		"internal/controller/machine: files":               {60, features},
+		"internal/controller/machine: lines":               {10200, features},
+		"internal/controller/machine: methods of external": {210, features},
+		"internal/controller/image: methods of external":   {75, stages},
+	}
+}
+
+func TestPackages(t *testing.T) {
+	over := map[string]int{}
+	for dir, p := range packages(t) {
+		if p.files > maxFiles {
+			over[dir+": files"] = p.files
+		}
+		if p.lines > maxPackageLines {
+			over[dir+": lines"] = p.lines
+		}
+		for name, n := range p.methods {
+			if n > maxMethods {
+				over[dir+": methods of "+name] = n
+			}
+		}
+	}
+	for what, n := range over {
+		if most := ceilings()[what].most; n > most {
+			t.Errorf("%s: %d. A package has at most %d files and %d lines, a type at most %d methods: split it by what it knows",
+				what, n, maxFiles, maxPackageLines, maxMethods)
+		}
+	}
+	for what, c := range ceilings() {
+		if over[what] == 0 {
+			t.Errorf("%s: this is within the bounds of all now: remove its ceiling of %d. %s", what, c.most, c.reason)
+		}
+	}
+}
+
+func TestFunctions(t *testing.T) {
+	long, short, all := map[string]int{}, 0, 0
+	for dir, p := range packages(t) {
+		for name, lines := range p.functions {
+			all++
+			if lines < shortFunction {
+				short++
+			}
+			if lines > maxFunctionLines {
+				long[dir+": "+name] = lines
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{}, long); diff != "" {
+		t.Errorf("a function has at most %d lines:\n%s", maxFunctionLines, diff)
+	}
+	if 2*short < all {
+		t.Errorf("%d of %d functions have fewer than %d lines, want half of them", short, all, shortFunction)
+	}
+}
+
+// packages returns what the folders of the repository have of hand-written Go, without tests.
+func packages(t *testing.T) map[string]*pkg {
+	t.Helper()
+	all := map[string]*pkg{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() != ".." && strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_")):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		if all[dir] == nil {
+			all[dir] = &pkg{methods: map[string]int{}, functions: map[string]int{}}
+		}
+		return all[dir].add(path)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// add counts a file, unless it is generated.
+func (p *pkg) add(path string) error {
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, path, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(parsed) {
+		return err
+	}
+	p.files++
+	p.lines += bytes.Count(source, []byte("\n"))
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		name := f.Name.Name
+		if receiver := receiverOf(f); receiver != "" {
+			p.methods[receiver]++
+			name = receiver + "." + name
+		}
+		p.functions[filepath.Base(path)+" "+name] = files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1
+	}
+	return nil
+}
+
+// receiverOf returns the name of a method's type, or empty for a function.
+func receiverOf(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) == 0 {
+		return ""
+	}
+	expr := f.Recv.List[0].Type
+	for {
+		switch e := expr.(type) {
+		case *ast.StarExpr:
+			expr = e.X
+		case *ast.IndexExpr:
+			expr = e.X
+		case *ast.IndexListExpr:
+			expr = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return ""
+		}
+	}
+}
