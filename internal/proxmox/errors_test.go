@@ -151,7 +151,12 @@ func TestErrorsOfPVE(t *testing.T) {
 		"HASwitch":      {reason: "Purge is needed.", reply: refused500("unable to remove VM 100 - used in HA resources and purge parameter not set."), class: ClassValidation},
 		"Unimplemented": {reason: "Not in this PVE.", reply: reply{status: "501 Method 'POST /nope' not implemented", body: message("Method 'POST /nope' not implemented")}, class: ClassValidation},
 
-		"NoQuorum":   {reason: "Retry later; nothing ran.", reply: refused500("cluster not ready - no quorum?"), class: ClassUnavailable},
+		"NoQuorum": {reason: "Retry later; nothing ran.", reply: refused500("cluster not ready - no quorum?"), class: ClassUnavailable},
+		"CfsLock":  {reason: "So without a quorum for a lock.", reply: refused500("create pool failed: cfs-lock 'file-user_cfg' error: no quorum!"), class: ClassUnavailable},
+		"ReadOnly": {
+			reason: "So where a file cannot be written.", class: ClassUnavailable,
+			reply: refused500("unable to open file '/etc/pve/nodes/pve1/qemu-server/711.conf.tmp.4711' - Permission denied"),
+		},
 		"NoWorker":   {reason: "Nothing was started.", reply: refused500("got no worker upid - start worker failed"), class: ClassUnavailable},
 		"NoName":     {reason: "The cluster's DNS fails.", reply: refused500("hostname lookup 'pve2' failed - failed to get address info for: pve2: Temporary failure in name resolution"), class: ClassUnavailable},
 		"595":        {reason: "The node behind the proxy did not answer.", reply: reply{status: "595 Connection timed out"}, class: ClassUnavailable, is: set("OutcomeUnknown")},

@@ -33,7 +33,7 @@ var (
 	reNotFound = regexp.MustCompile(`[Cc]onfiguration file '[^']*' does not exist|unable to find configuration file for (VM|CT) \d+`)
 
 	reAlreadyExists = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists|atomic file '[^']*/\d+\.conf' failed: File exists`)
-	reLocked        = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error|got lock (request )?timeout`)
+	reLocked        = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error: got |got lock (request )?timeout`)
 	reLockTimeout   = regexp.MustCompile(`can't lock file '[^']*' - got timeout`)
 	reNotShutDown   = regexp.MustCompile(`^VM quit/powerdown failed - got timeout|: VM quit/powerdown failed - got timeout`)
 	reDigest        = regexp.MustCompile(`checksum mismatch \(|detected modified configuration`)
@@ -48,8 +48,9 @@ var (
 	rePrivilege     = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
 	reReference     = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
 		`no such cluster node|No such storage`)
-	reNoQuorum       = regexp.MustCompile(`no quorum`)
-	reUnavailable    = regexp.MustCompile(`no quorum|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
+	// PVE has three errors for a lost quorum, by whether a method asks for it, locks a file of the cluster or only writes one.
+	reNoQuorum       = regexp.MustCompile(`no quorum|unable to open file '/etc/pve/[^']*' - Permission denied`)
+	reUnavailable    = regexp.MustCompile(reNoQuorum.String() + `|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
 	reInvalidRequest = regexp.MustCompile(strings.Join([]string{
 		`does not support '`, `not allowed for linked clones`, `Linked clone feature is not supported`,
 		`no sdn vnet ID specified`, `^unable to parse `, `SSH public key validation error`,

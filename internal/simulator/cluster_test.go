@@ -151,15 +151,27 @@ func TestNodes(t *testing.T) {
 	}
 	c.t = t
 	resources := c.ok("GET /cluster/resources").Body
-	for _, want := range []string{`"id":"node/pve3","level":"","node":"pve3","status":"offline"`, `{"id":"qemu/101","node":"pve3","status":"unknown"`} {
+	for _, want := range []string{`"id":"node/pve3","node":"pve3","status":"offline"`, `{"id":"qemu/101","node":"pve3","status":"unknown"`} {
 		if !strings.Contains(resources, want) {
 			t.Errorf("no %s in %s", want, resources)
 		}
 	}
 	s.Edit(func(st *state.State) { st.NoQuorum = true })
 	c.ok("GET /nodes/pve1/qemu/9000/config")
-	if got := c.do("PUT /nodes/pve1/qemu/9000/config", "cores=1"); got.Line != "500 cluster not ready - no quorum?" {
-		t.Errorf("write without quorum: %s", got.Line)
+	for request, want := range map[string]string{
+		"POST /nodes/pve1/qemu/9000/clone":      "500 cluster not ready - no quorum?",
+		"PUT /nodes/pve1/qemu/9000/config":      "500 unable to open file '/etc/pve/nodes/pve1/qemu-server/9000.conf.tmp.1000' - Permission denied",
+		"POST /pools":                           "500 create pool failed: cfs-lock 'file-user_cfg' error: no quorum!",
+		"POST /nodes/pve1/qemu/100/status/stop": "200 OK",
+	} {
+		params := map[string][]string{"POST /nodes/pve1/qemu/9000/clone": {"newid=300"}, "PUT /nodes/pve1/qemu/9000/config": {"cores=1"}, "POST /pools": {"poolid=p"}}
+		if got := c.do(request, params[request]...); got.Line != want {
+			t.Errorf("%s without quorum: %s, want %s", request, got.Line, want)
+		}
+	}
+	end := c.do("DELETE /nodes/pve1/qemu/100").Body
+	if want := "'/etc/pve/nodes/pve1/qemu-server/100.conf.tmp.1000' - Permission denied"; !strings.Contains(s.Tasks()[len(s.Tasks())-1].Exit, want) {
+		t.Errorf("the task of a removal without quorum: %s, want %s", end, want)
 	}
 }
 
@@ -192,11 +204,16 @@ func TestOfflineTakesTime(t *testing.T) {
 	c := connect(t, s)
 	s.Edit(func(st *state.State) { st.Nodes["pve3"].Offline = true })
 	line := make(chan string)
-	go func() { line <- c.do("GET /nodes/pve3/qemu").Line }()
-	clock.await(t, 1)
-	clock.advance(3 * time.Second)
-	if got := <-line; got != "595 No route to host" {
-		t.Errorf("a request for a node that is off: %s", got)
+	for _, want := range []struct {
+		line string
+		wait time.Duration
+	}{{"595 Connection timed out", 30 * time.Second}, {"595 No route to host", 3 * time.Second}} {
+		go func() { line <- c.do("GET /nodes/pve3/qemu").Line }()
+		clock.await(t, 1)
+		clock.advance(want.wait)
+		if got := <-line; got != want.line {
+			t.Errorf("a request for a node that is off: %s, want %s", got, want.line)
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ func masks() []struct{ find, replace string } {
 	return []struct{ find, replace string }{
 		{`UPID:(\w+):[0-9A-F]{8,9}:[0-9A-F]{8,9}:[0-9A-F]{8}:`, `UPID:$1:…:`},
 		{`\b[0-9a-f]{40}\b`, `…`},
+		{`\b\d{22}\b`, `…`},
+		{`\.tmp\.\d+`, `.tmp.…`},
 		{`got '[0-9a-f]{64}'`, `got '…'`},
 		{`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`, `…`},
 		{`creation-qemu=[0-9.]+`, `creation-qemu=…`},
@@ -179,8 +181,10 @@ func (m *masker) plain(key string, v any) any {
 	return v
 }
 
-func (m *masker) field(key, text string) string {
+func (m *masker) field(key, text string) any {
 	switch {
+	case key == "saved":
+		return json.Number(text) // A text once it has been read from a file.
 	case slices.Contains([]string{"ticket", "CSRFPreventionToken", "ssl_fingerprint"}, key),
 		slices.Contains(m.numbers, key) && strings.Trim(text, "0123456789.") == "":
 		return "…"

@@ -27,6 +27,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/ha"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
@@ -117,4 +118,5 @@ func (s *Server) resume(saved *savedState) {
 			t.Ended, t.Exit = s.Clock.Now(), "unexpected status"
 		}
 	}
+	ha.Keep(s.Op(""))
 }

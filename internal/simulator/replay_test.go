@@ -47,6 +47,8 @@ type replay struct {
 	tickets map[string][2]string
 	// section is where the replay is.
 	section string
+	// direct asks the server without a connection, if it is set.
+	direct func(*exchange) (status, body string)
 	// before is the configuration of the guest that a request is for.
 	before map[string]string
 }

@@ -203,9 +203,46 @@ func (s *Server) CA() []byte { return s.certs.CA }
 
 // Edit changes the state behind the API's back, as other users and broken hardware do.
 func (s *Server) Edit(fn func(*state.State)) {
-	s.Update(func(st *state.State) {
-		before := ha.Offline(st)
-		fn(st)
-		ha.Fence(s.Op(""), before)
+	s.Update(func(st *state.State) { s.watch(fn, false) })
+}
+
+// PowerOff takes the power of nodes away: what runs there ends at once, and without a word.
+func (s *Server) PowerOff(nodes ...string) {
+	s.Update(func(*state.State) {
+		s.watch(func(st *state.State) {
+			for _, name := range nodes {
+				st.Nodes[name].Offline = true
+			}
+		}, true)
 	})
+}
+
+// PowerOn brings nodes back. The tasks that went down with them have ended.
+func (s *Server) PowerOn(nodes ...string) {
+	s.Update(func(*state.State) {
+		s.watch(func(st *state.State) {
+			for _, name := range nodes {
+				st.Nodes[name].Offline = false
+			}
+		}, true)
+	})
+}
+
+// watch runs fn on the state and lets the cluster notice which nodes have gone or come. The state must be held.
+func (s *Server) watch(fn func(*state.State), power bool) {
+	before := map[string]bool{}
+	for name, n := range s.State.Nodes {
+		before[name] = n.Offline
+	}
+	fn(s.State)
+	for name, n := range s.State.Nodes {
+		switch {
+		case n.Offline == before[name]:
+		case n.Offline:
+			guest.Leave(s.Op(""), n, power)
+		default:
+			guest.Return(s.Op(""), n)
+		}
+	}
+	ha.Keep(s.Op(""))
 }

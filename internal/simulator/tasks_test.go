@@ -56,7 +56,7 @@ func TestTaskTakesTime(t *testing.T) {
 	if got := c.status("pve1", upid)["status"]; got != "running" {
 		t.Errorf("status of a running task: %v", got)
 	}
-	if diff := cmp.Diff(map[string]any{"lock": "clone"}, stable(c.config("/nodes/pve1/qemu/200"))); diff != "" {
+	if diff := cmp.Diff(map[string]any{"lock": "clone", "description": " qmclone temporary file"}, stable(c.config("/nodes/pve1/qemu/200"))); diff != "" {
 		t.Errorf("a VM that is being cloned: -want +got:\n%s", diff)
 	}
 	if got := c.do("PUT /nodes/pve1/qemu/200/config", "cores=2"); got.Line != "500 VM is locked (clone)" {
@@ -259,6 +259,13 @@ func TestHA(t *testing.T) {
 	if exit := clock.ended(t, s, c.start("POST /nodes/pve1/qemu/100/status/start")); exit != "OK" {
 		t.Errorf("exit status %q", exit)
 	}
+	started := func() bool {
+		return slices.ContainsFunc(s.Tasks(), func(t state.Task) bool { return t.Type == "qmstart" && !t.Running() })
+	}
+	for !started() {
+		clock.advance(100 * time.Millisecond)
+		<-time.After(time.Millisecond) // The workers go on.
+	}
 	tasks := s.Tasks()
 	if tasks[0].Type != "hastart" || tasks[1].Type != "qmstart" || clock.ended(t, s, tasks[1].UPID) != "OK" {
 		t.Errorf("tasks %s, %s", tasks[0].String(), tasks[1].String())
@@ -303,7 +310,7 @@ func TestPower(t *testing.T) {
 		{request: "PUT " + vm + "/config", params: []string{"protection=1"}, line: "200 OK"},
 		{request: "DELETE " + vm, line: "500 can't remove VM 400 - protection mode enabled"},
 		{request: "PUT " + vm + "/config", params: []string{"protection=0"}, line: "200 OK"},
-		{request: "POST /cluster/ha/resources", params: []string{"sid=vm:400", "state=stopped"}, line: "200 OK"},
+		{request: "POST /cluster/ha/resources", params: []string{"sid=vm:400", "state=stopped", "max_relocate=0"}, line: "200 OK"},
 		{request: "DELETE " + vm, line: "500 unable to remove VM 400 - used in HA resources and purge parameter not set."},
 		{request: "POST " + vm + "/template", exit: "OK"},
 		{request: "POST " + vm + "/status/start", exit: "OK"},

@@ -18,6 +18,7 @@ package engine
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,8 +39,11 @@ type Call struct {
 	Local, Node string
 	// offline is true when that node is off.
 	offline bool
-	Method  *schema.Method
-	Path    string
+	target  *state.Node
+	// stuck is true when the call waits in vain for a lock of the cluster.
+	stuck  bool
+	Method *schema.Method
+	Path   string
 	// Upload is the content of an uploaded file.
 	Upload []byte
 	schema.Params
@@ -60,6 +64,9 @@ func (c *Call) Template() string {
 func (c *Call) Perform(r *wire.Request, values schema.Values) (any, int, error) {
 	var result any
 	err := c.prepare(r.Method, values)
+	if c.stuck {
+		c.pause(r, StorageLockWait)
+	}
 	if err == nil {
 		err = c.connect(r)
 	}
@@ -163,7 +170,7 @@ func (c *Call) admitted(params map[string]string) error {
 	if err := c.permitted(c.Method, params); err != nil {
 		return err
 	}
-	if err := c.writable(); err != nil {
+	if err := c.writable(params); err != nil {
 		return err
 	}
 	return c.reach(params[c.Method.ProxyTo])
@@ -182,17 +189,49 @@ func withoutQuorum() map[string]string {
 	}
 }
 
-// writable fails for a write in a cluster without a majority. What a node does for itself alone goes on.
-func (c *Call) writable() error {
+// quorate are the methods for VMs that ask for quorum before they do anything (PVE::API2::Qemu).
+func quorate() []string {
+	return []string{
+		"POST /nodes/{node}/qemu", "POST /nodes/{node}/qemu/{vmid}/status/start", "POST /nodes/{node}/qemu/{vmid}/clone",
+		"POST /nodes/{node}/qemu/{vmid}/migrate",
+	}
+}
+
+// writable fails for a write in a cluster without a majority. What a node does for itself alone goes on. There are three errors: methods that
+// ask for quorum refuse, those that lock a file of the cluster wait for the lock in vain, and the others find that they cannot write.
+func (c *Call) writable(params map[string]string) error {
 	if !c.State.NoQuorum || c.Method.Verb == http.MethodGet || c.Method.Path == "/access/ticket" ||
 		strings.HasPrefix(c.Method.Path, "/nodes/{node}/network") || strings.HasPrefix(c.Method.Path, "/nodes/{node}/storage/") {
 		return nil
 	}
-	if message, ok := withoutQuorum()[c.Method.Verb+" "+c.Method.Path]; ok {
+	method := c.Method.Verb + " " + c.Method.Path
+	if message, ok := withoutQuorum()[method]; ok {
+		c.stuck = true
 		return apierr.Errorf("%s", message)
 	}
-	return apierr.Errorf("cluster not ready - no quorum?")
+	switch {
+	case method == "PUT /nodes/{node}/config":
+		return unwritable("/etc/pve/nodes/" + params["node"] + "/config")
+	case !strings.HasPrefix(c.Method.Path, "/nodes/{node}/qemu"), slices.Contains(quorate(), method):
+		return apierr.Errorf("cluster not ready - no quorum?")
+	case method == "PUT /nodes/{node}/qemu/{vmid}/config":
+		return unwritable(guestFile(params["node"], params["vmid"]))
+	}
+	return nil
 }
+
+// guestFile is where the configuration of a VM is.
+func guestFile(node, vmid string) string {
+	return "/etc/pve/nodes/" + node + "/qemu-server/" + vmid + ".conf"
+}
+
+// unwritable is the error of a write to the file system of a cluster that has no majority.
+func unwritable(path string) error {
+	return apierr.Errorf("unable to open file '%s.tmp.%d' - Permission denied", path, writer)
+}
+
+// writer is the process that writes, as its temporary files tell.
+const writer = 1000
 
 // reach finds the node that answers. Its parameters are checked there, so that one that is off refuses nothing.
 func (c *Call) reach(node string) error {
@@ -202,6 +241,7 @@ func (c *Call) reach(node string) error {
 	}
 	c.Node = node
 	n := c.State.Nodes[node]
+	c.target = n
 	if n == nil && c.State.Resolves(node) {
 		return &apierr.Error{Status: apierr.StatusProxyTLS, Message: "error:0A000086:SSL routines::certificate verify failed", Bare: true}
 	}
@@ -212,18 +252,37 @@ func (c *Call) reach(node string) error {
 	return nil
 }
 
-// connect fails when the node that answers is off; the node that was asked notices after a while.
+// forgetful is after how long nodes no longer know the address of one that is off.
+const forgetful = 30 * time.Second
+
+// proxyTimeout is how long a node waits for the answer of another one.
+const proxyTimeout = 30 * time.Second
+
+// connect fails when the node that answers is off; the node that was asked notices after a while. As long as it still knows the other's address,
+// it waits for an answer.
 func (c *Call) connect(r *wire.Request) error {
 	if !c.offline {
 		return nil
 	}
-	if !c.Engine.Instant() {
-		select {
-		case <-c.Engine.Clock.After(c.Engine.Scale(c.Engine.Duration("offline"))):
-		case <-r.Context().Done():
-		}
+	wait, reason, s := proxyTimeout, "No route to host", c.Engine
+	if s.Instant() || s.Clock.Now().Sub(c.target.Left) >= s.Scale(forgetful) {
+		wait = s.Duration("offline")
+	} else {
+		reason = "Connection timed out"
 	}
-	return &apierr.Error{Status: apierr.StatusNoRoute, Message: "No route to host", Bare: true}
+	c.pause(r, wait)
+	return &apierr.Error{Status: apierr.StatusNoRoute, Message: reason, Bare: true}
+}
+
+// pause waits for a simulated duration, unless the client goes away.
+func (c *Call) pause(r *wire.Request, d time.Duration) {
+	if c.Engine.Instant() {
+		return
+	}
+	select {
+	case <-c.Engine.Clock.After(c.Engine.Scale(d)):
+	case <-r.Context().Done():
+	}
 }
 
 // First returns a parameter as text; a list is joined with commas.

@@ -18,6 +18,8 @@ package engine
 
 import (
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // Clock tells the time and waits. Tests may bring their own.
@@ -65,4 +67,9 @@ func (p Pace) lockWait(d time.Duration) time.Duration {
 		return d
 	}
 	return max(p.Scale(d), minimumLockWait)
+}
+
+// Gone reports whether the other nodes have noticed that a node is off.
+func (s *Engine) Gone(n *state.Node) bool {
+	return n != nil && n.Offline && s.Clock.Now().Sub(n.Left) >= s.Scale(s.Duration("membership"))
 }

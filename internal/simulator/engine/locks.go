@@ -177,3 +177,26 @@ func (w *Worker) sharedStorage(id string) (shared bool) {
 	})
 	return shared
 }
+
+// LockGuest takes the lock of a guest as a process of PVE does, and reports whether it got it in time.
+func (s *Engine) LockGuest(ctx context.Context, vmid int) bool {
+	return s.Locks.acquire(ctx, vmid, Exclusive, s.Clock.After(s.lockWait(ConfigLockWait)))
+}
+
+// Wait waits for a simulated duration. It reports whether the context has outlived it.
+func (s *Engine) Wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-s.Clock.After(s.Scale(d)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Runs reports whether a guest of a state runs. The state must not be held.
+func (s *Engine) Runs(st *state.State, vmid int) bool {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	g := st.Guests[vmid]
+	return g != nil && g.Power != state.Stopped
+}

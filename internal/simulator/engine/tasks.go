@@ -19,6 +19,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,18 @@ func (c *Call) Spawn(kind, id string, w work) (any, error) {
 	if err := c.Engine.taskFaults.RefuseTask(kind, id); err != nil {
 		return nil, err
 	}
+	if c.State.NoQuorum && writesGuest(kind) {
+		path := guestFile(c.Node, id)
+		w = func(*Worker) error { return unwritable(path) }
+	}
 	return &spawned{task: c.State.NewTask(c.Node, kind, id, c.Who, c.Now()), work: w}, nil
+}
+
+// writesGuest reports whether a kind of task writes the configuration of a VM.
+func writesGuest(kind string) bool {
+	return slices.Contains([]string{
+		"qmconfig", "qmdestroy", "qmsnapshot", "qmdelsnapshot", "qmrollback", "resize", "qmmove", "qmtemplate", "qmsuspend", "vzdump",
+	}, kind)
 }
 
 // SpawnFor starts a task for a guest.
@@ -90,7 +102,7 @@ func (s *Engine) run(sp *spawned) {
 
 func (w *Worker) main(body work) {
 	err := body(w)
-	if fault := w.judge(); fault != nil {
+	if fault := w.judge(); fault != nil && !w.Task.Lost {
 		err = fault
 	}
 	w.Engine.Update(func(st *state.State) { w.Finish(st, err) })
@@ -109,6 +121,9 @@ func (w *Worker) judge() error {
 // Finish ends a task with an error or without.
 func (w *Worker) Finish(st *state.State, err error) {
 	t := w.Task
+	if t.Lost {
+		return // Nobody writes down how it ended.
+	}
 	t.Ended = w.Engine.Clock.Now()
 	switch {
 	case t.Stopped:
@@ -149,7 +164,11 @@ func (s *Engine) Later(d time.Duration, fn func(*Op)) {
 // Do runs fn on the state.
 func (w *Worker) Do(fn func(*state.State) error) error {
 	var err error
-	w.Engine.Update(func(st *state.State) { err = fn(st) })
+	w.Engine.Update(func(st *state.State) {
+		if err = errInterrupted; !w.Task.Lost {
+			err = fn(st)
+		}
+	})
 	return err
 }
 
@@ -204,7 +223,7 @@ func durations() map[string]time.Duration {
 		"qmsnapshot": time.Second, "qmrollback": time.Second, "qmdelsnapshot": time.Second, "qmtemplate": time.Second,
 		"qmmove": 4 * time.Second, "qmigrate": 5 * time.Second, "imgdel": 500 * time.Millisecond, "imgcopy": time.Second,
 		"vzdump": 5 * time.Second, "qmrestore": 5 * time.Second,
-		"boot": 8 * time.Second, "resources": 10 * time.Second, "offline": 3 * time.Second,
+		"boot": 8 * time.Second, "resources": 10 * time.Second, "offline": 3 * time.Second, "membership": 10 * time.Second, "cleanup": 300 * time.Millisecond,
 	}
 }
 

@@ -39,6 +39,8 @@ type CloneRequest struct {
 	Storage, Format   string
 	Full              *bool
 	Running           bool
+	// Limit is the most that is copied in a second, in KiB; 0 is no limit.
+	Limit int
 }
 
 // ClonePlan is a checked clone: the options of the new VM and its drives still to be copied.

@@ -29,17 +29,17 @@ import (
 
 // HAStatus is what the status of a guest tells of HA.
 func HAStatus(st *state.State, vmid int) map[string]any {
-	ha := st.HA[state.HAID(vmid)]
+	sid := state.HAID(vmid)
 	if !st.HAManaged(vmid) {
 		return map[string]any{"managed": 0}
 	}
-	out := map[string]any{"managed": 1, "state": ha.Shown()}
-	if st.HAIdle {
-		out["state"] = nil
+	out := map[string]any{"managed": 1, "state": nil}
+	if s := st.HAManager.Services[sid]; s != nil {
+		out["state"] = s.State
 	}
 	if st.Version == "8.4" {
 		out["group"] = nil
-		if group, ok := ha.Options["group"]; ok {
+		if group, ok := st.HA[sid].Options["group"]; ok {
 			out["group"] = group
 		}
 	}

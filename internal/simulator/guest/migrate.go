@@ -182,7 +182,7 @@ func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 	}
 	for _, id := range Volumes(o, g) {
 		s := o.State.Storages[StorageOf(id)]
-		if s.Shared && m.Storages.target(s.ID) == s.ID || job != "" && replicates(s) && !leftOut(o, g, id) {
+		if s.Shared || job != "" && replicates(s) && !leftOut(o, g, id) {
 			continue
 		}
 		if g.Power != state.Stopped && !m.Local {
@@ -199,11 +199,11 @@ func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 // carry moves the volumes of local storages to the other node, to other storages if they are to go there.
 func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 	there := &engine.Op{Engine: o.Engine, State: o.State, Who: o.Who, Node: m.Target, Task: o.Task}
-	renamed := map[string]string{}
+	renamed, formats := map[string]string{}, map[string]string{}
 	for _, id := range Volumes(o, g) {
 		storage, name, _ := state.SplitVolume(id)
 		from, to := o.State.Storages[storage], o.State.Storages[m.Storages.target(storage)]
-		if from.Shared && from == to {
+		if from.Shared {
 			continue
 		}
 		v := o.State.Volumes[from.Key(m.Node, name)]
@@ -220,9 +220,12 @@ func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 		delete(o.State.Volumes, from.Key(m.Node, storageName(id)))
 		o.State.Volumes[to.Key(m.Target, name)] = v
 		renamed[id] = to.ID + ":" + name
+		if g.Power != state.Stopped {
+			formats[id] = v.Format // QEMU's mirror needs to know it.
+		}
 	}
 	for key, value := range g.Config {
-		g.Config[key] = relocated(o, key, value, renamed)
+		g.Config[key] = mirrored(o, key, value, relocated(o, key, value, renamed), formats)
 	}
 	for _, snapshot := range g.Snapshots {
 		for key, value := range snapshot.Config {
@@ -230,6 +233,17 @@ func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 		}
 	}
 	return nil
+}
+
+// mirrored is the new value of a drive whose disk QEMU has copied: it tells the format.
+func mirrored(o *engine.Op, key, before, value string, formats map[string]string) string {
+	format := formats[ParseDrive(o.Engine, key, before).File()]
+	if !IsDrive(key) || format == "" {
+		return value
+	}
+	d := ParseDrive(o.Engine, key, value)
+	d["format"] = format
+	return o.Engine.Print(key, d)
 }
 
 func storageName(id string) string {

@@ -106,6 +106,29 @@ func Boot(o *engine.Op, g *state.Guest) {
 func Halt(o *engine.Op, g *state.Guest) {
 	g.Power, g.PID = state.Stopped, 0
 	applyPending(o, g)
+	cleanUp(o, g.VMID)
+}
+
+// maxCleanup is for how long PVE waits for a process to end that has said that it ends.
+const maxCleanup = 30 * time.Second
+
+// cleanUp runs what PVE runs when the process of a VM has ended (qm cleanup). It comes a little later and takes the VM's lock; where the VM
+// runs again by then, it takes the new process for the old one and keeps the lock until that ends, or for half a minute.
+func cleanUp(o *engine.Op, vmid int) {
+	s, state := o.Engine, o.State
+	if s.Instant() {
+		return
+	}
+	ctx := s.Ctx
+	s.Workers.Go(func() {
+		if !s.Wait(ctx, s.Duration("cleanup")) || !s.LockGuest(ctx, vmid) {
+			return
+		}
+		defer s.Locks.Release(vmid, engine.Exclusive)
+		for waited := time.Duration(0); waited < maxCleanup && s.Runs(state, vmid) && s.Wait(ctx, time.Second); {
+			waited += time.Second
+		}
+	})
 }
 
 // ShutdownTimeout is how long a shutdown waits without a timeout of its own.

@@ -80,8 +80,10 @@ func ReportGuests(o *engine.Op) {
 // Known is the latest report of a guest, nil where the cluster has none.
 func Known(o *engine.Op, g *state.Guest) *state.Report {
 	switch n := o.State.Nodes[g.Node]; {
-	case n == nil || n.Offline:
+	case n == nil || !Reporting(o.Engine, n):
 		return nil
+	case n.Offline:
+		return g.Report
 	case reportEvery(o.Engine) <= 0:
 		return measure(o, g)
 	}
@@ -109,4 +111,74 @@ func reportEvery(s *engine.Engine) time.Duration {
 		return s.Reports
 	}
 	return s.Scale(s.Duration("resources"))
+}
+
+// expiry is for how long the cluster remembers what a node has reported (rrd_dump in pmxcfs).
+const expiry = 5 * time.Minute
+
+// Reporting reports whether the cluster still knows what a node has reported.
+func Reporting(s *engine.Engine, n *state.Node) bool {
+	return !n.Offline || s.Clock.Now().Sub(n.Left) < s.Scale(expiry)
+}
+
+// NodeStatus is the state of a node as the cluster sees it.
+func NodeStatus(s *engine.Engine, n *state.Node) string {
+	if s.Gone(n) {
+		return "offline"
+	}
+	return "online"
+}
+
+// NodeReport is what lists of nodes tell of one: of a node that is away what does not change, as long as the cluster remembers it.
+func NodeReport(o *engine.Op, n *state.Node, usage bool) map[string]any {
+	if !Reporting(o.Engine, n) {
+		return map[string]any{}
+	}
+	out := map[string]any{}
+	if usage {
+		out = NodeUsage(o, n)
+	}
+	if o.Engine.Gone(n) {
+		for _, key := range []string{"cpu", "mem", "disk", "uptime"} {
+			delete(out, key)
+		}
+	}
+	out["level"] = ""
+	return out
+}
+
+// Leave notes that a node goes off: what it has reported is the last that the cluster hears of it. Its power off ends its guests and
+// tasks too.
+func Leave(o *engine.Op, n *state.Node, power bool) {
+	n.Left = o.Engine.Clock.Now()
+	for _, g := range o.State.Guests {
+		if g.Node != n.Name {
+			continue
+		}
+		if g.Report = Known(&engine.Op{Engine: o.Engine, State: o.State}, g); g.Report == nil || reportEvery(o.Engine) <= 0 {
+			g.Report = measure(o, g)
+		}
+		if power {
+			g.Power, g.PID, g.Frozen = state.Stopped, 0, false
+		}
+	}
+	for _, t := range o.State.Tasks {
+		if power && t.Node == n.Name && t.Running() {
+			t.Lose()
+		}
+	}
+}
+
+// Return notes that a node is back: it has not reported its guests yet, and writes down how the tasks ended that went down with it.
+func Return(o *engine.Op, n *state.Node) {
+	for _, g := range o.State.Guests {
+		if g.Node == n.Name {
+			g.Report = nil
+		}
+	}
+	for _, t := range o.State.Tasks {
+		if t.Node == n.Name && t.Lost && t.Running() {
+			t.Ended, t.Exit = o.Engine.Clock.Now(), "unexpected status"
+		}
+	}
 }

@@ -155,6 +155,9 @@ func MayRollBack(o *engine.Op, g *state.Guest, name string) error {
 // disks; disks that the snapshot does not know become unused.
 func Rollback(o *engine.Op, g *state.Guest, name string, s *state.Snapshot) {
 	before := g.Config
+	if g.Power != state.Stopped {
+		cleanUp(o, g.VMID)
+	}
 	g.Power, g.Pending, g.Delete = state.Stopped, map[string]string{}, map[string]bool{}
 	g.Config = maps.Clone(s.Config)
 	maps.DeleteFunc(g.Config, func(key, _ string) bool { return key == "vmstate" || strings.HasPrefix(key, "running") })

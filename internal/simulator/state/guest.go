@@ -82,14 +82,6 @@ func (h *HAResource) Wanted() string {
 	return h.State
 }
 
-// Shown is the state that HA has a resource in.
-func (h *HAResource) Shown() string {
-	if h.Failed {
-		return "error"
-	}
-	return h.Wanted()
-}
-
 // LeaveRules takes a resource out of all rules; a rule without resources goes.
 func (st *State) LeaveRules(sid string) {
 	for id, r := range st.HARules {

@@ -75,11 +75,3 @@ func (st *State) FirstNode() string {
 	}
 	return names[0]
 }
-
-// Status is the state of a node as the cluster sees it.
-func (n *Node) Status() string {
-	if n.Offline {
-		return "offline"
-	}
-	return "online"
-}

@@ -51,6 +51,8 @@ type State struct {
 	ACL    []Grant
 	// HA are the HA resources by ID, such as "vm:100".
 	HA map[string]*HAResource
+	// HAManager is what the manager of HA has made of them.
+	HAManager *HAManager
 	// Firewalls are the firewalls by what they protect: "cluster", "node/NAME" or "vm/VMID".
 	Firewalls map[string]*Firewall
 	// Backups are the backup jobs by ID, with their options as the API names them.
@@ -84,7 +86,7 @@ func New(version string) *State {
 	return &State{
 		Version: version, Nodes: map[string]*Node{}, Guests: map[int]*Guest{}, Storages: map[string]*Storage{},
 		Pools: map[string]*Pool{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
-		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, Firewalls: map[string]*Firewall{},
+		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, HAManager: newHAManager(), Firewalls: map[string]*Firewall{},
 		Backups: map[string]map[string]string{}, SDN: newSDN(), Sequence: 1000,
 		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{},
 		Domains: builtinDomains(), Replicas: map[string]*Replica{},
@@ -96,6 +98,8 @@ type Node struct {
 	Name string
 	// Offline nodes answer nothing: requests for them end in 595.
 	Offline bool
+	// Left is when the node went off; the others notice a little later.
+	Left time.Time
 	// CPUs is the number of processors, Memory and Disk are in bytes.
 	CPUs   int
 	Memory int64

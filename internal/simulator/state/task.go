@@ -104,7 +104,10 @@ type Task struct {
 	// Cancel ends the worker, Stopped means that somebody has ended it. Gone is closed when the worker is gone.
 	Cancel  context.CancelFunc `json:"-"`
 	Stopped bool               `json:"-"`
-	Gone    chan struct{}      `json:"-"`
+	// Lost means that the node went down with the worker: the task has ended without a word, and the cluster learns it when the node is
+	// back.
+	Lost bool
+	Gone chan struct{} `json:"-"`
 }
 
 // Running reports whether the task has not ended.
@@ -141,6 +144,14 @@ func (st *State) Task(upid string) *Task {
 		}
 	}
 	return nil
+}
+
+// Lose ends a task as the end of its node does.
+func (t *Task) Lose() {
+	t.Lost = true
+	if t.Cancel != nil {
+		t.Cancel()
+	}
 }
 
 // Stop ends a task from outside. It reports whether there is a worker to wait for.

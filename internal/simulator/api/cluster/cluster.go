@@ -81,7 +81,7 @@ func clusterStatus(c *engine.Call) (any, error) {
 		n := c.State.Nodes[name]
 		out = append(out, map[string]any{
 			"type": "node", "id": "node/" + name, "name": name, "ip": n.Address, "level": "", "local": schema.Flag(name == c.Local),
-			"nodeid": i + 1, "online": schema.Flag(!n.Offline),
+			"nodeid": i + 1, "online": schema.Flag(!c.Engine.Gone(n)),
 		})
 	}
 	return out, nil

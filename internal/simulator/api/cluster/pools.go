@@ -78,7 +78,7 @@ func showPool(c *engine.Call, p *state.Pool) map[string]any {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Storages)) {
 		if s := c.State.Storages[id]; s != nil && (!c.Has("type") || c.Str("type") == "storage") {
-			members = append(members, storageResource(s, c.State.Nodes[near(s, c.Local)], held))
+			members = append(members, storageResource(c.Op(), s, c.State.Nodes[near(s, c.Local)], held))
 		}
 	}
 	out := map[string]any{"members": members}

@@ -144,8 +144,8 @@ func guestResources(c *engine.Call, out []byte) []byte {
 		if pool, ok := pools[vmid]; ok && audited[pool] {
 			r.text("pool", pool)
 		}
-		if ha := c.State.HA[state.HAID(vmid)]; ha != nil {
-			r.text("hastate", ha.Shown())
+		if sid := state.HAID(vmid); c.State.HA[sid] != nil {
+			r.text("hastate", c.State.HAState(sid))
 		}
 		r = append(r, "},"...)
 		out = r
@@ -180,12 +180,13 @@ func nodeResources(c *engine.Call) []map[string]any {
 	out := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(c.State.Nodes)) {
 		n := c.State.Nodes[name]
-		entry := map[string]any{"id": "node/" + name, "type": "node", "node": name, "status": n.Status(), "level": "", "cgroup-mode": 2}
-		if c.State.May(c.Who, "/nodes/"+name, "Sys.Audit") && !n.Offline {
-			maps.Copy(entry, guest.NodeUsage(c.Op(), n))
+		entry := map[string]any{"id": "node/" + name, "type": "node", "node": name, "status": guest.NodeStatus(c.Engine, n)}
+		if guest.Reporting(c.Engine, n) {
+			entry["cgroup-mode"] = 2
 		}
+		maps.Copy(entry, guest.NodeReport(c.Op(), n, c.State.May(c.Who, "/nodes/"+name, "Sys.Audit")))
 		if !c.State.HAIdle && c.State.Version != "8.4" {
-			entry["hastate"] = n.Status() // As the HA manager sees the node.
+			entry["hastate"] = c.State.HANodeState(name)
 		}
 		out = append(out, entry)
 	}
@@ -200,7 +201,7 @@ func storageResources(c *engine.Call) []map[string]any {
 		}
 		for _, node := range slices.Sorted(maps.Keys(c.State.Nodes)) {
 			if s := c.State.Storages[id]; !s.Disabled && s.StorageOn(node) {
-				out = append(out, storageResource(s, c.State.Nodes[node], held))
+				out = append(out, storageResource(c.Op(), s, c.State.Nodes[node], held))
 			}
 		}
 	}
@@ -216,12 +217,12 @@ func held(st *state.State) map[state.VolumeKey]int64 {
 	return out
 }
 
-func storageResource(s *state.Storage, n *state.Node, held map[state.VolumeKey]int64) map[string]any {
+func storageResource(o *engine.Op, s *state.Storage, n *state.Node, held map[state.VolumeKey]int64) map[string]any {
 	out := map[string]any{
 		"id": "storage/" + n.Name + "/" + s.ID, "type": "storage", "storage": s.ID, "node": n.Name, "plugintype": s.Type,
 		"content": strings.Join(s.Content, ","), "shared": schema.Flag(s.Shared), "status": "unknown",
 	}
-	if !n.Offline {
+	if guest.Reporting(o.Engine, n) {
 		used := min(s.Used+held[s.Key(n.Name, "")], s.Total)
 		out["status"], out["maxdisk"], out["disk"] = "available", s.Total, used
 	}

@@ -32,26 +32,27 @@ import (
 func Routes() map[string]engine.Handler {
 	const resource, group, rule = "/cluster/ha/resources", "/cluster/ha/groups", "/cluster/ha/rules"
 	return map[string]engine.Handler{
-		"GET /cluster/ha":                      engine.IndexOf("status", "resources", "groups", "rules"),
-		"GET /cluster/ha/status":               engine.IndexOf("current", "manager_status"),
-		"GET /cluster/ha/status/current":       haStatus,
-		"GET " + resource:                      listHA,
-		"POST " + resource:                     createHA,
-		"GET " + resource + "/{sid}":           getHA,
-		"PUT " + resource + "/{sid}":           updateHA,
-		"DELETE " + resource + "/{sid}":        deleteHA,
-		"POST " + resource + "/{sid}/migrate":  migrateHA,
-		"POST " + resource + "/{sid}/relocate": migrateHA,
-		"GET " + group:                         haGroup("index groups", listHAGroups),
-		"POST " + group:                        haGroup("create group", createHAGroup),
-		"GET " + group + "/{group}":            haGroup("read group", getHAGroup),
-		"PUT " + group + "/{group}":            haGroup("update group", updateHAGroup),
-		"DELETE " + group + "/{group}":         haGroup("delete group", deleteHAGroup),
-		"GET " + rule:                          listHARules,
-		"POST " + rule:                         createHARule,
-		"GET " + rule + "/{rule}":              getHARule,
-		"PUT " + rule + "/{rule}":              updateHARule,
-		"DELETE " + rule + "/{rule}":           deleteHARule,
+		"GET /cluster/ha":                       haIndex,
+		"GET /cluster/ha/status":                engine.IndexOf("current", "manager_status"),
+		"GET /cluster/ha/status/current":        haStatus,
+		"GET /cluster/ha/status/manager_status": fullStatus,
+		"GET " + resource:                       listHA,
+		"POST " + resource:                      createHA,
+		"GET " + resource + "/{sid}":            getHA,
+		"PUT " + resource + "/{sid}":            updateHA,
+		"DELETE " + resource + "/{sid}":         deleteHA,
+		"POST " + resource + "/{sid}/migrate":   migrateHA,
+		"POST " + resource + "/{sid}/relocate":  migrateHA,
+		"GET " + group:                          haGroup("index groups", listHAGroups),
+		"POST " + group:                         haGroup("create group", createHAGroup),
+		"GET " + group + "/{group}":             haGroup("read group", getHAGroup),
+		"PUT " + group + "/{group}":             haGroup("update group", updateHAGroup),
+		"DELETE " + group + "/{group}":          haGroup("delete group", deleteHAGroup),
+		"GET " + rule:                           listHARules,
+		"POST " + rule:                          createHARule,
+		"GET " + rule + "/{rule}":               getHARule,
+		"PUT " + rule + "/{rule}":               updateHARule,
+		"DELETE " + rule + "/{rule}":            deleteHARule,
 	}
 }
 
@@ -139,12 +140,15 @@ func createHA(c *engine.Call) (any, error) {
 		wanted = "started"
 	}
 	c.State.HA[sid] = &state.HAResource{State: wanted, Comment: c.Str("comment"), Options: c.Given("sid", "type", "state", "comment")}
-	requestedHA(c.Op(), schema.Int(id))
+	Keep(c.Op())
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
 // updateHA changes a resource.
 func updateHA(c *engine.Call) (any, error) {
+	if err := haType(c, state.HASID(c.Str("sid"))); err != nil {
+		return nil, err
+	}
 	err := changeHA(c)
 	if err != nil && c.State.Version != "8.4" && !strings.Contains(err.Error(), "in error state") {
 		return nil, apierr.Errorf("update resources config failed: %s", err)
@@ -154,9 +158,6 @@ func updateHA(c *engine.Call) (any, error) {
 
 func changeHA(c *engine.Call) error {
 	sid := state.HASID(c.Str("sid"))
-	if err := haType(c, sid); err != nil {
-		return err
-	}
 	if g := c.Str("group"); g != "" && c.State.HAGroups[g] == nil {
 		return apierr.Errorf("HA group '%s' does not exist", g)
 	}
@@ -172,7 +173,7 @@ func changeHA(c *engine.Call) error {
 	if err := setHA(c, h); err != nil {
 		return err
 	}
-	requestedHA(c.Op(), schema.Int(strings.TrimPrefix(sid, "vm:")))
+	Keep(c.Op())
 	return nil
 }
 
@@ -224,30 +225,22 @@ func migrateHA(c *engine.Call) (any, error) {
 	if !c.State.HAManaged(vmid) {
 		return nil, apierr.Errorf("resource '%s' is not HA managed", sid)
 	}
-	MoveHA(c.Op(), vmid, target)
-	return map[string]any{"sid": sid, "requested-node": target}, nil
+	out := map[string]any{"sid": sid, "requested-node": target}
+	if together := Dependent(c.State, vmid); len(together) > 0 {
+		out["comigrated-resources"] = together
+	}
+	if blocking := Blocking(c.State, vmid, target); len(blocking) > 0 {
+		out["blocking-resources"] = blocking
+	}
+	verb := migrating
+	if strings.HasSuffix(c.Path, "/relocate") {
+		verb = relocating
+	}
+	Ask(c.Op(), verb, sid, target)
+	return out, nil
 }
 
-// haStatus tells of quorum, of fencing and of what HA watches.
-func haStatus(c *engine.Call) (any, error) {
-	out := []map[string]any{{
-		"id": "quorum", "type": "quorum", "node": c.Local, "status": "OK", "quorate": schema.Flag(!c.State.NoQuorum),
-	}}
-	if c.State.Version != "8.4" {
-		out = append(out, map[string]any{
-			"id": "fencing", "type": "fencing", "node": c.Local, "armed-state": "standby", "status": "standby (CRM watchdog standby)",
-		})
-	}
-	for _, sid := range slices.Sorted(maps.Keys(c.State.HA)) {
-		h := c.State.HA[sid]
-		node, wanted, state := "", h.Wanted(), h.Shown()
-		if g := c.State.Guests[schema.Int(strings.TrimPrefix(sid, "vm:"))]; g != nil {
-			node = g.Node
-		}
-		out = append(out, map[string]any{
-			"id": "service:" + sid, "sid": sid, "type": "service", "node": node, "state": state, "request_state": wanted,
-			"crm_state": state, "status": sid + " (" + node + ", " + state + ")",
-		})
-	}
-	return out, nil
+// haIndex lists what there is, by IDs.
+func haIndex(*engine.Call) (any, error) {
+	return []map[string]any{{"id": "status"}, {"id": "resources"}, {"id": "groups"}, {"id": "rules"}}, nil
 }

@@ -23,179 +23,471 @@ import (
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
-	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// requestedHA lets HA act on what is asked for a guest, after it has noticed. The state must be held.
-func requestedHA(o *engine.Op, vmid int) {
-	if o.State.HAIdle {
+// States of a resource as the manager has them (PVE::HA::Manager).
+const (
+	requestStart = "request_start"
+	started      = "started"
+	requestStop  = "request_stop"
+	stopped      = "stopped"
+	disabled     = "disabled"
+	ignored      = "ignored"
+	migrating    = "migrate"
+	relocating   = "relocate"
+	fence        = "fence"
+	recovery     = "recovery"
+	failed       = "error"
+	online       = "online"
+	unknown      = "unknown"
+)
+
+const (
+	// maxIdleRounds is after how many rounds without a resource the master, or a node, gives up its lock.
+	maxIdleRounds = 15
+	// settling is how many turns manager and nodes take at most where everything is instant.
+	settling = 60
+	// fenceDelay is for how long a node has to be away until it is fenced.
+	fenceDelay = time.Minute
+)
+
+// Durations are how long HA takes: "ha" is the time between two turns of the manager, "fence" how long a lock lasts whose holder is gone.
+func Durations() map[string]time.Duration {
+	return map[string]time.Duration{"ha": 10 * time.Second, "fence": 120 * time.Second, "replication": time.Minute}
+}
+
+// Keep lets the manager and the nodes take their turns as long as there is something to do.
+func Keep(o *engine.Op) {
+	m := o.State.HAManager
+	if o.State.HAIdle || (resting(o.State) && !m.Beating) {
 		return
 	}
-	o.Engine.Later(o.Engine.Duration("ha"), func(o *engine.Op) { settleHA(o, vmid) })
-}
-
-// settleHA brings a guest into the state that is asked for.
-func settleHA(o *engine.Op, vmid int) {
-	h, g := o.State.HA[state.HAID(vmid)], o.State.Guests[vmid]
-	if h == nil || g == nil || h.Failed || o.State.NoQuorum || o.State.Nodes[g.Node].Offline {
+	if o.Engine.Instant() {
+		settle(o)
 		return
 	}
-	switch h.Wanted() {
-	case "started":
-		if g.Power == state.Stopped {
-			startHA(o, g)
-		}
-	case "stopped", "disabled":
-		if g.Power != state.Stopped {
-			haTask(o, g, "qmshutdown", func(o *engine.Op, g *state.Guest) error {
-				guest.Halt(o, g)
-				return nil
-			})
-		}
+	if !m.Beating {
+		m.Beating = true
+		beatLater(o)
 	}
 }
 
-func startHA(o *engine.Op, g *state.Guest) {
-	haTask(o, g, "qmstart", func(o *engine.Op, g *state.Guest) error {
-		if g.Power != state.Stopped {
-			return nil
+// settle lets the manager and the nodes take turns until nothing changes any more.
+func settle(o *engine.Op) {
+	m := o.State.HAManager
+	if m.Beating {
+		return // An instant task of a turn has asked for HA.
+	}
+	m.Beating = true
+	for range settling {
+		before := m.Changes
+		manage(o)
+		work(o)
+		if m.Changes == before {
+			break
 		}
-		if err := guest.Startable(o, g.Node, g.VMID, false); err != nil {
-			return err
+	}
+	m.Beating = false
+}
+
+func beatLater(o *engine.Op) {
+	o.Engine.Later(o.Engine.Duration("ha")/2, func(o *engine.Op) {
+		m := o.State.HAManager
+		if m.Beats++; m.Beats%2 == 0 {
+			manage(o)
 		}
-		guest.Boot(o, g)
-		return nil
+		work(o)
+		if m.Beating = !resting(o.State); m.Beating {
+			beatLater(o)
+		}
 	})
 }
 
-// haTask does something to a guest in a task of HA's own.
-func haTask(o *engine.Op, g *state.Guest, kind string, do func(*engine.Op, *state.Guest) error) {
-	t, vmid := o.State.NewTask(g.Node, kind, state.VmidText(g.VMID), state.Root, o.Engine.Clock.Now()), g.VMID
-	o.Engine.Later(o.Engine.Duration(kind), func(o *engine.Op) {
-		inner := &engine.Op{Engine: o.Engine, State: o.State, Who: state.Root, Node: t.Node, Task: t}
-		err := error(nil)
-		if g := o.State.Guests[vmid]; g != nil {
-			err = do(inner, g)
+// resting reports whether there is nothing for HA to do.
+func resting(st *state.State) bool {
+	m := st.HAManager
+	for _, n := range m.Nodes {
+		if n.Active {
+			return false
 		}
-		(&engine.Worker{Engine: o.Engine, Task: t}).Finish(o.State, err)
-	})
+	}
+	return len(st.HA) == 0 && len(m.Services) == 0 && (m.Released || m.Master == "")
 }
 
-// MoveHA lets HA move a guest to another node. The state must be held.
-func MoveHA(o *engine.Op, vmid int, target string) {
-	o.Engine.Later(o.Engine.Duration("ha"), func(o *engine.Op) {
-		g := o.State.Guests[vmid]
-		if g == nil || g.Node == target || o.State.Nodes[target] == nil || o.State.Nodes[target].Offline {
-			return
+// manage is a turn of the manager.
+func manage(o *engine.Op) {
+	if o.State.NoQuorum || !elected(o) {
+		return
+	}
+	o.State.HAManager.Seen = o.Engine.Clock.Now()
+	observe(o)
+	admit(o)
+	read(o)
+	for again := true; again; {
+		again = false
+		for _, sid := range slices.Sorted(maps.Keys(o.State.HAManager.Services)) {
+			again = next(o, sid) || again
 		}
-		m := &guest.Migration{Node: g.Node, Target: target, VMID: vmid, Online: true, Local: true, Storages: &guest.StorageMap{}}
-		haTask(o, g, "qmigrate", func(o *engine.Op, g *state.Guest) error {
-			if err := guest.Migratable(o, g, m); err != nil {
-				return err
-			}
-			return guest.Arrive(o, m, nil)
-		})
-	})
+		again = fenceNodes(o) || again
+	}
 }
 
-// Fence lets HA recover the guests of nodes that have just gone off, once it is sure that they are down: their watchdogs
-// have reset them. Without quorum nothing happens. The state must be held.
-func Fence(o *engine.Op, before map[string]bool) {
-	for _, name := range slices.Sorted(maps.Keys(o.State.Nodes)) {
-		if before[name] || !o.State.Nodes[name].Offline || o.State.HAIdle || !watched(o.State, name) {
+// elected reports whether there is a master. Another one takes over when the lock of one that is gone has run out.
+func elected(o *engine.Op) bool {
+	m, now := o.State.HAManager, o.Engine.Clock.Now()
+	empty := len(o.State.HA) == 0 && len(m.Services) == 0
+	if m.Idle++; !empty {
+		m.Idle = 0
+	}
+	n := o.State.Nodes[m.Master]
+	switch {
+	case m.Master != "" && !m.Released && n != nil && !n.Offline:
+		m.Released = m.Idle > maxIdleRounds
+		return !m.Released
+	case m.Released && empty, !m.Released && now.Sub(m.Seen) < lockTime(o):
+		return false
+	}
+	if other := successor(o.State); other != "" {
+		m.Master, m.Released = other, false
+		m.Changes++
+		return true
+	}
+	return false
+}
+
+func lockTime(o *engine.Op) time.Duration { return o.Engine.Scale(o.Engine.Duration("fence")) }
+
+// successor is the node whose manager takes over.
+func successor(st *state.State) string {
+	out := ""
+	for _, name := range slices.Sorted(maps.Keys(st.Nodes)) {
+		if !st.Nodes[name].Offline && (name != st.HAManager.Master || out == "") {
+			out = name
+		}
+	}
+	return out
+}
+
+// observe notes which nodes are there.
+func observe(o *engine.Op) {
+	m := o.State.HAManager
+	for name, n := range o.State.Nodes {
+		if m.Nodes[name] == nil {
+			m.Nodes[name] = &state.HANode{State: unknown, Online: o.Engine.Clock.Now()}
+		}
+		h := m.Nodes[name]
+		switch gone := o.Engine.Gone(n); {
+		case !gone && h.State == unknown:
+			setNode(m, h, online)
+		case gone && h.State == online:
+			setNode(m, h, unknown)
+		}
+		if !o.Engine.Gone(n) {
+			h.Online = o.Engine.Clock.Now()
+		}
+	}
+	maps.DeleteFunc(m.Nodes, func(name string, _ *state.HANode) bool { return o.State.Nodes[name] == nil })
+}
+
+func setNode(m *state.HAManager, h *state.HANode, to string) {
+	h.State = to
+	m.Changes++
+}
+
+// admit takes up new resources and lets those go that are ignored or removed.
+func admit(o *engine.Op) {
+	m := o.State.HAManager
+	for _, sid := range slices.Sorted(maps.Keys(o.State.HA)) {
+		if m.Services[sid] != nil || o.State.HA[sid].State == ignored {
 			continue
 		}
-		o.Engine.Later(o.Engine.Duration("fence"), func(o *engine.Op) {
-			if n := o.State.Nodes[name]; n != nil && n.Offline && !o.State.NoQuorum {
-				recoverGuests(o, name)
-			}
-		})
+		s := &state.HAService{State: requestStop, Node: nodeOf(o.State, sid)}
+		if o.State.HA[sid].Wanted() == started {
+			s.State = requestStart
+		}
+		m.Services[sid] = s
+		order(m, s)
+	}
+	maps.DeleteFunc(m.Services, func(sid string, _ *state.HAService) bool {
+		gone := o.State.HA[sid] == nil || o.State.HA[sid].State == ignored
+		m.Changes += schema.Flag(gone)
+		return gone
+	})
+}
+
+// order gives the nodes something new to answer.
+func order(m *state.HAManager, s *state.HAService) {
+	m.Orders++
+	m.Changes++
+	s.Order, s.Result = m.Orders, nil
+}
+
+// nodeOf is the node of a resource's guest.
+func nodeOf(st *state.State, sid string) string {
+	if g := guestOf(st, sid); g != nil {
+		return g.Node
+	}
+	return ""
+}
+
+func guestOf(st *state.State, sid string) *state.Guest {
+	return st.Guests[schema.Int(strings.TrimPrefix(sid, "vm:"))]
+}
+
+// read takes up what the manager was asked for.
+func read(o *engine.Op) {
+	m := o.State.HAManager
+	requests := m.Requests
+	m.Requests = nil
+	for _, text := range requests {
+		words := strings.Fields(text)
+		s := m.Services[words[1]]
+		if s == nil {
+			continue
+		}
+		if words[0] == "stop" {
+			s.Request = []string{"stop"}
+			m.Changes++
+			continue
+		}
+		if target := words[2]; isOnline(o.State, target) && target != s.Node {
+			queueMotion(o.State, words[0], words[1], target)
+		}
 	}
 }
 
-// watched reports whether HA watches a guest on a node.
-func watched(st *state.State, node string) bool {
-	for vmid, g := range st.Guests {
-		if g.Node == node && st.HAManaged(vmid) {
-			return true
+func isOnline(st *state.State, node string) bool {
+	h := st.HAManager.Nodes[node]
+	return h != nil && h.State == online
+}
+
+// queueMotion sends a resource to a node, with those that belong to it, unless one is there that it must not be with.
+func queueMotion(st *state.State, verb, sid, target string) {
+	together, apart := relatives(st, sid)
+	for _, other := range apart {
+		if s := st.HAManager.Services[other]; s != nil && s.Node == target && (s.Target == "" || s.Target == target) {
+			return
+		}
+	}
+	for _, id := range append([]string{sid}, together...) {
+		if s := st.HAManager.Services[id]; s != nil && s.Node != target {
+			s.Request = []string{verb, target}
+			st.HAManager.Changes++
+		}
+	}
+}
+
+// change brings a resource into another state.
+func change(m *state.HAManager, s *state.HAService, to string) bool {
+	s.State, s.Target, s.Running, s.Request, s.Tried = to, "", false, nil, 0
+	order(m, s)
+	return true
+}
+
+// next decides on a resource. It reports whether its state has changed.
+func next(o *engine.Op, sid string) bool {
+	m := o.State.HAManager
+	s, h := m.Services[sid], o.State.HA[sid]
+	if h.Failed && s.State != failed {
+		return change(m, s, failed)
+	}
+	switch s.State {
+	case requestStart:
+		return change(m, s, started)
+	case started:
+		return nextStarted(o, sid)
+	case stopped:
+		return nextStopped(o, sid)
+	case requestStop:
+		return nextRequestStop(o, sid)
+	case migrating, relocating:
+		return nextMoving(o, sid)
+	case recovery:
+		return recoverService(o, sid)
+	case failed:
+		if h.Wanted() == disabled {
+			s.Failed, h.Failed = nil, false
+			return change(m, s, stopped)
 		}
 	}
 	return false
 }
 
-// Offline are the nodes that are off.
-func Offline(st *state.State) map[string]bool {
-	out := map[string]bool{}
-	for name, n := range st.Nodes {
-		out[name] = n.Offline
-	}
-	return out
+// lost reports whether the node of a resource has been away for so long that it is fenced.
+func lost(o *engine.Op, s *state.HAService) bool {
+	h := o.State.HAManager.Nodes[s.Node]
+	return h != nil && h.State != online && o.Engine.Clock.Now().Sub(h.Online) >= o.Engine.Scale(fenceDelay)
 }
 
-// recoverGuests gives the guests of a fenced node to others, and starts those that are to run.
-func recoverGuests(o *engine.Op, node string) {
-	for _, sid := range slices.Sorted(maps.Keys(o.State.HA)) {
-		g := o.State.Guests[schema.Int(strings.TrimPrefix(sid, "vm:"))]
-		if g == nil || g.Node != node || !o.State.HAManaged(g.VMID) || o.State.HA[sid].Failed || o.State.HA[sid].Wanted() == "disabled" {
+func nextRequestStop(o *engine.Op, sid string) bool {
+	m := o.State.HAManager
+	s := m.Services[sid]
+	switch {
+	case s.Result != nil && *s.Result == 0:
+		return change(m, s, stopped)
+	case s.Result != nil:
+		return giveUp(o, sid)
+	case lost(o, s):
+		return change(m, s, fence)
+	}
+	return false
+}
+
+func giveUp(o *engine.Op, sid string) bool {
+	o.State.HA[sid].Failed = true
+	return change(o.State.HAManager, o.State.HAManager.Services[sid], failed)
+}
+
+func nextMoving(o *engine.Op, sid string) bool {
+	m := o.State.HAManager
+	s := m.Services[sid]
+	if s.Result == nil {
+		return lost(o, s) && change(m, s, fence)
+	}
+	to := requestStop
+	if o.State.HA[sid].Wanted() == started {
+		to = started
+	}
+	if *s.Result == 0 {
+		s.Node = s.Target
+	}
+	return change(m, s, to)
+}
+
+func nextStopped(o *engine.Op, sid string) bool {
+	m, h := o.State.HAManager, o.State.HA[sid]
+	s := m.Services[sid]
+	if node := nodeOf(o.State, sid); node != "" {
+		s.Node = node
+	}
+	if motion := s.Request; len(motion) > 1 {
+		s.Request = nil
+		if isOnline(o.State, motion[1]) && s.Node != motion[1] {
+			change(m, s, motion[0])
+			s.Target = motion[1]
+			return true
+		}
+	}
+	s.Request = nil
+	switch {
+	case h.Wanted() == disabled:
+		return false
+	case lost(o, s):
+		return change(m, s, fence)
+	case h.Wanted() == started:
+		return change(m, s, requestStart)
+	}
+	return false
+}
+
+func nextStarted(o *engine.Op, sid string) bool {
+	m, h := o.State.HAManager, o.State.HA[sid]
+	s := m.Services[sid]
+	if !isOnline(o.State, s.Node) {
+		return lost(o, s) && change(m, s, fence)
+	}
+	if h.Wanted() != started {
+		return change(m, s, requestStop)
+	}
+	if motion := s.Request; motion != nil {
+		s.Request = nil
+		return obey(o, sid, motion)
+	}
+	return judge(o, sid)
+}
+
+// obey does with a started resource what the manager was asked for.
+func obey(o *engine.Op, sid string, motion []string) bool {
+	m := o.State.HAManager
+	s := m.Services[sid]
+	if motion[0] == "stop" {
+		o.State.HA[sid].State = stopped
+		return change(m, s, requestStop)
+	}
+	if !isOnline(o.State, motion[1]) || s.Node == motion[1] {
+		return false
+	}
+	change(m, s, motion[0])
+	s.Target = motion[1]
+	return true
+}
+
+// judge looks at what the node has answered of a started resource, and at where the resource belongs.
+func judge(o *engine.Op, sid string) bool {
+	m := o.State.HAManager
+	s, preference := m.Services[sid], "none"
+	switch {
+	case s.Result == nil:
+	case *s.Result == 0:
+		m.Changes += schema.Flag(!s.Running)
+		s.Failed, s.Running = nil, true
+	default:
+		s.Running = false
+		if s.Failed = append(s.Failed, s.Node); len(s.Failed) > atMost(o.State.HA[sid], "max_relocate") {
+			return giveUp(o, sid)
+		}
+		preference = "try-next"
+	}
+	if node := selectNode(o.State, sid, preference); node != "" && node != s.Node {
+		failures := s.Failed
+		change(m, s, migrating)
+		s.Target, s.Failed = node, failures
+		return true
+	}
+	if s.Result != nil && *s.Result != 0 {
+		order(m, s)
+	}
+	return false
+}
+
+// atMost is how often a resource is started or moved after a failure.
+func atMost(h *state.HAResource, key string) int {
+	if v, ok := h.Options[key]; ok {
+		return schema.Int(v)
+	}
+	return 1
+}
+
+// fenceNodes waits for the locks of nodes whose resources are to be recovered.
+func fenceNodes(o *engine.Op) bool {
+	m, changed := o.State.HAManager, false
+	for _, sid := range slices.Sorted(maps.Keys(m.Services)) {
+		s := m.Services[sid]
+		h := m.Nodes[s.Node]
+		if s.State != fence || h == nil {
 			continue
 		}
-		target := haTarget(o.State, sid)
-		if target == "" {
+		if h.State == online || h.State == unknown && h.Active {
+			setNode(m, h, fence)
+		}
+		if h.Active && o.Engine.Clock.Now().Sub(h.Seen) < lockTime(o) {
 			continue
 		}
-		g.Power, g.PID, g.Node = state.Stopped, 0, target
-		delete(g.Config, "lock")
-		if o.State.HA[sid].Wanted() == "started" {
-			startHA(o, g)
-		}
+		h.Active = false
+		setNode(m, h, unknown)
+		changed = change(m, s, recovery)
 	}
+	return changed
 }
 
-// haTarget chooses where a resource goes: among the nodes that its group or rule prefers, the one with the fewest guests.
-func haTarget(st *state.State, sid string) string {
-	prefer, strict := haPreference(st, sid)
-	load := map[string]int{}
-	for _, g := range st.Guests {
-		load[g.Node]++
-	}
-	best := ""
-	for _, name := range slices.Sorted(maps.Keys(st.Nodes)) {
-		priority, named := prefer[name]
-		if st.Nodes[name].Offline || (strict && !named) {
-			continue
+// recoverService moves a resource away from a node that is down for sure. The locks of work that went down with the node go.
+func recoverService(o *engine.Op, sid string) bool {
+	m, h := o.State.HAManager, o.State.HA[sid]
+	s, g := m.Services[sid], guestOf(o.State, sid)
+	node := selectNode(o.State, sid, "best-score")
+	if node == "" || g == nil {
+		if h.Wanted() != disabled {
+			return false
 		}
-		other, otherNamed := prefer[best]
-		switch {
-		case best == "", named && !otherNamed, named == otherNamed && priority > other,
-			named == otherNamed && priority == other && load[name] < load[best]:
-			best = name
-		}
+		s.Failed = nil
+		return change(m, s, stopped)
 	}
-	return best
-}
-
-// haPreference are the nodes that a resource is to run on, with their priorities, and whether it may run on no other.
-func haPreference(st *state.State, sid string) (nodes map[string]int, strict bool) {
-	list := ""
-	if g := st.HAGroups[st.HA[sid].Options["group"]]; g != nil {
-		list, strict = g["nodes"], g["restricted"] == "1"
+	g.Power, g.PID, g.Node, g.Report, s.Node = state.Stopped, 0, node, nil, node
+	delete(g.Config, "lock")
+	if h.Wanted() == started {
+		return change(m, s, started)
 	}
-	for _, r := range st.HARules {
-		if r["type"] == "node-affinity" && r["disable"] != "1" && slices.Contains(schema.SplitList(r["resources"]), sid) {
-			list, strict = r["nodes"], r["strict"] == "1"
-		}
-	}
-	nodes = map[string]int{}
-	for _, n := range schema.SplitList(list) {
-		name, priority, _ := strings.Cut(n, ":")
-		nodes[name] = schema.Int(priority)
-	}
-	return nodes, strict
-}
-
-// Durations are how long HA takes to notice what is asked for, and to be sure that a node is down.
-func Durations() map[string]time.Duration {
-	return map[string]time.Duration{"ha": 10 * time.Second, "fence": 120 * time.Second, "replication": time.Minute}
+	return change(m, s, requestStop)
 }

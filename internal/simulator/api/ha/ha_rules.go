@@ -17,6 +17,7 @@ limitations under the License.
 package ha
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -98,8 +99,8 @@ func showHARule(c *engine.Call, id string) map[string]any {
 			out[key] = value
 		}
 	}
-	if problem := ruleProblem(c.State, id); problem != "" {
-		out["errors"] = map[string]any{"resources": []string{problem}}
+	if problems := ruleProblems(c.State)[id]; len(problems) > 0 {
+		out["errors"] = map[string]any{"resources": problems}
 	}
 	return out
 }
@@ -177,25 +178,28 @@ func createHARule(c *engine.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := 0
+	first := 0
 	for _, r := range rules {
-		last = max(last, schema.Int(r["order"]))
+		if n := schema.Int(r["order"]); first == 0 || n < first {
+			first = n
+		}
 	}
-	options["order"] = strconv.Itoa(last + 1)
+	options["order"] = strconv.Itoa(first + 1) // PVE takes the first for the last (get_next_ordinal).
 	rules[id] = options
 	return nil, feasible(c, file.Create, id, nil)
 }
 
 // feasible takes back a rule that cannot hold.
 func feasible(c *engine.Call, prefix, id string, before map[string]string) error {
-	problem := ruleProblem(c.State, id)
-	if problem == "" {
+	problems := ruleProblems(c.State)[id]
+	if len(problems) == 0 {
+		inOrder(c.State.HARules)
 		return nil
 	}
 	if c.State.HARules[id] = before; before == nil {
 		delete(c.State.HARules, id)
 	}
-	return apierr.Errorf("%s400 Rule '%s' is invalid.\nresources: %s", prefix, id, problem)
+	return apierr.Errorf("%s400 Rule '%s' is invalid.\nresources: %s", prefix, id, strings.Join(problems, ", "))
 }
 
 func updateHARule(c *engine.Call) (any, error) {
@@ -206,7 +210,7 @@ func updateHARule(c *engine.Call) (any, error) {
 	}
 	before := rules[id]
 	if before != nil && c.Has("type") && before["type"] != c.Str("type") {
-		return nil, apierr.Errorf("%scan't change value of fixed parameter 'type'", file.Update)
+		return nil, apierr.Errorf("%sunexpected property 'type'", file.Update)
 	}
 	if err := file.Change(c, rules, id, options); err != nil {
 		return nil, err
@@ -216,47 +220,16 @@ func updateHARule(c *engine.Call) (any, error) {
 
 func deleteHARule(c *engine.Call) (any, error) {
 	delete(c.State.HARules, c.Str("rule"))
+	inOrder(c.State.HARules)
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// ruleProblem is why a rule cannot hold beside the others, empty where it can.
-func ruleProblem(st *state.State, id string) string {
-	rule := st.HARules[id]
-	if rule == nil || rule["disable"] == "1" {
-		return ""
+// inOrder numbers the rules anew, as they are in the file.
+func inOrder(rules state.Sections) {
+	ids := slices.SortedFunc(maps.Keys(rules), func(a, b string) int {
+		return cmp.Or(schema.Int(rules[a]["order"])-schema.Int(rules[b]["order"]), strings.Compare(a, b))
+	})
+	for i, id := range ids {
+		rules[id]["order"] = strconv.Itoa(i + 1)
 	}
-	resources := schema.SplitList(rule["resources"])
-	if rule["type"] == "resource-affinity" {
-		return affinityProblem(st, id, rule, resources)
-	}
-	for other, r := range st.HARules {
-		if other == id || r["type"] != rule["type"] || r["disable"] == "1" {
-			continue
-		}
-		for _, sid := range resources {
-			if slices.Contains(schema.SplitList(r["resources"]), sid) {
-				return "resource '" + sid + "' is already used in another node affinity rule"
-			}
-		}
-	}
-	return ""
-}
-
-func affinityProblem(st *state.State, id string, rule map[string]string, resources []string) string {
-	switch {
-	case len(resources) < 2:
-		return "rule is ineffective as there are less than two resources"
-	case rule["affinity"] == "negative" && len(resources) > len(st.Nodes):
-		return "rule defines more resources than available nodes"
-	}
-	for other, r := range st.HARules {
-		if other == id || r["type"] != rule["type"] || r["disable"] == "1" || r["affinity"] == rule["affinity"] {
-			continue
-		}
-		shared := slices.DeleteFunc(schema.SplitList(r["resources"]), func(s string) bool { return !slices.Contains(resources, s) })
-		if len(shared) > 1 {
-			return "rule shares two or more resources with a " + r["affinity"] + " resource affinity rule"
-		}
-	}
-	return ""
 }

@@ -44,12 +44,10 @@ func listNodes(c *engine.Call) (any, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.State.Nodes)) {
 		n := c.State.Nodes[name]
 		entry := map[string]any{
-			"id": "node/" + name, "type": "node", "node": name, "status": n.Status(), "level": "",
+			"id": "node/" + name, "type": "node", "node": name, "status": guest.NodeStatus(c.Engine, n),
 			"ssl_fingerprint": fingerprint(c.Engine, name),
 		}
-		if c.State.May(c.Who, "/nodes/"+name, "Sys.Audit") && !n.Offline {
-			maps.Copy(entry, guest.NodeUsage(c.Op(), n))
-		}
+		maps.Copy(entry, guest.NodeReport(c.Op(), n, c.State.May(c.Who, "/nodes/"+name, "Sys.Audit")))
 		out = append(out, entry)
 	}
 	return out, nil

@@ -19,10 +19,12 @@ package qemu
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
@@ -31,6 +33,7 @@ func cloneGuest(c *engine.Call) (any, error) {
 	cl := &guest.CloneRequest{
 		Node: c.Node, Target: c.Str("target"), VMID: c.VMID(), NewID: c.Num("newid"), Name: c.Str("name"),
 		Description: c.Str("description"), Pool: c.Str("pool"), Snapshot: c.Str("snapname"), Storage: c.Str("storage"), Format: c.Str("format"),
+		Limit: c.Num("bwlimit"),
 	}
 	if c.Has("full") {
 		full := c.Flag("full")
@@ -71,7 +74,7 @@ func clone(w *engine.Worker, cl *guest.CloneRequest) error {
 		}
 		guest.Identify(w.Op(st), cl, p)
 		st.Guests[cl.NewID] = &state.Guest{
-			VMID: cl.NewID, Node: cl.Node, Config: map[string]string{"lock": "clone"}, Pending: map[string]string{},
+			VMID: cl.NewID, Node: cl.Node, Config: map[string]string{"lock": "clone", "description": " qmclone temporary file"}, Pending: map[string]string{},
 			Delete: map[string]bool{}, Snapshots: map[string]*state.Snapshot{}, Power: state.Stopped,
 		}
 		return nil
@@ -105,7 +108,7 @@ func copyDrives(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, ma
 	for _, key := range slices.Sorted(maps.Keys(p.Drives)) {
 		d := p.Drives[key]
 		if p.Full[key] && !d.CloudInit() {
-			if err := w.PauseFor("copydisk"); err != nil {
+			if err := w.Sleep(copyTime(w, cl, d)); err != nil {
 				return err
 			}
 		}
@@ -121,6 +124,15 @@ func copyDrives(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, ma
 		}
 	}
 	return nil
+}
+
+// copyTime is how long the copy of a disk takes, with a limit of its rate in KiB/s if there is one.
+func copyTime(w *engine.Worker, cl *guest.CloneRequest, d guest.Drive) time.Duration {
+	out := w.Engine.Duration("copydisk")
+	if size, ok := schema.ParseSize(d["size"]); ok && cl.Limit > 0 {
+		out = max(out, time.Duration(size/(int64(cl.Limit)<<10))*time.Second)
+	}
+	return out
 }
 
 // link makes a linked copy of a drive, for which its storage is locked.

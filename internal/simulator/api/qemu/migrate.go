@@ -39,11 +39,15 @@ func migrateCheck(c *engine.Call) (any, error) {
 	}
 	allowed, refused, o := []string{}, map[string]any{}, c.Op()
 	for _, name := range slices.Sorted(maps.Keys(c.State.Nodes)) {
-		if name == g.Node || c.State.Nodes[name].Offline {
-			continue
+		if name == g.Node {
+			continue // PVE asks nobody whether a node is there.
 		}
 		if missing := guest.MissingStorages(o, g, name); len(missing) > 0 {
 			refused[name] = map[string]any{"unavailable_storages": missing}
+			continue
+		}
+		if blocking := ha.Blocking(c.State, g.VMID, name); len(blocking) > 0 && c.State.Version != "8.4" {
+			refused[name] = map[string]any{"blocking-ha-resources": blocking}
 			continue
 		}
 		allowed = append(allowed, name)
@@ -60,10 +64,14 @@ func migrateCheck(c *engine.Call) (any, error) {
 	for _, file := range guest.LocalMedia(o, g) {
 		local = append(local, localDisk(o, g, file))
 	}
-	return map[string]any{
+	out := map[string]any{
 		"running": schema.Flag(g.Power != state.Stopped), "allowed_nodes": allowed, "not_allowed_nodes": refused, "local_disks": local,
 		"local_resources": []string{}, "mapped-resources": []string{}, "mapped-resource-info": map[string]any{}, "has-dbus-vmstate": 1,
-	}, nil
+	}
+	if c.State.HAManaged(g.VMID) && c.State.Version != "8.4" {
+		out["dependent-ha-resources"] = ha.Dependent(c.State, g.VMID)
+	}
+	return out, nil
 }
 
 // localDisk is what the check of a migration tells of a volume that only one node has.
@@ -174,14 +182,45 @@ func targetStorages(c *engine.Call, g *state.Guest, node string) (*guest.Storage
 func requestMove(w *engine.Worker, m *guest.Migration) error {
 	w.Logf("Requesting HA migration for VM %d to node %s", m.VMID, m.Target)
 	return w.Do(func(st *state.State) error {
-		ha.MoveHA(w.Op(st), m.VMID, m.Target)
+		sid := state.HAID(m.VMID)
+		if len(ha.Blocking(st, m.VMID, m.Target)) > 0 {
+			return apierr.Errorf("command 'ha-manager migrate %s %s' failed: exit code 2", sid, m.Target)
+		}
+		ha.Ask(w.Op(st), "migrate", sid, m.Target)
 		return nil
 	})
+}
+
+// unlockThere ends a migration whose guest has arrived: it is still locked until all is tidied up.
+func unlockThere(w *engine.Worker, vmid int) error {
+	lock := func(lock bool) func(*state.State) error {
+		return func(st *state.State) error {
+			if g := st.Guests[vmid]; g != nil && lock {
+				g.Config["lock"] = "migrate"
+			} else if g != nil {
+				delete(g.Config, "lock")
+			}
+			return nil
+		}
+	}
+	if w.Engine.Instant() {
+		return nil
+	}
+	if err := w.Do(lock(true)); err != nil {
+		return err
+	}
+	if err := w.Sleep(w.Engine.Duration("qmigrate") / 5); err != nil {
+		return err
+	}
+	return w.Do(lock(false))
 }
 
 // migrate is the task that moves a VM. Whatever goes wrong is in its log; its end only says that it was aborted.
 func migrate(w *engine.Worker, m *guest.Migration) error {
 	w.Logf("starting migration of VM %d to node '%s'", m.VMID, m.Target)
+	if err := w.Sleep(w.Engine.Duration("qmigrate") / 32); err != nil {
+		return err
+	}
 	err := w.Do(func(st *state.State) error {
 		g, err := st.Guest(m.Node, m.VMID)
 		if err != nil {
@@ -196,6 +235,9 @@ func migrate(w *engine.Worker, m *guest.Migration) error {
 	if err == nil {
 		wait := w.PauseFor("qmigrate")
 		err = w.Do(func(st *state.State) error { return guest.Arrive(w.Op(st), m, wait) })
+	}
+	if err == nil {
+		err = unlockThere(w, m.VMID)
 	}
 	if err != nil {
 		w.Logf("ERROR: migration aborted: %s", err)

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/simulator/api/ha"
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
@@ -57,36 +58,32 @@ func startGuest(c *engine.Call) (any, error) {
 	}
 	node, vmid, skipLock := c.Node, c.VMID(), c.Flag("skiplock")
 	if c.State.HAManaged(vmid) {
-		return c.SpawnFor(vmid, "hastart", func(w *engine.Worker) error { return requestHA(w, node, vmid, "started") })
+		return c.SpawnFor(vmid, "hastart", func(w *engine.Worker) error { return requestHA(w, vmid, "started") })
 	}
 	return c.SpawnFor(vmid, "qmstart", func(w *engine.Worker) error { return start(w, node, vmid, skipLock) })
 }
 
 // requestHA asks HA for a state; HA starts a task of its own a little later.
-func requestHA(w *engine.Worker, node string, vmid int, wanted string) error {
+func requestHA(w *engine.Worker, vmid int, wanted string) error {
 	verb := map[string]string{"started": "start", "stopped": "stop"}[wanted]
 	w.Logf("Requesting HA %s for VM %d", verb, vmid)
-	failed := false
-	err := w.Do(func(st *state.State) error {
-		h := st.HA[state.HAID(vmid)]
-		if failed = h.Failed; !failed {
+	return w.Do(func(st *state.State) error {
+		sid := state.HAID(vmid)
+		h := st.HA[sid]
+		switch {
+		case h == nil:
+			return apierr.Errorf("command 'ha-manager set %s --state %s' failed: exit code 255", sid, wanted)
+		case h.Failed && wanted == "started":
+			return apierr.Errorf("command 'ha-manager set %s --state started' failed: exit code 255", sid)
+		case h.Failed: // HA lets the request be.
+		case wanted == "started":
 			h.State = wanted
+			ha.Keep(w.Op(st))
+		default:
+			ha.Ask(w.Op(st), "stop", sid, "0")
 		}
 		return nil
 	})
-	switch {
-	case failed && wanted == "started":
-		return apierr.Errorf("command 'ha-manager set %s --state started' failed: exit code 255", state.HAID(vmid))
-	case failed:
-		return err // HA lets the request be.
-	case wanted == "started":
-		w.SpawnAs(state.Root, node, "qmstart", vmid, func(w *engine.Worker) error { return start(w, node, vmid, false) })
-		return err
-	}
-	w.SpawnAs(state.Root, node, "qmshutdown", vmid, func(w *engine.Worker) error {
-		return end(w, &guest.Ending{Node: node, VMID: vmid, Shutdown: true, Force: true, Timeout: guest.ShutdownTimeout})
-	})
-	return err
 }
 
 // start starts a VM.
@@ -123,7 +120,7 @@ func stopGuest(c *engine.Call) (any, error) {
 		if c.Flag("overrule-shutdown") {
 			return nil, apierr.Param("overrule-shutdown", "Not applicable for HA resources.")
 		}
-		return c.SpawnFor(e.VMID, "hastop", func(w *engine.Worker) error { return requestHA(w, e.Node, e.VMID, "stopped") })
+		return c.SpawnFor(e.VMID, "hastop", func(w *engine.Worker) error { return requestHA(w, e.VMID, "stopped") })
 	}
 	if c.Flag("overrule-shutdown") {
 		abortShutdowns(c, e.VMID)
@@ -152,7 +149,7 @@ func shutdownGuest(c *engine.Call) (any, error) {
 		e.Shutdown = false
 	}
 	if c.State.HAManaged(e.VMID) {
-		return c.SpawnFor(e.VMID, "hastop", func(w *engine.Worker) error { return requestHA(w, e.Node, e.VMID, "stopped") })
+		return c.SpawnFor(e.VMID, "hastop", func(w *engine.Worker) error { return requestHA(w, e.VMID, "stopped") })
 	}
 	return c.SpawnFor(e.VMID, "qmshutdown", func(w *engine.Worker) error { return end(w, e) })
 }

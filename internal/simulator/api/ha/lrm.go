@@ -1,0 +1,221 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package ha
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// work is a turn of the daemons of all nodes (PVE::HA::LRM).
+func work(o *engine.Op) {
+	for _, name := range slices.Sorted(maps.Keys(o.State.HAManager.Nodes)) {
+		if n := o.State.Nodes[name]; n != nil && !n.Offline {
+			workOn(o, name)
+		}
+	}
+}
+
+func workOn(o *engine.Op, name string) {
+	m := o.State.HAManager
+	h := m.Nodes[name]
+	h.Seen = o.Engine.Clock.Now()
+	if !h.Active {
+		if h.State == online && !o.State.NoQuorum && active(m, name) > 0 {
+			h.Active, h.Idle = true, 0
+			m.Changes++
+		}
+		return
+	}
+	h.Idle++
+	for _, sid := range slices.Sorted(maps.Keys(m.Services)) {
+		if m.Services[sid].Node == name {
+			h.Idle = 0
+			execute(o, sid)
+		}
+	}
+	if h.Idle > maxIdleRounds {
+		h.Active = false
+	}
+}
+
+// active is how many resources on a node are not stopped.
+func active(m *state.HAManager, node string) int {
+	n := 0
+	for _, s := range m.Services {
+		if s.Node == node && s.State != stopped && s.State != requestStart {
+			n++
+		}
+	}
+	return n
+}
+
+// execute follows the order for a resource, if there is a new one and the node does not work on the resource.
+func execute(o *engine.Op, sid string) {
+	m := o.State.HAManager
+	s, g := m.Services[sid], guestOf(o.State, sid)
+	if g == nil || m.Busy[sid] || s.Result != nil && *s.Result == 0 && settled(s, g) {
+		return
+	}
+	switch s.State {
+	case started:
+		if g.Node != s.Node {
+			answer(o, sid, s.Order, apierr.Errorf("service '%s' not on this node", sid))
+			return
+		}
+		if g.Power != state.Stopped {
+			answer(o, sid, s.Order, nil)
+			return
+		}
+		run(o, sid, g, "qmstart", nil, start)
+	case requestStop, stopped:
+		if g.Power == state.Stopped {
+			answer(o, sid, s.Order, nil)
+			return
+		}
+		run(o, sid, g, "qmshutdown", nil, func(o *engine.Op, g *state.Guest) error {
+			guest.Halt(o, g)
+			return nil
+		})
+	case migrating, relocating:
+		move(o, sid, g)
+	}
+}
+
+// settled reports whether a guest is still as the last order wanted it: nodes start again what went down, and stop again what came up.
+func settled(s *state.HAService, g *state.Guest) bool {
+	switch s.State {
+	case started:
+		return g.Power != state.Stopped
+	case stopped:
+		return g.Power == state.Stopped
+	}
+	return true
+}
+
+// answer tells the manager how an order ended.
+func answer(o *engine.Op, sid string, order int, err error) {
+	m := o.State.HAManager
+	s := m.Services[sid]
+	if s == nil || s.Order != order || s.Result != nil {
+		return
+	}
+	result := 0
+	if err != nil {
+		result = 1
+		if s.State == started && s.Tried < atMost(o.State.HA[sid], "max_restart") {
+			s.Tried++
+			m.Changes++
+			return // The node tries again.
+		}
+	}
+	s.Result = &result
+	m.Changes++
+}
+
+// run starts a task of HA for a guest. The order is answered when it ends.
+func run(o *engine.Op, sid string, g *state.Guest, kind string, begin, end func(*engine.Op, *state.Guest) error) {
+	m := o.State.HAManager
+	order, vmid, node := m.Services[sid].Order, g.VMID, g.Node
+	t := o.State.NewTask(node, kind, state.VmidText(vmid), state.Root, o.Engine.Clock.Now())
+	m.Busy[sid] = true
+	finish := func(o *engine.Op, err error) {
+		delete(o.State.HAManager.Busy, sid)
+		if t.Lost {
+			return
+		}
+		(&engine.Worker{Engine: o.Engine, Task: t}).Finish(o.State, err)
+		answer(o, sid, order, err)
+	}
+	if o.Engine.Instant() {
+		if err := beginning(o.Engine, t, vmid, begin)(o.State); err != nil {
+			finish(o, err)
+			return
+		}
+	}
+	complete := func(st *state.State) error {
+		o := &engine.Op{Engine: o.Engine, State: st, Who: state.Root, Node: node, Task: t}
+		if g := st.Guests[vmid]; g != nil {
+			return end(o, g)
+		}
+		return nil
+	}
+	if o.Engine.Instant() {
+		finish(o, complete(o.State))
+		return
+	}
+	o.Engine.Workers.Go(func() {
+		w := &engine.Worker{Engine: o.Engine, Task: t, Ctx: o.Engine.Ctx}
+		err := w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
+			if err := w.Do(beginning(o.Engine, t, vmid, begin)); err != nil {
+				return err
+			}
+			if err := w.PauseFor(kind); err != nil {
+				return err
+			}
+			return w.Do(complete)
+		})
+		o.Engine.Update(func(*state.State) { finish(o.Engine.Op(node), err) })
+	})
+}
+
+// beginning is the first part of a task.
+func beginning(s *engine.Engine, t *state.Task, vmid int, begin func(*engine.Op, *state.Guest) error) func(*state.State) error {
+	return func(st *state.State) error {
+		if g := st.Guests[vmid]; begin != nil && g != nil {
+			return begin(&engine.Op{Engine: s, State: st, Who: state.Root, Node: t.Node, Task: t}, g)
+		}
+		return nil
+	}
+}
+
+func start(o *engine.Op, g *state.Guest) error {
+	if g.Power != state.Stopped {
+		return nil
+	}
+	if err := guest.Startable(o, g.Node, g.VMID, false); err != nil {
+		return err
+	}
+	guest.Boot(o, g)
+	return nil
+}
+
+// move migrates a guest; to relocate it, the node shuts it down before.
+func move(o *engine.Op, sid string, g *state.Guest) {
+	s := o.State.HAManager.Services[sid]
+	if g.Node == s.Target {
+		answer(o, sid, s.Order, nil)
+		return
+	}
+	m := &guest.Migration{Node: g.Node, Target: s.Target, VMID: g.VMID, Online: s.State == migrating, Local: true, Storages: &guest.StorageMap{}}
+	begin := func(o *engine.Op, g *state.Guest) error {
+		if !m.Online && g.Power != state.Stopped {
+			guest.Halt(o, g)
+		}
+		if err := guest.Migratable(o, g, m); err != nil {
+			return err
+		}
+		g.Config["lock"] = "migrate"
+		return nil
+	}
+	run(o, sid, g, "qmigrate", begin, func(o *engine.Op, g *state.Guest) error { return guest.Arrive(o, m, nil) })
+}

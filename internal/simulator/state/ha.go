@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package state
+
+import "time"
+
+// HAManager is what the manager of HA has written down.
+type HAManager struct {
+	// Master is the node whose manager decides, Seen is when it last did.
+	Master string
+	Seen   time.Time
+	// Idle counts the rounds without a resource. After some of them the master gives up its lock: Released is true until there are
+	// resources again.
+	Idle     int
+	Released bool
+	// Nodes and Services are the nodes and the resources as the manager sees them, by name and by ID.
+	Nodes    map[string]*HANode
+	Services map[string]*HAService
+	// Requests are the requests that the manager has not read yet, such as "migrate vm:100 pve2".
+	Requests []string
+	// Orders numbers the orders to the nodes, Changes counts what the manager and the nodes have done.
+	Orders, Changes int
+	// Beats counts the turns of manager and nodes; Beating is true while they take them.
+	Beats   int
+	Beating bool `json:"-"`
+	// Busy are the resources that a node works on.
+	Busy map[string]bool `json:"-"`
+}
+
+// HANode is a node as the manager of HA sees it.
+type HANode struct {
+	// State is online, unknown or fence.
+	State string
+	// Online is when the manager last saw the node, Seen when the node's own daemon last wrote its status.
+	Online, Seen time.Time
+	// Active is true while the node's daemon holds its lock, Idle counts its turns without a resource.
+	Active bool
+	Idle   int
+}
+
+// HAService is a resource that the manager of HA works on.
+type HAService struct {
+	// State is the manager's state, such as "started", Node where the resource is, Target where it goes.
+	State, Node, Target string
+	// Running is true once the node has said that the resource is started.
+	Running bool
+	// Request is what the manager was asked to do with the resource, as words.
+	Request []string
+	// Order is the number of the order to the node, Result its outcome: nil until the node has answered.
+	Order  int
+	Result *int
+	// Tried counts the failed starts on this node, Failed are the nodes on which it could not be started.
+	Tried  int
+	Failed []string
+}
+
+func newHAManager() *HAManager {
+	return &HAManager{Nodes: map[string]*HANode{}, Services: map[string]*HAService{}, Busy: map[string]bool{}}
+}
+
+// HAState is the state of a resource as lists of guests show it.
+func (st *State) HAState(sid string) string {
+	if s := st.HAManager.Services[sid]; s != nil {
+		return s.State
+	}
+	return st.HA[sid].State
+}
+
+// HANodeState is the state of a node as the manager of HA sees it. A manager that has never worked knows of none that is away.
+func (st *State) HANodeState(name string) string {
+	if n := st.HAManager.Nodes[name]; n != nil {
+		return n.State
+	}
+	return "online"
+}
