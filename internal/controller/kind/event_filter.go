@@ -23,12 +23,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// What the managed reconciler calls its events of updates, and what the API server says of an
-// object that has changed since it was read.
-const (
-	reasonUpdated  event.Reason = "UpdatedExternalResource"
-	textOfConflict              = "the object has been modified"
-)
+// reasonUpdated is what the managed reconciler calls its events of updates.
+const reasonUpdated event.Reason = "UpdatedExternalResource"
+
+// textOfConflict is what the API server says of an object that has changed since it was read.
+const textOfConflict = "the object has been modified"
 
 // needless reports whether an event of the managed reconciler tells nothing: that an update was
 // requested, where the kind has an event of each change itself, or that the object has changed

@@ -106,7 +106,7 @@ func hasProperties(value string) bool {
 // properties of a value by their names; one without a name has the empty one.
 func properties(value string) map[string]string {
 	all := map[string]string{}
-	for _, p := range strings.Split(value, ",") {
+	for p := range strings.SplitSeq(value, ",") {
 		if name, v, named := strings.Cut(p, "="); named {
 			all[name] = v
 		} else {

@@ -195,7 +195,8 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if e.vm.BeingCreated() {
 		return e.observeCreating(m, id)
 	}
-	setConditions(m, append(e.withHealth(ctx, conditionsOf(e.vm, o)...), e.planned.restart.condition(e.vm), e.withDevices(ctx, m, powerFeature{external: e}.ready()))...)
+	ready := e.withDevices(ctx, m, powerFeature{external: e}.ready())
+	setConditions(m, append(e.withHealth(ctx, conditionsOf(e.vm, o)...), e.planned.restart.condition(e.vm), ready)...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),

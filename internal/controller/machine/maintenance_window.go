@@ -66,7 +66,7 @@ func windowRefusals(w *v1alpha1.MaintenanceWindow) []string {
 func scheduleOf(w *v1alpha1.MaintenanceWindow) (cron.Schedule, *time.Location, error) {
 	name := ptr.Deref(w.TimeZone, "")
 	zone, err := time.LoadLocation(name)
-	if err != nil || zone == time.Local {
+	if err != nil || name == "Local" { // The zone of the provider's own machine.
 		return nil, nil, errors.Errorf("unknown timeZone %q", name)
 	}
 	s, err := cron.ParseStandard(w.Schedule)

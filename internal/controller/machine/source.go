@@ -105,7 +105,9 @@ func (e *external) sourceOf(ctx context.Context, m Machine, image *imageref.Choi
 
 // listedSource is one of the guests that match, preferably the one on the node. If none matches, the privilege may be missing to
 // see it.
-func (e *external) listedSource(ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error)) (*source, error) {
+func (e *external) listedSource(
+	ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error),
+) (*source, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
