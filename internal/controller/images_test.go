@@ -72,7 +72,7 @@ func (m *mirror) publish(what string) {
 	binary.BigEndian.PutUint64(head[24:], 1<<30)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.content = append(head, what...)
+	m.content = slices.Concat(head, []byte(what))
 }
 
 func (m *mirror) digest() string {
@@ -141,7 +141,10 @@ func newImageWorld(t *testing.T, scopeName, name, version string) *imageWorld {
 	}
 	scenario.Roles = append(scenario.Roles, simulator.ScenarioRole{ID: "Downloader", Privileges: []string{"Sys.AccessNetwork"}})
 	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/nodes", User: "crossplane@pve", Roles: []string{"Downloader"}})
-	w := &imageWorld{world: worldOf(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, scenario, map[string]string{"download": "400ms"}, version), mirror: newMirror(t)}
+	durations := map[string]string{"download": "400ms"}
+	w := &imageWorld{
+		world: worldOf(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, scenario, durations, version), mirror: newMirror(t),
+	}
 	w.options = func(mgr ctrl.Manager) kind.Options {
 		o := kindOptions(mgr)
 		o.Checksums = checksum.Fetcher{AllowLocal: true}

@@ -110,7 +110,9 @@ func (w *env) start(t *testing.T, fatal int) *process {
 
 		image client.Object
 	}{
-		{kind.Identity{GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{}}, &namespaced.Image{}},
+		{kind.Identity{
+			GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{},
+		}, &namespaced.Image{}},
 		{kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}}, &cluster.Image{}},
 	} {
 		if err := machine.Setup(mgr, o, k.Identity, scheduler, machine.Images{Object: k.image, Watch: images}); err != nil {

@@ -236,9 +236,15 @@ func TestOf(t *testing.T) {
 		want   Reference
 		ok     bool
 	}{
-		"None":     {reason: "A volume is no Image.", spec: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/a.raw"}}},
-		"Ref":      {reason: "An Image is named.", spec: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: "a"}}}, want: Reference{Name: "a"}, ok: true},
-		"Template": {reason: "Or its template.", spec: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "a"}}, want: Reference{Name: "a", Template: true}, ok: true},
+		"None": {reason: "A volume is no Image.", spec: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/a.raw"}}},
+		"Ref": {
+			reason: "An Image is named.", spec: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: "a"}}},
+			want: Reference{Name: "a"}, ok: true,
+		},
+		"Template": {
+			reason: "Or its template.", spec: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "a"}},
+			want: Reference{Name: "a", Template: true}, ok: true,
+		},
 		"URL": {
 			reason: "A URL stands for one.", spec: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{URL: &url}},
 			want: Reference{Name: SharedName(&v1alpha1.MachineImage{URL: &url}, "ProviderConfig/p")}, ok: true,

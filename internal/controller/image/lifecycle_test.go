@@ -417,10 +417,17 @@ func TestDenied(t *testing.T) {
 		roles  map[string][]string
 		want   []string
 	}{
-		"Network": {reason: "The node must be allowed to reach the network.", roles: map[string][]string{"Downloader": {}, "NetworkReader": {}}, want: []string{"Sys.AccessNetwork", "/nodes/pve1"}},
-		"Storage": {reason: "And files on the storage.", roles: map[string][]string{"Uploader": {"Datastore.Audit"}}, want: []string{"Datastore.AllocateTemplate", "/storage/local"}},
+		"Network": {
+			reason: "The node must be allowed to reach the network.", roles: map[string][]string{"Downloader": {}, "NetworkReader": {}},
+			want: []string{"Sys.AccessNetwork", "/nodes/pve1"},
+		},
+		"Storage": {
+			reason: "And files on the storage.", roles: map[string][]string{"Uploader": {"Datastore.Audit"}},
+			want: []string{"Datastore.AllocateTemplate", "/storage/local"},
+		},
 		"Modify": {
-			reason: "Who may change the cluster may download.", roles: map[string][]string{"Downloader": {}, "NetworkReader": {}, "Cluster": {"Sys.Audit", "Sys.Modify"}},
+			reason: "Who may change the cluster may download.",
+			roles:  map[string][]string{"Downloader": {}, "NetworkReader": {}, "Cluster": {"Sys.Audit", "Sys.Modify"}},
 			grants: []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "Cluster", Propagate: true}},
 		},
 	}

@@ -246,13 +246,19 @@ func TestWaitForImage(t *testing.T) {
 		named  bool // Whether the Machine has its VMID already.
 		want   string
 	}{
-		"Missing":     {reason: "An Image may be applied later.", want: "waiting: image 'debian' not found"},
-		"Downloading": {reason: "One that is on its way is waited for.", image: unready("Downloading", "40%"), want: "waiting: image 'debian' is not ready: Downloading"},
+		"Missing": {reason: "An Image may be applied later.", want: "waiting: image 'debian' not found"},
+		"Downloading": {
+			reason: "One that is on its way is waited for.", image: unready("Downloading", "40%"),
+			want: "waiting: image 'debian' is not ready: Downloading",
+		},
 		"Failed": {
 			reason: "So is one that has failed, and why is told.", image: unready("ChecksumMismatch", "another file"),
 			want: "waiting: image 'debian' is not ready: ChecksumMismatch: another file",
 		},
-		"Later": {reason: "It is the same once the Machine has its VMID.", image: unready("Downloading", "40%"), named: true, want: "waiting: image 'debian' is not ready: Downloading"},
+		"Later": {
+			reason: "It is the same once the Machine has its VMID.", image: unready("Downloading", "40%"), named: true,
+			want: "waiting: image 'debian' is not ready: Downloading",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
