@@ -107,6 +107,7 @@ func excuses() map[string]func(*randomRun) bool {
 		`can be read in two ways`:              (*randomRun).isUnassigned,
 		`comes back with its volume`:           (*randomRun).isUnassigned,
 		`cannot shrink from`:                   (*randomRun).shrinks,
+		`has no disk to boot from`:             (*randomRun).isDiskless,
 		`is not this resource's`:               (*randomRun).isTheirs,
 		`is protected: set protection to`:      (*randomRun).isProtected,
 		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
@@ -157,6 +158,21 @@ func (k *randomRun) subjectOf() *subject {
 }
 
 func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
+
+// isDiskless reports whether the VM has disks, and none of them is attached.
+func (k *randomRun) isDiskless() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	unused := 0
+	for option, value := range g.Config {
+		if isDrive(option) && !strings.Contains(value, "media=cdrom") {
+			return false
+		}
+		if strings.HasPrefix(option, "unused") {
+			unused++
+		}
+	}
+	return unused > 0
+}
 
 func (k *randomRun) isTheirs() bool { return k.foreign[k.vmid()] }
 
