@@ -196,7 +196,7 @@ func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
 func (p *clusterReplay) begin(cluster *recordedCluster, section string) {
 	if off := cluster.Away[section]; len(off) > 0 {
 		defer func() { p.events[section] = time.Now() }()
-		defer time.Sleep(8 * time.Second)
+		defer letPass(8 * time.Second)
 		defer p.power(off, false)
 	}
 	if slices.Contains(cluster.Complete, section) {
@@ -204,7 +204,7 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section string) {
 		p.server.Edit(func(st *state.State) { st.NoQuorum = false })
 	}
 	if !slices.Contains(cluster.Continued, section) {
-		time.Sleep(betweenSections)
+		letPass(betweenSections)
 	}
 	p.tickets = map[string][2]string{} // Tickets end.
 	for _, request := range cluster.Before[section] {
@@ -217,7 +217,7 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section string) {
 		p.exit(upidPattern.FindString(body))
 	}
 	if !slices.Contains(cluster.Continued, section) {
-		time.Sleep(20 * time.Second)
+		letPass(20 * time.Second)
 	}
 	p.events[section] = time.Now()
 }
@@ -234,11 +234,16 @@ const (
 	patience = 12 * time.Second
 	// lookEvery is the time between two looks.
 	lookEvery = time.Second
+	// lookForEnd is the time between two looks whether a task has ended: no round time, at which something else happens.
+	lookForEnd = 370 * time.Millisecond
 	// booting is how long a node takes until it answers.
 	booting = 3 * time.Second
 	// losing is how long it takes until a node notices that it has no quorum.
 	losing = 5 * time.Second
 )
+
+// letPass lets time go on.
+func letPass(d time.Duration) { <-time.After(d) }
 
 // run sends a request and returns what was recorded and what came, as comparable lines.
 func (p *clusterReplay) run(r *recording) (want, got string) {
@@ -247,17 +252,17 @@ func (p *clusterReplay) run(r *recording) (want, got string) {
 		if at == 0 {
 			p.events[r.Section] = time.Now()
 		}
-		time.Sleep(time.Until(p.events[r.Section].Add(at)))
+		letPass(time.Until(p.events[r.Section].Add(at)))
 	}
 	if m := powerOf.FindStringSubmatch(r.Request); m != nil {
 		p.power(strings.Split(m[1], " and "), m[2] == "is on again")
 		return "", ""
 	}
-	time.Sleep(100 * time.Millisecond)
+	letPass(100 * time.Millisecond)
 	x := p.exchange(r)
 	want, got = p.once(r, x)
 	for end := time.Now().Add(patienceFor(x.path)); want != got && x.verb == http.MethodGet && time.Now().Before(end); want, got = p.once(r, x) {
-		time.Sleep(lookEvery)
+		letPass(lookEvery)
 	}
 	return want, got
 }
@@ -324,7 +329,7 @@ func (p *clusterReplay) once(r *recording, x *exchange) (want, got string) {
 	for _, after := range r.After {
 		w, g := p.after(after)
 		for end := time.Now().Add(patience); w != g && time.Now().Before(end); w, g = p.after(after) {
-			time.Sleep(lookEvery)
+			letPass(lookEvery)
 		}
 		wants, gots = append(wants, w), append(gots, g)
 	}
@@ -364,10 +369,10 @@ func (p *clusterReplay) ask(x *exchange) (status, body string) {
 
 // exit waits for a task and returns how it ended.
 func (p *clusterReplay) exit(upid string) string {
-	for end := time.Now().Add(5 * time.Minute); upid != "" && time.Now().Before(end); time.Sleep(370 * time.Millisecond) { // No round time, at which something else happens.
+	for end := time.Now().Add(5 * time.Minute); upid != "" && time.Now().Before(end); letPass(lookForEnd) {
 		for _, t := range p.server.Tasks() {
 			if t.UPID == upid && !t.Running() {
-				time.Sleep(lookEvery / 2) // They looked about once in a second.
+				letPass(lookEvery / 2) // They looked about once in a second.
 				return t.Exit
 			}
 		}
@@ -491,8 +496,12 @@ func unmonitored(v any) any {
 func veilList(masked, list []any) []any {
 	out, left := []any{}, append([]any{}, list...)
 	for _, m := range masked {
+		want, name := encoded(m), named(m)
 		for i, v := range left {
-			if seen := veil(m, v); encoded(seen) == encoded(m) {
+			if name != named(v) && !strings.Contains(name, "…") {
+				continue
+			}
+			if seen := veil(m, v); encoded(seen) == want {
 				out, left = append(out, seen), append(left[:i:i], left[i+1:]...)
 				break
 			}

@@ -203,7 +203,7 @@ func (s *Server) CA() []byte { return s.certs.CA }
 
 // Edit changes the state behind the API's back, as other users and broken hardware do.
 func (s *Server) Edit(fn func(*state.State)) {
-	s.Update(func(st *state.State) { s.watch(fn, false) })
+	s.Update(func(*state.State) { s.watch(fn, false) })
 }
 
 // PowerOff takes the power of nodes away: what runs there ends at once, and without a word.

@@ -217,5 +217,5 @@ func move(o *engine.Op, sid string, g *state.Guest) {
 		g.Config["lock"] = "migrate"
 		return nil
 	}
-	run(o, sid, g, "qmigrate", begin, func(o *engine.Op, g *state.Guest) error { return guest.Arrive(o, m, nil) })
+	run(o, sid, g, "qmigrate", begin, func(o *engine.Op, _ *state.Guest) error { return guest.Arrive(o, m, nil) })
 }
