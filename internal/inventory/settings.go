@@ -135,7 +135,7 @@ func (c *Cluster) detectChanges(r proxmox.Resources) {
 	stay := maps.Equal(before.nodes, now.nodes)
 	if !stay {
 		c.infra.status.invalidate()
-		c.infra.fingerprints.invalidate()
+		c.fingerprints.invalidate()
 	}
 	if !stay || !maps.Equal(before.ha, now.ha) {
 		c.InvalidateHA()
@@ -174,8 +174,8 @@ func (f *reloadFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
 func (c *Cluster) reloaded(tasks []proxmox.Task) {
 	for _, t := range tasks {
 		if t.Type == reloadAll {
-			c.settings.vnets.invalidate()
+			c.vnets.invalidate()
 		}
-		c.infra.bridges.forget(func(node string) bool { return t.Type == reloadAll || node == t.Node })
+		c.bridges.forget(func(node string) bool { return t.Type == reloadAll || node == t.Node })
 	}
 }

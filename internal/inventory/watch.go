@@ -101,7 +101,7 @@ func (c *Cluster) Watches(key string, vmid int) bool {
 // InvalidateGuest tells that we have changed a guest, of which there is no sign: what others
 // know of it is read anew.
 func (c *Cluster) InvalidateGuest(vmid int) {
-	c.infra.forgetGuests(func(id int) bool { return id == vmid })
+	c.forgetGuests(func(id int) bool { return id == vmid })
 }
 
 // watch must be called with the lock held.
@@ -142,10 +142,10 @@ func (c *Cluster) watching() bool {
 
 // notify the watchers of guests that these were touched.
 func (c *Cluster) notify(all changes) {
-	if c.ha.concerns(all) {
+	if c.concerns(all) {
 		c.InvalidateHA()
 	}
-	c.infra.forgetGuests(func(id int) bool { _, ok := all[id]; return ok })
+	c.forgetGuests(func(id int) bool { _, ok := all[id]; return ok })
 	type told struct {
 		Watcher
 

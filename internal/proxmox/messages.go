@@ -111,10 +111,11 @@ func downloadFailures() []downloadFailure {
 
 // The texts of snapshots.
 var (
-	reSnapshotExists      = regexp.MustCompile(`^snapshot name '[^']*' already used`)
-	reSnapshotFeature     = regexp.MustCompile(`snapshot feature is not available`)
-	reSnapshotTemplate    = regexp.MustCompile(`can't (take|delete) a snapshot if (it's|vm is) a template`)
-	reSnapshotFull        = regexp.MustCompile(`No space left on device|[Ii]nsufficient free space|not enough free space|free space in thin pool|out of space|[Qq]uota exceeded`)
+	reSnapshotExists   = regexp.MustCompile(`^snapshot name '[^']*' already used`)
+	reSnapshotFeature  = regexp.MustCompile(`snapshot feature is not available`)
+	reSnapshotTemplate = regexp.MustCompile(`can't (take|delete) a snapshot if (it's|vm is) a template`)
+	reSnapshotFull     = regexp.MustCompile(`No space left on device|[Ii]nsufficient free space|not enough free space|` +
+		`free space in thin pool|out of space|[Qq]uota exceeded`)
 	reSnapshotReplication = regexp.MustCompile(`needed by replication job '([^']*)'`)
 	reSnapshotInterrupted = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
 )
