@@ -97,6 +97,7 @@ type entry struct {
 // A Dirty is what is no longer known of a VM.
 type Dirty uint8
 
+// The parts of a VM that may be dirty.
 const (
 	DirtyConfig Dirty = 1 << iota
 	DirtyStatus

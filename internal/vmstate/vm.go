@@ -117,6 +117,7 @@ func (v *VM) MediumBeingRemoved(medium string) bool {
 // A poolVisibility is what can be seen of the pool that the VM is to be in.
 type poolVisibility int
 
+// What can be seen of a pool.
 const (
 	PoolKnown poolVisibility = iota
 	PoolHidden

@@ -114,7 +114,7 @@ func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Dev
 
 // imageAnnotation names images in the VM's drives that are its own and that the Machine does not
 // know of any more, or not yet: another Machine has had the VM. They go with the VM.
-func (e *external) imageAnnotation(m Machine) map[string]string {
+func (e cloudInitFeature) imageAnnotation(m Machine) map[string]string {
 	known := m.GetAnnotations()[AnnotationImages]
 	all, id := known, qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
 	for _, device := range e.vm.Config.CDROMs() {
@@ -130,7 +130,7 @@ func (e *external) imageAnnotation(m Machine) map[string]string {
 
 // checkIdentityUnchanged is an error if the VM of a Machine is not the one that its external name or its
 // UUID, which somebody has changed, leads to.
-func (e *external) checkIdentityUnchanged(m Machine, id qemu.Identity) error {
+func (e ownership) checkIdentityUnchanged(m Machine, id qemu.Identity) error {
 	o := m.Observation()
 	found := e.vm != nil && id.Prove(e.vm.Config) == qemu.Ours
 	if found || o.VMID == nil || id.UUID == "" || o.UUID == "" {

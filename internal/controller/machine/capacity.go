@@ -74,7 +74,7 @@ func capacityFor(growths []qemu.Growth, storages []proxmox.Storage, node string)
 }
 
 // checkCapacity looks whether disks that are to be made or to grow fit on their storages.
-func (e *external) checkCapacity(ctx context.Context, growths []qemu.Growth, node string) (capacity, error) {
+func (e *preflight) checkCapacity(ctx context.Context, growths []qemu.Growth, node string) (capacity, error) {
 	if len(growths) == 0 {
 		return capacity{}, nil
 	}
@@ -96,12 +96,12 @@ func (e *external) warn(m Machine, c capacity, disks ...string) {
 
 // unknownBridges are bridges that a change plugs networks into and that the VM's node does
 // not have. What the user may not see is left to PVE.
-func (e *external) unknownBridges(ctx context.Context, change qemu.Difference) ([]string, error) {
+func (e planner) unknownBridges(ctx context.Context, change qemu.Difference) ([]string, error) {
 	names := e.newBridges(change)
 	if len(names) == 0 {
 		return nil, nil
 	}
-	bridges, err := e.bridgesWith(ctx, names, e.vm.Node)
+	bridges, err := e.checks.bridgesWith(ctx, names, e.vm.Node)
 	if proxmox.IsAuthorization(err) {
 		return nil, nil
 	}
@@ -115,7 +115,7 @@ func (e *external) unknownBridges(ctx context.Context, change qemu.Difference) (
 }
 
 // newBridges are the bridges of networks that they have not yet.
-func (e *external) newBridges(change qemu.Difference) []string {
+func (e planner) newBridges(change qemu.Difference) []string {
 	var names []string
 	for _, device := range qemu.Config(change.Set).NICs() {
 		nic, err := proxmox.ParseNIC(change.Set[device])

@@ -75,7 +75,7 @@ const (
 // addImage adds the image to what is desired, or says why it cannot be made. A VM
 // that is to go to another node gets it there, and leaves one behind that is on
 // local storage.
-func (e *external) addImage(ctx context.Context, m Machine, d *desired) ([]string, error) {
+func (e cloudInitFeature) addImage(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	if meta.WasDeleted(m) || e.vm.BeingCreated() || !d.CustomData() {
 		return nil, nil
 	}
@@ -94,7 +94,7 @@ func (e *external) addImage(ctx context.Context, m Machine, d *desired) ([]strin
 
 // ejectForMigration takes an image on local storage, with which PVE migrates no VM, out of
 // its drive.
-func (e *external) ejectForMigration(ctx context.Context, d desired) (*noCloudImage, error) {
+func (e cloudInitFeature) ejectForMigration(ctx context.Context, d desired) (*noCloudImage, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,8 @@ func (e *external) ejectForMigration(ctx context.Context, d desired) (*noCloudIm
 		switch {
 		case !d.Identity.OwnsNoCloudImage(has):
 		case i < 0:
-			return nil, e.hintMissingPrivilege(ctx, reject(allocating, "storage '%s' not found, which has cloudInit's data", storage), storageReadPrivilege(storage))
+			no := reject(allocating, "storage '%s' not found, which has cloudInit's data", storage)
+			return nil, e.checks.hintMissingPrivilege(ctx, no, storageReadPrivilege(storage))
 		case !storages[i].Shared:
 			return &noCloudImage{device: device, storage: storage, ejectFirst: true}, nil
 		}
@@ -116,7 +117,7 @@ func (e *external) ejectForMigration(ctx context.Context, d desired) (*noCloudIm
 
 // buildImage makes the image that the spec asks for, or returns nil if it asks for
 // none, or if the VM keeps the one that it has.
-func (e *external) buildImage(ctx context.Context, m Machine, d desired) (*noCloudImage, error) {
+func (e cloudInitFeature) buildImage(ctx context.Context, m Machine, d desired) (*noCloudImage, error) {
 	c := d.CloudInit
 	if !d.CustomData() {
 		return nil, nil
@@ -152,7 +153,7 @@ func (e *external) buildImage(ctx context.Context, m Machine, d desired) (*noClo
 // imageStorage is where images go: the storage of the spec, the one that has the
 // present image, or one that holds ISO images, rather one that answers, and of these
 // a shared one.
-func (e *external) imageStorage(ctx context.Context, d desired, node, present string) (string, error) {
+func (e cloudInitFeature) imageStorage(ctx context.Context, d desired, node, present string) (string, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return "", err
@@ -171,10 +172,10 @@ func (e *external) imageStorage(ctx context.Context, d desired, node, present st
 	case wanted != "" && !slices.Contains(names, wanted):
 		no := reject(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
 			wanted, node, instead("storages that do", names))
-		return "", e.hintMissingPrivilege(ctx, no, storageReadPrivilege(wanted))
+		return "", e.checks.hintMissingPrivilege(ctx, no, storageReadPrivilege(wanted))
 	case wanted == "" && len(names) == 0:
 		no := reject(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
-		return "", e.hintMissingPrivilege(ctx, no, validate.On("/storage", "Datastore.Audit"))
+		return "", e.checks.hintMissingPrivilege(ctx, no, validate.On("/storage", "Datastore.Audit"))
 	case wanted == "":
 		wanted = names[0]
 	}
@@ -197,13 +198,13 @@ func compareBools(a, b bool) int {
 
 // guestData are all data for the guest, or nil if a network has no MAC address
 // yet.
-func (e *external) guestData(ctx context.Context, m Machine, d desired) (*nocloud.Data, error) {
+func (e cloudInitFeature) guestData(ctx context.Context, m Machine, d desired) (*nocloud.Data, error) {
 	c := d.CloudInit
 	data, known := d.GuestData(e.vm.Config)
 	data.InstanceID = strings.ToLower(d.Identity.UUID)
 	data.Hostname = cmp.Or(ptr.Deref(d.Name, ""), e.vm.Config["name"], d.name)
 	var err error
-	if data.PasswordHash, err = e.passwordHash(ctx, m, c, d.Identity); err != nil {
+	if data.PasswordHash, err = (passwordFeature{external: e.external}).passwordHash(ctx, m, c, d.Identity); err != nil {
 		return nil, err
 	}
 	for _, from := range []struct {
@@ -225,7 +226,7 @@ func (e *external) guestData(ctx context.Context, m Machine, d desired) (*noclou
 }
 
 // checkImage looks, before anything is created, whether the image can be made.
-func (e *external) checkImage(ctx context.Context, m Machine, c *creation) error {
+func (e cloudInitFeature) checkImage(ctx context.Context, m Machine, c *creation) error {
 	if !c.CustomData() {
 		return nil
 	}

@@ -71,7 +71,7 @@ func TestSeedStorage(t *testing.T) {
 			spec := &v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Storage: tc.wanted}}
 			d := desired{Desired: qemu.Desired{MachineParameters: spec, Identity: qemu.Identity{UUID: ourUUID, VMID: 10000}}}
 			before := slices.Clone(b.storages)
-			got, err := b.external().imageStorage(t.Context(), d, tc.node, tc.present)
+			got, err := cloudInitFeature{external: b.external()}.imageStorage(t.Context(), d, tc.node, tc.present)
 			if diff := cmp.Diff(before, b.storages); diff != "" {
 				t.Errorf("%s The list that others read was changed: -before, +after:\n%s", tc.reason, diff)
 			}
@@ -186,7 +186,7 @@ func TestEnsureUploaded(t *testing.T) {
 			if tc.asked {
 				e.tasks.Asked(b.m, "upload "+s.volume(), uploadAgain)
 			}
-			_, err := e.ensureUploaded(t.Context(), b.m)
+			_, err := cloudInitFeature{external: e}.ensureUploaded(t.Context(), b.m)
 			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%s Want error %q, got %v", tc.reason, tc.err, err)
 			}
@@ -242,7 +242,7 @@ func TestStaleImages(t *testing.T) {
 				b.vms[10000] = ourVM("running")
 				b.vms[10000].snapshots = map[string]map[string]string{"before": {"ide2": tc.was + ",media=cdrom"}}
 			}
-			got, err := e.staleImages(t.Context(), b.m)
+			got, err := cloudInitFeature{external: e}.staleImages(t.Context(), b.m)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func imageRefs(m Machine) []nocloud.Ref {
 	return nocloud.ParseRefs(m.GetAnnotations()[AnnotationImages], m.GetAnnotations()[AnnotationUUID])
 }
 
-func (e *external) saveImageRefs(ctx context.Context, m Machine, all []nocloud.Ref) error {
+func (e cloudInitFeature) saveImageRefs(ctx context.Context, m Machine, all []nocloud.Ref) error {
 	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationImages: nocloud.FormatRefs(all)})
 }
 
@@ -49,7 +49,7 @@ const uploadAgain = time.Minute
 
 // ensureUploaded starts to put the image onto its storage, if it is to be put into its drive
 // and is not there yet. That it may be there is written down before.
-func (e *external) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID, error) {
+func (e cloudInitFeature) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	s := e.planned.image
 	if s != nil && s.ejectFirst {
 		return "", e.checkUploadPrivileges(ctx, s)
@@ -74,7 +74,7 @@ func (e *external) ensureUploaded(ctx context.Context, m Machine) (proxmox.UPID,
 }
 
 // upload the image. Until its outcome is known, the image may or may not be there.
-func (e *external) upload(ctx context.Context, m Machine, s *noCloudImage) (proxmox.UPID, error) {
+func (e cloudInitFeature) upload(ctx context.Context, m Machine, s *noCloudImage) (proxmox.UPID, error) {
 	p := nocloud.Ref{Node: s.node, Volume: s.volume()}
 	all := imageRefs(m)
 	rest := slices.DeleteFunc(slices.Clone(all), p.Is)
@@ -106,7 +106,7 @@ func (p plan) imagePending() bool { return p.image != nil && (p.image.deferred |
 
 // staleImages are the images that the VM no longer has, apart from those on nodes that
 // cannot be asked, and those of which more may arrive.
-func (e *external) staleImages(ctx context.Context, m Machine) ([]nocloud.Ref, error) {
+func (e cloudInitFeature) staleImages(ctx context.Context, m Machine) ([]nocloud.Ref, error) {
 	all := imageRefs(m)
 	if len(all) == 0 {
 		return nil, nil
@@ -132,7 +132,7 @@ func (e *external) staleImages(ctx context.Context, m Machine) ([]nocloud.Ref, e
 // withoutSnapshotImages leaves out images that a snapshot of the VM has in a drive: without them
 // PVE cannot go back to one with the VM's memory. They wait until it is removed, which
 // is a sign to look at the VM anew.
-func (e *external) withoutSnapshotImages(ctx context.Context, stale []nocloud.Ref) ([]nocloud.Ref, error) {
+func (e cloudInitFeature) withoutSnapshotImages(ctx context.Context, stale []nocloud.Ref) ([]nocloud.Ref, error) {
 	if len(stale) == 0 || e.vm == nil || e.vm.Config["parent"] == "" {
 		return stale, nil
 	}
@@ -156,7 +156,7 @@ func (e *external) withoutSnapshotImages(ctx context.Context, stale []nocloud.Re
 
 // reachableNode is the node by which an image can be reached, empty while there is none. On
 // shared storage that may be another one than it came by.
-func (e *external) reachableNode(ctx context.Context, p nocloud.Ref) (string, error) {
+func (e cloudInitFeature) reachableNode(ctx context.Context, p nocloud.Ref) (string, error) {
 	silent, err := e.reader.NodeUnreachable(ctx, p.Node)
 	if !silent || err != nil {
 		return p.Node, err
@@ -177,7 +177,7 @@ func (e *external) reachableNode(ctx context.Context, p nocloud.Ref) (string, er
 }
 
 // inUse reports whether the VM has an image, or is to have it.
-func (e *external) inUse(p nocloud.Ref, shared bool) bool {
+func (e cloudInitFeature) inUse(p nocloud.Ref, shared bool) bool {
 	if e.vm == nil || p.Node != e.vm.Node && !shared {
 		return false
 	}
@@ -192,7 +192,7 @@ func hasMedium(config qemu.Config, volume string) bool {
 }
 
 // removeStaleImage removes the first of the images, or forgets it when it is gone.
-func (e *external) removeStaleImage(ctx context.Context, m Machine, stale []nocloud.Ref) (proxmox.UPID, error) {
+func (e cloudInitFeature) removeStaleImage(ctx context.Context, m Machine, stale []nocloud.Ref) (proxmox.UPID, error) {
 	for _, p := range stale {
 		node, err := e.reachableNode(ctx, p)
 		if node == "" || err != nil {
@@ -218,7 +218,7 @@ const removingImages = "remove images"
 
 // waitForImages says why a Machine whose VM is gone has to wait for images of it: they may
 // still arrive, or are on nodes that are off. Those that nobody can wait for are left.
-func (e *external) waitForImages(ctx context.Context, m Machine) (waits, err error) {
+func (e cloudInitFeature) waitForImages(ctx context.Context, m Machine) (waits, err error) {
 	all := imageRefs(m)
 	for _, p := range all {
 		if p.Uncertain(e.now()) {

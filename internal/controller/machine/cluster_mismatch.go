@@ -28,7 +28,7 @@ import (
 )
 
 // recordCluster shows which cluster the VM is in, if that can be told.
-func (e *external) recordCluster(ctx context.Context, o *v1alpha1.MachineObservation) {
+func (e ownership) recordCluster(ctx context.Context, o *v1alpha1.MachineObservation) {
 	name, err := e.inventory.ClusterName(ctx)
 	if err == nil && name != "" {
 		o.Cluster = name
@@ -38,7 +38,7 @@ func (e *external) recordCluster(ctx context.Context, o *v1alpha1.MachineObserva
 // checkCluster is an error if the VM is not found because it is looked for in another cluster
 // than it was in: the configuration has come to lead there. Made anew, there would be two
 // of it, and a Machine that is deleted would leave it behind.
-func (e *external) checkCluster(ctx context.Context, m Machine, id qemu.Identity) error {
+func (e ownership) checkCluster(ctx context.Context, m Machine, id qemu.Identity) error {
 	o := m.Observation()
 	if o.Cluster == "" || e.vm != nil && id.Prove(e.vm.Config) != qemu.Foreign || e.tasks.Destroyed(m) {
 		return nil

@@ -65,7 +65,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	}
 	if c.vmidTaken {
 		e.inventory.BlockVMID(c.Identity.VMID)
-		if err := e.replaceVMID(ctx, m, c); err != nil {
+		if err := (ownership{external: e}).replaceVMID(ctx, m, c); err != nil {
 			return managed.ExternalCreation{}, err
 		}
 	}
@@ -73,7 +73,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, err
 	}
 	if c.decision != nil {
-		e.emitPlacement(m, *c.decision)
+		creator{external: e}.emitPlacement(m, *c.decision)
 	}
 	e.warn(m, c.capacity)
 	u, err := e.create(ctx, c)
@@ -88,7 +88,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	e.tasks.Kept(m, true) // What was changed before was another VM, and so
 	e.passwords.forget(m) // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)
-	e.follow(m, u, c.node)
+	taskWatch{external: e}.follow(m, u, c.node)
 	return managed.ExternalCreation{}, nil
 }
 
@@ -143,7 +143,7 @@ func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken 
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
 	e.inventory.BlockVMID(c.Identity.VMID)
-	return errors.Wrapf(errors.Join(taken, e.replaceVMID(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
+	return errors.Wrapf(errors.Join(taken, ownership{external: e}.replaceVMID(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
 }
 
 // params of a VM that is created from nothing.

@@ -34,6 +34,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
+// A creator decides how a VM is created, and checks that it can be.
+type creator struct{ *external }
+
 // A validationError is a spec that cannot be carried out, found before anything is
 // created. It says which condition shows it.
 type validationError struct {
@@ -57,7 +60,7 @@ func reject(c conditionFor, format string, args ...any) error {
 
 // prepare decides how a VM is created, and checks that it can be. It is decided once more
 // if placement has chosen a node that has another template which will do.
-func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*creation, error) {
+func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*creation, error) {
 	image, err := e.chooseImage(ctx, m)
 	if err != nil {
 		return nil, err
@@ -73,7 +76,7 @@ func (e *external) prepare(ctx context.Context, m Machine, id qemu.Identity) (*c
 }
 
 // preferredNode is the node whose template is cloned if several nodes have one.
-func (e *external) preferredNode(m Machine) string {
+func (e creator) preferredNode(m Machine) string {
 	node := ptr.Deref(m.Parameters().Node, "")
 	if node == "" && !e.mayReplaceNode(m) {
 		node = m.GetAnnotations()[AnnotationNode]
@@ -86,8 +89,8 @@ func (e *external) preferredNode(m Machine) string {
 
 // prepareFrom an Image, if the spec names one, with the template on a node, if there are
 // several.
-func (e *external) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
-	c := &creation{desired: e.desired(m, id)}
+func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
+	c := &creation{desired: planner{external: e.external}.desired(m, id)}
 	c.Created = true
 	var err error
 	if err = e.importFrom(ctx, m, c, image); err != nil {
@@ -109,10 +112,10 @@ func (e *external) prepareFrom(ctx context.Context, m Machine, id qemu.Identity,
 		return nil, err
 	}
 	c.settleImage(m)
-	if err := e.preparePassword(ctx, m, c); err != nil {
+	if err := (passwordFeature{external: e.external}).preparePassword(ctx, m, c); err != nil {
 		return nil, err
 	}
-	if err := e.checkImage(ctx, m, c); err != nil {
+	if err := (cloudInitFeature{external: e.external}).checkImage(ctx, m, c); err != nil {
 		return nil, err
 	}
 	if err := e.check(ctx, c); err != nil {
@@ -122,7 +125,7 @@ func (e *external) prepareFrom(ctx context.Context, m Machine, id qemu.Identity,
 }
 
 // preparePlace checks what does not depend on the node of a VM, and chooses that.
-func (e *external) preparePlace(ctx context.Context, m Machine, c *creation) (err error) {
+func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err error) {
 	// Nothing is there yet, so that what an earlier attempt assigned is void.
 	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return validationError{error: err, condition: allocating}
@@ -130,7 +133,7 @@ func (e *external) preparePlace(ctx context.Context, m Machine, c *creation) (er
 	if err := e.checkStoragesVisible(ctx, c); err != nil {
 		return err
 	}
-	prohibited, err := e.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vmstate.VM{})...)
+	prohibited, err := e.checks.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vmstate.VM{})...)
 	if err != nil {
 		return err
 	}
@@ -153,7 +156,7 @@ func (c *creation) startError() []string {
 // to choose one. What was decided before stands, unless the spec has come to name
 // another node, that node is offline, nothing came of it, or it is where a VM that is
 // gone had moved from its source.
-func (e *external) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
+func (e creator) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[AnnotationNode]
 	off, err := e.reader.NodeUnreachable(ctx, before)
@@ -209,12 +212,12 @@ func explainNoFit(nodes []proxmox.Node, name string) error {
 }
 
 // check looks whether what the spec names exists where the VM is to be.
-func (e *external) check(ctx context.Context, c *creation) error {
+func (e creator) check(ctx context.Context, c *creation) error {
 	if err := e.checkStorages(ctx, c); err != nil {
 		return err
 	}
 	var err error
-	if c.capacity, err = e.checkCapacity(ctx, c.Growths(c.sourceConfig()), c.node); err != nil {
+	if c.capacity, err = e.checks.checkCapacity(ctx, c.Growths(c.sourceConfig()), c.node); err != nil {
 		return err
 	}
 	if no := c.capacity.rejections; len(no) > 0 {
@@ -225,7 +228,7 @@ func (e *external) check(ctx context.Context, c *creation) error {
 
 // checkStorages looks at the node that the VM is created on, and at the one that
 // it goes to from there.
-func (e *external) checkStorages(ctx context.Context, c *creation) error {
+func (e creator) checkStorages(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return err
@@ -275,12 +278,12 @@ func (c *creation) targetStorages() []string {
 }
 
 // checkBridges does without the check if the user may not list bridges.
-func (e *external) checkBridges(ctx context.Context, c *creation) error {
+func (e creator) checkBridges(ctx context.Context, c *creation) error {
 	names := c.Bridges(c.sourceConfig())
 	if len(names) == 0 {
 		return nil
 	}
-	bridges, err := e.bridgesWith(ctx, names, c.node)
+	bridges, err := e.checks.bridgesWith(ctx, names, c.node)
 	if proxmox.IsAuthorization(err) {
 		return nil
 	}
@@ -298,7 +301,7 @@ func (e *external) checkBridges(ctx context.Context, c *creation) error {
 
 // bridgesWith the names on a node. A list that may be old is good enough if it has
 // them all.
-func (e *external) bridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
+func (e *preflight) bridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
 	there, err := e.inventory.Bridges(ctx, node, inventory.Stable)
 	known := bridgeNames(there)
 	missing := func(name string) bool { return !slices.Contains(known, name) }

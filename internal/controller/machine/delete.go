@@ -29,23 +29,26 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
+// A deletion does what leads to the end of a VM.
+type deletion struct{ *external }
+
 // Delete does the next thing that leads to the end of the VM. The message of the condition
 // Ready says what that waits for.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
 	setConditions(m, xpv2.Deleting())
-	err := e.deleteNext(ctx, m)
+	err := deletion{external: e}.deleteNext(ctx, m)
 	switch {
 	case err != nil && m.GetCondition(xpv2.TypeReady).Message == "":
 		appendReady(m, err.Error())
 	case err == nil:
-		appendReady(m, e.deletionWait(m))
+		appendReady(m, deletion{external: e}.deletionWait(m))
 	}
 	setConditions(m, notUpToDate(xpv2.ReasonDeleting, m.GetCondition(xpv2.TypeReady).Message))
 	return managed.ExternalDelete{}, err
 }
 
 // deletionWait says what the deletion waits for.
-func (e *external) deletionWait(m Machine) string {
+func (e deletion) deletionWait(m Machine) string {
 	switch task := e.tasks.RunningType(m); {
 	case e.vm == nil:
 		return "what is left of the VM is being removed"
@@ -60,17 +63,17 @@ func (e *external) deletionWait(m Machine) string {
 }
 
 // deleteNext does the next thing that leads to the end of the VM.
-func (e *external) deleteNext(ctx context.Context, m Machine) error {
+func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 	if len(e.planned.orphanedRules) > 0 {
-		return e.applyRuleStep(ctx, e.planned.orphanedRules[0])
+		return haFeature{external: e.external}.applyRuleStep(ctx, e.planned.orphanedRules[0])
 	}
 	if e.planned.waitReason != nil {
 		return e.planned.waitReason
 	}
 	if e.vm == nil {
-		u, err := e.removeStaleImage(ctx, m, e.planned.staleImages)
+		u, err := cloudInitFeature{external: e.external}.removeStaleImage(ctx, m, e.planned.staleImages)
 		if err == nil && u != "" {
-			e.follow(m, u, u.Node())
+			taskWatch{external: e.external}.follow(m, u, u.Node())
 		}
 		return err
 	}
@@ -93,7 +96,7 @@ func (e *external) deleteNext(ctx context.Context, m Machine) error {
 }
 
 // taskRunning reports whether a task works on the VM, or creates it.
-func (e *external) taskRunning(m Machine) (bool, error) {
+func (e deletion) taskRunning(m Machine) (bool, error) {
 	if e.vm.BeingCreated() {
 		return e.mayBeCreating(m, e.vm.VMID)
 	}
@@ -103,7 +106,7 @@ func (e *external) taskRunning(m Machine) (bool, error) {
 // destroy shuts the VM down, and removes it when it is off. It is protected if PVE
 // or the spec says so: a flag that was lost, or that a clone has not got yet, does
 // not count against the spec.
-func (e *external) destroy(ctx context.Context, m Machine) error {
+func (e deletion) destroy(ctx context.Context, m Machine) error {
 	declared, flagged := m.Parameters().Protection, e.vm.Config["protection"] == "1"
 	if ptr.Deref(declared, false) || flagged && declared == nil {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
@@ -117,10 +120,10 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 			return err
 		}
 	}
-	if err := kind.Annotate(ctx, e.kube, m, e.imageAnnotation(m)); err != nil {
+	if err := kind.Annotate(ctx, e.kube, m, (cloudInitFeature{external: e.external}).imageAnnotation(m)); err != nil {
 		return err
 	}
-	if err := e.leaveRules(ctx, m); err != nil {
+	if err := (haFeature{external: e.external}).leaveRules(ctx, m); err != nil {
 		return err
 	}
 	left, waits, err := e.unreplicate(ctx, m)
@@ -128,10 +131,10 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 	case err != nil:
 		return err
 	case running && e.vm.HAFailed():
-		return haFeature{external: e}.removeFromHA(ctx) // It would not stop the VM.
+		return haFeature{external: e.external}.removeFromHA(ctx) // It would not stop the VM.
 	case running:
 		e.planned.power = powerOff
-		return powerFeature{external: e}.setPower(ctx, m)
+		return powerFeature{external: e.external}.setPower(ctx, m)
 	case waits != nil:
 		return waits
 	}
@@ -149,7 +152,7 @@ func (e *external) destroy(ctx context.Context, m Machine) error {
 
 // unprotect lifts the protection of a VM whose spec no longer has it: a resource
 // that is being deleted is not updated any more.
-func (e *external) unprotect(ctx context.Context) error {
+func (e deletion) unprotect(ctx context.Context) error {
 	change := proxmox.Change{Set: proxmox.Params{"protection": "0"}, Digest: e.vm.Digest}
 	return errors.Wrap(e.client.Configure(ctx, e.vm.Ref, change), "cannot lift protection")
 }

@@ -60,7 +60,7 @@ const removingReplicas = "remove replicas"
 // unreplicate has PVE remove the copies of the VM on other nodes: it does so only while
 // there is the VM. It says why the VM is still needed for that, or else which copies
 // are left when it is gone.
-func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.Replication, waits, err error) {
+func (e deletion) unreplicate(ctx context.Context, m Machine) (left []proxmox.Replication, waits, err error) {
 	jobs, err := e.replications(ctx)
 	if len(jobs) == 0 || err != nil {
 		return nil, nil, errors.Wrap(err, "cannot tell whether the VM is replicated")
@@ -86,7 +86,7 @@ func (e *external) unreplicate(ctx context.Context, m Machine) (left []proxmox.R
 
 // removeReplications marks jobs for their removal. It returns why PVE refuses that, if
 // it does.
-func (e *external) removeReplications(ctx context.Context, m Machine, jobs []proxmox.Replication) (refused, err error) {
+func (e deletion) removeReplications(ctx context.Context, m Machine, jobs []proxmox.Replication) (refused, err error) {
 	for _, j := range jobs {
 		if j.Removal == proxmox.RemovalFull {
 			continue
@@ -106,7 +106,7 @@ func (e *external) removeReplications(ctx context.Context, m Machine, jobs []pro
 }
 
 // replicationObstacle is why PVE cannot remove copies, or empty if nothing is known of one.
-func (e *external) replicationObstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
+func (e deletion) replicationObstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
 	for _, j := range jobs {
 		if off, err := e.reader.NodeOffline(ctx, j.Target); err == nil && off {
 			return fmt.Sprintf("node %s is offline", j.Target)
@@ -129,7 +129,7 @@ func (e *external) replicationObstacle(ctx context.Context, jobs []proxmox.Repli
 
 // replications are the VM's jobs whose copies are to go with it: not those that
 // somebody is already removing without. What all Machines share is asked first.
-func (e *external) replications(ctx context.Context) ([]proxmox.Replication, error) {
+func (e deletion) replications(ctx context.Context) ([]proxmox.Replication, error) {
 	if may, err := e.mayBeReplicated(ctx); !may || err != nil {
 		return nil, err
 	}
@@ -142,13 +142,13 @@ func (e *external) replications(ctx context.Context) ([]proxmox.Replication, err
 }
 
 // copies reports whether a job makes copies of the VM that are to go.
-func (e *external) copies(j proxmox.Replication) bool {
+func (e deletion) copies(j proxmox.Replication) bool {
 	return j.VMID == e.vm.VMID && j.Removal != proxmox.RemovalLocal
 }
 
 // mayBeReplicated reports whether PVE can have replicated the VM, as far as is known
 // without a call. A disk may have been elsewhere when it was.
-func (e *external) mayBeReplicated(ctx context.Context) (bool, error) {
+func (e deletion) mayBeReplicated(ctx context.Context) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	if len(nodes) == 1 || err != nil {
 		return false, err
@@ -176,7 +176,7 @@ func targets(jobs []proxmox.Replication) string {
 }
 
 // emitOrphanedReplicas tells which copies are left of a VM that is gone.
-func (e *external) emitOrphanedReplicas(m Machine, left []proxmox.Replication) {
+func (e deletion) emitOrphanedReplicas(m Machine, left []proxmox.Replication) {
 	if len(left) == 0 {
 		return
 	}

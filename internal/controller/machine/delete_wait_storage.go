@@ -32,7 +32,7 @@ const removingDisks = "remove disks"
 
 // unavailableVolumes are the volumes of the VM that PVE could not remove with it now: their storage
 // is not available. It destroys the VM all the same, and only warns of what it leaves.
-func (e *external) unavailableVolumes(ctx context.Context) ([]string, error) {
+func (e deletion) unavailableVolumes(ctx context.Context) ([]string, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (e *external) unavailableVolumes(ctx context.Context) ([]string, error) {
 
 // waitForDisks says why a VM cannot be destroyed yet, or else which of its volumes will be
 // left.
-func (e *external) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
+func (e deletion) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
 	volumes, err := e.unavailableVolumes(ctx)
 	if err != nil || len(volumes) == 0 || e.tasks.Waited(m, removingDisks) >= obstacleTime {
 		return volumes, err
@@ -57,7 +57,7 @@ func (e *external) waitForDisks(ctx context.Context, m Machine) (left []string, 
 }
 
 // emitOrphanedDisks tells which volumes are left of a VM that is gone.
-func (e *external) emitOrphanedDisks(m Machine, left []string) {
+func (e deletion) emitOrphanedDisks(m Machine, left []string) {
 	if len(left) == 0 {
 		return
 	}

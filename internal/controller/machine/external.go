@@ -45,14 +45,12 @@ type external struct {
 	client        Client
 	inventory     Inventory
 	reader        *vmcache.Reader
+	checks        *preflight
 	sharesCluster func(context.Context) func(resource.Managed) bool
 	log           logging.Logger
 	defaults      defaults
 	endpoints     []string
-
-	// superuser is true for root@pam with its password.
-	superuser bool
-	vmids     v1alpha1.VMIDRange
+	vmids         v1alpha1.VMIDRange
 
 	// tasksBefore are the tasks as they were before the VM was looked at.
 	tasksBefore tasktrack.View
@@ -77,12 +75,12 @@ type external struct {
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	ready := m.GetCondition(xpv2.TypeReady)
 	seen, err := e.look(ctx, m)
-	upToDate := e.upToDate(m, seen, err)
+	upToDate := report{external: e}.upToDate(m, seen, err)
 	setConditions(m, upToDate)
 	if upToDate.Status == corev1.ConditionTrue {
 		e.settled.markUpToDate(m)
 	}
-	e.announceFault(m, ready)
+	report{external: e}.announceFault(m, ready)
 	return seen, err
 }
 
@@ -102,14 +100,14 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := e.checkOwnership(ctx, m, id); err != nil {
+	if err := (ownership{external: e}).checkOwnership(ctx, m, id); err != nil {
 		return e.observeConflict(m, err)
 	}
-	if e.cachedVM(ctx, m, id) {
+	if (lookup{external: e}).cachedVM(ctx, m, id) {
 		if err := e.planVM(ctx, m, id); err != nil {
 			return managed.ExternalObservation{}, err
 		}
-		if !e.mustRead(ctx, m) {
+		if !(lookup{external: e}).mustRead(ctx, m) {
 			return e.observeOwned(ctx, m, id)
 		}
 	}
@@ -122,15 +120,15 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	if e.creating(m) {
 		return e.observeCreating(m, id)
 	}
-	g := e.beginRead(ctx, m, id)
+	g := lookup{external: e}.beginRead(ctx, m, id)
 	var err error
-	if e.vm, err = e.locate(ctx, m, id); err != nil {
+	if e.vm, err = (lookup{external: e}).locate(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, unreadable(m, err)
 	}
-	if err := e.checkIdentityUnchanged(m, id); err != nil {
+	if err := (ownership{external: e}).checkIdentityUnchanged(m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := e.checkCluster(ctx, m, id); err != nil {
+	if err := (ownership{external: e}).checkCluster(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if e.vm == nil {
@@ -145,7 +143,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return e.observeCreating(m, id)
 	}
 	e.ownershipProven = true
-	if err := e.readStatus(ctx, m, g); err != nil {
+	if err := (lookup{external: e}).readStatus(ctx, m, g); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	e.cache.Keep(m, e.vm, g)
@@ -157,11 +155,11 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 
 // planVM what is to be done to a VM that is ours.
 func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) error {
-	e.pollAgent(m)
+	agentPoll{external: e}.pollAgent(m)
 	if e.vm.Status.Running() {
 		e.tasks.EndRest(m, e.now().Add(-e.vm.Status.Uptime))
 	}
-	return e.makePlan(ctx, m, id)
+	return planner{external: e}.makePlan(ctx, m, id)
 }
 
 // observeOwned a VM that is ours, and what is planned for it.
@@ -172,7 +170,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 		o.Placement = placementOf(m)
 	}
 	o.Image = pinnedImage(m)
-	e.recordCluster(ctx, o)
+	ownership{external: e}.recordCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.Observe(o, e.planned.Devices, e.now())
 	happened := changeEvents(before, o, e.tasks.Active(m))
@@ -195,8 +193,8 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if e.vm.BeingCreated() {
 		return e.observeCreating(m, id)
 	}
-	ready := e.withDevices(ctx, m, powerFeature{external: e}.ready())
-	setConditions(m, append(e.withHealth(ctx, conditionsOf(e.vm, o)...), e.planned.restart.condition(e.vm), ready)...)
+	ready := report{external: e}.withDevices(ctx, m, powerFeature{external: e}.ready())
+	setConditions(m, append(report{external: e}.withHealth(ctx, conditionsOf(e.vm, o)...), e.planned.restart.condition(e.vm), ready)...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),
@@ -213,7 +211,7 @@ func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.Co
 	if connectionSecret(m).Name == "" {
 		return nil
 	}
-	return e.withHostKeys(m, e.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
+	return agentPoll{external: e}.withHostKeys(m, passwordFeature{external: e}.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
 }
 
 // recordTask that was last seen to end.

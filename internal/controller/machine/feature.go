@@ -98,9 +98,12 @@ func (e *external) features(m Machine) []feature {
 }
 
 // creationNeeds returns the privileges that features take on a VM that is yet to be created.
-func (e *external) creationNeeds(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+func (e creator) creationNeeds(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	var all []validate.PrivilegeRequirement
-	for _, f := range []feature{cloudInitFeature{external: e}, haFeature{external: e}, powerFeature{external: e}, migrateFeature{external: e}} {
+	for _, f := range []feature{
+		cloudInitFeature{external: e.external}, haFeature{external: e.external},
+		powerFeature{external: e.external}, migrateFeature{external: e.external},
+	} {
 		needs, err := f.needs(ctx, c, at)
 		if err != nil {
 			return nil, err
@@ -112,7 +115,7 @@ func (e *external) creationNeeds(ctx context.Context, c *creation, at validate.P
 
 // planFeatures adds to the plan what features have to do. A VM that is being deleted takes no
 // steps.
-func (e *external) planFeatures(ctx context.Context, m Machine, all []feature) error {
+func (e planner) planFeatures(ctx context.Context, m Machine, all []feature) error {
 	for _, f := range all {
 		p, err := f.plan(ctx, m)
 		if err != nil {

@@ -36,13 +36,13 @@ type cloudInitFeature struct {
 }
 
 func (e cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
-	return e.addImage(ctx, m, d)
+	return cloudInitFeature{external: e.external}.addImage(ctx, m, d)
 }
 
 func (e cloudInitFeature) plan(ctx context.Context, m Machine) (proposal, error) {
-	p := proposal{steps: e.driveSteps(m), annotations: e.imageAnnotation(m)}
+	p := proposal{steps: e.driveSteps(m), annotations: cloudInitFeature{external: e.external}.imageAnnotation(m)}
 	var err error
-	e.planned.staleImages, err = e.staleImages(ctx, m)
+	e.planned.staleImages, err = cloudInitFeature{external: e.external}.staleImages(ctx, m)
 	return p, err
 }
 
@@ -57,7 +57,9 @@ func (e cloudInitFeature) driveSteps(m Machine) []step {
 	}
 	return []step{{
 		difference: v1alpha1.MachinePendingChange{Option: "cloudinit", Current: "old data on the drive", Desired: "new data"},
-		call:       func(ctx context.Context) (proxmox.UPID, error) { return "", e.regenerateDrive(ctx, m) },
+		call: func(ctx context.Context) (proxmox.UPID, error) {
+			return "", cloudInitFeature{external: e.external}.regenerateDrive(ctx, m)
+		},
 	}}
 }
 
@@ -66,7 +68,7 @@ func (e cloudInitFeature) needs(ctx context.Context, c *creation, at validate.Pl
 	if !c.CustomData() {
 		return nil, nil
 	}
-	storage, err := e.imageStorage(ctx, c.desired, cmp.Or(ptr.Deref(c.Node, ""), c.node), "")
+	storage, err := cloudInitFeature{external: e.external}.imageStorage(ctx, c.desired, cmp.Or(ptr.Deref(c.Node, ""), c.node), "")
 	if err != nil {
 		return nil, err
 	}

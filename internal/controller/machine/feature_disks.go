@@ -71,7 +71,7 @@ func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []st
 		case j.target != "" && there == "":
 			j.addDisk(m)
 		default:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.missingReadPrivilege(ctx, storageReadPrivilege(m.Storage)))
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.checks.missingReadPrivilege(ctx, storageReadPrivilege(m.Storage)))
 		}
 	}
 	return steps, no, nil
@@ -119,7 +119,7 @@ func (e disksFeature) resizeSteps(m Machine) []step {
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				e.cache.PredictResize(m, r.Device, r.To.String())
 				e.warn(m, e.planned.capacity, r.Name)
-				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.currentDigest())
+				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), planner{external: e.external}.currentDigest())
 			},
 		}))
 	}

@@ -48,7 +48,7 @@ type haFeature struct {
 }
 
 func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
-	if err := e.readRules(ctx, m, d); err != nil {
+	if err := (haFeature{external: e.external}).readRules(ctx, m, d); err != nil {
 		return err
 	}
 	return e.readHA(ctx, m, *d)
@@ -56,12 +56,12 @@ func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 
 // plan has the VM in HA after a group that it names, and before a rule that names it.
 func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
-	unknown, err := e.unmetRequirements(ctx, e.planned.haVersionRequirements(e.vm))
-	before, after := e.ruleSteps()
+	unknown, err := e.checks.unmetRequirements(ctx, e.planned.haVersionRequirements(e.vm))
+	before, after := haFeature{external: e.external}.ruleSteps()
 	return proposal{
 		steps:       slices.Concat(before, e.haSteps(), after),
 		rejections:  slices.Concat(unknown, haRejections(e.vm), e.planned.haRules.rejections),
-		annotations: e.ruleAnnotation(m),
+		annotations: haFeature{external: e.external}.ruleAnnotation(m),
 	}, err
 }
 

@@ -184,7 +184,7 @@ func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node strin
 		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
 	}
 	isos := slices.DeleteFunc(media(m.Parameters()), func(v medium) bool { return !e.planned.EjectStorages[v.storage()] || v.content != contentISO })
-	missing, err := e.missingMedium(ctx, isos, node)
+	missing, err := e.checks.missingMedium(ctx, isos, node)
 	if missing != nil {
 		return missing.Error(), err
 	}

@@ -48,7 +48,7 @@ import (
 type password struct{ text, version string }
 
 // passwordOf the user of cloud-init, or nil if none is declared.
-func (e *external) passwordOf(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit) (*password, error) {
+func (e passwordFeature) passwordOf(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit) (*password, error) {
 	switch {
 	case c == nil:
 		return nil, nil
@@ -70,7 +70,7 @@ func (e *external) passwordOf(ctx context.Context, m Machine, c *v1alpha1.Machin
 
 // generatedPassword is the one in the connection Secret, or a new one that the
 // reconciler puts there, before anything is done with it.
-func (e *external) generatedPassword(ctx context.Context, m Machine) (*password, error) {
+func (e passwordFeature) generatedPassword(ctx context.Context, m Machine) (*password, error) {
 	at := connectionSecret(m)
 	if at.Name == "" {
 		return nil, reject(creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")
@@ -89,7 +89,7 @@ func (e *external) generatedPassword(ctx context.Context, m Machine) (*password,
 }
 
 // withGenerated adds the password to connection details.
-func (e *external) withGenerated(d managed.ConnectionDetails) managed.ConnectionDetails {
+func (e passwordFeature) withGenerated(d managed.ConnectionDetails) managed.ConnectionDetails {
 	if e.generated == "" {
 		return d
 	}
@@ -125,7 +125,7 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 	if c == nil || meta.WasDeleted(m) || e.vm.BeingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
 		return nil, nil
 	}
-	p, err := e.passwordOf(ctx, m, c)
+	p, err := passwordFeature{external: e.external}.passwordOf(ctx, m, c)
 	if r := (validationError{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
@@ -164,7 +164,7 @@ func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
 
 // preparePassword looks for the password before anything is created. A VM that is
 // made from nothing has it from the start.
-func (e *external) preparePassword(ctx context.Context, m Machine, c *creation) error {
+func (e passwordFeature) preparePassword(ctx context.Context, m Machine, c *creation) error {
 	p, err := e.passwordOf(ctx, m, c.CloudInit)
 	if err == nil && c.source == nil && !c.CustomData() {
 		c.password = p
@@ -173,7 +173,7 @@ func (e *external) preparePassword(ctx context.Context, m Machine, c *creation) 
 }
 
 // passwordHash is what custom data tell of the password, empty if there is none.
-func (e *external) passwordHash(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit, id qemu.Identity) (string, error) {
+func (e passwordFeature) passwordHash(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit, id qemu.Identity) (string, error) {
 	p, err := e.passwordOf(ctx, m, c)
 	if p == nil || err != nil {
 		return "", err

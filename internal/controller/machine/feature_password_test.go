@@ -77,7 +77,7 @@ func TestPassword(t *testing.T) {
 				}
 			}
 			e := b.external()
-			got, err := e.passwordOf(t.Context(), b.m, tc.spec)
+			got, err := passwordFeature{external: e}.passwordOf(t.Context(), b.m, tc.spec)
 			if tc.refused != "" {
 				if err == nil || err.Error() != tc.refused {
 					t.Errorf("%s Got error %v", tc.reason, err)
@@ -87,10 +87,10 @@ func TestPassword(t *testing.T) {
 			if err != nil || got.text == "" || (got.text == tc.in) != tc.kept {
 				t.Fatalf("%s Got %+v and error %v", tc.reason, got, err)
 			}
-			if tc.spec == generate && (!nocloud.IsGenerated(got.text) || string(e.withGenerated(nil)["password"]) != got.text) {
+			if tc.spec == generate && (!nocloud.IsGenerated(got.text) || string((passwordFeature{external: e}).withGenerated(nil)["password"]) != got.text) {
 				t.Errorf("%s Got %q, which is not published", tc.reason, got.text)
 			}
-			again, err := b.external().passwordOf(t.Context(), b.m, tc.spec)
+			again, err := passwordFeature{external: b.external()}.passwordOf(t.Context(), b.m, tc.spec)
 			if err != nil || tc.kept && *again != *got {
 				t.Errorf("%s Then got %+v and error %v", tc.reason, again, err)
 			}

@@ -23,11 +23,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 )
 
+// An agentPoll asks the guest what it alone knows.
+type agentPoll struct{ *external }
+
 // agentTimeout is how long the guest agent is waited for.
 const agentTimeout = 10 * time.Second
 
 // pollAgent adds what the guest has reported to the VM, and asks the guest in the background if that is due.
-func (e *external) pollAgent(m Machine) {
+func (e agentPoll) pollAgent(m Machine) {
 	if !e.vm.On() || !e.vm.AgentOn() || e.vm.BeingCreated() {
 		return
 	}
@@ -36,10 +39,12 @@ func (e *external) pollAgent(m Machine) {
 	switch {
 	case e.agents.Due(m, boot, at):
 		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool {
-			return asker.readAddresses(ctx, later, boot, at)
+			return agentPoll{external: asker}.readAddresses(ctx, later, boot, at)
 		})
 	case e.agents.Addresses(m, boot) != nil && e.hostKeysWanted(m, boot) && e.hostKeys.Due(m, boot):
-		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool { return asker.askHostKeys(ctx, later) })
+		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool {
+			return agentPoll{external: asker}.askHostKeys(ctx, later)
+		})
 	default:
 		e.agents.WakeForPoll(m, boot, e.waker(m))
 	}
@@ -47,9 +52,9 @@ func (e *external) pollAgent(m Machine) {
 }
 
 // askAgent asks the guest in the background, and wakes the Machine if the answer is news.
-func (e *external) askAgent(m Machine, ask func(context.Context, *external, Machine) bool) {
+func (e agentPoll) askAgent(m Machine, ask func(context.Context, *external, Machine) bool) {
 	later, _ := m.DeepCopyObject().(Machine) // The reconciler goes on with these.
-	asker, v := *e, *e.vm
+	asker, v := *e.external, *e.vm
 	asker.vm = &v
 	e.agents.Background(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), agentTimeout)
@@ -61,7 +66,7 @@ func (e *external) askAgent(m Machine, ask func(context.Context, *external, Mach
 }
 
 // readAddresses asks the guest for its addresses, and for its host keys if it answers. It reports whether there is news.
-func (e *external) readAddresses(ctx context.Context, m Machine, boot time.Time, at guestagent.Node) bool {
+func (e agentPoll) readAddresses(ctx context.Context, m Machine, boot time.Time, at guestagent.Node) bool {
 	told, err := e.client.Interfaces(ctx, e.vm.Ref)
 	if err != nil {
 		// An agent that is not up yet, or ever, is no error: the condition NetworkConfigured shows it.

@@ -33,19 +33,19 @@ const detailHostKeys = "sshHostKeys"
 const hostKeysPace = time.Minute
 
 // wantsHostKeys reports whether the Machine has a connection Secret and a guest that may have host keys.
-func (e *external) wantsHostKeys(m Machine) bool {
+func (e agentPoll) wantsHostKeys(m Machine) bool {
 	return connectionSecret(m).Name != "" && !strings.HasPrefix(e.vm.Config["ostype"], "w")
 }
 
 // hostKeysWanted reports whether a guest whose agent answers is to be asked for its keys, once for each start. Guests that were started
 // long ago are asked one after another: after a restart of the provider all would be asked at once.
-func (e *external) hostKeysWanted(m Machine, boot time.Time) bool {
+func (e agentPoll) hostKeysWanted(m Machine, boot time.Time) bool {
 	return e.wantsHostKeys(m) && e.hostKeys.Waiting(m, boot) &&
 		(e.vm.Status.Uptime < addressesWithin || e.agents.TakeSlot(e.inventory, hostKeysPace))
 }
 
 // withHostKeys adds the guest's host keys to the connection details.
-func (e *external) withHostKeys(m Machine, d managed.ConnectionDetails) managed.ConnectionDetails {
+func (e agentPoll) withHostKeys(m Machine, d managed.ConnectionDetails) managed.ConnectionDetails {
 	if !e.wantsHostKeys(m) {
 		return d
 	}
@@ -56,7 +56,7 @@ func (e *external) withHostKeys(m Machine, d managed.ConnectionDetails) managed.
 }
 
 // askHostKeys reads the guest's host keys and reports whether they differ from those before.
-func (e *external) askHostKeys(ctx context.Context, m Machine) bool {
+func (e agentPoll) askHostKeys(ctx context.Context, m Machine) bool {
 	if may, err := guestagent.MayReadFiles(ctx, e.client, e.vm.VMID); err != nil || !may {
 		e.log.Debug("Cannot read host keys of guest", "vmid", e.vm.VMID, "allowed", may, "error", err)
 		e.hostKeys.GiveUp(m)

@@ -69,7 +69,7 @@ func removesRules(p *v1alpha1.MachineParameters) bool {
 
 // readRules compares the rules of HA with those that the VM is to have. Rules that may be out of date are read again before they are
 // found to differ.
-func (e *external) readRules(ctx context.Context, m Machine, d *desired) error {
+func (e haFeature) readRules(ctx context.Context, m Machine, d *desired) error {
 	r := haRules{wanted: wantsRules(m.Parameters()) && !e.vm.Template()}
 	r.due = r.wanted || removesRules(m.Parameters()) && m.GetAnnotations()[AnnotationHARules] != ""
 	if !r.due {
@@ -110,7 +110,7 @@ func qualifiedName(m Machine) string {
 }
 
 // desiredRulesFor finds the nodes and affinities that the Machine's placement asks for.
-func (e *external) desiredRulesFor(ctx context.Context, m Machine, r *haRules) error {
+func (e haFeature) desiredRulesFor(ctx context.Context, m Machine, r *haRules) error {
 	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (r *haRules) group(v *vmstate.VM) *string {
 }
 
 // ruleAnnotation returns the annotation by which others learn that they may put the VM into rules.
-func (e *external) ruleAnnotation(m Machine) map[string]string {
+func (e haFeature) ruleAnnotation(m Machine) map[string]string {
 	vmid := strconv.Itoa(e.vm.VMID)
 	if !e.planned.haRules.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
 		return nil
@@ -185,7 +185,7 @@ func (e *external) ruleAnnotation(m Machine) map[string]string {
 
 // ruleSteps returns the calls before and after the HA resource is changed. A rule can only name resources that HA manages. A group
 // must exist before a resource names it, and as long as one does.
-func (e *external) ruleSteps() (before, after []step) {
+func (e haFeature) ruleSteps() (before, after []step) {
 	r := e.planned.haRules
 	for _, s := range r.steps {
 		n := step{difference: s.Difference()}
@@ -213,7 +213,7 @@ const maxRuleSteps = 50
 
 // applyRules makes the rules as desired. It reads the rules before each call, since PVE refuses a change if anything was changed in
 // between.
-func (e *external) applyRules(ctx context.Context, a harules.Desired, due func(harules.Step) bool) error {
+func (e haFeature) applyRules(ctx context.Context, a harules.Desired, due func(harules.Step) bool) error {
 	for range maxRuleSteps {
 		has, err := e.inventory.HARules(ctx, inventory.Fresh)
 		if err != nil {
@@ -231,7 +231,7 @@ func (e *external) applyRules(ctx context.Context, a harules.Desired, due func(h
 	return nil
 }
 
-func (e *external) applyRuleStep(ctx context.Context, s harules.Step) error {
+func (e haFeature) applyRuleStep(ctx context.Context, s harules.Step) error {
 	switch s.Action {
 	case harules.Add:
 		return e.client.AddHARule(ctx, s.Rule)
@@ -243,7 +243,7 @@ func (e *external) applyRuleStep(ctx context.Context, s harules.Step) error {
 }
 
 // leaveRules takes the VM out of the rules of HA before it is removed. A group of PVE 8 stays until its resource has gone with the VM.
-func (e *external) leaveRules(ctx context.Context, m Machine) error {
+func (e haFeature) leaveRules(ctx context.Context, m Machine) error {
 	if m.GetAnnotations()[AnnotationHARules] == "" {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (e *external) leaveRules(ctx context.Context, m Machine) error {
 }
 
 // orphanedRules returns what removes the rules of a VM that is gone. Its VMID may belong to another Machine by now, whose rules stay.
-func (e *external) orphanedRules(ctx context.Context, m Machine) ([]harules.Step, error) {
+func (e haFeature) orphanedRules(ctx context.Context, m Machine) ([]harules.Step, error) {
 	if m.GetAnnotations()[AnnotationHARules] == "" {
 		return nil, nil
 	}

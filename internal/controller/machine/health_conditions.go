@@ -33,6 +33,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
+// A report tells in conditions what the VM lacks, and what it waits for.
+type report struct{ *external }
+
 // ReasonNodeOffline is why a Machine is not ready whose node is offline.
 const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
 
@@ -54,7 +57,7 @@ func unreadable(m Machine, err error) error {
 // withHealth are conditions of a VM, with those replaced that its surroundings put
 // in doubt: a bridge or a storage that has gone, or is full. What cannot be read
 // now is in no doubt.
-func (e *external) withHealth(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
+func (e report) withHealth(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
 	for i, c := range conditions {
 		if c.Type == TypeNetworkConfigured {
 			if missing := e.missingBridges(ctx); missing != "" {
@@ -76,7 +79,7 @@ func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Co
 }
 
 // missingBridges says which bridges of the VM its node does not have.
-func (e *external) missingBridges(ctx context.Context) string {
+func (e report) missingBridges(ctx context.Context) string {
 	wanted := e.vm.Bridges()
 	if len(wanted) == 0 {
 		return ""
@@ -100,7 +103,7 @@ func (e *external) missingBridges(ctx context.Context) string {
 const fullAt = 0.99
 
 // unavailableStorages says which storages of the VM's disks are full or not available.
-func (e *external) unavailableStorages(ctx context.Context) string {
+func (e report) unavailableStorages(ctx context.Context) string {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return ""

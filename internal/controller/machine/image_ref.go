@@ -140,7 +140,7 @@ func setImageWait(m Machine, err error) bool {
 
 // chooseImage finds the revision of the Image that the spec names, or returns nil if it
 // names none. What was pinned stands if a VM may have been made of it.
-func (e *external) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, error) {
+func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, error) {
 	ref, ok := imageref.Of(m)
 	if !ok {
 		return nil, nil
@@ -160,7 +160,7 @@ func (e *external) chooseImage(ctx context.Context, m Machine) (*imageref.Choice
 }
 
 // importFrom the file of an Image. Which of its replicas is known once the node is.
-func (e *external) importFrom(ctx context.Context, m Machine, c *creation, image *imageref.Choice) error {
+func (e creator) importFrom(ctx context.Context, m Machine, c *creation, image *imageref.Choice) error {
 	c.image = image
 	if image == nil || image.Pin.Template {
 		return nil

@@ -89,9 +89,9 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 		return err
 	}
 	if meta.GetExternalName(m) != "" {
-		return e.adopt(ctx, m)
+		return ownership{external: e}.adopt(ctx, m)
 	}
-	a, err := e.allocate(ctx, m)
+	a, err := ownership{external: e}.allocate(ctx, m)
 	if err != nil {
 		return errors.Wrap(err, "cannot choose a VMID")
 	}
@@ -99,7 +99,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 }
 
 // allocate chooses a VMID and a UUID for a VM to create.
-func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, error) {
+func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, error) {
 	a := map[string]string{AnnotationUUID: uuid.NewString()}
 	if wanted := m.Parameters().VMID; wanted != nil {
 		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
@@ -119,7 +119,7 @@ func (e *external) allocate(ctx context.Context, m Machine) (map[string]string, 
 
 // renewVMIDs of Machines that were given one and have no VM yet: they may wait for
 // a place.
-func (e *external) renewVMIDs(ctx context.Context) error {
+func (e ownership) renewVMIDs(ctx context.Context) error {
 	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (e *external) renewVMIDs(ctx context.Context) error {
 
 // replaceVMID chooses another VMID for a VM that was not created yet. The list of those
 // that are taken has turned out to be old.
-func (e *external) replaceVMID(ctx context.Context, m Machine, c *creation) error {
+func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation) error {
 	if _, err := e.inventory.Guests(ctx, inventory.Fresh); err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")
 	}
@@ -154,7 +154,7 @@ func (e *external) replaceVMID(ctx context.Context, m Machine, c *creation) erro
 // adopt takes over the VM that the user named by its VMID: what proves it ours
 // from now on is the UUID that it has. Without a VM there, one is created only
 // if vmid asks for it: the one that is meant may merely not be visible.
-func (e *external) adopt(ctx context.Context, m Machine) error {
+func (e ownership) adopt(ctx context.Context, m Machine) error {
 	id, err := identityOf(m)
 	if err != nil {
 		return err

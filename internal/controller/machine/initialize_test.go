@@ -59,7 +59,7 @@ func TestAllocate(t *testing.T) {
 				}
 			})
 			b.burned = tc.burned
-			a, err := b.external().allocate(t.Context(), b.m)
+			a, err := ownership{external: b.external()}.allocate(t.Context(), b.m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestAllocate(t *testing.T) {
 	}
 	b := newBench(t, nil)
 	b.errs["ReserveVMID"] = errors.New("all are in use")
-	if _, err := b.external().allocate(t.Context(), b.m); err == nil {
+	if _, err := (ownership{external: b.external()}).allocate(t.Context(), b.m); err == nil {
 		t.Error("Without a free VMID there is none")
 	}
 }
@@ -109,7 +109,7 @@ func TestAdopt(t *testing.T) {
 			if tc.vm != nil {
 				b.vms[777] = tc.vm
 			}
-			err := b.external().adopt(t.Context(), b.m)
+			err := ownership{external: b.external()}.adopt(t.Context(), b.m)
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("\n%s\nwant error %q, got %v", tc.reason, tc.err, err)
 			}

@@ -280,13 +280,13 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         vmidRange(to.Config),
-		superuser:     to.Client.Superuser(),
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),
 		},
 	}
 	e.connectTo(to.Client, to.Inventory)
+	e.checks.superuser = to.Client.Superuser()
 	return e, nil
 }
 
@@ -294,6 +294,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 func (e *external) connectTo(client Client, inventory Inventory) {
 	e.client, e.inventory = client, inventory
 	e.reader = vmcache.NewReader(client, inventory)
+	e.checks = &preflight{client: client, inventory: inventory}
 }
 
 // sharesWith makes the function that finds who else uses the cluster.

@@ -52,7 +52,7 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 		return managed.ExternalObservation{ResourceUpToDate: true}, nil // There is nothing to change.
 	}
 	err := e.checkCreatable(ctx, m, id)
-	return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
+	return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e}.withGenerated(nil)}, err
 }
 
 // setMissing shows that there is no VM, and that none is made.
@@ -70,15 +70,15 @@ func setMissing(m Machine, id qemu.Identity) {
 // is there now: it may be the same one with another UUID, and would not start without.
 func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Config) (managed.ExternalObservation, error) {
 	var err error
-	if e.planned.orphanedRules, err = e.orphanedRules(ctx, m); err != nil || len(e.planned.orphanedRules) > 0 {
+	if e.planned.orphanedRules, err = (haFeature{external: e}).orphanedRules(ctx, m); err != nil || len(e.planned.orphanedRules) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	all, err := e.staleImages(ctx, m)
+	all, err := cloudInitFeature{external: e}.staleImages(ctx, m)
 	e.planned.staleImages = slices.DeleteFunc(all, func(p nocloud.Ref) bool { return there.Uses(p.Volume) != "" })
 	if err != nil || len(e.planned.staleImages) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	if e.planned.waitReason, err = e.waitForImages(ctx, m); err != nil || e.planned.waitReason != nil {
+	if e.planned.waitReason, err = (cloudInitFeature{external: e}).waitForImages(ctx, m); err != nil || e.planned.waitReason != nil {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	e.forget(m)
@@ -90,16 +90,16 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	err := e.tasks.BackoffReason(m)
 	lost := proxmox.IsAlreadyExists(err) && mayReplaceVMID(m)
 	if err == nil || lost {
-		err = e.checkVMIDClaim(ctx, m, id)
+		err = ownership{external: e}.checkVMIDClaim(ctx, m, id)
 	}
 	if err == nil {
-		e.creation, err = e.prepare(ctx, m, id)
+		e.creation, err = creator{external: e}.prepare(ctx, m, id)
 	}
 	if err == nil && lost {
 		e.creation.vmidTaken = true // The task found out: somebody has it whom we may not see.
 	}
 	if err == nil && !e.creation.vmidTaken {
-		err = e.reserveTask(e.creation)
+		err = creator{external: e}.reserveTask(e.creation)
 	}
 	if err == nil {
 		m.Observation().Phase = v1alpha1.MachinePending
@@ -132,7 +132,7 @@ func setRejection(m Machine, err error) {
 }
 
 // reserveTask keeps the turn of the task that is about to make the VM.
-func (e *external) reserveTask(c *creation) error {
+func (e creator) reserveTask(c *creation) error {
 	if c.source == nil {
 		return e.client.ReserveCreate(proxmox.Ref{Node: c.node, VMID: c.Identity.VMID})
 	}
@@ -197,7 +197,7 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 		if e.creation != nil {
 			e.creation.vmidTaken = true
 		}
-		return managed.ExternalObservation{ConnectionDetails: e.withGenerated(nil)}, err
+		return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e}.withGenerated(nil)}, err
 	}
 	err := errors.Errorf("VM %d already exists on node %s and is not this resource's: it is left alone. "+
 		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",

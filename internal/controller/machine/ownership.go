@@ -34,6 +34,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
+// An ownership knows which VM is a Machine's, and that it is nobody else's.
+type ownership struct{ *external }
+
 // ClaimIndex is the name of the index by which Machines that claim a VM are
 // found. Claims are its values.
 const ClaimIndex = "proxmox.vitistack.io/claim"
@@ -108,7 +111,7 @@ func newOwnershipError(vmid int, by Machine) error {
 
 // checkOwnership looks whether an older Machine has the UUID of this one, as after its
 // annotations were copied.
-func (e *external) checkOwnership(ctx context.Context, m Machine, id qemu.Identity) error {
+func (e ownership) checkOwnership(ctx context.Context, m Machine, id qemu.Identity) error {
 	if id.UUID == "" || !claims(m) {
 		return nil
 	}
@@ -126,7 +129,7 @@ func (e *external) checkOwnership(ctx context.Context, m Machine, id qemu.Identi
 
 // checkAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
 // about to adopt it.
-func (e *external) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid string) error {
+func (e ownership) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid string) error {
 	if !claims(m) {
 		return nil
 	}
@@ -142,7 +145,7 @@ func (e *external) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid
 
 // checkOlderClaim looks whether an older Machine of the same cluster claims the VMID, and
 // its claim is undecided: it has no UUID yet.
-func (e *external) checkOlderClaim(ctx context.Context, m Machine, vmid int) error {
+func (e ownership) checkOlderClaim(ctx context.Context, m Machine, vmid int) error {
 	claimants, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(claimants) == 0 {
 		return err
@@ -158,7 +161,7 @@ func (e *external) checkOlderClaim(ctx context.Context, m Machine, vmid int) err
 
 // checkVMIDClaim looks whether an older Machine of the same cluster is to have the VMID that
 // the spec names, though neither has a VM yet.
-func (e *external) checkVMIDClaim(ctx context.Context, m Machine, id qemu.Identity) error {
+func (e ownership) checkVMIDClaim(ctx context.Context, m Machine, id qemu.Identity) error {
 	if mayReplaceVMID(m) {
 		return nil // Whoever is faster has it.
 	}

@@ -40,7 +40,7 @@ const reasonPlaced xpevent.Reason = "Placed"
 
 // place chooses the node of a VM to create, or finds whether the one that is
 // settled can take it.
-func (e *external) place(ctx context.Context, m Machine, c *creation) error {
+func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 	d, err := e.choose(ctx, m, c, e.scheduler.reservations.Decide)
 	if err != nil {
 		return e.unschedulableError(m, c, err)
@@ -63,7 +63,7 @@ func (c *creation) placedElsewhere() bool {
 
 // choose a node. What takes a call for each node to learn is asked of the node
 // that is chosen only; if that cannot take the VM after all, the next is chosen.
-func (e *external) choose(ctx context.Context, m Machine, c *creation, decide decideFunc) (placement.Decision, error) {
+func (e creator) choose(ctx context.Context, m Machine, c *creation, decide decideFunc) (placement.Decision, error) {
 	s, err := e.clusterView(ctx, c)
 	if err != nil {
 		return placement.Decision{}, err
@@ -84,7 +84,7 @@ func (e *external) choose(ctx context.Context, m Machine, c *creation, decide de
 }
 
 // nodeChosenBy says who settled the node, if it is.
-func (e *external) nodeChosenBy(m Machine, c *creation) string {
+func (e creator) nodeChosenBy(m Machine, c *creation) string {
 	switch {
 	case c.node == "":
 		return ""
@@ -188,7 +188,7 @@ func (c *creation) mappings() []string {
 
 // unschedulableError returns why there is no node for a VM, with the condition that shows it. The Machine waits in the queue until
 // something has changed.
-func (e *external) unschedulableError(m Machine, c *creation, err error) error {
+func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 	var no *placement.NoFitError
 	if !errors.As(err, &no) {
 		return err
@@ -215,7 +215,7 @@ func (e *external) unschedulableError(m Machine, c *creation, err error) error {
 
 // stillThere is an error if the Machine is gone: one that never had a place has nothing
 // that would keep it until it was looked at once more.
-func (e *external) stillThere(ctx context.Context, m Machine) error {
+func (e creator) stillThere(ctx context.Context, m Machine) error {
 	now, _ := e.object.DeepCopyObject().(Machine)
 	err := e.kube.Get(ctx, client.ObjectKeyFromObject(m), now)
 	if err == nil && now.GetUID() != m.GetUID() {
@@ -225,7 +225,7 @@ func (e *external) stillThere(ctx context.Context, m Machine) error {
 }
 
 // logRejections with what operators search for.
-func (e *external) logRejections(all []placement.Rejection) {
+func (e creator) logRejections(all []placement.Rejection) {
 	for _, r := range all {
 		if r.Memory > 0 {
 			e.log.Info("Insufficient resources", "node", r.Node, "requested_memory", r.Memory/int64(proxmox.MiB), "available", r.Available/int64(proxmox.MiB))
@@ -236,14 +236,14 @@ func (e *external) logRejections(all []placement.Rejection) {
 	}
 }
 
-func (e *external) logBridge(bridge, node string) {
+func (e creator) logBridge(bridge, node string) {
 	e.log.Info("Bridge not found", "bridge", bridge, "node", node)
 }
 
 // mayReplaceNode reports whether a node that was chosen before may be given up: a creation
 // was never started there, or is known to have failed. One whose outcome is not
 // known has to be looked for where it was started.
-func (e *external) mayReplaceNode(m Machine) bool {
+func (e creator) mayReplaceNode(m Machine) bool {
 	t, ok := e.tasks.Last(m)
 	failed := ok && !t.OK() && slices.Contains([]string{"qmcreate", "qmclone"}, t.Type)
 	return failed || meta.GetExternalCreatePending(m).IsZero()
@@ -253,7 +253,7 @@ func (e *external) mayReplaceNode(m Machine) bool {
 const maxOthers = 10
 
 // emitPlacement why a node was chosen.
-func (e *external) emitPlacement(m Machine, d placement.Decision) {
+func (e creator) emitPlacement(m Machine, d placement.Decision) {
 	parts := []string{fmt.Sprintf("Node %s was chosen: %s", d.Node, d.Reason)}
 	for i, o := range d.Others {
 		if i == maxOthers {

@@ -407,7 +407,7 @@ func TestKeptVMIDs(t *testing.T) {
 	}
 	b := newBench(t, nil)
 	b.scheduler = schedulerOf(t, given("given", "10001", "10001"), given("adopted", "10002", ""), given("new", "", ""))
-	if _, err := b.external().allocate(t.Context(), b.m); err != nil {
+	if _, err := (ownership{external: b.external()}).allocate(t.Context(), b.m); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]int{"given": 10001}, b.reserved); diff != "" {

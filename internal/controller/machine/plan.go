@@ -33,6 +33,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
+// A planner finds what separates the VM from the spec.
+type planner struct{ *external }
+
 // A plan is what has to be done to a VM.
 type plan struct {
 	desired
@@ -106,7 +109,7 @@ func (p plan) allowedDuringLock(v *vmstate.VM) bool {
 }
 
 // makePlan finds what separates the VM from the spec.
-func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
+func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.desired(m, id)
 	e.vm.InHA = e.vm.Status.HAManaged
 	features := e.features(m)
@@ -124,7 +127,7 @@ func (e *external) makePlan(ctx context.Context, m Machine, id qemu.Identity) er
 	}
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
 	e.planned = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: ReasonPendingChanges}, annotations: map[string]string{}}
-	powerFeature{external: e}.delayStart(m)
+	powerFeature{external: e.external}.delayStart(m)
 	if e.optionsSettled(m, d) {
 		e.planned.Devices = before
 		return e.planFeatures(ctx, m, features)
@@ -153,7 +156,7 @@ func devicesBefore(m Machine, id qemu.Identity) (qemu.Devices, error) {
 }
 
 // addChange plans the change of options, and says what of the spec cannot be.
-func (e *external) addChange(ctx context.Context, m Machine, d desired, features []feature) error {
+func (e planner) addChange(ctx context.Context, m Machine, d desired, features []feature) error {
 	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.HasUUID(d.Identity)
 	var rejections []string
 	for _, f := range features {
@@ -175,7 +178,7 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired, features
 	}
 	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[AnnotationNode])
 	config := d.Restored(e.vm.State)
-	forbidden, err := e.forbiddenChanges(ctx, change, config)
+	forbidden, err := e.checks.forbiddenChanges(ctx, change, config)
 	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden)
 	if err != nil || meta.WasDeleted(m) {
 		return err
@@ -184,14 +187,14 @@ func (e *external) addChange(ctx context.Context, m Machine, d desired, features
 	if err != nil {
 		return err
 	}
-	e.planned.capacity, err = e.checkCapacity(ctx, d.Growths(config), e.vm.Node)
+	e.planned.capacity, err = e.checks.checkCapacity(ctx, d.Growths(config), e.vm.Node)
 	e.planned.rejections = slices.Concat(e.planned.rejections, unknown, e.planned.capacity.rejections)
 	return err
 }
 
 // currentDigest is the digest of the VM's configuration, or empty if that was changed since
 // it was looked at.
-func (e *external) currentDigest() string {
+func (e planner) currentDigest() string {
 	if e.planned.change.Empty() {
 		return e.vm.Digest
 	}
@@ -199,7 +202,7 @@ func (e *external) currentDigest() string {
 }
 
 // desired is the spec with what else decides how it is carried out.
-func (e *external) desired(m Machine, id qemu.Identity) desired {
+func (e planner) desired(m Machine, id qemu.Identity) desired {
 	return desired{
 		Desired: qemu.Desired{
 			MachineParameters: withImage(m.Parameters(), pinnedVolume(m)),

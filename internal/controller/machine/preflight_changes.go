@@ -26,9 +26,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
+// A preflight checks what Proxmox VE would find only after a part of something was done.
+type preflight struct {
+	client    Agent
+	inventory Inventory
+
+	// superuser is true for root@pam with its password.
+	superuser bool
+}
+
 // forbiddenChanges are the changes that PVE would refuse for who we are or for what
 // version it is. Besides what is configured there may be more that depends on that.
-func (e *external) forbiddenChanges(ctx context.Context, d qemu.Difference, config qemu.Config, more ...validate.VersionRequirement) ([]string, error) {
+func (e *preflight) forbiddenChanges(ctx context.Context, d qemu.Difference, config qemu.Config, more ...validate.VersionRequirement) ([]string, error) {
 	var no []string
 	if !e.superuser {
 		no = validate.Forbidden(d, config)
@@ -39,7 +48,7 @@ func (e *external) forbiddenChanges(ctx context.Context, d qemu.Difference, conf
 
 // unmetRequirements are the demands that the version of PVE does not meet. PVE is asked for
 // it only if that matters.
-func (e *external) unmetRequirements(ctx context.Context, demands []validate.VersionRequirement) ([]string, error) {
+func (e *preflight) unmetRequirements(ctx context.Context, demands []validate.VersionRequirement) ([]string, error) {
 	if len(demands) == 0 {
 		return nil, nil
 	}
@@ -58,7 +67,7 @@ func (e *external) unmetRequirements(ctx context.Context, demands []validate.Ver
 
 // checkPrivileges says which privileges are missing for something whose first part is not to be
 // done if the rest of it would be refused.
-func (e *external) checkPrivileges(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
+func (e *preflight) checkPrivileges(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.superuser {
 		return nil
 	}
@@ -77,7 +86,7 @@ func (e *external) checkPrivileges(ctx context.Context, op string, needs []valid
 
 // checkPrivilegesOfNew is permit for a VM that is not there yet. What all Machines may is known, and
 // asked anew only if that is not enough.
-func (e *external) checkPrivilegesOfNew(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
+func (e *preflight) checkPrivilegesOfNew(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.superuser {
 		return nil
 	}
@@ -96,7 +105,7 @@ func (e *external) checkPrivilegesOfNew(ctx context.Context, op string, needs []
 
 // privilegeKnown reports whether one of the privileges is known to be granted on the path, or on all
 // VMs: nobody grants or takes anything on one that is not there.
-func (e *external) privilegeKnown(ctx context.Context, p proxmox.Privilege) (bool, error) {
+func (e *preflight) privilegeKnown(ctx context.Context, p proxmox.Privilege) (bool, error) {
 	at, absent := p.Path, strings.HasPrefix(p.Path, "/vms/")
 	if absent {
 		at = "/vms"

@@ -35,7 +35,7 @@ import (
 
 // hintMissingPrivilege adds to the refusal of what was not found that it may be there all the same, if
 // it could not be seen.
-func (e *external) hintMissingPrivilege(ctx context.Context, no error, n validate.PrivilegeRequirement) error {
+func (e *preflight) hintMissingPrivilege(ctx context.Context, no error, n validate.PrivilegeRequirement) error {
 	r := validationError{}
 	if !errors.As(no, &r) {
 		return no
@@ -46,7 +46,7 @@ func (e *external) hintMissingPrivilege(ctx context.Context, no error, n validat
 
 // missingReadPrivilege says, after what was not found, which privilege is missing to see it; nothing if it
 // may be seen.
-func (e *external) missingReadPrivilege(ctx context.Context, n validate.PrivilegeRequirement) string {
+func (e *preflight) missingReadPrivilege(ctx context.Context, n validate.PrivilegeRequirement) string {
 	if !proxmox.IsAuthorization(e.checkPrivilegesOfNew(ctx, "see it", []validate.PrivilegeRequirement{n})) {
 		return ""
 	}
@@ -60,7 +60,7 @@ func storageReadPrivilege(storage string) validate.PrivilegeRequirement {
 
 // checkStoragesVisible of the storages that a VM is to be on: those that may not be seen would not be
 // found.
-func (e *external) checkStoragesVisible(ctx context.Context, c *creation) error {
+func (e creator) checkStoragesVisible(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return err
@@ -76,12 +76,12 @@ func (e *external) checkStoragesVisible(ctx context.Context, c *creation) error 
 			needs = append(needs, storageReadPrivilege(name))
 		}
 	}
-	return e.checkPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
+	return e.checks.checkPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 
 // checkCreatePrivileges of a VM and what is to be done to it from then on, if it is to be changed
 // at all. What PVE checks itself before it makes anything is left to it.
-func (e *external) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
+func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
 	if !kind.Manages(m) {
 		return nil
 	}
@@ -97,12 +97,12 @@ func (e *external) checkCreatePrivileges(ctx context.Context, m Machine, c *crea
 		return err
 	}
 	needs = append(needs, more...)
-	return e.checkPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
+	return e.checks.checkPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 
 // clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
 // loses the mark in its description.
-func (e *external) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+func (e creator) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if c.source == nil {
 		return importPrivileges(c.MachineParameters, at), nil
 	}
@@ -116,12 +116,12 @@ func (e *external) clonePrivileges(ctx context.Context, c *creation, at validate
 	for _, v := range c.Moves(config) {
 		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+v.Storage, "Datastore.AllocateSpace"))
 	}
-	attached, err := e.networkPrivileges(ctx, change, config, c.node)
+	attached, err := e.checks.networkPrivileges(ctx, change, config, c.node)
 	return append(needs, attached...), err
 }
 
 // networkPrivileges are those of networks that a change of a VM on a node is about, if there are any.
-func (e *external) networkPrivileges(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]validate.PrivilegeRequirement, error) {
+func (e *preflight) networkPrivileges(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]validate.PrivilegeRequirement, error) {
 	if !slices.ContainsFunc(change.Options(), validate.IsNIC) {
 		return nil, nil
 	}
@@ -165,12 +165,12 @@ func uploadPrivileges(storage string) []validate.PrivilegeRequirement {
 // emptied for it.
 func (e *external) checkUploadPrivileges(ctx context.Context, s *noCloudImage) error {
 	needs := validate.RequiredPrivileges(e.planned.change, e.vm.Config, validate.Place{VMID: e.vm.VMID})
-	return e.checkPrivileges(ctx, "upload an image to storage "+s.storage, append(needs, uploadPrivileges(s.storage)...))
+	return e.checks.checkPrivileges(ctx, "upload an image to storage "+s.storage, append(needs, uploadPrivileges(s.storage)...))
 }
 
 // checkDeletePrivileges of a VM that is not off, or of which more is to be removed than itself:
 // nothing is stopped, unprotected or taken out of rules for nothing.
-func (e *external) checkDeletePrivileges(ctx context.Context, m Machine) error {
+func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	at := validate.Place{VMID: e.vm.VMID}
 	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate")}
 	if e.vm.Status.Running() {
@@ -188,5 +188,5 @@ func (e *external) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	if len(needs) == 1 {
 		return nil // PVE asks for it before it does the one thing that is left to do.
 	}
-	return e.checkPrivileges(ctx, fmt.Sprintf("delete VM %d", e.vm.VMID), needs)
+	return e.checks.checkPrivileges(ctx, fmt.Sprintf("delete VM %d", e.vm.VMID), needs)
 }

@@ -42,7 +42,7 @@ type clusterView struct {
 }
 
 // clusterView the cluster by what all Machines share.
-func (e *external) clusterView(ctx context.Context, c *creation) (*clusterView, error) {
+func (e creator) clusterView(ctx context.Context, c *creation) (*clusterView, error) {
 	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return nil, err
@@ -127,17 +127,17 @@ func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
 
 // inspectNode a node for what takes calls to learn. Where the user may not look,
 // nothing is held against the node.
-func (e *external) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
+func (e creator) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
 	s.known[node] = true
 	n := &s.nodes[slices.IndexFunc(s.nodes, func(n placement.Node) bool { return n.Name == node })]
-	bridges, err := e.bridgesWith(ctx, wanted, node)
+	bridges, err := e.checks.bridgesWith(ctx, wanted, node)
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
 	}
 	if err == nil {
 		n.Bridges = bridgeNames(bridges)
 	}
-	missing, err := e.missingMedium(ctx, media(m.Parameters()), node)
+	missing, err := e.checks.missingMedium(ctx, media(m.Parameters()), node)
 	if missing != nil {
 		n.Lacks = missing.Error()
 	}

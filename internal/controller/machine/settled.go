@@ -84,7 +84,7 @@ func (s *settled) leave(m Machine) {
 // optionsSettled reports whether the options of the VM were found to be as the spec has them,
 // and neither has changed since. What cloud-init is given and what a migration takes out of
 // drives depend on more than that.
-func (e *external) optionsSettled(m Machine, d desired) bool {
+func (e planner) optionsSettled(m Machine, d desired) bool {
 	if d.CloudInit != nil || meta.WasDeleted(m) {
 		return false
 	}
@@ -98,7 +98,7 @@ func (e *external) optionsSettled(m Machine, d desired) bool {
 }
 
 // rememberSettled remembers that the options are as the spec has them, if they are.
-func (e *external) rememberSettled(m Machine) {
+func (e planner) rememberSettled(m Machine) {
 	p := e.planned
 	sum, err := e.optionsSum(m, p.desired)
 	if err != nil || !p.change.Empty() || !p.deferred.Empty() || len(p.rejections) > 0 || len(p.annotations) > 0 || len(p.Growths(p.Restored(e.vm.State))) > 0 {
@@ -109,10 +109,10 @@ func (e *external) rememberSettled(m Machine) {
 }
 
 // optionsSum returns a checksum of all that the difference of options depends on.
-func (e *external) optionsSum(m Machine, d desired) (uint64, error) {
+func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
 	text, err := json.Marshal([]any{
 		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[AnnotationDevices],
-		e.superuser, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
+		e.checks.superuser, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
 	})
 	return maphash.Bytes(e.settled.seed, text), err
 }

@@ -67,7 +67,7 @@ func (s *source) nodes() []string {
 
 // findSource resolves the source of the spec, or returns nil if nothing is
 // cloned. Of several templates that will do, the one on the given node is taken.
-func (e *external) findSource(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
+func (e creator) findSource(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
 	p := m.Parameters()
 	s, err := e.sourceOf(ctx, m, image, node)
 	if s == nil || err != nil {
@@ -82,7 +82,7 @@ func (e *external) findSource(ctx context.Context, m Machine, image *imageref.Ch
 	return s, err
 }
 
-func (e *external) sourceOf(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
+func (e creator) sourceOf(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
 	p := m.Parameters()
 	switch {
 	case p.Template != nil:
@@ -105,7 +105,7 @@ func (e *external) sourceOf(ctx context.Context, m Machine, image *imageref.Choi
 
 // listedSource is one of the guests that match, preferably the one on the node. If none matches, the privilege may be missing to
 // see it.
-func (e *external) listedSource(
+func (e creator) listedSource(
 	ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error),
 ) (*source, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
@@ -114,7 +114,7 @@ func (e *external) listedSource(
 	}
 	found, err := match(guests)
 	if err != nil {
-		return nil, e.hintMissingPrivilege(ctx, err, sees)
+		return nil, e.checks.hintMissingPrivilege(ctx, err, sees)
 	}
 	s := &source{Guest: preferred(found, node), Instead: found}
 	config, err := e.inventory.Config(ctx, s.Ref())
@@ -142,7 +142,7 @@ func templatePath(template *intstr.IntOrString) string {
 
 // machineSource is the VM of another Machine of the same scope. As for every
 // VM, its VMID alone does not prove that it is the one that is meant.
-func (e *external) machineSource(ctx context.Context, m Machine, name string) (*source, error) {
+func (e creator) machineSource(ctx context.Context, m Machine, name string) (*source, error) {
 	if name == m.GetName() {
 		return nil, reject(creating, "machine '%s' cannot be a clone of itself: clone names it", name)
 	}
@@ -176,7 +176,7 @@ func (e *external) machineSource(ctx context.Context, m Machine, name string) (*
 
 // atSnapshot takes the configuration that the source had at a snapshot. What is
 // the description there is that of the snapshot.
-func (e *external) atSnapshot(ctx context.Context, s *source, snapshot string) error {
+func (e creator) atSnapshot(ctx context.Context, s *source, snapshot string) error {
 	config, err := e.client.SnapshotConfig(ctx, s.Ref(), snapshot)
 	if proxmox.IsUnknownReference(err) {
 		return e.noSnapshot(ctx, s, snapshot)
@@ -191,7 +191,7 @@ func (e *external) atSnapshot(ctx context.Context, s *source, snapshot string) e
 }
 
 // noSnapshot is the refusal of a snapshot that is missing.
-func (e *external) noSnapshot(ctx context.Context, s *source, snapshot string) error {
+func (e creator) noSnapshot(ctx context.Context, s *source, snapshot string) error {
 	there, err := e.client.Snapshots(ctx, s.Ref())
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func vmids(guests []proxmox.Guest) string {
 
 // disksShared reports whether all disks of a configuration are on shared storage, and
 // those of its clone too.
-func (e *external) disksShared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
+func (e creator) disksShared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return false, err

@@ -108,7 +108,7 @@ func withImage(p *v1alpha1.MachineParameters, volume string) *v1alpha1.MachinePa
 
 // nodeWithMedia is the chosen node if all media are there. Otherwise placement is
 // to choose one that has them, unless the spec names the node.
-func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) (string, error) {
+func (e creator) nodeWithMedia(ctx context.Context, m Machine, chosen string) (string, error) {
 	if chosen == "" {
 		return "", nil
 	}
@@ -124,7 +124,7 @@ func (e *external) nodeWithMedia(ctx context.Context, m Machine, chosen string) 
 
 // missingMedia says which of the media is not where the VM needs it: images where it
 // is made, and ISO images where it goes from there.
-func (e *external) missingMedia(ctx context.Context, m Machine, node string) (missing, err error) {
+func (e creator) missingMedia(ctx context.Context, m Machine, node string) (missing, err error) {
 	var here, there []medium
 	for _, v := range media(m.Parameters()) {
 		if v.content == contentISO {
@@ -133,16 +133,16 @@ func (e *external) missingMedia(ctx context.Context, m Machine, node string) (mi
 			here = append(here, v)
 		}
 	}
-	if missing, err = e.missingMedium(ctx, here, node); missing != nil || err != nil {
+	if missing, err = e.checks.missingMedium(ctx, here, node); missing != nil || err != nil {
 		return missing, err
 	}
-	return e.missingMedium(ctx, there, cmp.Or(ptr.Deref(m.Parameters().Node, ""), node))
+	return e.checks.missingMedium(ctx, there, cmp.Or(ptr.Deref(m.Parameters().Node, ""), node))
 }
 
 // missingMedium says which of the media is not on a node, if any, and what is
 // there in its place. Where the user may not list the storage, PVE has to find
 // out.
-func (e *external) missingMedium(ctx context.Context, all []medium, node string) (missing, err error) {
+func (e *preflight) missingMedium(ctx context.Context, all []medium, node string) (missing, err error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (e *external) missingMedium(ctx context.Context, all []medium, node string)
 
 // volumesWith a medium on a node. A list that may be old is good enough if it has the
 // medium.
-func (e *external) volumesWith(ctx context.Context, m medium, node string) ([]proxmox.Volume, error) {
+func (e *preflight) volumesWith(ctx context.Context, m medium, node string) ([]proxmox.Volume, error) {
 	there, err := e.inventory.Volumes(ctx, node, m.storage(), m.content, inventory.Stable)
 	if err != nil || m.among(there) {
 		return there, err
@@ -188,7 +188,7 @@ func (m medium) among(there []proxmox.Volume) bool {
 
 // missingImage says which image of a new disk or a drive is not on the node of a VM that
 // exists.
-func (e *external) missingImage(ctx context.Context, change qemu.Difference) ([]string, error) {
+func (e planner) missingImage(ctx context.Context, change qemu.Difference) ([]string, error) {
 	var all []medium
 	for _, device := range slices.Sorted(maps.Keys(change.Set)) {
 		k, err := proxmox.ParseDisk(change.Set[device])
@@ -202,7 +202,7 @@ func (e *external) missingImage(ctx context.Context, change qemu.Difference) ([]
 	if len(all) == 0 {
 		return nil, nil
 	}
-	missing, err := e.missingMedium(ctx, all, e.vm.Node)
+	missing, err := e.checks.missingMedium(ctx, all, e.vm.Node)
 	if missing == nil || err != nil {
 		return nil, err
 	}

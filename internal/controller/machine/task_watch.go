@@ -30,6 +30,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// A taskWatch follows tasks to their ends.
+type taskWatch struct{ *external }
+
 // Tasks is the part of a Client that tells of tasks.
 type Tasks interface {
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
@@ -40,7 +43,7 @@ type Tasks interface {
 func (e *external) start(m Machine) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {
 		if err == nil && u != "" {
-			e.follow(m, u, e.vm.Node)
+			taskWatch{external: e}.follow(m, u, e.vm.Node)
 		}
 		return err
 	}
@@ -54,7 +57,7 @@ const (
 )
 
 // follow wakes the Machine when its task has ended.
-func (e *external) follow(m Machine, u proxmox.UPID, node string) {
+func (e taskWatch) follow(m Machine, u proxmox.UPID, node string) {
 	m, _ = m.DeepCopyObject().(Machine)
 	e.tasks.Started(m, u)
 	e.cache.RecordWrite(m)
@@ -63,7 +66,7 @@ func (e *external) follow(m Machine, u proxmox.UPID, node string) {
 	})
 }
 
-func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
+func (e taskWatch) onTaskDone(m Machine, t proxmox.Task, node string) {
 	defer e.wake(m)
 	vmid := meta.GetExternalName(m)
 	e.invalidateInventory(m)
@@ -90,7 +93,7 @@ func (e *external) onTaskDone(m Machine, t proxmox.Task, node string) {
 }
 
 // taskLog a task are the last lines of its log, if that can be read.
-func (e *external) taskLog(t proxmox.Task, most int) []string {
+func (e taskWatch) taskLog(t proxmox.Task, most int) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	lines, err := e.client.TaskLog(ctx, t.UPID, most)
@@ -102,7 +105,7 @@ func (e *external) taskLog(t proxmox.Task, most int) []string {
 
 // emitTaskWarnings tells of what a task that has ended well warns, such as disks that it has
 // left.
-func (e *external) emitTaskWarnings(m Machine, t proxmox.Task) {
+func (e taskWatch) emitTaskWarnings(m Machine, t proxmox.Task) {
 	if t.Warnings() == 0 {
 		return
 	}

@@ -49,7 +49,7 @@ func notUpToDate(r xpv2.ConditionReason, message string) xpv2.Condition {
 
 // upToDate is the condition UpToDate after a look at the VM: False while anything differs from
 // the spec or waits, with what that is and what it waits for.
-func (e *external) upToDate(m Machine, seen managed.ExternalObservation, err error) xpv2.Condition {
+func (e report) upToDate(m Machine, seen managed.ExternalObservation, err error) xpv2.Condition {
 	ready := m.GetCondition(xpv2.TypeReady)
 	switch {
 	case meta.WasDeleted(m):
@@ -70,7 +70,7 @@ func (e *external) upToDate(m Machine, seen managed.ExternalObservation, err err
 
 // difference is the condition UpToDate of a VM that is there and of a spec that can be carried
 // out.
-func (e *external) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
+func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	var reason xpv2.ConditionReason
 	lines := e.differences(m)
 	if len(lines) > 0 {
@@ -106,7 +106,7 @@ func firstReason(reasons ...xpv2.ConditionReason) xpv2.ConditionReason {
 }
 
 // differences are what separates the VM from the spec, in a line each.
-func (e *external) differences(m Machine) []string {
+func (e report) differences(m Machine) []string {
 	var lines []string
 	for _, d := range m.Observation().Difference {
 		lines = append(lines, kind.Changes(d.Option, d.Current, d.Desired)...)
@@ -121,7 +121,7 @@ func (e *external) differences(m Machine) []string {
 }
 
 // updateWait says what a change waits for; empty if it is about to be made.
-func (e *external) updateWait(m Machine) string {
+func (e report) updateWait(m Machine) string {
 	busy, err := e.tasksBefore.Busy(e.vm.VMID)
 	switch {
 	case !kind.Manages(m):
@@ -140,7 +140,7 @@ func (e *external) updateWait(m Machine) string {
 
 // pendingLines are what a restart of the VM brings of what the spec declares, and what the
 // restart waits for.
-func (e *external) pendingLines() []string {
+func (e report) pendingLines() []string {
 	if !e.vm.Status.Running() || len(e.vm.Pending) == 0 {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (e *external) pendingLines() []string {
 
 // withDevices is the condition Ready of a VM that is in the power state of the spec, by what it
 // has.
-func (e *external) withDevices(ctx context.Context, m Machine, ready xpv2.Condition) xpv2.Condition {
+func (e report) withDevices(ctx context.Context, m Machine, ready xpv2.Condition) xpv2.Condition {
 	if ready.Status != corev1.ConditionTrue || meta.WasDeleted(m) {
 		return ready
 	}
@@ -177,7 +177,7 @@ func (e *external) withDevices(ctx context.Context, m Machine, ready xpv2.Condit
 
 // missingDevices are entries of the spec's lists whose device the VM does not have, and that no
 // restart brings.
-func (e *external) missingDevices(m Machine) []string {
+func (e report) missingDevices(m Machine) []string {
 	p, d := m.Parameters(), e.planned.Devices
 	var missing []string
 	find := func(noun string, devices map[string]string, names []string) {
@@ -207,12 +207,12 @@ func namesOf[T any](entries []T, name func(int) string) []string {
 
 // knownMissingBridges says which bridges of the VM its node does not have, as far as the user
 // may see them.
-func (e *external) knownMissingBridges(ctx context.Context) string {
+func (e report) knownMissingBridges(ctx context.Context) string {
 	wanted := e.vm.Bridges()
 	if len(wanted) == 0 {
 		return ""
 	}
-	there, err := e.bridgesWith(ctx, slices.Sorted(maps.Keys(wanted)), e.vm.Node)
+	there, err := e.checks.bridgesWith(ctx, slices.Sorted(maps.Keys(wanted)), e.vm.Node)
 	if err != nil {
 		return ""
 	}
@@ -229,7 +229,7 @@ func (e *external) knownMissingBridges(ctx context.Context) string {
 }
 
 // announceFault tells of a VM that lacks something, once.
-func (e *external) announceFault(m Machine, before xpv2.Condition) {
+func (e report) announceFault(m Machine, before xpv2.Condition) {
 	after := m.GetCondition(xpv2.TypeReady)
 	faults := []xpv2.ConditionReason{ReasonDeviceMissing, ReasonBootDiskMissing, ReasonBridgeMissing, ReasonGuestHalted}
 	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {

@@ -89,7 +89,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		e.tasks.Refused(m, err)
 		return err
 	}
-	if u, err := e.ensureUploaded(ctx, m); u != "" || err != nil {
+	if u, err := (cloudInitFeature{external: e}).ensureUploaded(ctx, m); u != "" || err != nil {
 		return e.start(m)(u, err)
 	}
 	if p.change.Allocates && e.vm.Status.Running() && p.change.NeedsCloudInitRegen(e.vm.State) {
@@ -138,7 +138,7 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 	if !p.imagePending() && (p.power != keepPower || p.restart.due || p.action != nil) {
 		return e.afterChanges(ctx, m) // What PVE does not let be removed holds up nothing else.
 	}
-	return e.start(m)(e.removeStaleImage(ctx, m, p.staleImages))
+	return e.start(m)(cloudInitFeature{external: e}.removeStaleImage(ctx, m, p.staleImages))
 }
 
 // afterChanges does what comes when the VM is configured: power, a restart, an
@@ -201,16 +201,16 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.tasks.Send(m, e.planned.change) > 1 {
 		e.dirty |= vmcache.DirtyConfig // It did not hold, or not for long.
 	} else {
-		e.predictChange(m)
+		lookup{external: e}.predictChange(m)
 	}
 	e.waker(m)()
-	return e.regenerateDrive(ctx, m)
+	return cloudInitFeature{external: e}.regenerateDrive(ctx, m)
 }
 
 // regenerateDrive has a running guest find what was changed for it when it boots next, by
 // itself too. That is lost if the provider ends before: then PVE does it when it
 // starts the VM.
-func (e *external) regenerateDrive(ctx context.Context, m Machine) error {
+func (e cloudInitFeature) regenerateDrive(ctx context.Context, m Machine) error {
 	if !e.tasks.DriveStale(m) {
 		return nil
 	}

@@ -31,6 +31,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
+// A lookup finds the VM, as it is or as it was seen last.
+type lookup struct{ *external }
+
 // ChangeWatcher is the part of an Inventory that tells of signs of change.
 type ChangeWatcher interface {
 	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
@@ -41,7 +44,7 @@ type ChangeWatcher interface {
 }
 
 // cachedVM the VM as it was seen last, unless there is a reason to look at it.
-func (e *external) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bool {
+func (e lookup) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bool {
 	if !e.inventory.Watches(string(m.GetUID()), id.VMID) {
 		return false
 	}
@@ -59,7 +62,7 @@ func (e *external) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bo
 
 // adoptCached what is known of the VM through another connection to the cluster, as far as
 // this one shows the same. To read all VMs because of a new token would be in vain.
-func (e *external) adoptCached(ctx context.Context, m Machine, id qemu.Identity) {
+func (e lookup) adoptCached(ctx context.Context, m Machine, id qemu.Identity) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return
@@ -74,7 +77,7 @@ func (e *external) adoptCached(ctx context.Context, m Machine, id qemu.Identity)
 
 // mustRead reports whether what is planned for the VM, as it is remembered, needs a
 // look before. Before anything is done to a VM it is proven ours.
-func (e *external) mustRead(ctx context.Context, m Machine) bool {
+func (e lookup) mustRead(ctx context.Context, m Machine) bool {
 	if busy, err := e.tasksBefore.Busy(e.vm.VMID); busy || err != nil {
 		return false
 	}
@@ -90,7 +93,7 @@ func (e *external) mustRead(ctx context.Context, m Machine) bool {
 
 // ownershipCurrent reports whether the VM was proven ours lately, and nobody else has done anything
 // to it until now.
-func (e *external) ownershipCurrent(ctx context.Context, m Machine) bool {
+func (e lookup) ownershipCurrent(ctx context.Context, m Machine) bool {
 	return e.cache.Proven(m) && e.inventory.CatchUp(ctx) && e.cache.Proven(m)
 }
 
@@ -102,7 +105,7 @@ func (p plan) onlyStarts() bool {
 }
 
 // beginRead before a look: from now on the VM is watched.
-func (e *external) beginRead(ctx context.Context, m Machine, id qemu.Identity) vmcache.ReadToken {
+func (e lookup) beginRead(ctx context.Context, m Machine, id qemu.Identity) vmcache.ReadToken {
 	key := string(m.GetUID())
 	e.cache.Leave(m, e.inventory)
 	unbroken := e.inventory.Watch(ctx, key, id.VMID, vmcache.Watcher{Cache: e.cache, UID: objectstate.UID(m.GetUID()), Wake: e.waker(m)})
@@ -128,7 +131,7 @@ func (e *external) creating(m Machine) bool {
 
 // locate is the VM, or nil if there is none. Where nothing was begun, the cluster's list
 // is good enough: PVE refuses to make a VM whose VMID is taken.
-func (e *external) locate(ctx context.Context, m Machine, id qemu.Identity) (*vmstate.VM, error) {
+func (e lookup) locate(ctx context.Context, m Machine, id qemu.Identity) (*vmstate.VM, error) {
 	if m.GetAnnotations()[AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
 		guests, err := e.inventory.Guests(ctx, inventory.Recent)
 		if _, listed := vmcache.GuestOf(guests, id.VMID); err != nil || !listed {
@@ -148,7 +151,7 @@ func (e *external) locate(ctx context.Context, m Machine, id qemu.Identity) (*vm
 }
 
 // remains is the VM that has the VMID of one that we have destroyed, or nil.
-func (e *external) remains(ctx context.Context, vmid int) (*vmstate.VM, error) {
+func (e lookup) remains(ctx context.Context, vmid int) (*vmstate.VM, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return nil, err
@@ -163,7 +166,7 @@ func (e *external) remains(ctx context.Context, vmid int) (*vmstate.VM, error) {
 // readStatus adds the status, if that has to be read. Of a VM that we have just created
 // it is known, unless HA was told of it since, and of one that nobody has touched
 // lately the cluster's list has it.
-func (e *external) readStatus(ctx context.Context, m Machine, g vmcache.ReadToken) error {
+func (e lookup) readStatus(ctx context.Context, m Machine, g vmcache.ReadToken) error {
 	if g.Status != nil {
 		e.vm.Status = *g.Status
 		return nil
@@ -190,7 +193,7 @@ func (e *external) justCreated(m Machine) bool {
 
 // listedStatus is the status as the cluster lists it, which is good enough for a VM
 // that is seen for the first time, unless something has happened to it lately.
-func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status, bool) {
+func (e lookup) listedStatus(ctx context.Context, m Machine) (proxmox.Status, bool) {
 	if !e.cache.First(m) || e.tasksBefore.HasRecentTask(e.vm.VMID, "") {
 		return proxmox.Status{}, false
 	}
@@ -210,7 +213,7 @@ func (e *external) listedStatus(ctx context.Context, m Machine) (proxmox.Status,
 }
 
 // predictChange after a change of options that was made.
-func (e *external) predictChange(m Machine) {
+func (e lookup) predictChange(m Machine) {
 	values, known := e.planned.change.Predict(e.vm.Values)
 	if !known || e.vm.Status.Running() || e.vm.Lock() != "" {
 		e.dirty |= vmcache.DirtyConfig

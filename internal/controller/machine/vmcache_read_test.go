@@ -86,7 +86,7 @@ func TestEnrich(t *testing.T) {
 			}
 			calls := 0
 			b.on["Status"] = func() { calls++ }
-			if err := e.readStatus(t.Context(), b.m, tc.token); err != nil {
+			if err := (lookup{external: e}).readStatus(t.Context(), b.m, tc.token); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, e.vm.Status); diff != "" || calls != tc.calls {
