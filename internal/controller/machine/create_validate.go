@@ -90,7 +90,7 @@ func (e creator) preferredNode(m Machine) string {
 // prepareFrom an Image, if the spec names one, with the template on a node, if there are
 // several.
 func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
-	c := &creation{desired: planner{external: e.external}.desired(m, id)}
+	c := &creation{desired: planner(e).desired(m, id)}
 	c.Created = true
 	var err error
 	if err = e.importFrom(ctx, m, c, image); err != nil {

@@ -73,7 +73,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 	if e.vm == nil {
 		u, err := cloudInitFeature{external: e.external}.removeStaleImage(ctx, m, e.planned.staleImages)
 		if err == nil && u != "" {
-			taskWatch{external: e.external}.follow(m, u, u.Node())
+			taskWatch(e).follow(m, u, u.Node())
 		}
 		return err
 	}

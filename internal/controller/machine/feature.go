@@ -100,10 +100,13 @@ func (e *external) features(m Machine) []feature {
 // creationNeeds returns the privileges that features take on a VM that is yet to be created.
 func (e creator) creationNeeds(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	var all []validate.PrivilegeRequirement
-	for _, f := range []feature{
-		cloudInitFeature{external: e.external}, haFeature{external: e.external},
-		powerFeature{external: e.external}, migrateFeature{external: e.external},
-	} {
+	features := []feature{
+		cloudInitFeature{external: e.external},
+		haFeature{external: e.external},
+		powerFeature{external: e.external},
+		migrateFeature{external: e.external},
+	}
+	for _, f := range features {
 		needs, err := f.needs(ctx, c, at)
 		if err != nil {
 			return nil, err
