@@ -196,6 +196,7 @@ func TestNames(t *testing.T) {
 			"proxmoxnodes":         {ShortNames: []string{"pvenode"}, Categories: managed},
 			"providerconfigs":      {Categories: config},
 			"providerconfigusages": {Categories: config},
+			"snapshots":            {ShortNames: []string{"psnap"}, Categories: managed},
 			"storages":             {ShortNames: []string{"pvestorage"}, Categories: managed},
 		},
 		"proxmox.m.vitistack.io/v1alpha1": {
@@ -207,6 +208,7 @@ func TestNames(t *testing.T) {
 			"providerconfigs":        {Categories: config, Namespaced: true},
 			"clusterproviderconfigs": {Categories: config},
 			"providerconfigusages":   {Categories: config, Namespaced: true},
+			"snapshots":              {ShortNames: []string{"psnap"}, Categories: managed, Namespaced: true},
 			"storages":               {ShortNames: []string{"pvestorage"}, Categories: managed, Namespaced: true},
 		},
 	}

@@ -66,6 +66,43 @@ func (p *ImageParameters) ResolveReferences(ctx context.Context, c client.Reader
 	return errors.Wrap(err, "source.machine")
 }
 
+// ResolveReferences puts the name of the Machine that machineRef or machineSelector means
+// into machine. What was resolved once stays. A Machine that does not exist yet is no
+// error: a Snapshot waits for it.
+func (p *SnapshotParameters) ResolveReferences(ctx context.Context, c client.Reader, snapshot any, kinds Kinds) error {
+	switch {
+	case p.Machine != nil:
+		return nil
+	case p.MachineRef != nil:
+		name := p.MachineRef.Name
+		p.Machine = &name
+		return nil
+	case p.MachineSelector == nil:
+		return nil
+	}
+	found := &seen{Reader: c}
+	err := resolve(ctx, found, snapshot, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector)
+	if err != nil && found.listed {
+		p.Machine, p.MachineRef = nil, nil
+		return nil
+	}
+	return errors.Wrap(err, "machine")
+}
+
+// A seen reader notes that a list was read: what fails afterwards is that nothing matches.
+type seen struct {
+	client.Reader
+
+	listed bool
+}
+
+// List the objects.
+func (s *seen) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := s.Reader.List(ctx, list, opts...)
+	s.listed = err == nil
+	return err
+}
+
 // resolve finds the object of a kind that a reference or a selector means, and sets its
 // name and the reference.
 func resolve(ctx context.Context, c client.Reader, object any, k Kind, name **string, ref **Reference, selector *Selector) error {

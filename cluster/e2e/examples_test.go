@@ -84,6 +84,7 @@ func (s *suite) testExamples(t *testing.T) {
 	for _, folder := range exampleFolders(t) {
 		t.Run(folder, func(t *testing.T) {
 			s.testMachineExamples(t, folder)
+			s.testSnapshotExamples(t, folder)
 			s.testOtherExamples(t, folder)
 		})
 	}
@@ -92,7 +93,10 @@ func (s *suite) testExamples(t *testing.T) {
 func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	t.Helper()
 	before := s.holdings(t)
-	objs, files := some(t, folder, func(obj *unstructured.Unstructured) bool { return isMachine(obj) && !isDownload(obj) })
+	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool {
+		here := func(obj *unstructured.Unstructured) bool { return isMachine(obj) && !isDownload(obj) }
+		return slices.ContainsFunc(read, here) && !slices.ContainsFunc(read, isSnapshot)
+	})
 	keys := make([]machine.Key, 0, len(objs))
 	for _, obj := range objs {
 		keys = append(keys, machine.KeyOf(obj))
@@ -114,10 +118,33 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	s.holdings(t).sameAs(t, before)
 }
 
+// testSnapshotExamples applies Snapshots with their Machines.
+func (s *suite) testSnapshotExamples(t *testing.T, folder string) {
+	t.Helper()
+	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isSnapshot) })
+	if len(objs) == 0 {
+		return
+	}
+	var keys []machine.Key
+	for _, obj := range objs {
+		if isMachine(obj) {
+			keys = append(keys, machine.KeyOf(obj))
+		}
+	}
+	s.kubectl(t, append([]string{"apply"}, files...)...)
+	s.untilReady(t, slices.DeleteFunc(objs, isMachine))
+	s.kubectl(t, append([]string{"delete", "--wait=false"}, files...)...)
+	s.untilGone(t, keys)
+}
+
 func (s *suite) testOtherExamples(t *testing.T, folder string) {
 	t.Helper()
-	objs, files := some(t, folder, func(obj *unstructured.Unstructured) bool { return !isMachine(obj) && !isDownload(obj) })
-	if _, downloads := some(t, folder, isDownload); len(downloads) > 0 {
+	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool {
+		other := func(obj *unstructured.Unstructured) bool { return !isMachine(obj) && !isDownload(obj) }
+		return slices.ContainsFunc(read, other) && !slices.ContainsFunc(read, isSnapshot)
+	})
+	isOfDownload := func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isDownload) }
+	if _, downloads := some(t, folder, isOfDownload); len(downloads) > 0 {
 		s.kubectl(t, append([]string{"apply", "--dry-run=server"}, downloads...)...)
 	}
 	if len(objs) == 0 {
@@ -130,6 +157,8 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 
 func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
 
+func isSnapshot(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Snapshot" }
+
 // isDownload reports whether an object is an Image of a server on the internet, which the tests do not reach, or a Machine of such an Image.
 func isDownload(obj *unstructured.Unstructured) bool {
 	for _, field := range [][]string{{"source", "url"}, {"image", "url"}, {"image", "ref"}, {"templateRef"}} {
@@ -140,8 +169,8 @@ func isDownload(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// some returns those objects of a folder of examples that are wanted, and kubectl's arguments for their files.
-func some(t *testing.T, folder string, wanted func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, []string) {
+// some returns the objects of those files of a folder of examples that are wanted, and kubectl's arguments for these files.
+func some(t *testing.T, folder string, wanted func([]*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(examples(folder), "*.yaml"))
 	if err != nil {
@@ -154,7 +183,7 @@ func some(t *testing.T, folder string, wanted func(*unstructured.Unstructured) b
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(read, wanted) {
+		if wanted(read) {
 			objs, files = append(objs, read...), append(files, "-f", path)
 		}
 	}

@@ -285,7 +285,7 @@ func (w *world) start() {
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&cluster.Machine{}: mine, &namespaced.Machine{}: mine, &cluster.ProviderConfig{}: mine, &namespaced.ProviderConfig{}: mine,
-			&cluster.Image{}: mine, &namespaced.Image{}: mine,
+			&cluster.Image{}: mine, &namespaced.Image{}: mine, &cluster.Snapshot{}: mine, &namespaced.Snapshot{}: mine,
 			&cluster.ProxmoxCluster{}: mine, &namespaced.ProxmoxCluster{}: mine, &cluster.ProxmoxNode{}: mine, &namespaced.ProxmoxNode{}: mine,
 		}},
 	})

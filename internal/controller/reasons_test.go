@@ -39,6 +39,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		"providerconfig": {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
 		"cluster":        {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
 		"image":          {reason: "Those of Images.", in: []string{"image"}},
+		"snapshot":       {reason: "Those of Snapshots.", in: []string{"snapshot"}},
 		"node":           {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
 	}
 	for name, tc := range cases {

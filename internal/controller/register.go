@@ -36,6 +36,7 @@ func rows() []row {
 	return []row{
 		{"Machine", machines(scheduler, watch)},
 		{"Image", images(watch)},
+		{"Snapshot", snapshots},
 		{"ProxmoxCluster", clusters(scheduler)},
 		{"ProxmoxNode", nodes(scheduler)},
 		{"Pool", config.Setup(pool.Table())},

@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
+	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 )
 
 // An entry of the table.
@@ -139,6 +140,7 @@ func managed(r row, s scope) entry {
 func machines(scheduler *machine.Scheduler, watch *machine.ImageWatch) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
+		o.Holds = kind.Holds{Reader: mgr.GetClient(), Lists: s.Lists("Snapshot")}
 		if err := machine.Setup(mgr, o, id, scheduler, machine.Images{Object: s.Identity("Image").Object, Watch: watch}); err != nil {
 			return err
 		}
@@ -180,6 +182,14 @@ func images(watch *machine.ImageWatch) setupKind {
 			Identity: s.Identity("Image"), Lists: s.Lists("Image"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
 		})
 	}
+}
+
+// snapshots sets up Snapshots. Those of all scopes can stand for the same snapshot, and
+// Machines of all scopes can manage its VM.
+func snapshots(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+	return snapshot.Setup(mgr, o, snapshot.Kinds{
+		Identity: s.Identity("Snapshot"), Lists: s.Lists("Snapshot"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+	})
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

@@ -130,6 +130,8 @@ func TestTable(t *testing.T) {
 		"Machine.proxmox.m.vitistack.io",
 		"Image.proxmox.vitistack.io",
 		"Image.proxmox.m.vitistack.io",
+		"Snapshot.proxmox.vitistack.io",
+		"Snapshot.proxmox.m.vitistack.io",
 		"ProxmoxCluster.proxmox.vitistack.io",
 		"ProxmoxCluster.proxmox.m.vitistack.io",
 		"ProxmoxNode.proxmox.vitistack.io",

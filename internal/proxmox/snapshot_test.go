@@ -37,7 +37,8 @@ func TestSnapshotTree(t *testing.T) {
 		},
 		"Tree": {
 			reason: "Parents make the tree, and the present state has one.",
-			data: `[{"description":"","name":"liveram","parent":"live","snaptime":1795209830,"vmstate":1},{"description":"first one","name":"live","snaptime":1795209820,"vmstate":0},
+			data: `[{"description":"","name":"liveram","parent":"live","snaptime":1795209830,"vmstate":1},
+				{"description":"first one","name":"live","snaptime":1795209820,"vmstate":0},
 				{"description":"You are here!","digest":"abc","name":"current","parent":"liveram","running":1}]`,
 			want: SnapshotTree{Current: "liveram", Snapshots: []Snapshot{
 				{Name: "liveram", Parent: "live", Time: time.Unix(1795209830, 0), Memory: true},
@@ -46,8 +47,9 @@ func TestSnapshotTree(t *testing.T) {
 		},
 		"Unfinished": {
 			reason: "A snapshot that is being taken, or whose task has died, says so.",
-			data:   `[{"description":"","name":"s1","snaptime":1795209830,"vmstate":0,"snapstate":"prepare"},{"description":"You are here!","name":"current","running":0}]`,
-			want:   SnapshotTree{Snapshots: []Snapshot{{Name: "s1", Time: time.Unix(1795209830, 0), State: "prepare"}}},
+			data: `[{"description":"","name":"s1","snaptime":1795209830,"vmstate":0,"snapstate":"prepare"},
+				{"description":"You are here!","name":"current","running":0}]`,
+			want: SnapshotTree{Snapshots: []Snapshot{{Name: "s1", Time: time.Unix(1795209830, 0), State: "prepare"}}},
 		},
 	}
 	for name, tc := range cases {
@@ -158,16 +160,43 @@ func TestSnapshotFailure(t *testing.T) {
 		want   SnapshotProblem
 		text   string
 	}{
-		"Exists":      {reason: "A name that is taken.", exit: "snapshot name 's1' already used", want: SnapshotExists, text: "another snapshot has the name"},
-		"Feature":     {reason: "A raw disk.", exit: "snapshot feature is not available", want: SnapshotNotSupported, text: "the storage of a disk of the VM has no snapshots"},
-		"Template":    {reason: "A template.", exit: "you can't take a snapshot if it's a template", want: SnapshotNotSupported, text: "the VM is a template"},
-		"Full":        {reason: "A full file system.", exit: "unable to save VM state and RAM - No space left on device", want: SnapshotStorageFull, text: "no space is left on the storage of the disks or of the memory"},
-		"ThinPool":    {reason: "A full thin pool.", exit: "lvcreate snapshot 'pve/snap_vm-100-disk-0_s1' error: Cannot create new thin volume, free space in thin pool pve/data reached threshold.", want: SnapshotStorageFull, text: "no space is left on the storage of the disks or of the memory"},
-		"Replication": {reason: "A job that has not run.", exit: "snapshot 's1' needed by replication job '100-0' - run replication first", want: SnapshotInUse, text: "a replication job needs the snapshot until it has run again"},
-		"Locked":      {reason: "A backup.", exit: "VM is locked (backup)", want: SnapshotLocked, text: "the VM is locked by something else that works on it"},
-		"LockFile":    {reason: "A clone.", exit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", want: SnapshotLocked, text: "the VM is locked by something else that works on it"},
-		"Stopped":     {reason: "A stopped task is no fault of the VM.", exit: "unexpected status", want: SnapshotStopped, text: "the task was stopped"},
-		"Other":       {reason: "What is not known is repeated.", exit: "VM 100 qmp command 'savevm-start' failed", want: SnapshotFailed, text: "VM 100 qmp command 'savevm-start' failed"},
+		"Exists": {
+			reason: "A name that is taken.",
+			exit:   "snapshot name 's1' already used", want: SnapshotExists, text: "another snapshot has the name",
+		},
+		"Feature": {
+			reason: "A raw disk.",
+			exit:   "snapshot feature is not available", want: SnapshotNotSupported, text: "the storage of a disk of the VM has no snapshots",
+		},
+		"Template": {
+			reason: "A template.",
+			exit:   "you can't take a snapshot if it's a template", want: SnapshotNotSupported, text: "the VM is a template",
+		},
+		"Full": {
+			reason: "A full file system.",
+			exit:   "unable to save VM state and RAM - No space left on device", want: SnapshotStorageFull, text: "no space is left on the storage of the disks or of the memory",
+		},
+		"ThinPool": {
+			reason: "A full thin pool.",
+			exit:   "lvcreate snapshot 'pve/snap_vm-100-disk-0_s1' error: Cannot create new thin volume, free space in thin pool pve/data reached threshold.", want: SnapshotStorageFull, text: "no space is left on the storage of the disks or of the memory",
+		},
+		"Replication": {
+			reason: "A job that has not run.",
+			exit:   "snapshot 's1' needed by replication job '100-0' - run replication first", want: SnapshotInUse, text: "a replication job needs the snapshot until it has run again",
+		},
+		"Locked": {
+			reason: "A backup.",
+			exit:   "VM is locked (backup)", want: SnapshotLocked, text: "the VM is locked by something else that works on it",
+		},
+		"LockFile": {
+			reason: "A clone.",
+			exit:   "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", want: SnapshotLocked, text: "the VM is locked by something else that works on it",
+		},
+		"Stopped": {reason: "A stopped task is no fault of the VM.", exit: "unexpected status", want: SnapshotStopped, text: "the task was stopped"},
+		"Other": {
+			reason: "What is not known is repeated.",
+			exit:   "VM 100 qmp command 'savevm-start' failed", want: SnapshotFailed, text: "VM 100 qmp command 'savevm-start' failed",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,6 +28,7 @@ func Kinds() v1alpha1.Kinds {
 		PoolKind:           {Object: &Pool{}, List: &PoolList{}},
 		ProxmoxClusterKind: {Object: &ProxmoxCluster{}, List: &ProxmoxClusterList{}},
 		ProxmoxNodeKind:    {Object: &ProxmoxNode{}, List: &ProxmoxNodeList{}},
+		SnapshotKind:       {Object: &Snapshot{}, List: &SnapshotList{}},
 		StorageKind:        {Object: &Storage{}, List: &StorageList{}},
 	}
 }

@@ -54,6 +54,9 @@ const (
 	// one lock have the same chance, whoever waits longest.
 	lockedEvery = 5 * time.Second
 
+	// heldEvery is how often what another resource holds up is tried again.
+	heldEvery = 15 * time.Second
+
 	// turnWithin ends waiting for a turn that does not come.
 	slotWithin = time.Minute
 
@@ -158,6 +161,8 @@ func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 		return invalidEvery
 	case proxmox.IsLocked(err):
 		return lockedEvery
+	case isHeld(err):
+		return heldEvery
 	}
 	return 0
 }

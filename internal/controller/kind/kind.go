@@ -93,6 +93,9 @@ type Options struct {
 	// that is not on this machine or its link.
 	Checksums checksum.Fetcher
 
+	// Holds finds what holds up the removal of the VM of a Machine. Defaults to nothing.
+	Holds Holds
+
 	// Now tells the time. Defaults to the system's clock.
 	Now func() time.Time
 }

@@ -111,6 +111,9 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if ptr.Deref(declared, false) || flagged && declared == nil {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
 	}
+	if err := e.checkHolds(ctx, m); err != nil {
+		return err
+	}
 	if err := e.checkDeletePrivileges(ctx, m); err != nil {
 		return err
 	}

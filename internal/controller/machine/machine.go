@@ -173,6 +173,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, scheduler *Schedu
 			agents:    guestagent.New(o.Clock()),
 			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
 			settled:   newSettled(),
+			holds:     o.Holds,
 			scheduler: scheduler,
 			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
@@ -235,6 +236,7 @@ type shared struct {
 	agents        *guestagent.Results
 	cache         *vmcache.Cache
 	settled       *settled
+	holds         kind.Holds
 	scheduler     *Scheduler
 	unschedulable *placement.Queue[Machine]
 	wake          func(Machine)

@@ -23,7 +23,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -63,4 +65,17 @@ func (e deletion) emitOrphanedDisks(m Machine, left []string) {
 	}
 	e.record.Event(m, xpevent.Warning(reasonOrphanedDisks, errors.Errorf(
 		"VM %d is removed although the storage of %s is not available on node %s: remove what is left of it there", e.vm.VMID, strings.Join(left, ", "), e.vm.Node)))
+}
+
+// checkHolds returns an error while a Snapshot retains a snapshot of the VM, which would go
+// with the VM.
+func (e deletion) checkHolds(ctx context.Context, m Machine) error {
+	names, err := e.holds.Of(ctx, e.vm.Config.UUID())
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	held := errors.Errorf("VM %d is kept for the snapshots that are to be retained, which would be removed with it: "+
+		"delete the Snapshot or set its removalPolicy to Delete: %s", e.vm.VMID, strings.Join(names, ", "))
+	setConditions(m, xpv2.Deleting().WithMessage(held.Error()))
+	return kind.Held(held)
 }

@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// AnnotationSnapshot has what was done for a Snapshot, as JSON: of which VM it is, and
+// whether it was taken. It is written before each call to Proxmox VE that it is about.
+const AnnotationSnapshot = "proxmox.vitistack.io/snapshot-record"
+
+// A SnapshotState is the part of the record of a Snapshot that concerns its VM.
+type SnapshotState struct {
+	// UUID of the VM.
+	UUID string `json:"uuid,omitempty"`
+
+	// Begun is when the intent to take the snapshot was noted, in seconds.
+	Begun int64 `json:"begun,omitempty"`
+
+	// Done is true once the snapshot was there, and Gone once it was seen to be there no
+	// more.
+	Done bool `json:"done,omitempty"`
+	Gone bool `json:"gone,omitempty"`
+}
+
+// holds reports whether there is a snapshot of the VM, or may be one.
+func (s SnapshotState) holds(uuid string) bool {
+	return uuid != "" && strings.EqualFold(s.UUID, uuid) && !s.Gone && (s.Done || s.Begun != 0)
+}
+
+// A snapshot is a Snapshot of either scope.
+type snapshot interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.SnapshotParameters
+}
+
+// Holds finds the Snapshots that hold up the removal of a VM, without a call to Proxmox
+// VE. The zero value finds none.
+type Holds struct {
+	// Reader of the Snapshots, which had better be a cache.
+	Reader client.Reader
+
+	// Lists of Snapshots in each scope, all empty. A kind that is not installed has no
+	// resources.
+	Lists []resource.ManagedList
+}
+
+// Of returns the names of the Snapshots that keep a snapshot of the VM with the UUID:
+// those with the removal policy Retain, which are not being deleted.
+func (h Holds) Of(ctx context.Context, uuid string) ([]string, error) {
+	var names []string
+	for _, empty := range h.Lists {
+		list, ok := empty.DeepCopyObject().(resource.ManagedList)
+		if !ok {
+			return nil, errors.Errorf("cannot copy a %T", empty)
+		}
+		if err := h.Reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			if apimeta.IsNoMatchError(err) {
+				continue
+			}
+			return nil, errors.Wrap(err, "cannot list the Snapshots of the VM")
+		}
+		for _, mg := range list.GetItems() {
+			if s, ok := mg.(snapshot); ok && retained(s, uuid) {
+				names = append(names, strings.TrimPrefix(client.ObjectKeyFromObject(s).String(), "/"))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// retained reports whether a Snapshot keeps a snapshot of the VM.
+func retained(s snapshot, uuid string) bool {
+	if ptr.Deref(s.Parameters().RemovalPolicy, "") != v1alpha1.SnapshotRetain || meta.WasDeleted(s) {
+		return false
+	}
+	state := SnapshotState{}
+	err := json.Unmarshal([]byte(s.GetAnnotations()[AnnotationSnapshot]), &state)
+	return err == nil && state.holds(uuid)
+}
+
+// A heldError is one that ends when somebody gives up a resource.
+type heldError struct{ error }
+
+func (e heldError) Unwrap() error { return e.error }
+
+// Held returns an error after which the resource is reconciled again in regular intervals,
+// because no failure is the reason and nobody reports the end.
+func Held(err error) error { return heldError{err} }
+
+// isHeld reports whether an error is one of Held.
+func isHeld(err error) bool { return errors.As(err, &heldError{}) }

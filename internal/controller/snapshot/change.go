@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Create starts to take the snapshot. The intent is noted first: if the answer is lost,
+// Observe finds out what became of it.
+func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCreation, error) {
+	v := e.view
+	if v == nil || v.guest == nil || v.target.uuid == "" || v.action != start || v.problem != nil {
+		return managed.ExternalCreation{}, errors.New("cannot take a snapshot that was not looked for")
+	}
+	if err := e.intend(ctx, m); err != nil {
+		return managed.ExternalCreation{}, err
+	}
+	r := v.record
+	u, err := e.client.TakeSnapshot(ctx, v.ref(), proxmox.SnapshotOptions{Name: v.name, Description: r.Description, Memory: r.Memory})
+	e.inventory.InvalidateGuest(v.target.vmid)
+	if proxmox.IsOutcomeUnknown(err) {
+		return managed.ExternalCreation{}, err
+	}
+	if err != nil {
+		return managed.ExternalCreation{}, errors.Join(err, e.refused(ctx, m, err))
+	}
+	r.Task = u
+	e.follow(m, u)
+	return managed.ExternalCreation{}, e.save(ctx, m)
+}
+
+// intend notes what is about to be done.
+func (e *external) intend(ctx context.Context, m Snapshot) error {
+	v, p := e.view, m.Parameters()
+	before, err := e.takingTasks(ctx, v.guest.Node)
+	if err != nil {
+		return err
+	}
+	r := v.record
+	r.UUID, r.VMID, r.Node, r.Name = v.target.uuid, v.target.vmid, v.guest.Node, v.name
+	r.Description, r.Memory = ptr.Deref(p.Description, ""), ptr.Deref(p.IncludeMemory, false)
+	r.Begun, r.Before, r.Task = e.now().Unix(), latestTasks(before), ""
+	return e.save(ctx, m)
+}
+
+// refused notes that a call was not carried out, for sure. One that has only to wait for
+// its turn has not failed.
+func (e *external) refused(ctx context.Context, m Snapshot, err error) error {
+	r := e.view.record
+	if _, waits := proxmox.Waiting(err); waits {
+		r.Begun = 0
+		return e.save(ctx, m)
+	}
+	problem, message := proxmox.SnapshotFailure(err)
+	r.fail(e.now().Unix(), m.GetGeneration(), string(problem), message)
+	return e.save(ctx, m)
+}
+
+// Update changes the description, of a snapshot that is proven to be this resource's.
+func (e *external) Update(ctx context.Context, m Snapshot) (managed.ExternalUpdate, error) {
+	none := managed.ExternalUpdate{}
+	v := e.view
+	if v == nil || v.entry == nil || len(v.difference) == 0 {
+		return none, errors.New("cannot change a snapshot that was not looked at")
+	}
+	if there, err := e.stillThere(ctx); err != nil || !there {
+		return none, err
+	}
+	if err := e.permit(ctx, "describe a snapshot of"); err != nil {
+		return none, err
+	}
+	err := e.client.DescribeSnapshot(ctx, v.ref(), v.name, ptr.Deref(m.Parameters().Description, ""))
+	e.inventory.InvalidateGuest(v.target.vmid)
+	if err != nil {
+		return none, err
+	}
+	e.event(m, event.Normal(eventDescribed, "the description of snapshot "+v.name+" is changed"))
+	m.Observation().Difference = nil
+	m.SetConditions(kind.UpToDate(nil, v.problems...).WithObservedGeneration(m.GetGeneration()))
+	return none, nil
+}
+
+// stillThere reads the VM and its snapshots now, and reports whether the snapshot is there
+// that was taken or adopted. If it is not, the next look finds out more.
+func (e *external) stillThere(ctx context.Context) (bool, error) {
+	v := e.view
+	_, p, err := e.prove(ctx)
+	if p != nil && err == nil {
+		err = problemError{*p}
+	}
+	if err != nil {
+		return false, err
+	}
+	tree, err := e.inventory.Snapshots(ctx, v.ref(), inventory.Fresh)
+	if err != nil {
+		return false, err
+	}
+	entry := tree.Named(v.name)
+	same := entry != nil && (!v.record.Done || entry.Time.Unix() == v.record.Time)
+	return same, nil
+}
+
+func (e *external) event(m Snapshot, v event.Event) {
+	if e.record != nil {
+		e.record.Event(m, v)
+	}
+}

@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// An action is what is to be done next about a snapshot.
+type action int
+
+const (
+	// keep it: it is there, as it was taken.
+	keep action = iota
+
+	// wait for a task, for the answer of a call to show, or for the next attempt.
+	wait
+
+	// start to take it, after the intent is noted.
+	start
+
+	// adopt what the user has named.
+	adopt
+
+	// settle notes that it is there.
+	settle
+
+	// fail notes that its task has failed.
+	fail
+
+	// forget a task that PVE knows no more, or that has left something half-made.
+	forget
+
+	// lose notes that it is gone.
+	lose
+
+	// stuck needs somebody else: nothing is done.
+	stuck
+)
+
+// arrival is how many seconds a call may take to show what it has started, after its
+// answer was lost.
+const arrival = 15
+
+// The states of a snapshot that is not whole.
+const (
+	statePrepare = "prepare"
+	stateDelete  = "delete"
+)
+
+// A state is what was seen of a snapshot, and of the task that takes it. The tasks were read
+// before the snapshots.
+type state struct {
+	// entry of the name among the VM's snapshots, or nil.
+	entry *proxmox.Snapshot
+
+	// task that is recorded, or nil if PVE does not know it.
+	task *proxmox.Task
+
+	// others are our tasks that may be the one whose start was not seen.
+	others []proxmox.Task
+
+	// busy is true while any task works on the VM.
+	busy bool
+
+	// named is true if the user has named the snapshot to adopt it.
+	named bool
+
+	// looks is true for a resource that may change nothing.
+	looks bool
+}
+
+// A decision is an action, and the problem that there is meanwhile.
+type decision struct {
+	action  action
+	problem *kind.Problem
+}
+
+func because(a action, p kind.Problem) decision { return decision{action: a, problem: &p} }
+
+// decide what to do next about a snapshot.
+func (r *record) decide(s state, now, generation int64) decision {
+	switch {
+	case s.looks:
+		return r.decideLook(s)
+	case r.Task != "":
+		return r.decideTask(s)
+	case r.Done:
+		return r.decideDone(s)
+	case r.Begun != 0:
+		return r.decideLost(s, now)
+	case s.entry != nil:
+		return r.decideThere(s)
+	case r.resting(now, generation):
+		return because(wait, r.failure())
+	}
+	return decision{action: start}
+}
+
+// decideLook about a snapshot that is only looked at.
+func (r *record) decideLook(s state) decision {
+	switch {
+	case s.entry == nil:
+		return because(start, kind.Problem{Reason: reasonNotFound, Message: "there is no such snapshot"})
+	case s.entry.State != "":
+		return because(stuck, r.incomplete(s))
+	}
+	return decision{action: keep}
+}
+
+// decideTask about a snapshot that a task takes.
+func (r *record) decideTask(s state) decision {
+	switch {
+	case s.task == nil:
+		return decision{action: forget}
+	case s.task.Running:
+		return because(wait, kind.Problem{Reason: reasonCreating, Message: "the snapshot is being taken"})
+	case s.entry != nil && s.entry.State != "":
+		return decision{action: forget}
+	case !s.task.OK():
+		return decision{action: fail}
+	case s.entry == nil:
+		return decision{action: lose}
+	}
+	return decision{action: settle}
+}
+
+// decideDone about a snapshot that was there.
+func (r *record) decideDone(s state) decision {
+	switch {
+	case s.entry == nil && r.Gone:
+		return because(stuck, r.gone())
+	case s.entry == nil:
+		return decision{action: lose}
+	case s.entry.Time.Unix() != r.Time:
+		return because(stuck, kind.Problem{Reason: kind.ReasonAlreadyExists, Message: fmt.Sprintf(
+			"the snapshot is gone, and another one has the name %q, which was not taken for this resource", r.Name)})
+	case s.entry.State != "":
+		return because(stuck, r.incomplete(s))
+	case r.Gone: // It is back, with its storage for example.
+		return decision{action: settle}
+	}
+	return decision{action: keep}
+}
+
+// decideLost about a snapshot that was begun, without an answer.
+func (r *record) decideLost(s state, now int64) decision {
+	switch {
+	case s.busy, now-r.Begun < arrival && s.entry == nil:
+		return because(wait, kind.Problem{Reason: reasonCreating, Message: "waiting for the snapshot to show"})
+	case s.entry == nil:
+		return decision{action: start}
+	case len(s.others) == 0 || !r.intended(*s.entry):
+		return decision{action: fail}
+	case s.entry.State != "":
+		return because(stuck, r.incomplete(s))
+	}
+	return decision{action: settle}
+}
+
+// decideThere about a snapshot that was there before anything was begun.
+func (r *record) decideThere(s state) decision {
+	switch {
+	case !s.named:
+		return because(stuck, kind.AlreadyExists("snapshot", s.entry.Name))
+	case s.entry.State != "":
+		return because(stuck, r.incomplete(s))
+	}
+	return decision{action: adopt}
+}
+
+// intended reports whether a snapshot is as this one was to be. PVE leaves out the memory of
+// a VM that has stopped.
+func (r *record) intended(s proxmox.Snapshot) bool {
+	return sameText(s.Description, r.Description) && (r.Memory || !s.Memory)
+}
+
+// incomplete is the problem with a snapshot that a task takes or removes, or did when it
+// died.
+func (r *record) incomplete(s state) kind.Problem {
+	doing, undone := "being taken", "taken"
+	if s.entry.State == stateDelete {
+		doing, undone = "being removed", "removed"
+	}
+	if s.busy {
+		return kind.Problem{Reason: reasonIncomplete, Message: "the snapshot is " + doing}
+	}
+	id := r.VMID
+	return kind.Problem{Reason: reasonIncomplete, Message: fmt.Sprintf("the snapshot was not %s to the end (snapstate %s), and no task works on the VM: "+
+		"on its node, \"qm unlock %d\" lifts the lock if there is one, and \"qm delsnapshot %d %s --force\" removes what is left",
+		undone, s.entry.State, id, id, s.entry.Name)}
+}
+
+// gone is the problem with a snapshot that was removed by somebody.
+func (r *record) gone() kind.Problem {
+	return kind.Problem{Reason: reasonGone, Message: fmt.Sprintf(
+		"snapshot %q is gone, or its VM is: it is not taken again, for that would be another moment; delete this resource", r.Name)}
+}
+
+// failure is the problem of an attempt that has failed.
+func (r *record) failure() kind.Problem {
+	p := kind.Problem{Reason: reasonFailed, Message: "the snapshot could not be taken: " + r.Message}
+	if r.Problem != "" {
+		p.Reason = conditionReason(r.Problem)
+	}
+	return p
+}
+
+// sameText ignores what PVE does not keep of a text: white space at its end, and the sort of
+// line ends.
+func sameText(a, b string) bool {
+	kept := func(s string) string {
+		return strings.TrimRightFunc(strings.ReplaceAll(s, "\r\n", "\n"), unicode.IsSpace)
+	}
+	return kept(a) == kept(b)
+}

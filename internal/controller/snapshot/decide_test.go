@@ -1,0 +1,198 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+func TestDerivedName(t *testing.T) {
+	long := strings.Repeat("a", 40)
+	cases := map[string]struct {
+		reason, resource, want string
+	}{
+		"Same":     {reason: "A name that PVE takes stays.", resource: "before-upgrade", want: "before-upgrade"},
+		"Longest":  {reason: "So does the longest.", resource: long, want: long},
+		"Dots":     {reason: "Dots become hyphens, and the hash tells it from a name with hyphens.", resource: "a.b", want: "a-b-" + hashOf("a.b")},
+		"Digit":    {reason: "A digit cannot be the first.", resource: "2026", want: "s-2026-" + hashOf("2026")},
+		"Short":    {reason: "One letter is not enough.", resource: "a", want: "a-" + hashOf("a")},
+		"Reserved": {reason: "What PVE reserves is not taken.", resource: "current", want: "current-" + hashOf("current")},
+		"Pending":  {reason: "What PVE reserves is not taken.", resource: "pending", want: "pending-" + hashOf("pending")},
+		"Long":     {reason: "A long one is cut.", resource: long + "b", want: long[:31] + "-" + hashOf(long+"b")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := derivedName(tc.resource)
+			if got != tc.want || !validName(got) {
+				t.Errorf("\n%s\nderivedName(%q): got %q, want %q", tc.reason, tc.resource, got, tc.want)
+			}
+		})
+	}
+}
+
+// hashOf is what sha256sum prints of a name, shortened.
+func hashOf(name string) string {
+	return map[string]string{
+		"a.b": "2e7336dc", "2026": "158a323a", "a": "ca978112", "current": "97b05602", "pending": "62a2fed3",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab": "e2088575",
+	}[name]
+}
+
+func TestDecide(t *testing.T) {
+	const now = 1_700_000_000
+	at := time.Unix(now-100, 0)
+	whole := &proxmox.Snapshot{Name: "s1", Time: at}
+	half := &proxmox.Snapshot{Name: "s1", Time: at, State: statePrepare}
+	ours := []proxmox.Task{{UPID: "x"}}
+	running, ok, failed := &proxmox.Task{Running: true}, &proxmox.Task{ExitStatus: "OK"}, &proxmox.Task{ExitStatus: "no"}
+	begun := record{SnapshotState: kind.SnapshotState{Begun: now - 100}, Name: "s1"}
+	tasked, done, lost := begun, begun, begun
+	tasked.Task, done.Done, done.Time = "x", true, at.Unix()
+	lost.Begun = now - 1
+	isGone, resting := done, record{Failures: 1, FailedAt: now - 1, Generation: 1, Problem: "StorageFull", Message: "full"}
+	isGone.Gone = true
+	cases := map[string]struct {
+		reason  string
+		record  record
+		sight   state
+		want    action
+		problem xpv2.ConditionReason
+	}{
+		"New":       {reason: "What is not there is taken.", want: start},
+		"Foreign":   {reason: "What was there before is left alone.", sight: state{entry: whole}, want: stuck, problem: kind.ReasonAlreadyExists},
+		"Named":     {reason: "What the user has named is adopted.", sight: state{entry: whole, named: true}, want: adopt},
+		"NamedHalf": {reason: "What is not whole is not adopted.", sight: state{entry: half, named: true}, want: stuck, problem: reasonIncomplete},
+		"Resting":   {reason: "A failure is told, and tried again later.", record: resting, want: wait, problem: reasonStorageFull},
+		"Running": {
+			reason: "The task is waited for.",
+			record: tasked, sight: state{entry: half, task: running}, want: wait, problem: reasonCreating,
+		},
+		"Taken":        {reason: "What the task has taken is noted.", record: tasked, sight: state{entry: whole, task: ok}, want: settle},
+		"TakenAndGone": {reason: "What was removed at once is gone.", record: tasked, sight: state{task: ok}, want: lose},
+		"Failed":       {reason: "A failure is noted.", record: tasked, sight: state{task: failed}, want: fail},
+		"FailedHalf": {
+			reason: "A failure that leaves something is not one that leaves nothing.",
+			record: tasked, sight: state{entry: half, task: failed}, want: forget,
+		},
+		"UnknownTask":  {reason: "A task that PVE does not know is forgotten.", record: tasked, sight: state{entry: whole}, want: forget},
+		"LostFound":    {reason: "What our task has taken is ours.", record: begun, sight: state{entry: whole, others: ours}, want: settle},
+		"LostToOthers": {reason: "Without a task of ours it is somebody else's.", record: begun, sight: state{entry: whole}, want: fail},
+		"LostDifferent": {
+			reason: "What is not as intended is somebody else's.",
+			record: begun, sight: state{entry: &proxmox.Snapshot{Name: "s1", Description: "x"}, others: ours}, want: fail,
+		},
+		"LostMemory": {
+			reason: "Memory that was not asked for is somebody else's.",
+			record: begun, sight: state{entry: &proxmox.Snapshot{Name: "s1", Memory: true}, others: ours}, want: fail,
+		},
+		"LostHalf": {
+			reason: "What died half-way is told.",
+			record: begun, sight: state{entry: half, others: ours}, want: stuck, problem: reasonIncomplete,
+		},
+		"LostBusy": {
+			reason: "While a task works on the VM it may be ours.",
+			record: begun, sight: state{busy: true}, want: wait, problem: reasonCreating,
+		},
+		"LostJustNow": {reason: "A call may show late.", record: lost, want: wait, problem: reasonCreating},
+		"LostForGood": {reason: "A call that never shows is made again.", record: begun, want: start},
+		"Kept":        {reason: "What is there is kept.", record: done, sight: state{entry: whole}, want: keep},
+		"Removed":     {reason: "What is not there any more is noted.", record: done, want: lose},
+		"Gone":        {reason: "What is gone is not taken again.", record: isGone, want: stuck, problem: reasonGone},
+		"Back":        {reason: "What is back is noted.", record: isGone, sight: state{entry: whole}, want: settle},
+		"Replaced": {
+			reason: "One of another time is another.",
+			record: done, sight: state{entry: &proxmox.Snapshot{Name: "s1", Time: at.Add(time.Second)}}, want: stuck, problem: kind.ReasonAlreadyExists,
+		},
+		"RemovedHalf": {
+			reason: "A removal that died is told.",
+			record: done, sight: state{entry: &proxmox.Snapshot{Name: "s1", Time: at, State: stateDelete}}, want: stuck, problem: reasonIncomplete,
+		},
+		"OnlyLooks":       {reason: "What is there is looked at.", sight: state{entry: whole, looks: true}, want: keep},
+		"OnlyLooksNone":   {reason: "What is not there cannot be looked at.", sight: state{looks: true}, want: start, problem: reasonNotFound},
+		"OnlyLooksUnmade": {reason: "What is not whole is told.", sight: state{entry: half, looks: true}, want: stuck, problem: reasonIncomplete},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := tc.record.decide(tc.sight, now, 1)
+			var problem xpv2.ConditionReason
+			if got.problem != nil {
+				problem = got.problem.Reason
+			}
+			if got.action != tc.want || problem != tc.problem {
+				t.Errorf("\n%s\ndecide(): got %d and %q, want %d and %q", tc.reason, got.action, problem, tc.want, tc.problem)
+			}
+		})
+	}
+}
+
+// What died half-way is told with the commands that help, what is under way is not.
+func TestIncomplete(t *testing.T) {
+	r := record{VMID: 500}
+	half := proxmox.Snapshot{Name: "s1", State: stateDelete}
+	got := r.incomplete(state{entry: &half}).Message
+	if !strings.Contains(got, "not removed to the end") || !strings.Contains(got, `"qm delsnapshot 500 s1 --force"`) {
+		t.Errorf("got %q", got)
+	}
+	if got := r.incomplete(state{entry: &half, busy: true}).Message; got != "the snapshot is being removed" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNewTasks(t *testing.T) {
+	task := func(upid string, start int64) proxmox.Task {
+		return proxmox.Task{UPID: proxmox.UPID(upid), Start: time.Unix(start, 0)}
+	}
+	before := []proxmox.Task{task("b", 20), task("c", 20), task("a", 10)}
+	latest := latestTasks(before)
+	if diff := cmp.Diff([]proxmox.UPID{"b", "c"}, latest); diff != "" {
+		t.Errorf("latestTasks(): -want, +got:\n%s", diff)
+	}
+	r := record{Before: latest}
+	got := r.newTasks(append([]proxmox.Task{task("e", 21), task("d", 20)}, before...))
+	if diff := cmp.Diff([]proxmox.Task{task("e", 21), task("d", 20)}, got); diff != "" {
+		t.Errorf("newTasks(): -want, +got:\n%s", diff)
+	}
+	if got := (&record{}).newTasks(before); len(got) != 3 {
+		t.Errorf("without any before all are new, got %v", got)
+	}
+}
+
+func TestResting(t *testing.T) {
+	r := record{}
+	r.fail(100, 1, "StorageFull", "full")
+	r.fail(120, 1, "StorageFull", "full")
+	for at, want := range map[int64]bool{121: true, 120 + 2*firstRetry - 1: true, 120 + 2*firstRetry: false} {
+		if got := r.resting(at, 1); got != want {
+			t.Errorf("at %d: want %t, got %t", at, want, got)
+		}
+	}
+	if r.resting(121, 2) {
+		t.Error("a changed spec is tried at once")
+	}
+	r.fail(200, 1, string(proxmox.SnapshotLocked), "locked")
+	if r.resting(200+firstRetry, 1) {
+		t.Error("what is locked is tried again soon")
+	}
+}

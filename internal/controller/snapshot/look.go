@@ -1,0 +1,360 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A view is what was found about a Snapshot, and what is to be done.
+type view struct {
+	decision
+
+	record  *record
+	name    string
+	cluster string
+
+	// target is the VM as it is known, and guest what is listed of it; nil for none.
+	target target
+	guest  *proxmox.Guest
+
+	// tree of the VM's snapshots, and entry the one of the name, or nil.
+	tree  proxmox.SnapshotTree
+	entry *proxmox.Snapshot
+
+	difference []v1alpha1.OptionDifference
+	problems   []kind.Problem
+}
+
+// ref says where the VM is.
+func (v *view) ref() proxmox.Ref { return v.guest.Ref() }
+
+// Observe finds the snapshot, decides whose it is, and what is to be done.
+func (e *external) Observe(ctx context.Context, m Snapshot) (managed.ExternalObservation, error) {
+	switch {
+	case e.waits != nil:
+		e.view.decision = because(wait, *e.waits)
+		e.show(m)
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	case e.client == nil:
+		return managed.ExternalObservation{}, nil
+	}
+	o, err := e.observe(ctx, m)
+	if err != nil {
+		e.showError(m, err)
+	}
+	return o, err
+}
+
+func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObservation, error) {
+	v := e.view
+	var err error
+	if v.name, err = nameOf(m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if err := e.checkCluster(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if meta.WasDeleted(m) {
+		return e.observeDeleted(ctx, m)
+	}
+	if err := e.look(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if v.action == start && v.problem == nil {
+		if v.problem, err = e.preflight(ctx, m); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+	}
+	e.compare(m)
+	e.show(m)
+	switch {
+	case v.action == start && (v.problem == nil || !kind.MayChange(m)):
+		return managed.ExternalObservation{}, nil
+	case v.action == keep && len(v.difference) > 0:
+		return managed.ExternalObservation{ResourceExists: true}, nil
+	}
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+}
+
+// checkCluster returns an error if the connection leads to another cluster than the one in
+// which the snapshot is.
+func (e *external) checkCluster(ctx context.Context, m Snapshot) error {
+	name, err := e.inventory.ClusterName(ctx)
+	if proxmox.IsAuthorization(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.view.cluster = name
+	if in := m.GetAnnotations()[kind.AnnotationCluster]; in != "" && in != name {
+		return problemError{kind.ClusterMismatch("snapshot", e.view.name, in, name)}
+	}
+	return nil
+}
+
+// mostTurns is how often it is decided anew after something was noted in the record.
+const mostTurns = 4
+
+// look at the snapshot, note what has become of it, and decide what is to be done.
+func (e *external) look(ctx context.Context, m Snapshot) error {
+	v := e.view
+	var err error
+	if v.guest, err = e.findVM(ctx); err != nil {
+		return err
+	}
+	if v.guest == nil || v.guest.Type != "qemu" {
+		return e.withoutVM(ctx, m)
+	}
+	if off, err := e.offline(ctx, v.guest.Node); off || err != nil {
+		v.decision = because(wait, kind.Problem{Reason: reasonNodeOffline, Message: "node " + v.guest.Node + ", which has the VM, is offline"})
+		return err
+	}
+	for range mostTurns {
+		s, err := e.stateOf(ctx, m)
+		if err != nil {
+			return err
+		}
+		v.decision = v.record.decide(s, e.now().Unix(), m.GetGeneration())
+		noted, err := e.note(ctx, m, s)
+		if err != nil || !noted {
+			return err
+		}
+	}
+	return errors.New("cannot settle what has become of the snapshot")
+}
+
+// withoutVM decides about a snapshot whose VM is not there: it went with the VM.
+func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
+	v := e.view
+	if !v.record.made() {
+		v.decision = because(stuck, kind.Problem{Reason: reasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.vmid) + " does not exist"})
+		return nil
+	}
+	v.decision = because(stuck, v.record.gone())
+	if v.record.Gone || !v.record.Done {
+		return nil
+	}
+	v.record.Gone = true
+	return e.save(ctx, m)
+}
+
+// stateOf the snapshot. The tasks are read before it: what they have done shows in it then.
+func (e *external) stateOf(ctx context.Context, m Snapshot) (state, error) {
+	v := e.view
+	s := state{looks: !kind.MayChange(m), named: meta.GetExternalName(m) != "" && !v.record.made()}
+	if !s.looks {
+		if err := e.readTasks(ctx, &s); err != nil {
+			return s, err
+		}
+	}
+	if err := e.readEntry(ctx); err != nil {
+		return s, err
+	}
+	s.entry = v.entry
+	if s.entry != nil && s.entry.State != "" {
+		var err error
+		s.busy, err = e.busy(ctx)
+		return s, err
+	}
+	return s, nil
+}
+
+// readTasks that take the snapshot, or may do so.
+func (e *external) readTasks(ctx context.Context, s *state) error {
+	r := e.view.record
+	var err error
+	switch {
+	case r.Task != "":
+		s.task, err = e.task(ctx, r.Task)
+	case r.Begun != 0 && !r.Done:
+		if s.busy, err = e.busy(ctx); err != nil {
+			return err
+		}
+		var all []proxmox.Task
+		all, err = e.takingTasks(ctx, r.Node)
+		s.others = slices.DeleteFunc(r.newTasks(all), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
+	}
+	return err
+}
+
+// task returns a task, or nil if PVE does not know it.
+func (e *external) task(ctx context.Context, u proxmox.UPID) (*proxmox.Task, error) {
+	t, err := e.client.Task(ctx, u)
+	if proxmox.IsNoSuchTask(err) {
+		return nil, nil
+	}
+	return &t, err
+}
+
+// takingTasks returns the tasks on a node that take snapshots of the VM, or have done so.
+func (e *external) takingTasks(ctx context.Context, node string) ([]proxmox.Task, error) {
+	all, err := e.client.NodeTasks(ctx, node, "qmsnapshot")
+	id := strconv.Itoa(e.view.target.vmid)
+	return slices.DeleteFunc(all, func(t proxmox.Task) bool { return t.ID != id }), err
+}
+
+// busy reports whether a task works on the VM, of ours or anybody's.
+func (e *external) busy(ctx context.Context) (bool, error) {
+	all, err := e.inventory.Tasks(ctx, inventory.Fresh)
+	id := strconv.Itoa(e.view.target.vmid)
+	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id }), err
+}
+
+// readEntry reads the snapshots of the VM. A list that may be old is good enough if it has
+// the snapshot as it was taken.
+func (e *external) readEntry(ctx context.Context) error {
+	v := e.view
+	if v.record.Done {
+		tree, err := e.inventory.Snapshots(ctx, v.ref(), inventory.Relaxed)
+		if err != nil {
+			return err
+		}
+		v.tree, v.entry = tree, tree.Named(v.name)
+		if v.entry != nil && v.entry.State == "" && v.entry.Time.Unix() == v.record.Time {
+			return nil
+		}
+	}
+	tree, err := e.inventory.Snapshots(ctx, v.ref(), inventory.Fresh)
+	v.tree, v.entry = tree, tree.Named(v.name)
+	return err
+}
+
+// note what has become of the snapshot in the record, and report whether it is to be decided
+// anew.
+func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) {
+	r := e.view.record
+	switch e.view.action {
+	case adopt:
+		return e.adopt(ctx, m)
+	case settle:
+		return e.settle(ctx, m)
+	case fail:
+		problem, message := proxmox.SnapshotExists, "another snapshot has the name"
+		if s.task != nil {
+			problem, message = proxmox.SnapshotFailure(s.task.Err())
+		}
+		r.fail(e.now().Unix(), m.GetGeneration(), string(problem), message)
+		e.event(m, event.Warning(eventFailed, errors.New(message)))
+	case forget:
+		r.Task = ""
+	case lose:
+		r.Done, r.Gone, r.Task = true, true, ""
+	case keep, wait, start, stuck:
+		return false, nil
+	}
+	return true, e.save(ctx, m)
+}
+
+// settle notes that the snapshot is there, unless an older resource stands for it.
+func (e *external) settle(ctx context.Context, m Snapshot) (bool, error) {
+	r, entry := e.view.record, e.view.entry
+	if p, err := e.conflict(ctx, m, r.UUID); p != nil || err != nil {
+		e.view.decision = decision{action: stuck, problem: p}
+		return false, err
+	}
+	r.Done, r.Gone, r.Task, r.Before = true, false, "", nil
+	r.Failures, r.FailedAt, r.Generation, r.Problem, r.Message = 0, 0, 0, "", ""
+	r.Time, r.Memory, r.Size = entry.Time.Unix(), entry.Memory, e.sizeOf(ctx)
+	e.event(m, event.Normal(eventTaken, "snapshot "+r.Name+" is taken"))
+	return true, e.save(ctx, m)
+}
+
+// sizeOf the volume that has the memory, or 0 if it is not known: that it may not be seen
+// does not matter otherwise.
+func (e *external) sizeOf(ctx context.Context) int64 {
+	v := e.view
+	if !v.entry.Memory {
+		return 0
+	}
+	config, err := e.client.SnapshotConfig(ctx, v.ref(), v.name)
+	if err != nil {
+		return 0
+	}
+	volume := config.Values["vmstate"]
+	storage, _, _ := strings.Cut(volume, ":")
+	if storage == "" {
+		return 0
+	}
+	all, err := e.inventory.Volumes(ctx, v.guest.Node, storage, "images", inventory.Fresh)
+	i := slices.IndexFunc(all, func(x proxmox.Volume) bool { return x.ID == volume })
+	if err != nil || i < 0 {
+		return 0
+	}
+	return all[i].Size
+}
+
+// adopt notes that the snapshot, which the user has named, is this resource's own. It writes
+// nothing in PVE.
+func (e *external) adopt(ctx context.Context, m Snapshot) (bool, error) {
+	v := e.view
+	_, p, err := e.prove(ctx)
+	if p == nil && err == nil {
+		p, err = e.conflict(ctx, m, v.target.uuid)
+	}
+	if p != nil || err != nil {
+		v.decision = decision{action: stuck, problem: p}
+		return false, err
+	}
+	r := v.record
+	r.UUID, r.VMID, r.Name, r.Adopted, r.Done = v.target.uuid, v.target.vmid, v.name, true, true
+	r.Time, r.Memory, r.Size = v.entry.Time.Unix(), v.entry.Memory, e.sizeOf(ctx)
+	e.event(m, event.Normal(eventAdopted, "snapshot "+r.Name+" is this resource's from now on"))
+	return true, e.save(ctx, m)
+}
+
+// conflict returns the problem that an older resource stands for the snapshot.
+func (e *external) conflict(ctx context.Context, m Snapshot, uuid string) (*kind.Problem, error) {
+	owner, err := e.peers.Older(ctx, m, func(other resource.Managed) bool {
+		r, err := recordOf(other)
+		return err == nil && r.made() && strings.EqualFold(r.UUID, uuid) && r.Name == e.view.name
+	})
+	if owner == "" || err != nil {
+		return nil, err
+	}
+	p := kind.OwnershipConflict("snapshot", e.view.name, strings.TrimPrefix(owner, "/"))
+	return &p, nil
+}
+
+// save keeps the record, with the annotations that belong to it. The name becomes the
+// external name once the snapshot is there: before, an external name is the user's, who asks
+// for adoption by it.
+func (e *external) save(ctx context.Context, m Snapshot) error {
+	a := map[string]string{kind.AnnotationSnapshot: e.view.record.String()}
+	if e.view.record.Done {
+		a[meta.AnnotationKeyExternalName] = e.view.name
+	}
+	if e.view.cluster != "" {
+		a[kind.AnnotationCluster] = e.view.cluster
+	}
+	return kind.Annotate(ctx, e.kube, m, a)
+}

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// preflight returns the problem that keeps the snapshot from being taken now, or nil.
+func (e *external) preflight(ctx context.Context, m Snapshot) (*kind.Problem, error) {
+	config, p, err := e.prove(ctx)
+	if p != nil || err != nil {
+		return p, err
+	}
+	if p, err := e.conflict(ctx, m, e.view.target.uuid); p != nil || err != nil {
+		return p, err
+	}
+	if p, err := e.free(ctx, config); p != nil || err != nil {
+		return p, err
+	}
+	if err := e.permit(ctx, "take a snapshot of"); err != nil {
+		return nil, err
+	}
+	return e.possible(ctx, m, config)
+}
+
+// prove that the VM is the one that the snapshot is to be of. It is read now.
+func (e *external) prove(ctx context.Context) (qemu.Config, *kind.Problem, error) {
+	t := &e.view.target
+	read, err := e.client.Config(ctx, e.view.ref())
+	if err != nil {
+		return nil, nil, err
+	}
+	config := qemu.Config(read.Values)
+	uuid := config.UUID()
+	switch {
+	case t.uuid != "" && strings.EqualFold(t.uuid, uuid):
+		return config, nil, nil
+	case t.uuid != "":
+		return config, &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d is not the one that the snapshot is of: it has the UUID %q, not %q; "+
+			"the provider configuration may lead to another cluster, or the VM was replaced", t.vmid, uuid, t.uuid)}, nil
+	case uuid == "":
+		return config, &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d cannot be told from another one: %s", t.vmid, qemu.NoUUID)}, nil
+	}
+	owner, err := e.managedBy(ctx, uuid)
+	if owner != "" || err != nil {
+		message := fmt.Sprintf("VM %d is managed by Machine %s: use machineRef in place of vmid", t.vmid, owner)
+		return config, &kind.Problem{Reason: reasonManaged, Message: message}, err
+	}
+	t.uuid = uuid
+	return config, nil, nil
+}
+
+// free returns the problem that something else works on the VM.
+func (e *external) free(ctx context.Context, config qemu.Config) (*kind.Problem, error) {
+	if lock := config["lock"]; lock != "" {
+		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("VM %d is locked (%s)", e.view.target.vmid, lock)}, nil
+	}
+	busy, err := e.busy(ctx)
+	if busy && err == nil {
+		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("another task works on VM %d", e.view.target.vmid)}, nil
+	}
+	return nil, err
+}
+
+// permit returns an error that names the privilege which is missing.
+func (e *external) permit(ctx context.Context, op string) error {
+	id := e.view.target.vmid
+	return kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("%s VM %d", op, id),
+		proxmox.Privilege{Path: fmt.Sprintf("/vms/%d", id), Names: []string{"VM.Snapshot"}})
+}
+
+// possible returns the problem that the VM cannot have such a snapshot.
+func (e *external) possible(ctx context.Context, m Snapshot, config qemu.Config) (*kind.Problem, error) {
+	v := e.view
+	if config.Template() {
+		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("VM %d is a template, which has no snapshots", v.target.vmid)}, nil
+	}
+	can, err := e.client.CanSnapshot(ctx, v.ref())
+	if err != nil {
+		return nil, err
+	}
+	if !can {
+		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("VM %d has a disk that Proxmox VE cannot take a snapshot of, "+
+			"such as one on thick LVM or iSCSI, or a raw file: move it to a storage with snapshots, or use qcow2", v.target.vmid)}, nil
+	}
+	if !ptr.Deref(m.Parameters().IncludeMemory, false) {
+		return nil, nil
+	}
+	s, err := e.client.Status(ctx, v.ref())
+	if err == nil && !s.Running() {
+		message := fmt.Sprintf("VM %d does not run, so there is no memory to include: the snapshot is taken once it does", v.target.vmid)
+		return &kind.Problem{Reason: reasonNotRunning, Message: message}, nil
+	}
+	return nil, err
+}

@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A record is what was done for a Snapshot. It is kept as an annotation: a snapshot of PVE
+// has nothing else that proves whose it is.
+type record struct {
+	kind.SnapshotState
+
+	// VMID of the VM, and Node that it was on when the snapshot was begun.
+	VMID int    `json:"vmid,omitempty"`
+	Node string `json:"node,omitempty"`
+
+	// Name of the snapshot, with the Description and Memory that it was begun with.
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	Memory      bool   `json:"memory,omitempty"`
+
+	// Before are the latest tasks that took snapshots of the VM before this one was begun.
+	Before []proxmox.UPID `json:"before,omitempty"`
+
+	// Task that takes the snapshot. Empty if its start is not known to have happened.
+	Task proxmox.UPID `json:"task,omitempty"`
+
+	// Time at which PVE has taken the snapshot, in seconds: one of the same name with
+	// another time is somebody else's.
+	Time int64 `json:"time,omitempty"`
+
+	// Size of the volume with the memory, in bytes, if that is known.
+	Size int64 `json:"size,omitempty"`
+
+	// Adopted is true if somebody else has taken the snapshot.
+	Adopted bool `json:"adopted,omitempty"`
+
+	// Removal is the task that removes the snapshot.
+	Removal proxmox.UPID `json:"removal,omitempty"`
+
+	// Failures in a row, when the last of them was seen, in seconds, for which generation
+	// of the resource, and what it was.
+	Failures   int    `json:"failures,omitempty"`
+	FailedAt   int64  `json:"failedAt,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+	Problem    string `json:"problem,omitempty"`
+	Message    string `json:"message,omitempty"`
+}
+
+// recordOf reads the record of a Snapshot.
+func recordOf(mg resource.Managed) (*record, error) {
+	r := &record{}
+	text := mg.GetAnnotations()[kind.AnnotationSnapshot]
+	if text == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, errors.Errorf("annotation %s is not what this provider wrote", kind.AnnotationSnapshot)
+	}
+	return r, nil
+}
+
+// String returns what is kept of the record.
+func (r *record) String() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // Such values can always be written.
+	}
+	return string(text)
+}
+
+// made reports whether there is a snapshot of this record in PVE, or may be one.
+func (r *record) made() bool { return r.Begun != 0 || r.Done }
+
+// fail notes that an attempt has failed, after which nothing is there.
+func (r *record) fail(now, generation int64, problem, message string) {
+	if r.Generation != generation {
+		r.Failures = 0
+	}
+	r.Begun, r.Task, r.Before = 0, "", nil
+	r.Failures, r.FailedAt, r.Generation = r.Failures+1, now, generation
+	r.Problem, r.Message = problem, message
+}
+
+// Delays before an attempt that failed is repeated, in seconds.
+const (
+	firstRetry = 15
+	lastRetry  = 3600
+)
+
+// resting reports whether an attempt that failed is not repeated yet. What waits for a lock
+// is tried again soon, and a changed spec at once.
+func (r *record) resting(now, generation int64) bool {
+	if r.Failures == 0 || r.Generation != generation {
+		return false
+	}
+	delay := int64(min(firstRetry<<min(r.Failures-1, 10), lastRetry))
+	if r.Problem == string(proxmox.SnapshotLocked) {
+		delay = firstRetry
+	}
+	return r.FailedAt+delay > now
+}
+
+// newTasks returns the tasks that were not there before. Tasks that start within the same
+// second are told apart by their names.
+func (r *record) newTasks(all []proxmox.Task) []proxmox.Task {
+	latest := int64(0)
+	for _, t := range all {
+		if slices.Contains(r.Before, t.UPID) {
+			latest = t.Start.Unix()
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(t proxmox.Task) bool {
+		return slices.Contains(r.Before, t.UPID) || t.Start.Unix() < latest
+	})
+}
+
+// latestTasks returns the tasks that have started last, all within the same second.
+func latestTasks(all []proxmox.Task) []proxmox.UPID {
+	var latest []proxmox.UPID
+	start := int64(0)
+	for _, t := range all {
+		switch at := t.Start.Unix(); {
+		case at > start:
+			start, latest = at, []proxmox.UPID{t.UPID}
+		case at == start:
+			latest = append(latest, t.UPID)
+		}
+	}
+	return latest
+}

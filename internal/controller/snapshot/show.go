@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// Reasons of the condition Ready of a Snapshot, beside those that every kind has.
+const (
+	reasonMachineNotFound xpv2.ConditionReason = "MachineNotFound"
+	reasonMachineNotReady xpv2.ConditionReason = "MachineNotReady"
+	reasonVMNotFound      xpv2.ConditionReason = "VMNotFound"
+	reasonVMMismatch      xpv2.ConditionReason = "VMMismatch"
+	reasonManaged         xpv2.ConditionReason = "ManagedByMachine"
+	reasonNodeOffline     xpv2.ConditionReason = "NodeOffline"
+	reasonNotSupported    xpv2.ConditionReason = "NotSupported"
+	reasonNotRunning      xpv2.ConditionReason = "NotRunning"
+	reasonLocked          xpv2.ConditionReason = "Locked"
+	reasonStorageFull     xpv2.ConditionReason = "StorageFull"
+	reasonStopped         xpv2.ConditionReason = "Stopped"
+	reasonFailed          xpv2.ConditionReason = "SnapshotFailed"
+	reasonCreating        xpv2.ConditionReason = "Creating"
+	reasonDeleting        xpv2.ConditionReason = "Deleting"
+	reasonIncomplete      xpv2.ConditionReason = "Incomplete"
+	reasonNotFound        xpv2.ConditionReason = "NotFound"
+	reasonGone            xpv2.ConditionReason = "Gone"
+	reasonImmutable       xpv2.ConditionReason = "Immutable"
+)
+
+// Reasons of the events of a Snapshot.
+const (
+	eventTaken         event.Reason = "Taken"
+	eventAdopted       event.Reason = "Adopted"
+	eventDescribed     event.Reason = "Described"
+	eventFailed        event.Reason = "SnapshotFailed"
+	eventRetained      event.Reason = "Retained"
+	eventLeftBehind    event.Reason = "LeftBehind"
+	eventRemovalFailed event.Reason = "RemovalFailed"
+)
+
+// conditionReason is that of a problem that PVE has reported.
+func conditionReason(problem string) xpv2.ConditionReason {
+	for _, r := range []xpv2.ConditionReason{reasonNotSupported, reasonStorageFull, reasonLocked, reasonStopped, kind.ReasonAlreadyExists} {
+		if string(r) == problem {
+			return r
+		}
+	}
+	return reasonFailed
+}
+
+// A problemError is a problem that ends a reconcile.
+type problemError struct{ kind.Problem }
+
+func (p problemError) Error() string { return p.Message }
+
+// compare the snapshot with the spec: the description can be changed, the memory cannot.
+func (e *external) compare(m Snapshot) {
+	v, p := e.view, m.Parameters()
+	if v.problem != nil {
+		v.problems = append(v.problems, *v.problem)
+	}
+	switch v.action {
+	case keep:
+		e.compareOptions(p)
+	case start:
+		v.difference = append(v.difference, v1alpha1.OptionDifference{Option: "snapname", Desired: v.name})
+	case wait, adopt, settle, fail, forget, lose, stuck:
+	}
+}
+
+func (e *external) compareOptions(p *v1alpha1.SnapshotParameters) {
+	v := e.view
+	if d := p.Description; d != nil && !sameText(*d, v.entry.Description) {
+		v.difference = append(v.difference, v1alpha1.OptionDifference{Option: "description", Current: v.entry.Description, Desired: *d})
+	}
+	if p.IncludeMemory != nil && *p.IncludeMemory != v.entry.Memory {
+		v.problems = append(v.problems, kind.Problem{Reason: reasonImmutable, Message: "includeMemory is " + strconv.FormatBool(*p.IncludeMemory) +
+			", but the snapshot was taken with " + strconv.FormatBool(v.entry.Memory) + ", which cannot change"})
+	}
+}
+
+// show the view as status and conditions.
+func (e *external) show(m Snapshot) {
+	v := e.view
+	if len(v.problems) == 0 && v.problem != nil {
+		v.problems = []kind.Problem{*v.problem}
+	}
+	e.observation(m.Observation())
+	before := m.GetCondition(xpv2.TypeReady)
+	ready := kind.Ready(v.problems...)
+	if v.action == start && len(v.problems) == 0 {
+		ready = xpv2.Creating()
+	}
+	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()),
+		kind.UpToDate(v.difference, v.problems...).WithObservedGeneration(m.GetGeneration()))
+	if e.record != nil && !meta.WasDeleted(m) {
+		kind.Announce(e.record, m, before, ready, "the snapshot is there")
+	}
+}
+
+// observation of what is seen of the snapshot.
+func (e *external) observation(o *v1alpha1.SnapshotObservation) {
+	v := e.view
+	*o = v1alpha1.SnapshotObservation{Name: v.name, Cluster: v.cluster, VMUUID: v.target.uuid, Difference: v.difference}
+	if v.target.vmid != 0 {
+		o.VMID = ptr.To(int32(v.target.vmid)) //nolint:gosec // No VMID is that large.
+	}
+	if v.guest != nil {
+		o.Node = v.guest.Node
+	}
+	if v.record.Done {
+		o.Time = ptr.To(metav1.NewTime(time.Unix(v.record.Time, 0)))
+	}
+	if v.entry == nil || v.action != keep {
+		return
+	}
+	o.Time = ptr.To(metav1.NewTime(v.entry.Time))
+	o.Parent, o.Description, o.IncludesMemory = v.entry.Parent, v.entry.Description, v.entry.Memory
+	o.Current, o.ReadyToUse = v.tree.Current == v.name, true
+	if v.record.Size > 0 {
+		o.Size = ptr.To(v.record.Size)
+	}
+}
+
+// showError shows why the snapshot cannot be looked after.
+func (e *external) showError(m Snapshot, err error) {
+	upToDate := kind.UpToDate(nil)
+	upToDate.Status, upToDate.Reason, upToDate.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
+	ready := xpv2.Unavailable().WithMessage(err.Error())
+	if p := (problemError{}); errors.As(err, &p) {
+		ready, upToDate = kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem)
+	}
+	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
+}
