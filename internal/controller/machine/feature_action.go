@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -118,15 +119,33 @@ func (e actionFeature) observeAction(ctx context.Context, m Machine) {
 	if seen == nil || seen.UPID == "" || seen.Result != "" {
 		return
 	}
-	if last, ok := e.tasks.Last(m); ok && string(last.UPID) == seen.UPID {
-		seen.Result = last.ExitStatus
-		return
-	}
-	t, err := e.client.Task(ctx, proxmox.UPID(seen.UPID))
+	t, err := e.actionTask(ctx, m, proxmox.UPID(seen.UPID))
 	switch {
 	case proxmox.IsNoSuchTask(err):
 		seen.Result = resultUnknown
-	case err == nil && !t.Running:
+	case err != nil || t.Running:
+	case e.tasks.WaitsForLock(m, t.Err()):
+		e.repeatAction(ctx, m)
+	default:
 		seen.Result = strings.TrimSpace(t.ExitStatus)
 	}
+}
+
+// actionTask is the task of a power action, as it was seen last or is now.
+func (e actionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID) (proxmox.Task, error) {
+	if last, ok := e.tasks.Last(m); ok && last.UPID == u {
+		return last, nil
+	}
+	return e.client.Task(ctx, u)
+}
+
+// repeatAction has a power action done again whose task did nothing, because it did not get the
+// VM's lock.
+func (e actionFeature) repeatAction(ctx context.Context, m Machine) {
+	if err := kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPowerAction: ""}); err != nil {
+		e.log.Debug("Cannot repeat power action", "error", err) // The next look does.
+		return
+	}
+	m.Observation().PowerAction = nil
+	e.planned.action = actionDue(m)
 }

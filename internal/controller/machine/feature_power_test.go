@@ -315,6 +315,35 @@ func TestRebootRestEnds(t *testing.T) {
 	}
 }
 
+// An action whose task did not get the VM's lock did nothing: it is done again for as long as
+// PVE cleans up. What fails otherwise is its result.
+func TestPowerActionWaitsForLock(t *testing.T) {
+	b := newBench(t, action("Reset", "1"))
+	b.vms[10000] = ourVM("running")
+	b.reconcile(t.Context())
+	b.end(t, upid("pve1", "qmreset", 10000), "can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout")
+	for range 10 {
+		if len(b.writes) == 1 {
+			b.clock.wait(2 * time.Second)
+			b.reconcile(t.Context())
+		}
+	}
+	if diff := cmp.Diff([]string{"Reset 10000", "Reset 10000"}, b.writes); diff != "" {
+		t.Fatalf("want it done again: -want, +got:\n%s", diff)
+	}
+	if a := b.m.Status.AtProvider.PowerAction; a == nil || a.Result != "" {
+		t.Errorf("want no result yet, got %+v", a)
+	}
+	b.end(t, upid("pve1", "qmreset", 10000), "boom")
+	for range 3 {
+		b.clock.wait(time.Minute)
+		b.reconcile(t.Context())
+	}
+	if a := b.m.Status.AtProvider.PowerAction; len(b.writes) != 2 || a == nil || a.Result != "boom" {
+		t.Errorf("want the failure as its result, got %q and %+v", b.writes, a)
+	}
+}
+
 func TestPowerChange(t *testing.T) {
 	running, stopped := proxmox.Status{Status: "running"}, proxmox.Status{Status: "stopped"}
 	cases := map[string]struct {

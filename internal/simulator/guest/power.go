@@ -104,9 +104,14 @@ func Boot(o *engine.Op, g *state.Guest) {
 
 // Halt makes a VM stop, and what was pending takes force.
 func Halt(o *engine.Op, g *state.Guest) {
+	HaltForReboot(o, g)
+	cleanUp(o, g.VMID)
+}
+
+// HaltForReboot makes a VM stop that PVE is to start again. It is qm cleanup that does so, after it has given the VM's lock back.
+func HaltForReboot(o *engine.Op, g *state.Guest) {
 	g.Power, g.PID = state.Stopped, 0
 	applyPending(o, g)
-	cleanUp(o, g.VMID)
 }
 
 // maxCleanup is for how long PVE waits for a process to end that has said that it ends.
@@ -141,6 +146,7 @@ type Ending struct {
 	Shutdown bool
 	Force    bool
 	SkipLock bool
+	Reboot   bool
 	Timeout  time.Duration
 	// Given is true when the timeout is the call's own.
 	Given bool

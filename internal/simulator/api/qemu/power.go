@@ -177,7 +177,11 @@ func end(w *engine.Worker, e *guest.Ending) error {
 			return err
 		}
 		return w.Do(func(st *state.State) error {
-			if g := st.Guests[e.VMID]; g != nil {
+			switch g := st.Guests[e.VMID]; {
+			case g == nil:
+			case e.Reboot:
+				guest.HaltForReboot(w.Op(st), g)
+			default:
 				guest.Halt(w.Op(st), g)
 			}
 			return nil
@@ -218,7 +222,7 @@ func agentSilent(w *engine.Worker, vmid int, reason error) {
 
 func rebootGuest(c *engine.Call) (any, error) {
 	e := ending(c)
-	e.Shutdown = true
+	e.Shutdown, e.Reboot = true, true
 	g, err := c.State.Process(c.Node, e.VMID)
 	switch {
 	case err != nil:
