@@ -590,7 +590,10 @@ func givenUp(w *world) {
 	w.change(func(p *v1alpha1.MachineParameters) { p.HighAvailability = nil })
 	w.ready()
 	n := len(w.writes())
-	w.pve.Edit(func(s *simulator.State) { s.HA["vm:10000"].Failed, s.Guests[10000].Power = true, simulator.Stopped })
+	w.pve.Edit(func(s *simulator.State) {
+		s.HA["vm:10000"].Failed, s.HAManager.Services["vm:10000"].State = true, "error"
+		s.Guests[10000].Power = simulator.Stopped
+	})
 	w.says(xpv2.TypeReady, machine.ReasonPowerMismatch, "high availability has given the VM up")
 	w.unchanged()
 	if got := w.writes(); len(got) != n {

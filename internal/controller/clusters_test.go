@@ -47,19 +47,19 @@ import (
 // with both releases of PVE.
 func surroundings() map[string]scenario {
 	return map[string]scenario{
-		"cluster":     {reason: "A cluster shows what it has and lacks.", run: clusterShown},
-		"options":     {reason: "Options that are declared are kept, and no others.", run: clusterOptions},
-		"lookonly":    {reason: "A cluster and a node may be observed only.", run: lookOnly},
-		"denied":      {reason: "Who may not change options is told what is missing.", run: optionsDenied},
-		"secret":      {reason: "A proxy with a password is kept in a Secret, and shown nowhere.", run: proxyOfSecret},
-		"wrong":       {reason: "If the connection leads to another cluster, nothing is changed there.", run: wrongCluster},
-		"twoManagers": {reason: "Of two that manage the same the older one does.", run: twoManagers},
-		"node":        {reason: "A node shows what it has.", run: nodeShown},
-		"settings":    {reason: "Settings that are declared are kept, and no others.", run: nodeSettings},
-		"nonode":      {reason: "A node that does not exist is said to.", run: noNode},
-		"found":       {reason: "A node belongs to the cluster that it refers to.", run: nodeOfCluster},
-		"resident":    {reason: "A Machine says what becomes of its surroundings, and stays where it is.", run: machineInTrouble},
-		"trouble":     {reason: "What goes away is said, and what comes back.", run: trouble},
+		"cluster":  {reason: "A cluster shows what it has and lacks.", run: clusterShown},
+		"options":  {reason: "Options that are declared are kept, and no others.", run: clusterOptions},
+		"lookonly": {reason: "A cluster and a node may be observed only.", run: lookOnly},
+		"denied":   {reason: "Who may not change options is told what is missing.", run: optionsDenied},
+		"secret":   {reason: "A proxy with a password is kept in a Secret, and shown nowhere.", run: proxyOfSecret},
+		"wrong":    {reason: "If the connection leads to another cluster, nothing is changed there.", run: wrongCluster},
+		"managers": {reason: "Of two that manage the same the older one does.", run: managers},
+		"node":     {reason: "A node shows what it has.", run: nodeShown},
+		"settings": {reason: "Settings that are declared are kept, and no others.", run: nodeSettings},
+		"nonode":   {reason: "A node that does not exist is said to.", run: noNode},
+		"found":    {reason: "A node belongs to the cluster that it refers to.", run: nodeOfCluster},
+		"resident": {reason: "A Machine says what becomes of its surroundings, and stays where it is.", run: machineInTrouble},
+		"trouble":  {reason: "What goes away is said, and what comes back.", run: trouble},
 	}
 }
 
@@ -434,7 +434,7 @@ func wrongCluster(w *world) {
 	}
 }
 
-func twoManagers(w *world) {
+func managers(w *world) {
 	w.promote()
 	first := w.cluster("-first", v1alpha1.ProxmoxClusterParameters{Options: &v1alpha1.ProxmoxClusterOptions{Console: new("vv")}})
 	firstNode := w.node("-first", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1"), Description: new("first")})

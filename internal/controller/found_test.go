@@ -55,6 +55,21 @@ func TestAdoptFound(t *testing.T) {
 	runVersions(t, all)
 }
 
+// layBridges gives all nodes the bridges that a VM is plugged into.
+func layBridges(s *simulator.State, config map[string]string) {
+	for key, value := range config {
+		nic, err := proxmox.ParseNIC(value)
+		if !strings.HasPrefix(key, "net") || err != nil || nic.Bridge() == "" {
+			continue
+		}
+		for _, n := range s.Nodes {
+			if n.Interfaces[nic.Bridge()] == nil {
+				n.Interfaces[nic.Bridge()] = &simulator.Interface{Name: nic.Bridge(), Type: "bridge"}
+			}
+		}
+	}
+}
+
 func adoptFound(w *world, config map[string]string, described v1alpha1.MachineParameters) {
 	w.pve.Edit(func(s *simulator.State) {
 		g := s.Guests[router]
@@ -62,6 +77,7 @@ func adoptFound(w *world, config map[string]string, described v1alpha1.MachinePa
 		if config["lock"] == "suspended" {
 			g.Power = simulator.Stopped
 		}
+		layBridges(s, config)
 	})
 	before := w.router()
 	w.create(v1alpha1.MachineParameters{}, adopting)

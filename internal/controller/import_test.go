@@ -210,14 +210,15 @@ func (c *imported) update(change func(machine.Machine)) {
 }
 
 // findVMs puts some that were found elsewhere in the place of others.
-func findVMs(t *testing.T, guests map[int]*simulator.Guest) {
+func findVMs(t *testing.T, s *simulator.State) {
 	t.Helper()
 	configs, err := qemutest.Configs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range slices.Sorted(maps.Keys(configs)) {
-		guests[1190+i].Config = configs[name]
+		s.Guests[1190+i].Config = configs[name]
+		layBridges(s, configs[name])
 	}
 }
 
@@ -231,7 +232,7 @@ func TestImportEstate(t *testing.T) {
 			c := populations()[scopeName]
 			c.world = worldOf(t, scopes()[scopeName], "estate-"+strings.ToLower(scopeName), estate(t, version), nil, "")
 			c.poll, c.options = time.Hour, unhurried
-			c.pve.Edit(func(s *simulator.State) { findVMs(t, s.Guests) })
+			c.pve.Edit(func(s *simulator.State) { findVMs(t, s) })
 			c.configure()
 			i := &imported{&c}
 			i.hurry()

@@ -233,7 +233,7 @@ func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, d
 
 // brief are the durations of what happens in PVE: long enough to be seen.
 func brief() map[string]string {
-	all := map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms"}
+	all := map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms", "ha": "500ms", "cleanup": "10ms"}
 	for _, task := range []string{"qmclone", "qmcreate", "qmdestroy", "qmstart", "qmstop"} {
 		all[task] = "400ms"
 	}
