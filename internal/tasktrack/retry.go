@@ -174,6 +174,10 @@ const (
 type shutdownRequests struct {
 	first, last time.Time
 
+	// round is how long the guest has to act on the last request, and spent how long it had for
+	// those before, by what PVE says.
+	round, spent time.Duration
+
 	// more is true if another request follows the last one.
 	more bool
 }
@@ -198,10 +202,10 @@ func (t *Tracker) RequestShutdown(m Object, total, round time.Duration) proxmox.
 	defer t.records.Unlock()
 	r := t.attempt(m)
 	if t.now().Sub(r.shutdown.last) > BootedRound+time.Minute {
-		r.shutdown.first = t.now()
+		r.shutdown = shutdownRequests{first: t.now()}
 	}
-	left := total - t.now().Sub(r.shutdown.first)
-	r.shutdown.last, r.shutdown.more = t.now(), left > round
+	left := total - max(t.now().Sub(r.shutdown.first), r.shutdown.spent)
+	r.shutdown.last, r.shutdown.round, r.shutdown.more = t.now(), round, left > round
 	if r.shutdown.more {
 		return proxmox.ShutdownOptions{Timeout: round}
 	}

@@ -132,10 +132,13 @@ func (t *Tracker) note(r *record, task proxmox.Task, err error) {
 	r.restAfter(task, t.now())
 	switch {
 	case err == nil:
-		r.failures, r.err = 0, nil
+		r.failures, r.err, r.shutdown = 0, nil, shutdownRequests{}
 		r.countStart(task, t.now())
 	case r.shutdown.repeats(task, err):
 		r.failures, r.err = 0, nil
+		if !known {
+			r.shutdown.spent += r.shutdown.round
+		}
 	case known:
 		r.err = err // Its log has told more.
 	default:

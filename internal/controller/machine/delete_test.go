@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 func TestDelete(t *testing.T) {
@@ -87,6 +88,33 @@ func TestDeleteInRounds(t *testing.T) {
 	b.reconcile(t.Context())
 	if ready := b.m.GetCondition(xpv2.TypeReady); len(b.writes) != len(want)+1 || ready.Message != "the VM is being destroyed" {
 		t.Errorf("want it destroyed, got %q and %s", b.writes, ready.Message)
+	}
+}
+
+// What a guest had of its time is what Proxmox VE has given it, should its tasks end sooner than
+// they say. A VM that is started meanwhile has all of its time again.
+func TestShutdownTime(t *testing.T) {
+	b := newBench(t, all(deleted, spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(25)) })))
+	b.vms[10000] = ourVM("running")
+	want := []string{"Shutdown 10000 10s force false", "Shutdown 10000 10s force false", "Shutdown 10000 5s force true"}
+	for range want {
+		b.reconcile(t.Context())
+		b.clock.wait(time.Second)
+		b.end(t, upid("pve1", "qmshutdown", 10000), "VM quit/powerdown failed - got timeout")
+	}
+	if diff := cmp.Diff(want, b.writes); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	for _, exit := range []string{"VM quit/powerdown failed - got timeout", "OK"} {
+		tracker := tasktrack.New(b.clock.now)
+		tracker.Started(b.m, upid("pve1", "qmshutdown", 10000))
+		first := tracker.RequestShutdown(b.m, 15*time.Second, 10*time.Second)
+		task := proxmox.Task{UPID: upid("pve1", "qmshutdown", 10000), Type: "qmshutdown", ExitStatus: exit}
+		tracker.Ended(b.m, task, task.Err())
+		second := tracker.RequestShutdown(b.m, 15*time.Second, 10*time.Second)
+		if first.ForceStop || second.ForceStop == (exit == "OK") {
+			t.Errorf("after %q: got %+v, then %+v", exit, first, second)
+		}
 	}
 }
 
