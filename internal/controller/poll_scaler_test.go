@@ -129,10 +129,10 @@ func (c *population) ready(n int) {
 }
 
 // slowly waits until nothing is missing any more. To look at a whole population takes
-// a while itself.
+// a while itself, and how long its Machines take depends on what else the computer does.
 func (c *population) slowly(what string, missing func() string) {
 	c.Helper()
-	again, late := time.NewTicker(500*time.Millisecond), time.After(patience)
+	again, late := time.NewTicker(500*time.Millisecond), time.After(3*patience)
 	defer again.Stop()
 	for {
 		why := missing()
