@@ -185,7 +185,7 @@ func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 		if s.Shared || job != "" && replicates(s) && !leftOut(o, g, id) {
 			continue
 		}
-		if g.Power != state.Stopped && !m.Local {
+		if g.Power != state.Stopped && !m.Local && mirrors(o, g, id) {
 			o.Logf("can't migrate local disk '%s': can't live migrate attached local disks without with-local-disks option", id)
 			return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
 		}
@@ -194,6 +194,20 @@ func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 		}
 	}
 	return nil
+}
+
+// mirrors reports whether QEMU itself has to copy a volume of a running guest: that of a drive now. What is made anew, drives for cloud-init
+// and the state of a TPM, and volumes that are unused, pending or of snapshots, are copied as files are.
+func mirrors(o *engine.Op, g *state.Guest, id string) bool {
+	for key, value := range g.Config {
+		if !IsDrive(key) || key == "tpmstate0" {
+			continue
+		}
+		if d := ParseDrive(o.Engine, key, value); d.File() == id && !d.CloudInit() {
+			return true
+		}
+	}
+	return false
 }
 
 // carry moves the volumes of local storages to the other node, to other storages if they are to go there.
@@ -220,7 +234,7 @@ func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 		delete(o.State.Volumes, from.Key(m.Node, storageName(id)))
 		o.State.Volumes[to.Key(m.Target, name)] = v
 		renamed[id] = to.ID + ":" + name
-		if g.Power != state.Stopped {
+		if g.Power != state.Stopped && mirrors(o, g, id) {
 			formats[id] = v.Format // QEMU's mirror needs to know it.
 		}
 	}
