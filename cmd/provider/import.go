@@ -36,11 +36,11 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/importer"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/version"
-	definitions "github.com/vitistack/provider-proxmox/package"
+	"github.com/vitistack/provider-proxmox/package"
 )
 
 // importCommand is the first argument of a run that imports.
@@ -302,7 +302,7 @@ func (s source) managed(ctx context.Context) (map[string]string, error) {
 			return nil, errors.Wrap(err, "cannot see which VMs have Machines")
 		}
 		for _, m := range list.GetItems() {
-			machines[strings.ToLower(m.GetAnnotations()[machine.AnnotationUUID])] = path.Join(m.GetNamespace(), m.GetName())
+			machines[strings.ToLower(m.GetAnnotations()[object.AnnotationUUID])] = path.Join(m.GetNamespace(), m.GetName())
 		}
 	}
 	delete(machines, "")

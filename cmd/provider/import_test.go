@@ -35,7 +35,7 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
@@ -218,7 +218,7 @@ func TestImportByProviderConfig(t *testing.T) {
 	}
 	var uuid string
 	pve.Edit(func(s *simulator.State) { uuid = strings.TrimPrefix(s.Guests[100].Config["smbios1"], "uuid=") })
-	router := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gateway", Annotations: map[string]string{machine.AnnotationUUID: uuid}}}
+	router := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gateway", Annotations: map[string]string{object.AnnotationUUID: uuid}}}
 	if err := kube.Create(t.Context(), router); err != nil {
 		t.Fatal(err)
 	}

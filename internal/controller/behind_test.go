@@ -30,7 +30,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -132,7 +132,7 @@ func locked(w *world) {
 	w.tamper(func(g *simulator.Guest) { g.Config["lock"], g.Power = "backup", simulator.Stopped })
 	n := len(w.writes())
 	w.change(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })
-	w.says(xpv2.TypeReady, machine.ReasonLocked, "backup")
+	w.says(xpv2.TypeReady, conditions.ReasonLocked, "backup")
 	w.unchanged()
 	if got := w.writes(); len(got) != n {
 		w.Errorf("a locked VM was written to: %v", got[n:])
@@ -184,7 +184,7 @@ func pended(w *world) {
 	}
 	n := len(w.writes())
 	w.eventually("nothing is pending", func() bool { return w.vm().Pending["cores"] == "" })
-	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	w.says(conditions.TypeRestartRequired, conditions.ReasonUpToDate, "")
 	if got := w.writes(); len(got) > n+1 || w.tasks("qmreboot") > 0 {
 		w.Errorf("want one write and no restart:\n%s", w)
 	}
@@ -213,10 +213,10 @@ func swapped(w *world) {
 		theirs.Config = map[string]string{"name": "theirs", "smbios1": "uuid=11111111-1111-4111-8111-111111111111"}
 		s.Guests[ref.VMID] = &theirs
 	})
-	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
+	w.says(xpv2.TypeReady, conditions.ReasonOwnershipConflict, "is not this resource's")
 	n := len(w.writes())
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
-	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
+	w.says(xpv2.TypeReady, conditions.ReasonOwnershipConflict, "is not this resource's")
 	w.delete()
 	w.gone()
 	if v, ok := w.pve.Guest(ref.VMID); !ok || v.Config["name"] != "theirs" || v.Power != simulator.Running || len(w.writes()) != n {
@@ -305,7 +305,7 @@ func restarts(w *world) {
 	w.eventually("the VM is restarted with its changes", func() bool {
 		return w.vm().Config["cores"] == "4" && w.vm().Power == simulator.Running && w.tasks("qmreboot") == 1
 	})
-	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	w.says(conditions.TypeRestartRequired, conditions.ReasonUpToDate, "")
 	w.ready()
 	w.says(kind.TypeUpToDate, kind.ReasonUpToDate, "")
 	if n := w.tasks("qmreboot"); n != 1 {
@@ -336,8 +336,8 @@ func restartsHard(w *world) {
 	w.ready()
 	w.tamper(func(g *simulator.Guest) { g.Agent = &simulator.Agent{IgnoresShutdown: true} })
 	w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
-	w.says(kind.TypeUpToDate, machine.ReasonRestartFailed, "cores 2 → 4; waits for a restart of the VM: the VM was not restarted")
-	w.says(machine.TypeRestartRequired, machine.ReasonRestartFailed, "the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again at ")
+	w.says(kind.TypeUpToDate, conditions.ReasonRestartFailed, "cores 2 → 4; waits for a restart of the VM: the VM was not restarted")
+	w.says(conditions.TypeRestartRequired, conditions.ReasonRestartFailed, "the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again at ")
 	if w.tasks("qmreboot") != 1 || w.tasks("qmstop") != 0 {
 		w.Errorf("want the guest asked once and left alone:\n%s", w)
 	}
@@ -345,7 +345,7 @@ func restartsHard(w *world) {
 	w.eventually("the VM is restarted with its changes", func() bool {
 		return w.vm().Config["cores"] == "4" && w.vm().Power == simulator.Running && w.tasks("qmstop") == 1
 	})
-	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	w.says(conditions.TypeRestartRequired, conditions.ReasonUpToDate, "")
 	w.ready()
 }
 

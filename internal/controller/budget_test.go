@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -197,7 +197,7 @@ func budgetOfAdoption(w *world) {
 func budgetOfNothing(w *world) {
 	w.create(calm())
 	w.ready()
-	w.says(machine.TypeRestartRequired, machine.ReasonUpToDate, "")
+	w.says(conditions.TypeRestartRequired, conditions.ReasonUpToDate, "")
 	w.costs(0, "nothing", func() {
 		for i := range 3 {
 			w.annotate("example.org/nothing", fmt.Sprint(i))

@@ -38,6 +38,8 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -106,7 +108,7 @@ func stripped(w *world) {
 	w.eventually("the action is done", func() bool {
 		return w.tasks("qmreset") == 1 && w.exists() && w.m.Observation().PowerAction.Result == "OK"
 	})
-	uuid, devices := w.vm().Config["smbios1"], w.m.GetAnnotations()[machine.AnnotationDevices]
+	uuid, devices := w.vm().Config["smbios1"], w.m.GetAnnotations()[object.AnnotationDevices]
 	n := len(w.writes())
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.Disks[0], p.Disks[1] = p.Disks[1], p.Disks[0]
@@ -115,11 +117,11 @@ func stripped(w *world) {
 	w.reannotate(func(a map[string]string) { clear(a) })
 	w.eventually("the Machine knows its VM again", func() bool {
 		w.exists()
-		return meta.GetExternalName(w.m) == "10000" && w.m.GetAnnotations()[machine.AnnotationDevices] != ""
+		return meta.GetExternalName(w.m) == "10000" && w.m.GetAnnotations()[object.AnnotationDevices] != ""
 	})
 	w.ready()
 	w.keeps(uuid)
-	if got := w.m.GetAnnotations()[machine.AnnotationDevices]; got != devices {
+	if got := w.m.GetAnnotations()[object.AnnotationDevices]; got != devices {
 		w.Errorf("devices were %s and are %s", devices, got)
 	}
 	if got := w.writes(); len(got) != n {
@@ -136,12 +138,12 @@ func strippedEarly(w *world) {
 	w.create(ubuntu())
 	w.eventually("the clone is known to be under way", func() bool {
 		w.exists()
-		return w.tasks("qmclone") == 1 && w.m.Observation().Annotations[machine.AnnotationUUID] != ""
+		return w.tasks("qmclone") == 1 && w.m.Observation().Annotations[object.AnnotationUUID] != ""
 	})
-	uuid := w.m.GetAnnotations()[machine.AnnotationUUID]
+	uuid := w.m.GetAnnotations()[object.AnnotationUUID]
 	w.reannotate(func(a map[string]string) { clear(a) })
 	w.ready()
-	if ours := w.ours(); !slices.Equal(ours, []int{10000}) || w.tasks("qmclone") != 1 || w.m.GetAnnotations()[machine.AnnotationUUID] != uuid {
+	if ours := w.ours(); !slices.Equal(ours, []int{10000}) || w.tasks("qmclone") != 1 || w.m.GetAnnotations()[object.AnnotationUUID] != uuid {
 		w.Errorf("want one VM and its identity kept, got %v:\n%s", ours, w)
 	}
 	w.finish()
@@ -166,7 +168,7 @@ func unplugged(w *world) {
 	before := w.vm().Config["net1"]
 	w.eventually("the MAC address is kept", func() bool {
 		w.exists()
-		return strings.Contains(w.m.GetAnnotations()[machine.AnnotationDevices], `"macs":`)
+		return strings.Contains(w.m.GetAnnotations()[object.AnnotationDevices], `"macs":`)
 	})
 	if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Delete: []string{"net1"}}); err != nil {
 		w.Fatal(err)
@@ -182,7 +184,7 @@ func misnamed(w *world) {
 	uuid, n := w.vm().Config["smbios1"], len(w.writes())
 	for _, name := range []string{"20000", strconv.Itoa(router)} {
 		w.reannotate(func(a map[string]string) { a[meta.AnnotationKeyExternalName] = name })
-		w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, `is "`+name+`", but the VM of this Machine is VM 10000`)
+		w.says(xpv2.TypeReady, conditions.ReasonOwnershipConflict, `is "`+name+`", but the VM of this Machine is VM 10000`)
 	}
 	w.delete()
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "is VM 10000, and is left alone: set the annotation back")
@@ -220,7 +222,7 @@ func reidentified(w *world) {
 	if err := w.admin.Configure(w.Context(), w.ref(), other); err != nil {
 		w.Fatal(err)
 	}
-	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
+	w.says(xpv2.TypeReady, conditions.ReasonOwnershipConflict, "is not this resource's")
 	w.delete()
 	w.gone()
 	if got := w.writes(); len(got) != n || len(w.ours()) != 1 {
@@ -233,7 +235,7 @@ func templated(w *world) {
 	w.ready()
 	n := len(w.writes())
 	w.tamper(func(g *simulator.Guest) { g.Config["template"], g.Power = "1", simulator.Stopped })
-	w.says(xpv2.TypeReady, machine.ReasonPowerMismatch, "is a template, which cannot run")
+	w.says(xpv2.TypeReady, conditions.ReasonPowerMismatch, "is a template, which cannot run")
 	w.unchanged()
 	if got := w.writes(); len(got) != n {
 		w.Errorf("want no write:\n%s", w)
@@ -241,7 +243,7 @@ func templated(w *world) {
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
 	w.ready()
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = nil })
-	w.says(xpv2.TypeReady, machine.ReasonPowerMismatch, "is a template, which cannot run")
+	w.says(xpv2.TypeReady, conditions.ReasonPowerMismatch, "is a template, which cannot run")
 	w.tamper(func(g *simulator.Guest) { delete(g.Config, "template") })
 	w.eventually("the VM runs again", func() bool { return w.vm().Power == simulator.Running })
 	w.ready()
@@ -312,7 +314,7 @@ func replaced(w *world) {
 	w.create(ubuntu())
 	w.ready()
 	w.restore(proxmox.Params{"unique": "1"})
-	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "is not this resource's")
+	w.says(xpv2.TypeReady, conditions.ReasonOwnershipConflict, "is not this resource's")
 	w.delete()
 	w.gone()
 	if ours := w.ours(); !slices.Equal(ours, []int{10000}) {
@@ -401,7 +403,7 @@ func repointed(w *world) {
 	scenario.Cluster = "other"
 	other := simulatortest.NewTest(w.T, simulator.Options{Scenario: scenario, Speed: 1})
 	w.lead(other)
-	w.says(xpv2.TypeReady, machine.ReasonClusterMismatch, `VM 10000 is in the cluster "demo", and not looked for in "other"`)
+	w.says(xpv2.TypeReady, conditions.ReasonClusterMismatch, `VM 10000 is in the cluster "demo", and not looked for in "other"`)
 	w.delete()
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, `is in the cluster "demo"`)
 	if tasks := other.Tasks(); len(tasks) > 0 {
@@ -431,12 +433,12 @@ func silenced(w *world) {
 	w.pve.Inject(simulator.Fault{Method: "GET", Path: "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces", Status: 403, Message: "Permission check failed (/vms/10000, VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted)"})
 	w.create(ubuntu())
 	w.ready()
-	w.says(machine.TypeNetworkConfigured, machine.ReasonWaitingForAddress, "cannot be asked for addresses: ")
-	if c := w.m.GetCondition(machine.TypeNetworkConfigured); !strings.Contains(c.Message, "VM.GuestAgent.Audit") {
+	w.says(conditions.TypeNetworkConfigured, conditions.ReasonWaitingForAddress, "cannot be asked for addresses: ")
+	if c := w.m.GetCondition(conditions.TypeNetworkConfigured); !strings.Contains(c.Message, "VM.GuestAgent.Audit") {
 		w.Errorf("want the privilege that is missing, got %q", c.Message)
 	}
 	w.pve.ClearFaults()
-	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
+	w.says(conditions.TypeNetworkConfigured, conditions.ReasonNetworkReady, "")
 	w.finish()
 }
 
@@ -594,7 +596,7 @@ func givenUp(w *world) {
 		s.HA["vm:10000"].Failed, s.HAManager.Services["vm:10000"].State = true, "error"
 		s.Guests[10000].Power = simulator.Stopped
 	})
-	w.says(xpv2.TypeReady, machine.ReasonPowerMismatch, "high availability has given the VM up")
+	w.says(xpv2.TypeReady, conditions.ReasonPowerMismatch, "high availability has given the VM up")
 	w.unchanged()
 	if got := w.writes(); len(got) != n {
 		w.Errorf("want no write:\n%s", w)

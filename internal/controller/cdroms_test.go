@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -85,7 +85,7 @@ func windows(w *world) {
 		w.Errorf("a medium was changed by a restart:\n%s", w)
 	}
 	w.change(func(p *v1alpha1.MachineParameters) { p.CDROMs = []v1alpha1.MachineCDROM{} })
-	w.says(machine.TypeRestartRequired, machine.ReasonPendingChanges, "ide0")
+	w.says(conditions.TypeRestartRequired, conditions.ReasonPendingChanges, "ide0")
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
 	w.eventually("the drive goes with the next stop", func() bool { return w.vm().Power == simulator.Stopped && w.vm().Config["ide0"] == "" })
 	w.ready()

@@ -38,7 +38,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -631,25 +631,25 @@ func machineInTrouble(w *world) {
 	spec.Node = new("pve2")
 	w.create(spec)
 	w.ready()
-	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
+	w.says(conditions.TypeNetworkConfigured, conditions.ReasonNetworkReady, "")
 	before := len(w.writes())
 
 	var bridges map[string]*simulator.Interface
 	w.onNode("pve2", func(s *simulator.Node) { bridges, s.Interfaces = s.Interfaces, map[string]*simulator.Interface{} })
-	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkError, "bridge 'vmbr0' not found on node pve2")
+	w.says(conditions.TypeNetworkConfigured, conditions.ReasonNetworkError, "bridge 'vmbr0' not found on node pve2")
 	w.onNode("pve2", func(s *simulator.Node) { s.Interfaces = bridges })
-	w.says(machine.TypeNetworkConfigured, machine.ReasonNetworkReady, "")
+	w.says(conditions.TypeNetworkConfigured, conditions.ReasonNetworkReady, "")
 
 	var used int64
 	w.pve.Edit(func(s *simulator.State) {
 		used, s.Storages["ceph"].Used = s.Storages["ceph"].Used, s.Storages["ceph"].Total
 	})
-	w.says(machine.TypeResourcesAllocated, machine.ReasonInsufficientResources, "storage 'ceph' on node pve2 is full")
+	w.says(conditions.TypeResourcesAllocated, conditions.ReasonInsufficientResources, "storage 'ceph' on node pve2 is full")
 	w.pve.Edit(func(s *simulator.State) { s.Storages["ceph"].Used = used })
-	w.says(machine.TypeResourcesAllocated, machine.ReasonAllocationSucceeded, "")
+	w.says(conditions.TypeResourcesAllocated, conditions.ReasonAllocationSucceeded, "")
 
 	w.onNode("pve2", func(s *simulator.Node) { s.Offline = true })
-	w.says(xpv2.TypeReady, machine.ReasonNodeOffline, `node "pve2" is offline`)
+	w.says(xpv2.TypeReady, conditions.ReasonNodeOffline, `node "pve2" is offline`)
 	w.onNode("pve2", func(s *simulator.Node) { s.Offline = false })
 	w.ready()
 	if n := len(w.writes()); n != before || w.vm().Node != "pve2" {

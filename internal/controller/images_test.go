@@ -42,6 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -301,7 +302,7 @@ func wrongChecksum(w *imageWorld) {
 		p.Source.ChecksumURL, p.Source.Checksum = nil, new("sha256:"+strings.Repeat("0", 64))
 	})
 	m := w.machine("file", w.byFile())
-	w.says(machine.TypeVMCreated, machine.ReasonWaitingForImage, "ChecksumMismatch")
+	w.says(conditions.TypeVMCreated, conditions.ReasonWaitingForImage, "ChecksumMismatch")
 	if len(w.ours()) > 0 || len(w.files()) > 0 {
 		w.Errorf("nothing may be used: VMs %v, files %v", w.ours(), w.files())
 	}
@@ -400,7 +401,7 @@ func waitsWithoutCalls(w *imageWorld) {
 	before := len(w.calls())
 	for _, m := range all {
 		w.m = m
-		w.says(machine.TypeVMCreated, machine.ReasonWaitingForImage, "not found")
+		w.says(conditions.TypeVMCreated, conditions.ReasonWaitingForImage, "not found")
 	}
 	for _, m := range all {
 		if m.GetAnnotations()["crossplane.io/external-name"] != "" {

@@ -59,6 +59,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -352,7 +353,7 @@ func (w *world) String() string {
 	var b strings.Builder
 	if w.m != nil {
 		fmt.Fprintf(&b, "annotations %v\nobserved %+v\n", w.m.GetAnnotations(), w.m.Observation())
-		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate, machine.TypeVMCreated} {
+		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate, conditions.TypeVMCreated} {
 			c := w.m.GetCondition(t)
 			fmt.Fprintf(&b, "%s %s %s: %s\n", t, c.Status, c.Reason, c.Message)
 		}

@@ -34,6 +34,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -296,7 +297,7 @@ func TestPlacement(t *testing.T) {
 				})
 			},
 			check: func(w *world) {
-				w.says(machine.TypeResourcesAllocated, machine.ReasonInsufficientResources, "insufficient resources on node pve2: memory 1024 MiB requested, ")
+				w.says(conditions.TypeResourcesAllocated, conditions.ReasonInsufficientResources, "insufficient resources on node pve2: memory 1024 MiB requested, ")
 				w.pve.Edit(func(s *simulator.State) { s.Nodes["pve2"].Memory = 64 << 30 })
 				w.ready()
 				if w.vm().Node != "pve2" {

@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -213,7 +214,7 @@ func change(w *world) {
 			(v.Config["cores"] == "4" || v.Pending["cores"] == "4") && (v.Config["memory"] == "4096" || v.Pending["memory"] == "4096")
 	})
 	w.ready()
-	w.says(machine.TypeRestartRequired, machine.ReasonPendingChanges, "cores")
+	w.says(conditions.TypeRestartRequired, conditions.ReasonPendingChanges, "cores")
 	if w.tasks("qmstart") != 1 || w.tasks("qmstop")+w.tasks("qmshutdown")+w.tasks("qmreboot")+w.tasks("qmreset") > 0 {
 		w.Errorf("the VM was restarted:\n%s", w)
 	}
@@ -325,7 +326,7 @@ func foreign(w *world) {
 	spec := ubuntu()
 	spec.VMID = new(int32(router))
 	w.create(spec)
-	w.says(xpv2.TypeReady, machine.ReasonOwnershipConflict, "VM 100 already exists on node pve1")
+	w.says(xpv2.TypeReady, conditions.ReasonOwnershipConflict, "VM 100 already exists on node pve1")
 	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("mine") })
 	w.eventually("the change was seen", func() bool {
 		w.exists()
@@ -515,7 +516,7 @@ func fails(w *world) {
 func failsToCreate(w *world) {
 	w.pve.Inject(simulator.Fault{Task: "qmclone", TaskExit: "no space left on device"}) // Until it was seen, however long that takes.
 	w.create(ubuntu())
-	w.says(machine.TypeVMCreated, machine.ReasonCreationFailed, "no space left on device")
+	w.says(conditions.TypeVMCreated, conditions.ReasonCreationFailed, "no space left on device")
 	w.pve.ClearFaults()
 	w.ready()
 	clones := slices.DeleteFunc(w.pve.Tasks(), func(t simulator.Task) bool { return t.Type != "qmclone" })
@@ -529,7 +530,7 @@ func failsToCreate(w *world) {
 func forbidden(w *world) {
 	w.pve.Inject(simulator.Fault{Method: "POST", Path: "/nodes/{node}/qemu/{vmid}/clone", Status: 403, Message: "Permission check failed (/vms/9000, VM.Clone)"})
 	w.create(ubuntu())
-	w.says(machine.TypeVMCreated, machine.ReasonCreationFailed, "/vms/9000, VM.Clone")
+	w.says(conditions.TypeVMCreated, conditions.ReasonCreationFailed, "/vms/9000, VM.Clone")
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "/vms/9000, VM.Clone")
 	if w.m.Observation().Phase != v1alpha1.MachineError {
 		w.Errorf("phase is %q", w.m.Observation().Phase)
@@ -554,7 +555,7 @@ func loses(path string, spec v1alpha1.MachineParameters) func(*world) {
 
 func refused(w *world) {
 	w.create(v1alpha1.MachineParameters{Template: new(intstr.FromString("fedora"))})
-	w.says(machine.TypeVMCreated, machine.ReasonCreationFailed, "template 'fedora' not found")
+	w.says(conditions.TypeVMCreated, conditions.ReasonCreationFailed, "template 'fedora' not found")
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "template 'fedora' not found")
 	if len(w.writes()) > 0 {
 		w.Errorf("nothing may be created:\n%s", w)

@@ -31,6 +31,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -324,7 +325,7 @@ func withPassword(w *world) {
 	}
 	w.eventually("it is seen that the Secret has changed", func() bool {
 		w.exists()
-		return strings.HasSuffix(w.m.GetAnnotations()[machine.AnnotationPassword], "/"+secret.ResourceVersion)
+		return strings.HasSuffix(w.m.GetAnnotations()[object.AnnotationPassword], "/"+secret.ResourceVersion)
 	})
 	if got := w.writes()[writes:]; len(got) > 0 {
 		w.Errorf("the password is the same, and %v was written", got)

@@ -32,6 +32,7 @@ import (
 	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -62,7 +63,7 @@ func mishaps() map[string]mishap {
 			reason: "The node is off.", node: "pve1", online: 2,
 			fail:   func(s *simulator.State) { s.Nodes["pve1"].Offline = true },
 			repair: func(s *simulator.State) { s.Nodes["pve1"].Offline = false },
-			says:   xpv2.TypeReady, because: machine.ReasonNodeOffline, text: `node "pve1" is offline`, against: "it is offline",
+			says:   xpv2.TypeReady, because: conditions.ReasonNodeOffline, text: `node "pve1" is offline`, against: "it is offline",
 		},
 		"full": {
 			reason: "Its storage has filled up.", node: "pve2", online: 3,
@@ -70,7 +71,7 @@ func mishaps() map[string]mishap {
 				s.Volumes[filling] = &simulator.Volume{VMID: 999, Format: "raw", Content: "images", Size: 1 << 40, Used: 480 << 30}
 			},
 			repair: func(s *simulator.State) { delete(s.Volumes, filling) },
-			says:   machine.TypeResourcesAllocated, because: machine.ReasonInsufficientResources,
+			says:   conditions.TypeResourcesAllocated, because: conditions.ReasonInsufficientResources,
 			text: "storage 'local-lvm' on node pve2 is full", against: "storage 'local-lvm': 1024 MiB requested, 0 MiB available",
 		},
 		"bridge": {
@@ -80,7 +81,7 @@ func mishaps() map[string]mishap {
 				delete(s.Nodes["pve3"].Interfaces, "vmbr0")
 			},
 			repair: func(s *simulator.State) { s.Nodes["pve3"].Interfaces["vmbr0"] = bridge },
-			says:   machine.TypeNetworkConfigured, because: machine.ReasonNetworkError,
+			says:   conditions.TypeNetworkConfigured, because: conditions.ReasonNetworkError,
 			text: "bridge 'vmbr0' not found on node pve3", against: "bridge 'vmbr0' not found",
 		},
 	}

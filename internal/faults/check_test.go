@@ -37,7 +37,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -133,7 +134,7 @@ func (k *randomRun) says() string {
 			all = append(all, fmt.Sprintf("%s (%s): %s", t, c.Reason, c.Message))
 		}
 	}
-	if c := k.m.GetCondition(machine.TypeRestartRequired); c.Status == corev1.ConditionTrue {
+	if c := k.m.GetCondition(conditions.TypeRestartRequired); c.Status == corev1.ConditionTrue {
 		all = append(all, fmt.Sprintf("%s (%s): %s", c.Type, c.Reason, c.Message))
 	}
 	return strings.Join(all, "; ")
@@ -233,7 +234,7 @@ func (k *randomRun) shrinks() bool {
 
 // device that a disk, drive or network of the spec is, as the Machine says.
 func (k *randomRun) device(name string) string {
-	devices, err := qemu.ParseDevices(k.m.GetAnnotations()[machine.AnnotationDevices])
+	devices, err := qemu.ParseDevices(k.m.GetAnnotations()[object.AnnotationDevices])
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func (k *randomRun) check() {
 // images of a Machine that has lost its VM, as if a VM had them: they go with the Machine.
 func (k *randomRun) images() simulator.Guest {
 	g := simulator.Guest{Config: map[string]string{}}
-	for i, seed := range strings.Fields(k.m.GetAnnotations()[machine.AnnotationImages]) {
+	for i, seed := range strings.Fields(k.m.GetAnnotations()[object.AnnotationImages]) {
 		node, rest, _ := strings.Cut(seed, "=")
 		volume, _, _ := strings.Cut(rest, "@")
 		g.Node, g.Config[fmt.Sprint(i)] = node, volume

@@ -45,7 +45,8 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
@@ -121,7 +122,7 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 	w := &env{clock: newClock(), fatal: fatal}
 	w.pve = simulatortest.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
-		WithIndex(&namespaced.Machine{}, machine.ClaimIndex, machine.Claims).WithIndex(&cluster.Machine{}, machine.ClaimIndex, machine.Claims).Build()
+		WithIndex(&namespaced.Machine{}, object.ClaimIndex, object.Claims).WithIndex(&cluster.Machine{}, object.ClaimIndex, object.Claims).Build()
 	if s.before != nil {
 		w.pve.Edit(s.before)
 	}
@@ -315,9 +316,9 @@ func (w *env) acted() bool {
 // tidy reports whether the Machine is settled, is not about to be restarted, and nothing
 // is left of images that it has had.
 func (w *env) tidy() bool {
-	reason := w.m.GetCondition(machine.TypeRestartRequired).Reason
-	restarts := reason == machine.ReasonRestarting || reason == machine.ReasonWaitingForGuest
-	return w.settled() && !restarts && len(strings.Fields(w.m.GetAnnotations()[machine.AnnotationImages])) <= 1
+	reason := w.m.GetCondition(conditions.TypeRestartRequired).Reason
+	restarts := reason == conditions.ReasonRestarting || reason == conditions.ReasonWaitingForGuest
+	return w.settled() && !restarts && len(strings.Fields(w.m.GetAnnotations()[object.AnnotationImages])) <= 1
 }
 
 // change the spec as a user does.
@@ -405,7 +406,7 @@ func (w *env) identity(t *testing.T, g simulator.Guest) {
 	if got := meta.GetExternalName(w.m); got != fmt.Sprint(g.VMID) {
 		t.Errorf("VM %d is named %q", g.VMID, got)
 	}
-	if uuid := a[machine.AnnotationUUID]; uuid == "" || !strings.Contains(g.Config["smbios1"], uuid) {
+	if uuid := a[object.AnnotationUUID]; uuid == "" || !strings.Contains(g.Config["smbios1"], uuid) {
 		t.Errorf("VM %d has %q, want UUID %q", g.VMID, g.Config["smbios1"], uuid)
 	}
 	if strings.Contains(g.Config["description"], "provider-proxmox") {

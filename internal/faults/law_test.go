@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -32,7 +32,7 @@ import (
 
 // devices that are kept of the Machine.
 func (w *env) devices() (qemu.Devices, error) {
-	return qemu.ParseDevices(w.m.GetAnnotations()[machine.AnnotationDevices])
+	return qemu.ParseDevices(w.m.GetAnnotations()[object.AnnotationDevices])
 }
 
 // likeNew checks the law of path independence: each entry of the spec is on the VM as it

@@ -34,7 +34,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -318,7 +318,7 @@ func strip(k *randomRun, _ *subject, r *rand.Rand) string {
 	if k.m.Observation().UUID == "" {
 		return "nobody else knows the VM yet"
 	}
-	one := oneOf(r, "", machine.AnnotationUUID, machine.AnnotationDevices, "crossplane.io/external-name")
+	one := oneOf(r, "", object.AnnotationUUID, object.AnnotationDevices, "crossplane.io/external-name")
 	k.update(func(m *namespaced.Machine) {
 		a := maps.Clone(m.GetAnnotations())
 		maps.DeleteFunc(a, func(name, _ string) bool { return one == "" || name == one })

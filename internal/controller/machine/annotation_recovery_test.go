@@ -26,56 +26,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-func TestRecalled(t *testing.T) {
-	const uuid, other = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
-	seen := v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: uuid}
-	all := v1alpha1.MachineObservation{Annotations: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationNode: "pve1", AnnotationImages: "x"}}
-	cases := map[string]struct {
-		reason string
-		has    map[string]string
-		seen   v1alpha1.MachineObservation
-		want   map[string]string
-	}{
-		"New":       {reason: "Nothing is known of a Machine that is new."},
-		"Complete":  {reason: "Nothing is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}, seen: seen},
-		"Stripped":  {reason: "All is lost.", seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
-		"Unproven":  {reason: "The proof is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000"}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
-		"Unnamed":   {reason: "The name is lost.", has: map[string]string{AnnotationUUID: uuid}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
-		"Unborn":    {reason: "It is lost before the VM is seen.", has: map[string]string{AnnotationUUID: uuid, AnnotationAllocated: "10001"}, want: map[string]string{meta.AnnotationKeyExternalName: "10001"}},
-		"Halfborn":  {reason: "A clone has not got its own UUID yet.", has: map[string]string{AnnotationUUID: other}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
-		"Adoption":  {reason: "Another VM is named, whose proof is yet to be found.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: seen},
-		"Exchanged": {reason: "Another name was given to the same proof: that is for a look to decide.", has: map[string]string{meta.AnnotationKeyExternalName: "200", AnnotationUUID: uuid}, seen: seen},
-		"All":       {reason: "What the status has of them is put back, and nothing else is changed.", has: map[string]string{"a": "b", AnnotationNode: "pve2"}, seen: all, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationImages: "x"}},
-		"AllThere":  {reason: "Nothing is put back that is there.", has: all.Annotations, seen: all},
-		"Renamed":   {reason: "What belongs to another VM is not.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: all},
-		"Rekeyed":   {reason: "Whatever says so.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: other}, seen: all},
-		"Nameless":  {reason: "Nothing says which VM it was.", has: map[string]string{AnnotationUUID: uuid}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m := &namespaced.Machine{}
-			m.SetAnnotations(tc.has)
-			m.Status.AtProvider = tc.seen
-			if diff := cmp.Diff(tc.want, lostAnnotations(m)); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // Annotations that a release before has written get their present names, in metadata and in
 // the status.
 func TestFormerAnnotationsAreRenamed(t *testing.T) {
 	for former, present := range map[string]string{
-		"proxmox.vitistack.io/ran-since":           AnnotationRunningSince,
-		"proxmox.vitistack.io/restarted-for":       AnnotationLastRestart,
+		"proxmox.vitistack.io/ran-since":           object.AnnotationRunningSince,
+		"proxmox.vitistack.io/restarted-for":       object.AnnotationLastRestart,
 		"proxmox.vitistack.io/outlived-definition": kind.AnnotationOrphaned,
 	} {
 		for place, change := range map[string]func(metadata, status map[string]string){
@@ -85,7 +49,7 @@ func TestFormerAnnotationsAreRenamed(t *testing.T) {
 			"beside the present": func(metadata, _ map[string]string) { metadata[former], metadata[present] = "y", "x" },
 		} {
 			b := newBench(t, func(m *namespaced.Machine) {
-				status := map[string]string{AnnotationUUID: ourUUID, meta.AnnotationKeyExternalName: "10000"}
+				status := map[string]string{object.AnnotationUUID: ourUUID, meta.AnnotationKeyExternalName: "10000"}
 				change(m.Annotations, status)
 				m.Status.AtProvider.Annotations = status
 			})
@@ -115,11 +79,11 @@ func TestFormerRestartIsNotRepeated(t *testing.T) {
 	b.reconcile(t.Context())
 	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
 	former := lastRestart(b.m).Changes
-	b.m.Annotations[AnnotationLastRestart], b.m.Status.AtProvider.Annotations[AnnotationLastRestart] = former, former
-	b.upgrade(t, "proxmox.vitistack.io/restarted-for", AnnotationLastRestart)
+	b.m.Annotations[object.AnnotationLastRestart], b.m.Status.AtProvider.Annotations[object.AnnotationLastRestart] = former, former
+	b.upgrade(t, "proxmox.vitistack.io/restarted-for", object.AnnotationLastRestart)
 	b.clock.wait(time.Hour)
 	b.reconcile(t.Context())
-	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective || len(b.writes) != 1 {
+	if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != conditions.ReasonRestartIneffective || len(b.writes) != 1 {
 		t.Errorf("want no second restart, got %q with %s: %s", b.writes, c.Reason, c.Message)
 	}
 }
@@ -129,11 +93,11 @@ func TestFormerRunningSinceIsKept(t *testing.T) {
 	b := newBench(t, runStrategy("RerunOnFailure"))
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
-	first := b.kept(t, AnnotationRunningSince)
-	b.upgrade(t, "proxmox.vitistack.io/ran-since", AnnotationRunningSince)
+	first := b.kept(t, object.AnnotationRunningSince)
+	b.upgrade(t, "proxmox.vitistack.io/ran-since", object.AnnotationRunningSince)
 	b.clock.wait(time.Hour)
 	b.reconcile(t.Context())
-	if got := b.kept(t, AnnotationRunningSince); first == "" || got != first {
+	if got := b.kept(t, object.AnnotationRunningSince); first == "" || got != first {
 		t.Errorf("want %q kept, got %q", first, got)
 	}
 }
@@ -164,7 +128,7 @@ func (b *bench) upgrade(t *testing.T, former, present string) {
 // What the provider relies on is kept in the status, from when the VM is being made.
 func TestAnnotationsAreRemembered(t *testing.T) {
 	begun, want := "2001-01-01T00:00:00Z", map[string]string{
-		AnnotationUUID: ourUUID, AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", AnnotationDevices: "{}", AnnotationNode: "pve1",
+		object.AnnotationUUID: ourUUID, object.AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", object.AnnotationDevices: "{}", object.AnnotationNode: "pve1",
 	}
 	want[meta.AnnotationKeyExternalCreatePending] = begun
 	for reason, config := range map[string]map[string]string{
@@ -172,7 +136,7 @@ func TestAnnotationsAreRemembered(t *testing.T) {
 		"it is there":      ourVM("running").config,
 	} {
 		b := newBench(t, func(m *namespaced.Machine) {
-			m.Annotations["example.org/theirs"], m.Annotations[AnnotationPlacement], m.Annotations[AnnotationLastRestart] = "x", "{}", ""
+			m.Annotations["example.org/theirs"], m.Annotations[object.AnnotationPlacement], m.Annotations[object.AnnotationLastRestart] = "x", "{}", ""
 		})
 		b.vms[10000] = &guest{node: "pve1", status: "running", config: config}
 		b.reconcile(t.Context())
@@ -200,7 +164,7 @@ func TestImagesAreRecalled(t *testing.T) {
 				b := newBench(t, func(m *namespaced.Machine) {
 					m.Spec.ForProvider.RunStrategy = new("Manual")
 					if tc.has != "" {
-						m.Annotations[AnnotationImages] = tc.has
+						m.Annotations[object.AnnotationImages] = tc.has
 					}
 					if state == "stopped" {
 						deleted(m)
@@ -212,27 +176,10 @@ func TestImagesAreRecalled(t *testing.T) {
 				if s := b.reconcile(t.Context()); s.err != nil {
 					t.Fatal(s.err)
 				}
-				if got := b.m.Annotations[AnnotationImages]; got != tc.want {
+				if got := b.m.Annotations[object.AnnotationImages]; got != tc.want {
 					t.Errorf("\n%s\nwant images %q kept, got %q", tc.reason, tc.want, got)
 				}
 			})
 		}
-	}
-}
-
-func TestRecalledDevices(t *testing.T) {
-	seen := v1alpha1.MachineObservation{
-		UUID:     "AAAAAAAA-2222-4333-8444-555555555555",
-		Disks:    []v1alpha1.MachineDiskObservation{{Device: "scsi1", Name: "root"}, {Device: "scsi0"}},
-		CDROMs:   []v1alpha1.MachineCDROMObservation{{Device: "ide0", Name: "drivers"}, {Device: "ide2"}},
-		Networks: []v1alpha1.MachineNetworkObservation{{Device: "net1", Name: "lan", MACAddress: "BC:24:11:00:00:01"}, {Device: "net0"}},
-	}
-	got := recoveredDevices(&seen, qemu.Identity{UUID: strings.ToLower(seen.UUID)})
-	want := `{"disks":{"root":"scsi1"},"cdroms":{"drivers":"ide0"},"networks":{"lan":"net1"},"seen":{"root":true},"macs":{"lan":"BC:24:11:00:00:01"}}`
-	if got.String() != want {
-		t.Errorf("What was seen of the VM is known, want %s, got %s", want, got)
-	}
-	if got := recoveredDevices(&seen, qemu.Identity{UUID: "other"}); got.String() != "{}" {
-		t.Errorf("What was seen of another VM is not meant, got %s", got)
 	}
 }

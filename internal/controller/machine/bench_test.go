@@ -37,6 +37,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -77,7 +78,7 @@ type bench struct {
 func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	t.Helper()
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "uid", Generation: 1, Annotations: map[string]string{
-		AnnotationUUID: ourUUID, AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", AnnotationDevices: "{}", AnnotationNode: "pve1",
+		object.AnnotationUUID: ourUUID, object.AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", object.AnnotationDevices: "{}", object.AnnotationNode: "pve1",
 		meta.AnnotationKeyExternalCreatePending: "2001-01-01T00:00:00Z",
 	}}}
 	if change != nil {

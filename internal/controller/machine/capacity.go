@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -108,7 +109,7 @@ func (e planner) unknownBridges(ctx context.Context, change qemu.Difference) ([]
 	var no []string
 	for _, name := range names {
 		if !slices.Contains(bridgeNames(bridges), name) && err == nil {
-			no = append(no, fmt.Sprintf("bridge '%s' not found on node %s%s", name, e.vm.Node, instead("bridges there", bridgeNames(bridges))))
+			no = append(no, fmt.Sprintf("bridge '%s' not found on node %s%s", name, e.vm.Node, conditions.Instead("bridges there", bridgeNames(bridges))))
 		}
 	}
 	return no, err

@@ -24,6 +24,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -124,7 +125,7 @@ func TestGrowthBeyondStorage(t *testing.T) {
 func TestBridgeThatIsNotThere(t *testing.T) {
 	lan := func(bridge string) func(*namespaced.Machine) {
 		return all(func(m *namespaced.Machine) {
-			m.Annotations[AnnotationDevices] = `{"networks":{"lan":"net0"},"macs":{"lan":"BC:24:11:00:00:01"}}`
+			m.Annotations[object.AnnotationDevices] = `{"networks":{"lan":"net0"},"macs":{"lan":"BC:24:11:00:00:01"}}`
 		}, spec(func(p *v1alpha1.MachineParameters) {
 			p.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: &bridge}}
 		}))

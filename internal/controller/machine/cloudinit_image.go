@@ -27,6 +27,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -80,13 +82,13 @@ func (e cloudInitFeature) addImage(ctx context.Context, m Machine, d *desired) (
 		return nil, nil
 	}
 	var err error
-	if _, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
+	if _, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
 		d.image, err = e.ejectForMigration(ctx, *d)
 	} else {
 		d.image, err = e.buildImage(ctx, m, *d)
 	}
 	d.NoCloudImage = d.image.drive()
-	if r := (validationError{}); errors.As(err, &r) {
+	if r := (conditions.ValidationError{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
 	return nil, err
@@ -106,7 +108,7 @@ func (e cloudInitFeature) ejectForMigration(ctx context.Context, d desired) (*no
 		switch {
 		case !d.Identity.OwnsNoCloudImage(has):
 		case i < 0:
-			no := reject(allocating, "storage '%s' not found, which has cloudInit's data", storage)
+			no := conditions.Reject(conditions.Allocating, "storage '%s' not found, which has cloudInit's data", storage)
 			return nil, e.checks.hintMissingPrivilege(ctx, no, storageReadPrivilege(storage))
 		case !storages[i].Shared:
 			return &noCloudImage{device: device, storage: storage, ejectFirst: true}, nil
@@ -128,7 +130,7 @@ func (e cloudInitFeature) buildImage(ctx context.Context, m Machine, d desired) 
 		return nil, nil
 	}
 	if s.device == "" {
-		return nil, reject(allocating, "cloudInit needs a CD-ROM drive, and no ide or sata device is free for one")
+		return nil, conditions.Reject(conditions.Allocating, "cloudInit needs a CD-ROM drive, and no ide or sata device is free for one")
 	}
 	var err error
 	if s.storage, err = e.imageStorage(ctx, d, s.node, has); err != nil {
@@ -142,7 +144,7 @@ func (e cloudInitFeature) buildImage(ctx context.Context, m Machine, d desired) 
 		return &noCloudImage{deferred: true}, nil
 	}
 	if s.image, err = data.Image(); err != nil {
-		return nil, validationError{error: err, condition: creating}
+		return nil, conditions.ValidationError{Aspect: conditions.Creating, Message: err.Error()}
 	}
 	s.name = d.Identity.NoCloudImageName(nocloud.Sum(s.image))
 	// PVE removes its own drive when a VM is stopped, or when the drive is emptied.
@@ -170,11 +172,11 @@ func (e cloudInitFeature) imageStorage(ctx context.Context, d desired, node, pre
 	wanted := ptr.Deref(d.CloudInit.Storage, "")
 	switch {
 	case wanted != "" && !slices.Contains(names, wanted):
-		no := reject(allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
-			wanted, node, instead("storages that do", names))
+		no := conditions.Reject(conditions.Allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
+			wanted, node, conditions.Instead("storages that do", names))
 		return "", e.checks.hintMissingPrivilege(ctx, no, storageReadPrivilege(wanted))
 	case wanted == "" && len(names) == 0:
-		no := reject(allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
+		no := conditions.Reject(conditions.Allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
 		return "", e.checks.hintMissingPrivilege(ctx, no, validate.On("/storage", "Datastore.Audit"))
 	case wanted == "":
 		wanted = names[0]
@@ -241,7 +243,23 @@ func (e cloudInitFeature) checkImage(ctx context.Context, m Machine, c *creation
 		return err
 	}
 	if _, err := data.Image(); err != nil {
-		return validationError{error: err, condition: creating}
+		return conditions.ValidationError{Aspect: conditions.Creating, Message: err.Error()}
 	}
 	return nil
+}
+
+// imageAnnotation names images in the VM's drives that are its own and that the Machine does not
+// know of any more, or not yet: another Machine has had the VM. They go with the VM.
+func (e cloudInitFeature) imageAnnotation(m Machine) map[string]string {
+	known := m.GetAnnotations()[object.AnnotationImages]
+	all, id := known, qemu.Identity{UUID: m.GetAnnotations()[object.AnnotationUUID]}
+	for _, device := range e.vm.Config.CDROMs() {
+		if volume := e.vm.Config.Volume(device); id.OwnsNoCloudImage(volume) && !strings.Contains(all, "="+volume) {
+			all = strings.TrimSpace(all + " " + e.vm.Node + "=" + volume)
+		}
+	}
+	if all == known {
+		return nil
+	}
+	return map[string]string{object.AnnotationImages: all}
 }

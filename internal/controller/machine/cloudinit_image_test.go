@@ -30,6 +30,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -167,7 +168,7 @@ func TestEnsureUploaded(t *testing.T) {
 		"Followed": {reason: "So may one before it, if the next one is heard of.", seed: &s, noted: doubted(time.Minute), writes: []string{"UploadISO pve1/files"}, images: doubted(time.Minute)},
 		"Begun": {reason: "One that began is not noted again.", seed: &s, pve: func(b *bench) {
 			b.on["UploadISO"] = func() {
-				if got := b.m.GetAnnotations()[AnnotationImages]; got != doubted(maxUploadTime) {
+				if got := b.m.GetAnnotations()[object.AnnotationImages]; got != doubted(maxUploadTime) {
 					t.Errorf("Want %q noted while it is uploaded, got %q", doubted(maxUploadTime), got)
 				}
 			}
@@ -175,7 +176,7 @@ func TestEnsureUploaded(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = tc.noted })
+			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[object.AnnotationImages] = tc.noted })
 			b.vms[10000] = ourVM("stopped")
 			if tc.pve != nil {
 				tc.pve(b)
@@ -193,7 +194,7 @@ func TestEnsureUploaded(t *testing.T) {
 			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
 				t.Errorf("%s Calls: -want, +got:\n%s", tc.reason, diff)
 			}
-			if got := b.m.GetAnnotations()[AnnotationImages]; got != tc.images {
+			if got := b.m.GetAnnotations()[object.AnnotationImages]; got != tc.images {
 				t.Errorf("%s Want %q noted, got %q", tc.reason, tc.images, got)
 			}
 		})
@@ -229,7 +230,7 @@ func TestStaleImages(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = tc.noted })
+			b := newBench(t, func(m *namespaced.Machine) { m.Annotations[object.AnnotationImages] = tc.noted })
 			if tc.pve != nil {
 				tc.pve(b)
 			}
@@ -281,9 +282,9 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = "pve2=" + ourImage }))
+			b := newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations[object.AnnotationImages] = "pve2=" + ourImage }))
 			if tc.doubt > 0 {
-				b.m.Annotations[AnnotationImages] = nocloud.Ref{Node: "pve2", Volume: ourImage, UncertainUntil: b.clock.now().Add(tc.doubt)}.String()
+				b.m.Annotations[object.AnnotationImages] = nocloud.Ref{Node: "pve2", Volume: ourImage, UncertainUntil: b.clock.now().Add(tc.doubt)}.String()
 			}
 			b.volumes = map[string][]string{"pve2": {ourImage}}
 			if tc.pve != nil {
@@ -314,7 +315,7 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 // TestStaleImagesLast has a token that may upload images, and not remove them.
 func TestStaleImagesLast(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
-		m.Annotations[AnnotationImages] = "pve1=" + ourImage
+		m.Annotations[object.AnnotationImages] = "pve1=" + ourImage
 		m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateRunning)
 	})
 	b.vms[10000] = ourVM("stopped")

@@ -25,6 +25,7 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -37,11 +38,11 @@ const maxUploadTime = 15 * time.Minute
 // imageRefs that are kept with a Machine. Whatever else an annotation names was not made
 // for its VM, and is not to be removed with it.
 func imageRefs(m Machine) []nocloud.Ref {
-	return nocloud.ParseRefs(m.GetAnnotations()[AnnotationImages], m.GetAnnotations()[AnnotationUUID])
+	return nocloud.ParseRefs(m.GetAnnotations()[object.AnnotationImages], m.GetAnnotations()[object.AnnotationUUID])
 }
 
 func (e cloudInitFeature) saveImageRefs(ctx context.Context, m Machine, all []nocloud.Ref) error {
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationImages: nocloud.FormatRefs(all)})
+	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationImages: nocloud.FormatRefs(all)})
 }
 
 // uploadAgain is when an image is uploaded again that is still not there.

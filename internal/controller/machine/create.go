@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -103,24 +104,24 @@ func (e *external) recordRejection(m Machine, err error) {
 
 // annotations that have to be kept before the VM is created.
 func (c *creation) annotations(m Machine) map[string]string {
-	a := map[string]string{AnnotationNode: c.node, AnnotationDevices: c.Devices.String()}
+	a := map[string]string{object.AnnotationNode: c.node, object.AnnotationDevices: c.Devices.String()}
 	if c.source != nil {
-		a[AnnotationSource] = strconv.Itoa(c.source.VMID)
+		a[object.AnnotationSource] = strconv.Itoa(c.source.VMID)
 	}
 	if c.image != nil {
 		a[imageref.AnnotationPin] = c.pin().String()
 	}
 	if c.decision != nil {
-		a[AnnotationPlacement] = placementAnnotation(*c.decision)
+		a[object.AnnotationPlacement] = placementAnnotation(*c.decision)
 	}
 	switch {
 	case c.password != nil:
-		a[AnnotationPassword] = c.password.version
-	case m.GetAnnotations()[AnnotationPassword] != "":
-		a[AnnotationPassword] = "" // Another VM has got it.
+		a[object.AnnotationPassword] = c.password.version
+	case m.GetAnnotations()[object.AnnotationPassword] != "":
+		a[object.AnnotationPassword] = "" // Another VM has got it.
 	}
 	if c.decision != nil && c.placedElsewhere() {
-		a[AnnotationTarget] = c.placedNode
+		a[object.AnnotationTarget] = c.placedNode
 	}
 	return a
 }
@@ -139,7 +140,7 @@ func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken 
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}
-	if err != nil || v != nil && c.Identity.Prove(v.Config) != qemu.Foreign || !mayReplaceVMID(m) {
+	if err != nil || v != nil && c.Identity.Prove(v.Config) != qemu.Foreign || !object.MayReplaceVMID(m) {
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
 	e.inventory.BlockVMID(c.Identity.VMID)

@@ -29,6 +29,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -66,8 +68,8 @@ func TestMatchTemplate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found, err := matchTemplates(guests, tc.template)
 			if tc.err != "" {
-				var r validationError
-				if !errors.As(err, &r) || r.condition != creating || !strings.Contains(err.Error(), tc.err) {
+				var r conditions.ValidationError
+				if !errors.As(err, &r) || r.Aspect != conditions.Creating || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("\n%s\nwant a refusal with %q, got %v", tc.reason, tc.err, err)
 				}
 				return
@@ -94,7 +96,7 @@ func TestMustTake(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			err := explainNoFit(nodes, tc.node)
-			var r validationError
+			var r conditions.ValidationError
 			if (err != nil) != tc.fails || errors.As(err, &r) != tc.refused {
 				t.Errorf("\n%s\nwant an error %t, a refusal %t, got %v", tc.reason, tc.fails, tc.refused, err)
 			}
@@ -229,14 +231,14 @@ func TestCloneToOtherStorage(t *testing.T) {
 
 func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
 	b := newBench(t, all(fromTemplate, func(m *namespaced.Machine) {
-		delete(m.Annotations, AnnotationNode)
-		delete(m.Annotations, AnnotationDevices)
+		delete(m.Annotations, object.AnnotationNode)
+		delete(m.Annotations, object.AnnotationDevices)
 		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
 	}))
 	b.vms[9000] = templateVM()
 	var before map[string]string
 	b.on["Clone"] = func() {
-		before = map[string]string{"node": b.kept(t, AnnotationNode), "source": b.kept(t, AnnotationSource), "devices": b.kept(t, AnnotationDevices)}
+		before = map[string]string{"node": b.kept(t, object.AnnotationNode), "source": b.kept(t, object.AnnotationSource), "devices": b.kept(t, object.AnnotationDevices)}
 	}
 	if s := b.reconcile(t.Context()); s.err != nil {
 		t.Fatal(s.err)
@@ -318,7 +320,7 @@ func TestCreateLost(t *testing.T) {
 			if got := b.kept(t, meta.AnnotationKeyExternalName); got != tc.want {
 				t.Errorf("\n%s\nwant VMID %s next, got %s", tc.reason, tc.want, got)
 			}
-			if exchanged := b.kept(t, AnnotationUUID) != ourUUID; exchanged != (tc.want == "10001") {
+			if exchanged := b.kept(t, object.AnnotationUUID) != ourUUID; exchanged != (tc.want == "10001") {
 				t.Errorf("\n%s\nA VMID and its UUID go together: the UUID was exchanged: %t", tc.reason, exchanged)
 			}
 			if len(b.writes) != 1 {
@@ -339,13 +341,13 @@ func TestExchangeIsKept(t *testing.T) {
 	if s := b.reconcile(t.Context()); s.err != nil {
 		t.Fatal(s.err)
 	}
-	if b.kept(t, AnnotationAllocated) != "10001" || b.kept(t, AnnotationUUID) == ourUUID {
+	if b.kept(t, object.AnnotationAllocated) != "10001" || b.kept(t, object.AnnotationUUID) == ourUUID {
 		t.Error("Another VMID goes with another UUID")
 	}
 }
 
 func TestCreateUnkept(t *testing.T) {
-	b := newBench(t, func(m *namespaced.Machine) { delete(m.Annotations, AnnotationNode) })
+	b := newBench(t, func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationNode) })
 	b.m.ResourceVersion = "1" // Somebody else has changed the object.
 	if s := b.reconcile(t.Context()); s.err == nil {
 		t.Error("What could not be kept must be an error")
@@ -367,7 +369,7 @@ func TestCreationFails(t *testing.T) {
 	if s := b.reconcile(t.Context()); !proxmox.IsTaskFailed(s.err) || len(b.writes) != 1 {
 		t.Errorf("A failure is shown and held back: %v, %q", s.err, b.writes)
 	}
-	if c := b.m.GetCondition(TypeVMCreated); c.Reason != ReasonCreationFailed || !strings.Contains(c.Message, "no space left") {
+	if c := b.m.GetCondition(conditions.TypeVMCreated); c.Reason != conditions.ReasonCreationFailed || !strings.Contains(c.Message, "no space left") {
 		t.Errorf("VMCreated is %v", c)
 	}
 	if l := b.m.Observation().LastTask; l == nil || l.Type != "qmcreate" || !strings.Contains(l.Result, "no space left") {
@@ -398,7 +400,7 @@ func TestCreationRefused(t *testing.T) {
 			}
 			delete(b.errs, "Create")
 			s := b.reconcile(t.Context())
-			shown := b.m.GetCondition(TypeVMCreated).Reason == ReasonCreationFailed && b.m.Observation().Phase == v1alpha1.MachineError
+			shown := b.m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonCreationFailed && b.m.Observation().Phase == v1alpha1.MachineError
 			if shown != tc.held || (s.err != nil) != tc.held || (len(b.writes) == 1) != tc.held {
 				t.Errorf("\n%s\nwant it shown and held back: %t, got %t, %v and %q", tc.reason, tc.held, shown, s.err, b.writes)
 			}

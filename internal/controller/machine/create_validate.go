@@ -26,6 +26,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -36,27 +38,6 @@ import (
 
 // A creator decides how a VM is created, and checks that it can be.
 type creator struct{ *external }
-
-// A validationError is a spec that cannot be carried out, found before anything is
-// created. It says which condition shows it.
-type validationError struct {
-	error
-
-	condition conditionFor
-}
-
-type conditionFor int
-
-const (
-	creating conditionFor = iota
-	allocating
-	networking
-	overcommitting
-)
-
-func reject(c conditionFor, format string, args ...any) error {
-	return validationError{error: errors.Errorf(format, args...), condition: c}
-}
 
 // prepare decides how a VM is created, and checks that it can be. It is decided once more
 // if placement has chosen a node that has another template which will do.
@@ -79,7 +60,7 @@ func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*cre
 func (e creator) preferredNode(m Machine) string {
 	node := ptr.Deref(m.Parameters().Node, "")
 	if node == "" && !e.mayReplaceNode(m) {
-		node = m.GetAnnotations()[AnnotationNode]
+		node = m.GetAnnotations()[object.AnnotationNode]
 	}
 	if node == "" && m.Parameters().Placement == nil {
 		node = e.defaults.Node
@@ -128,7 +109,7 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err error) {
 	// Nothing is there yet, so that what an earlier attempt assigned is void.
 	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
-		return validationError{error: err, condition: allocating}
+		return conditions.ValidationError{Aspect: conditions.Allocating, Message: err.Error()}
 	}
 	if err := e.checkStoragesVisible(ctx, c); err != nil {
 		return err
@@ -138,7 +119,7 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 		return err
 	}
 	if no := slices.Concat(c.Rejections(c.sourceConfig()), prohibited, c.startError()); len(no) > 0 {
-		return reject(allocating, "%s", strings.Join(no, "; "))
+		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
 	}
 	return e.place(ctx, m, c)
 }
@@ -158,7 +139,7 @@ func (c *creation) startError() []string {
 // gone had moved from its source.
 func (e creator) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
-	before := m.GetAnnotations()[AnnotationNode]
+	before := m.GetAnnotations()[object.AnnotationNode]
 	off, err := e.reader.NodeUnreachable(ctx, before)
 	local := s != nil && !s.Shared
 	moved := local && before != s.Node
@@ -189,7 +170,7 @@ func checkMigratable(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.N
 		return err
 	}
 	if !fullClone(p.Clone, s) {
-		return reject(allocating, "%s (VMID %d) is on node %s with local storage, where a linked clone has to stay: "+
+		return conditions.Reject(conditions.Allocating, "%s (VMID %d) is on node %s with local storage, where a linked clone has to stay: "+
 			"set clone.full to true for one on node %s", s.Name, s.VMID, s.Node, *p.Node)
 	}
 	return nil
@@ -208,7 +189,7 @@ func explainNoFit(nodes []proxmox.Node, name string) error {
 			return nil
 		}
 	}
-	return reject(allocating, "node '%s' not found%s", name, instead("nodes", names))
+	return conditions.Reject(conditions.Allocating, "node '%s' not found%s", name, conditions.Instead("nodes", names))
 }
 
 // check looks whether what the spec names exists where the VM is to be.
@@ -221,7 +202,7 @@ func (e creator) check(ctx context.Context, c *creation) error {
 		return err
 	}
 	if no := c.capacity.rejections; len(no) > 0 {
-		return reject(allocating, "%s", strings.Join(no, "; "))
+		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
 	}
 	return e.checkBridges(ctx, c)
 }
@@ -252,14 +233,14 @@ func checkStorage(storages []proxmox.Storage, name, node string) error {
 		switch {
 		case s.Node != node:
 		case s.Name == name && !slices.Contains(s.Content, "images"):
-			return reject(allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
+			return conditions.Reject(conditions.Allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
 		case s.Name == name:
 			return nil
 		case slices.Contains(s.Content, "images"):
 			holding = append(holding, s.Name)
 		}
 	}
-	return reject(allocating, "storage '%s' not found on node %s%s", name, node, instead("storages for disks there", holding))
+	return conditions.Reject(conditions.Allocating, "storage '%s' not found on node %s%s", name, node, conditions.Instead("storages for disks there", holding))
 }
 
 // targetStorages are the storages that the disks of a clone need on the node that it
@@ -293,7 +274,7 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 	for _, name := range names {
 		if !slices.Contains(bridgeNames(bridges), name) {
 			e.logBridge(name, c.node)
-			return reject(networking, "bridge '%s' not found on node %s%s", name, c.node, instead("bridges there", bridgeNames(bridges)))
+			return conditions.Reject(conditions.Networking, "bridge '%s' not found on node %s%s", name, c.node, conditions.Instead("bridges there", bridgeNames(bridges)))
 		}
 	}
 	return nil

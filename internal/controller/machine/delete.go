@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
@@ -35,15 +36,15 @@ type deletion struct{ *external }
 // Delete does the next thing that leads to the end of the VM. The message of the condition
 // Ready says what that waits for.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
-	setConditions(m, xpv2.Deleting())
+	conditions.Set(m, xpv2.Deleting())
 	err := deletion{external: e}.deleteNext(ctx, m)
 	switch {
 	case err != nil && m.GetCondition(xpv2.TypeReady).Message == "":
-		appendReady(m, err.Error())
+		conditions.AppendReady(m, err.Error())
 	case err == nil:
-		appendReady(m, deletion{external: e}.deletionWait(m))
+		conditions.AppendReady(m, deletion{external: e}.deletionWait(m))
 	}
-	setConditions(m, notUpToDate(xpv2.ReasonDeleting, m.GetCondition(xpv2.TypeReady).Message))
+	conditions.Set(m, conditions.NotUpToDate(xpv2.ReasonDeleting, m.GetCondition(xpv2.TypeReady).Message))
 	return managed.ExternalDelete{}, err
 }
 

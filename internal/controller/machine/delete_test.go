@@ -28,6 +28,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -238,7 +239,9 @@ func TestDestroyed(t *testing.T) {
 func TestImageOfForeignVM(t *testing.T) {
 	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
 	used, other := "files:iso/"+id.NoCloudImageName(strings.Repeat("a", 16)), "files:iso/"+id.NoCloudImageName(strings.Repeat("b", 16))
-	b := newBench(t, all(named(10000), deleted, func(m *namespaced.Machine) { m.Annotations[AnnotationImages] = "pve1=" + used + " pve1=" + other }))
+	b := newBench(t, all(named(10000), deleted, func(m *namespaced.Machine) {
+		m.Annotations[object.AnnotationImages] = "pve1=" + used + " pve1=" + other
+	}))
 	b.volumes = map[string][]string{"pve1": {used, other}}
 	b.vms[10000] = theirVM()
 	b.vms[10000].config["ide2"] = used + ",media=cdrom"

@@ -26,6 +26,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -76,6 +77,6 @@ func (e deletion) checkHolds(ctx context.Context, m Machine) error {
 	}
 	held := errors.Errorf("VM %d is kept for the snapshots that are to be retained, which would be removed with it: "+
 		"delete the Snapshot or set its removalPolicy to Delete: %s", e.vm.VMID, strings.Join(names, ", "))
-	setConditions(m, xpv2.Deleting().WithMessage(held.Error()))
+	conditions.Set(m, xpv2.Deleting().WithMessage(held.Error()))
 	return kind.Held(held)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -81,7 +82,7 @@ func TestChangeEvents(t *testing.T) {
 		p.Memory = quantity("8Gi")
 		p.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr0")}}
 	})))
-	b.m.Annotations[AnnotationDevices] = `{"networks":{"lan":"net0"}}`
+	b.m.Annotations[object.AnnotationDevices] = `{"networks":{"lan":"net0"}}`
 	b.vms[10000] = ourVM("running")
 	b.bridges = append(b.bridges, proxmox.Bridge{Name: "vmbr1"})
 	c := b.vms[10000].config

@@ -32,6 +32,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -89,7 +90,7 @@ func (c *cluster) rig(t *testing.T) *rig {
 	id, vmid := strconv.Itoa(c.vmids), c.vmids
 	b := newBench(t, func(m *namespaced.Machine) {
 		meta.SetExternalName(m, id)
-		meta.AddAnnotations(m, map[string]string{AnnotationAllocated: id})
+		meta.AddAnnotations(m, map[string]string{object.AnnotationAllocated: id})
 	})
 	t.Cleanup(func() { // The longer the lists, the longer everything takes.
 		c.Edit(func(st *simulator.State) { delete(st.Guests, vmid) })

@@ -30,6 +30,8 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -76,7 +78,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	ready := m.GetCondition(xpv2.TypeReady)
 	seen, err := e.look(ctx, m)
 	upToDate := report{external: e}.upToDate(m, seen, err)
-	setConditions(m, upToDate)
+	conditions.Set(m, upToDate)
 	if upToDate.Status == corev1.ConditionTrue {
 		e.settled.markUpToDate(m)
 	}
@@ -96,7 +98,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if meta.GetExternalName(m) == "" {
 		return e.observeMissing(ctx, m, qemu.Identity{})
 	}
-	id, err := identityOf(m)
+	id, err := object.IdentityOf(m)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -123,7 +125,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	g := lookup{external: e}.beginRead(ctx, m, id)
 	var err error
 	if e.vm, err = (lookup{external: e}).locate(ctx, m, id); err != nil {
-		return managed.ExternalObservation{}, unreadable(m, err)
+		return managed.ExternalObservation{}, conditions.Unreadable(m, err)
 	}
 	if err := (ownership{external: e}).checkIdentityUnchanged(m, id); err != nil {
 		return managed.ExternalObservation{}, err
@@ -135,7 +137,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return e.observeMissing(ctx, m, id)
 	}
 	switch proof := id.Prove(e.vm.Config); {
-	case e.vm.Config.Remains() && !mayReplaceVMID(m):
+	case e.vm.Config.Remains() && !object.MayReplaceVMID(m):
 		return e.observePartialDestroy(m)
 	case proof == qemu.Foreign:
 		return e.observeForeign(ctx, m, id)
@@ -165,8 +167,8 @@ func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) erro
 // observeOwned a VM that is ours, and what is planned for it.
 func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
-	o.Annotations, o.Placement = persistedAnnotations(m), nil
-	if m.GetAnnotations()[AnnotationPlacement] != "" {
+	o.Annotations, o.Placement = object.PersistedAnnotations(m), nil
+	if m.GetAnnotations()[object.AnnotationPlacement] != "" {
 		o.Placement = placementOf(m)
 	}
 	o.Image = pinnedImage(m)
@@ -194,7 +196,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 		return e.observeCreating(m, id)
 	}
 	ready := report{external: e}.withDevices(ctx, m, powerFeature{external: e}.ready())
-	setConditions(m, append(report{external: e}.withHealth(ctx, conditionsOf(e.vm, o)...), e.planned.restart.condition(e.vm), ready)...)
+	conditions.Set(m, append(report{external: e}.withHealth(ctx, conditions.OfVM(e.vm, o)...), e.planned.restart.condition(e.vm), ready)...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),
@@ -208,7 +210,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 
 // details are what a client of the VM needs to reach it, if there is a Secret for them.
 func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.ConnectionDetails {
-	if connectionSecret(m).Name == "" {
+	if object.ConnectionSecret(m).Name == "" {
 		return nil
 	}
 	return agentPoll{external: e}.withHostKeys(m, passwordFeature{external: e}.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
@@ -228,11 +230,11 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if !kind.Manages(m) && mayCreate(m) {
-		appendReady(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
+	if !kind.Manages(m) && object.MayCreate(m) {
+		conditions.AppendReady(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
 	}
 	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == keepPower {
-		appendReady(m, e.vm.WaitsFor())
+		conditions.AppendReady(m, e.vm.WaitsFor())
 	}
 	if busy || e.tasks.Resting(m) || !e.planned.allowedDuringLock(e.vm) {
 		seen.ResourceUpToDate = true
@@ -251,7 +253,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 // observeCreating is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.
 func (e *external) observeCreating(m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
-	m.Observation().Annotations = persistedAnnotations(m)
+	m.Observation().Annotations = object.PersistedAnnotations(m)
 	busy, err := e.mayBeCreating(m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
@@ -273,9 +275,9 @@ func (e *external) setCreating(m Machine, busy bool) {
 			message = e.vm.Stuck()
 		}
 	}
-	setConditions(m,
+	conditions.Set(m,
 		xpv2.Creating().WithMessage(message),
-		condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message),
+		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreating, message),
 	)
 }
 

@@ -20,13 +20,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -81,8 +82,8 @@ func TestTaskFails(t *testing.T) {
 
 func TestAdoptionIsKept(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
-		delete(m.Annotations, AnnotationDevices)
-		delete(m.Annotations, AnnotationAllocated)
+		delete(m.Annotations, object.AnnotationDevices)
+		delete(m.Annotations, object.AnnotationAllocated)
 		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a"}, {Name: "b"}}
 	})
 	b.vms[10000] = ourVM("running")
@@ -92,7 +93,7 @@ func TestAdoptionIsKept(t *testing.T) {
 			t.Fatal(s.err)
 		}
 	}
-	if got, want := b.kept(t, AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"},"source":{"disks":["scsi0","scsi1","scsi2"]},"seen":{"a":true,"b":true},"volumes":{"a":"s:a","b":"s:b"}}`; got != want {
+	if got, want := b.kept(t, object.AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"},"source":{"disks":["scsi0","scsi1","scsi2"]},"seen":{"a":true,"b":true},"volumes":{"a":"s:a","b":"s:b"}}`; got != want {
 		t.Errorf("Which device an entry stands for is kept, got %s", got)
 	}
 	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) != 0 {
@@ -107,7 +108,7 @@ func TestAdoptionIsKept(t *testing.T) {
 
 func TestForgetDetached(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
-		m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"},"made":{"disks/b":true}}`
+		m.Annotations[object.AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"},"made":{"disks/b":true}}`
 	})
 	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a"}}
 	b.vms[10000] = ourVM("running")
@@ -153,10 +154,10 @@ func TestAgent(t *testing.T) {
 		want    []string
 		network xpv2.ConditionReason
 	}{
-		"Answers": {reason: "What the agent reports is shown.", agent: "1", answer: eth0, want: []string{"192.0.2.1"}, network: ReasonNetworkReady},
-		"Boots":   {reason: "An agent that is not up yet is waited for.", agent: "1", err: refused(500, "QEMU guest agent is not running"), network: ReasonWaitingForAddress},
-		"Silent":  {reason: "What it reported before stays while it does not answer.", agent: "1", err: refused(500, "QEMU guest agent is not running"), before: []string{"192.0.2.2"}, want: []string{"192.0.2.2"}, network: ReasonNetworkReady},
-		"Off":     {reason: "An agent that was turned off is not asked, and what it reported is out of date.", agent: "0", answer: eth0, before: []string{"192.0.2.2"}, network: ReasonNetworkReady},
+		"Answers": {reason: "What the agent reports is shown.", agent: "1", answer: eth0, want: []string{"192.0.2.1"}, network: conditions.ReasonNetworkReady},
+		"Boots":   {reason: "An agent that is not up yet is waited for.", agent: "1", err: refused(500, "QEMU guest agent is not running"), network: conditions.ReasonWaitingForAddress},
+		"Silent":  {reason: "What it reported before stays while it does not answer.", agent: "1", err: refused(500, "QEMU guest agent is not running"), before: []string{"192.0.2.2"}, want: []string{"192.0.2.2"}, network: conditions.ReasonNetworkReady},
+		"Off":     {reason: "An agent that was turned off is not asked, and what it reported is out of date.", agent: "0", answer: eth0, before: []string{"192.0.2.2"}, network: conditions.ReasonNetworkReady},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +175,7 @@ func TestAgent(t *testing.T) {
 			if diff := cmp.Diff(tc.want, b.m.Observation().IPAddresses); diff != "" {
 				t.Errorf("\n%s\naddresses: -want, +got:\n%s", tc.reason, diff)
 			}
-			if got := b.m.GetCondition(TypeNetworkConfigured).Reason; got != tc.network {
+			if got := b.m.GetCondition(conditions.TypeNetworkConfigured).Reason; got != tc.network {
 				t.Errorf("\n%s\nwant %s, got %s", tc.reason, tc.network, got)
 			}
 		})
@@ -199,7 +200,7 @@ func TestUnreadable(t *testing.T) {
 
 func TestBrokenAnnotation(t *testing.T) {
 	b := newBench(t, nil)
-	b.m.Annotations[AnnotationDevices] = "scsi0"
+	b.m.Annotations[object.AnnotationDevices] = "scsi0"
 	b.vms[10000] = ourVM("stopped")
 	if s := b.reconcile(t.Context()); s.err == nil || len(b.writes) != 0 {
 		t.Errorf("Devices that cannot be read must be an error and nothing may be done, got %v and %q", s.err, b.writes)
@@ -220,73 +221,5 @@ func TestWithoutObserve(t *testing.T) {
 	}
 	if err := e.Disconnect(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestRefusalCondition(t *testing.T) {
-	type want struct {
-		Type   xpv2.ConditionType
-		Reason xpv2.ConditionReason
-	}
-	cases := map[string]struct {
-		reason string
-		err    error
-		want   want
-	}{
-		"Other":      {reason: "An error that is no refusal is one of creation.", err: errors.New("boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
-		"Creating":   {reason: "A template that is missing is one of creation.", err: reject(creating, "boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
-		"Allocating": {reason: "A storage that is missing is one of resources.", err: errors.Wrap(reject(allocating, "boom"), "x"), want: want{TypeResourcesAllocated, ReasonAllocationFailed}},
-		"Overcommit": {reason: "A node that is too small has too few of them.", err: reject(overcommitting, "boom"), want: want{TypeResourcesAllocated, ReasonInsufficientResources}},
-		"Networking": {reason: "A bridge that is missing is one of the network.", err: reject(networking, "boom"), want: want{TypeNetworkConfigured, ReasonNetworkError}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			c := rejectionCondition(tc.err)
-			if diff := cmp.Diff(tc.want, want{c.Type, c.Reason}); diff != "" || c.Message != tc.err.Error() {
-				t.Errorf("\n%s\nrefusalCondition: %q, -want, +got:\n%s", tc.reason, c.Message, diff)
-			}
-		})
-	}
-}
-
-func TestShowRefusal(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		before []error
-		err    error
-		want   map[xpv2.ConditionType]xpv2.ConditionReason
-	}{
-		"First": {
-			reason: "Nothing is said of what has not been looked at.",
-			err:    reject(allocating, "boom"),
-			want:   map[xpv2.ConditionType]xpv2.ConditionReason{TypeResourcesAllocated: ReasonAllocationFailed},
-		},
-		"Other": {
-			reason: "What was wrong before is not said beside what is wrong now.",
-			before: []error{errors.New("no answer"), reject(networking, "no bridge")},
-			err:    reject(allocating, "boom"),
-			want: map[xpv2.ConditionType]xpv2.ConditionReason{
-				TypeResourcesAllocated: ReasonAllocationFailed, TypeVMCreated: ReasonCreating, TypeNetworkConfigured: ReasonCreating,
-			},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := &namespaced.Machine{}
-			for _, err := range append(tc.before, tc.err) {
-				setRejection(m, err)
-			}
-			got := map[xpv2.ConditionType]xpv2.ConditionReason{}
-			for _, c := range []xpv2.ConditionType{TypeVMCreated, TypeResourcesAllocated, TypeNetworkConfigured} {
-				if seen := m.GetCondition(c); seen.Reason != "" {
-					got[c] = seen.Reason
-				}
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nshowRefusal: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
 	}
 }

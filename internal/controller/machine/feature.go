@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
@@ -79,16 +80,16 @@ func (e *external) features(m Machine) []feature {
 		declared bool
 		feature  feature
 	}{
-		{p.CloudInit != nil || a[AnnotationImages] != "" || e.vm.HasImage() || e.tasks.DriveStale(m), cloudInitFeature{external: e}},
+		{p.CloudInit != nil || a[object.AnnotationImages] != "" || e.vm.HasImage() || e.tasks.DriveStale(m), cloudInitFeature{external: e}},
 		{p.CloudInit != nil, passwordFeature{external: e}},
 		{true, poolFeature{external: e}}, // The status shows the pool, declared or not.
-		{p.HighAvailability != nil || a[AnnotationHARules] != "", haFeature{external: e}},
+		{p.HighAvailability != nil || a[object.AnnotationHARules] != "", haFeature{external: e}},
 		{true, powerFeature{external: e}},
-		{len(e.vm.Pending) > 0 || a[AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, restartFeature{external: e}},
+		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, restartFeature{external: e}},
 		{p.PowerAction != nil, actionFeature{external: e}},
 		// Entries that have left their list are known by the annotation alone.
-		{hasDisks(p) || a[AnnotationDevices] != "{}", disksFeature{external: e}},
-		{p.Node != nil || a[AnnotationTarget] != "", migrateFeature{external: e}},
+		{hasDisks(p) || a[object.AnnotationDevices] != "{}", disksFeature{external: e}},
+		{p.Node != nil || a[object.AnnotationTarget] != "", migrateFeature{external: e}},
 	} {
 		if row.declared {
 			all = append(all, row.feature)

@@ -22,12 +22,9 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
-
-// AnnotationPowerAction is the token of the power action that was done last. It
-// is written before the call, so that no action is ever done twice.
-const AnnotationPowerAction = "proxmox.vitistack.io/power-action"
 
 // An actionFeature does what the spec asks for once: a reboot, a reset, a stop.
 type actionFeature struct {
@@ -48,7 +45,7 @@ const resultUnknown = "unknown"
 // actionDue is the power action that is asked for and was not done yet.
 func actionDue(m Machine) *v1alpha1.MachinePowerAction {
 	a := m.Parameters().PowerAction
-	if a == nil || m.GetAnnotations()[AnnotationPowerAction] == a.Token {
+	if a == nil || m.GetAnnotations()[object.AnnotationPowerAction] == a.Token {
 		return nil
 	}
 	if done := m.Observation().PowerAction; done != nil && done.Token == a.Token {
@@ -61,7 +58,7 @@ func actionDue(m Machine) *v1alpha1.MachinePowerAction {
 // for its turn was not sent, and is done later.
 func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
-	u, err := e.callOnce(ctx, m, AnnotationPowerAction, a.Token, func() (proxmox.UPID, error) {
+	u, err := e.callOnce(ctx, m, object.AnnotationPowerAction, a.Token, func() (proxmox.UPID, error) {
 		u, err := e.callAction(ctx, m, a.Action)
 		if _, waits := proxmox.Waiting(err); waits {
 			return "", err
@@ -111,7 +108,7 @@ func (e actionFeature) callAction(ctx context.Context, m Machine, action string)
 
 // observeAction brings the result of the last power action up to date.
 func (e actionFeature) observeAction(ctx context.Context, m Machine) {
-	o, token := m.Observation(), m.GetAnnotations()[AnnotationPowerAction]
+	o, token := m.Observation(), m.GetAnnotations()[object.AnnotationPowerAction]
 	if a := m.Parameters().PowerAction; token != "" && a != nil && a.Token == token && (o.PowerAction == nil || o.PowerAction.Token != token) {
 		o.PowerAction = &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: token, Result: resultUnknown}
 	}
@@ -142,7 +139,7 @@ func (e actionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID
 // repeatAction has a power action done again whose task did nothing, because it did not get the
 // VM's lock.
 func (e actionFeature) repeatAction(ctx context.Context, m Machine) {
-	if err := kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPowerAction: ""}); err != nil {
+	if err := kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPowerAction: ""}); err != nil {
 		e.log.Debug("Cannot repeat power action", "error", err) // The next look does.
 		return
 	}

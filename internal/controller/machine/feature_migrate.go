@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -67,7 +68,7 @@ func (e migrateFeature) complete(ctx context.Context, m Machine, d *desired) ([]
 }
 
 func (e migrateFeature) plan(ctx context.Context, m Machine) (proposal, error) {
-	p := proposal{annotations: e.planned.nodeAnnotation(e.vm, m.GetAnnotations()[AnnotationNode])}
+	p := proposal{annotations: e.planned.nodeAnnotation(e.vm, m.GetAnnotations()[object.AnnotationNode])}
 	if e.planned.move.target == "" || meta.WasDeleted(m) {
 		return p, nil
 	}
@@ -104,7 +105,7 @@ func (d desired) migration(v *vmstate.VM, acted string) (migration, bool) {
 // ejectStorages are the storages whose ISO images a VM that is to migrate has to leave behind,
 // and finds again where it goes. One that runs keeps them.
 func (e migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
-	_, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode])
+	_, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
 	if !goes || e.vm.Status.Running() || meta.WasDeleted(m) {
 		return nil, nil
 	}
@@ -120,10 +121,10 @@ func (e migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired)
 func (d desired) nodeAnnotation(v *vmstate.VM, acted string) map[string]string {
 	notes := map[string]string{}
 	if wanted := d.targetNode(v, acted); wanted != "" && wanted == v.Node && wanted != acted {
-		notes[AnnotationNode] = wanted
+		notes[object.AnnotationNode] = wanted
 	}
 	if d.placedNode != "" && (v.Node == d.placedNode || d.targetNode(v, acted) != d.placedNode) {
-		notes[AnnotationTarget] = ""
+		notes[object.AnnotationTarget] = ""
 	}
 	return notes
 }

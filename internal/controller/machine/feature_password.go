@@ -37,6 +37,8 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -63,7 +65,7 @@ func (e passwordFeature) passwordOf(ctx context.Context, m Machine, c *v1alpha1.
 		return nil, err
 	}
 	if text == "" {
-		return nil, reject(creating, "%s has no password: its key %s is empty", from, from.key)
+		return nil, conditions.Reject(conditions.Creating, "%s has no password: its key %s is empty", from, from.key)
 	}
 	return &password{text: text, version: fmt.Sprintf("%s/%s", from.object.GetUID(), from.object.GetResourceVersion())}, nil
 }
@@ -71,9 +73,9 @@ func (e passwordFeature) passwordOf(ctx context.Context, m Machine, c *v1alpha1.
 // generatedPassword is the one in the connection Secret, or a new one that the
 // reconciler puts there, before anything is done with it.
 func (e passwordFeature) generatedPassword(ctx context.Context, m Machine) (*password, error) {
-	at := connectionSecret(m)
+	at := object.ConnectionSecret(m)
 	if at.Name == "" {
-		return nil, reject(creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")
+		return nil, conditions.Reject(conditions.Creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")
 	}
 	s := &corev1.Secret{}
 	if err := e.kube.Get(ctx, at, s); err != nil && !kerrors.IsNotFound(err) {
@@ -84,7 +86,7 @@ func (e passwordFeature) generatedPassword(ctx context.Context, m Machine) (*pas
 		text = cmp.Or(e.generated, nocloud.GeneratePassword())
 	}
 	e.generated = text
-	sum := sha256.Sum256([]byte(m.GetAnnotations()[AnnotationUUID] + text))
+	sum := sha256.Sum256([]byte(m.GetAnnotations()[object.AnnotationUUID] + text))
 	return &password{text: text, version: "generated/" + hex.EncodeToString(sum[:16])}, nil
 }
 
@@ -115,7 +117,7 @@ func (e passwordFeature) plan(context.Context, Machine) (proposal, error) {
 	if e.planned.unchangedPassword == "" {
 		return proposal{}, nil
 	}
-	return proposal{annotations: map[string]string{AnnotationPassword: e.planned.unchangedPassword}}, nil
+	return proposal{annotations: map[string]string{object.AnnotationPassword: e.planned.unchangedPassword}}, nil
 }
 
 // addPassword adds the password of the user to what is desired unless it was sent
@@ -126,13 +128,13 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 		return nil, nil
 	}
 	p, err := passwordFeature{external: e.external}.passwordOf(ctx, m, c)
-	if r := (validationError{}); errors.As(err, &r) {
+	if r := (conditions.ValidationError{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
 	if p == nil || err != nil || d.CloudInitFrozen || d.CustomData() {
 		return nil, err // Custom data have the hash of it, and PVE's drive is not there.
 	}
-	sent := m.GetAnnotations()[AnnotationPassword]
+	sent := m.GetAnnotations()[object.AnnotationPassword]
 	switch {
 	case sent == p.version:
 		e.passwords.record(m, *p)
@@ -159,7 +161,7 @@ func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
 		return nil
 	}
 	e.passwords.record(m, *e.planned.password)
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationPassword: e.planned.password.version})
+	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPassword: e.planned.password.version})
 }
 
 // preparePassword looks for the password before anything is created. A VM that is

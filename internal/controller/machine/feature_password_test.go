@@ -27,6 +27,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -143,8 +144,8 @@ func TestPasswordIsSentOnce(t *testing.T) {
 // A VM that is made in place of another has no password yet.
 func TestPasswordOfAnotherVM(t *testing.T) {
 	b := newBench(t, nil)
-	b.m.SetAnnotations(map[string]string{AnnotationPassword: "s/1"})
-	if got, ok := (&creation{}).annotations(b.m)[AnnotationPassword]; got != "" || !ok {
+	b.m.SetAnnotations(map[string]string{object.AnnotationPassword: "s/1"})
+	if got, ok := (&creation{}).annotations(b.m)[object.AnnotationPassword]; got != "" || !ok {
 		t.Errorf("The password counts as sent to a VM that is yet to be made: %q", got)
 	}
 	sent := newSentPasswords()

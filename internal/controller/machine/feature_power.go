@@ -27,15 +27,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
-
-// AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
-// itself did before decides whether it is started again.
-const AnnotationRunningSince = "proxmox.vitistack.io/running-since"
 
 // Power is the part of a Client that starts and stops VMs.
 type Power interface {
@@ -79,7 +77,7 @@ func (e powerFeature) observe(ctx context.Context, m Machine, d *desired) error 
 	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure {
 		return nil
 	}
-	d.runningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[AnnotationRunningSince]) // Zero if never.
+	d.runningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[object.AnnotationRunningSince]) // Zero if never.
 	nodes, err := e.inventory.Nodes(ctx)
 	for _, n := range nodes {
 		if n.Name == e.vm.Node && n.Uptime > 0 {
@@ -278,7 +276,7 @@ func (d desired) runningAnnotation(v *vmstate.VM, now time.Time) map[string]stri
 	if ptr.Deref(d.RunStrategy, "") != runRerunOnFailure || !v.On() || !d.failed() {
 		return nil
 	}
-	return map[string]string{AnnotationRunningSince: now.UTC().Format(time.RFC3339)}
+	return map[string]string{object.AnnotationRunningSince: now.UTC().Format(time.RFC3339)}
 }
 
 // ready reports whether the VM is in the power state that the spec wants, with
@@ -288,15 +286,15 @@ func (e powerFeature) ready() xpv2.Condition {
 	case e.vm.IdentityPending:
 		return xpv2.Creating()
 	case e.planned.power != keepPower && lock != "" && lock != "suspended":
-		return notReady(ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
+		return conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
 	case e.planned.power != keepPower:
-		return notReady(ReasonPowerMismatch, powerMessages[e.planned.power])
+		return conditions.NotReady(conditions.ReasonPowerMismatch, powerMessages[e.planned.power])
 	}
 	if n := e.planned.crashes; n > 0 {
-		return notReady(ReasonPowerMismatch, fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))
+		return conditions.NotReady(conditions.ReasonPowerMismatch, fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))
 	}
 	if why := e.planned.unreachablePower(e.vm); why != "" {
-		return notReady(ReasonPowerMismatch, why)
+		return conditions.NotReady(conditions.ReasonPowerMismatch, why)
 	}
 	return e.planned.unmanagedPower(e.vm)
 }
@@ -326,13 +324,13 @@ func (d desired) unmanagedPower(v *vmstate.VM) xpv2.Condition {
 	}
 	switch {
 	case ha == vmstate.HAStarted && !v.On():
-		return notReady(ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
+		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
 	case (ha == vmstate.HAStopped || ha == vmstate.HADisabled) && v.On():
-		return notReady(ReasonPowerMismatch, "the VM is still running: high availability is to stop it")
+		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is still running: high availability is to stop it")
 	case target == v1alpha1.PowerStateSuspended && !v.Suspended():
-		return notReady(ReasonPowerMismatch, "the VM is stopped: only a VM that runs can be suspended")
+		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is stopped: only a VM that runs can be suspended")
 	case v.Halted():
-		return notReady(ReasonGuestHalted, fmt.Sprintf("the VM has a process, but its state is %s", v.Status.QMPStatus))
+		return conditions.NotReady(conditions.ReasonGuestHalted, fmt.Sprintf("the VM has a process, but its state is %s", v.Status.QMPStatus))
 	case ptr.Deref(d.RunStrategy, "") == runRerunOnFailure && target == v1alpha1.PowerStateRunning && !v.On():
 		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
 	}

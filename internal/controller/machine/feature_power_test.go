@@ -28,6 +28,8 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -77,7 +79,7 @@ func managedByHA(g *guest, state string) *guest {
 func TestLife(t *testing.T) {
 	ran := func(ago time.Duration) func(*namespaced.Machine) {
 		return func(m *namespaced.Machine) {
-			m.Annotations[AnnotationRunningSince] = newClock().now().Add(-ago).UTC().Format(time.RFC3339)
+			m.Annotations[object.AnnotationRunningSince] = newClock().now().Add(-ago).UTC().Format(time.RFC3339)
 		}
 	}
 	since := func(up time.Duration) func(*bench) { return func(b *bench) { b.nodes[0].Uptime = up } }
@@ -90,39 +92,39 @@ func TestLife(t *testing.T) {
 		ready   xpv2.ConditionReason
 		err     string
 	}{
-		"Killed":         {reason: "A VM whose process was killed is started.", vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: ReasonPowerMismatch},
-		"Paused":         {reason: "A VM that was paused is resumed.", vm: qmp("paused"), writes: []string{"Resume 10000"}, ready: ReasonPowerMismatch},
-		"PausedByBackup": {reason: "A VM that is paused under a lock is left alone.", vm: locked(qmp("paused"), "snapshot"), ready: ReasonLocked},
+		"Killed":         {reason: "A VM whose process was killed is started.", vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
+		"Paused":         {reason: "A VM that was paused is resumed.", vm: qmp("paused"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
+		"PausedByBackup": {reason: "A VM that is paused under a lock is left alone.", vm: locked(qmp("paused"), "snapshot"), ready: conditions.ReasonLocked},
 		"BackedUpOff":    {reason: "A VM that is off has a process while it is backed up, and is off.", machine: powerState("Stopped"), vm: backedUp(), ready: xpv2.ReasonAvailable},
-		"BackedUpToRun":  {reason: "One that is to run is not ready for having that process.", vm: backedUp(), ready: ReasonLocked},
-		"BackedUpDown":   {reason: "Nor is one whose guest has shut down meanwhile.", vm: locked(qmp("shutdown"), "backup"), ready: ReasonLocked},
+		"BackedUpToRun":  {reason: "One that is to run is not ready for having that process.", vm: backedUp(), ready: conditions.ReasonLocked},
+		"BackedUpDown":   {reason: "Nor is one whose guest has shut down meanwhile.", vm: locked(qmp("shutdown"), "backup"), ready: conditions.ReasonLocked},
 		"BackedUpManual": {reason: "What people start is off as well.", machine: runStrategy("Manual"), vm: backedUp(), ready: xpv2.ReasonAvailable},
-		"Prelaunch":      {reason: "Without a backup it is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"}, ready: ReasonPowerMismatch},
-		"PrelaunchOff":   {reason: "Or stopped.", machine: powerState("Stopped"), vm: qmp("prelaunch"), writes: []string{"Shutdown 10000 0s force true"}, ready: ReasonPowerMismatch},
-		"Asleep":         {reason: "A guest that sleeps does not run.", vm: qmp("suspended"), ready: ReasonGuestHalted},
-		"PoweredOff":     {reason: "Nor does one whose process has outlived it.", vm: qmp("shutdown"), ready: ReasonGuestHalted},
+		"Prelaunch":      {reason: "Without a backup it is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
+		"PrelaunchOff":   {reason: "Or stopped.", machine: powerState("Stopped"), vm: qmp("prelaunch"), writes: []string{"Shutdown 10000 0s force true"}, ready: conditions.ReasonPowerMismatch},
+		"Asleep":         {reason: "A guest that sleeps does not run.", vm: qmp("suspended"), ready: conditions.ReasonGuestHalted},
+		"PoweredOff":     {reason: "Nor does one whose process has outlived it.", vm: qmp("shutdown"), ready: conditions.ReasonGuestHalted},
 		"Arriving":       {reason: "A VM that migrates is as ready as it was.", vm: locked(qmp("inmigrate"), "migrate"), ready: xpv2.ReasonAvailable},
-		"PausedAdopted":  {reason: "A VM whose power is not declared is left paused.", machine: func(m *namespaced.Machine) { delete(m.Annotations, "crossplane.io/external-create-pending") }, vm: qmp("paused"), ready: ReasonGuestHalted},
-		"DiskFull":       {reason: "A VM that waits for its disk cannot be helped.", vm: qmp("io-error"), ready: ReasonGuestHalted},
-		"Panicked":       {reason: "A guest that panicked is left for inspection.", vm: qmp("guest-panicked"), ready: ReasonGuestHalted},
-		"PanickedAlways": {reason: "Unless the spec says to run it always.", machine: runStrategy("Always"), vm: qmp("guest-panicked"), writes: []string{"Stop 10000"}, ready: ReasonPowerMismatch},
-		"PanickedRerun":  {reason: "Or to run it again after a failure.", machine: runStrategy("RerunOnFailure"), vm: qmp("internal-error"), writes: []string{"Stop 10000"}, ready: ReasonPowerMismatch},
+		"PausedAdopted":  {reason: "A VM whose power is not declared is left paused.", machine: func(m *namespaced.Machine) { delete(m.Annotations, "crossplane.io/external-create-pending") }, vm: qmp("paused"), ready: conditions.ReasonGuestHalted},
+		"DiskFull":       {reason: "A VM that waits for its disk cannot be helped.", vm: qmp("io-error"), ready: conditions.ReasonGuestHalted},
+		"Panicked":       {reason: "A guest that panicked is left for inspection.", vm: qmp("guest-panicked"), ready: conditions.ReasonGuestHalted},
+		"PanickedAlways": {reason: "Unless the spec says to run it always.", machine: runStrategy("Always"), vm: qmp("guest-panicked"), writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch},
+		"PanickedRerun":  {reason: "Or to run it again after a failure.", machine: runStrategy("RerunOnFailure"), vm: qmp("internal-error"), writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch},
 
-		"Suspend":         {reason: "A VM that is to be suspended is, to disk.", machine: powerState("Suspended"), vm: ourVM("running"), writes: []string{"Suspend 10000 to disk true"}, ready: ReasonPowerMismatch},
+		"Suspend":         {reason: "A VM that is to be suspended is, to disk.", machine: powerState("Suspended"), vm: ourVM("running"), writes: []string{"Suspend 10000 to disk true"}, ready: conditions.ReasonPowerMismatch},
 		"Suspended":       {reason: "A VM that is suspended is as it should be.", machine: powerState("Suspended"), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
-		"SuspendStopped":  {reason: "A VM that does not run cannot be suspended.", machine: powerState("Suspended"), vm: ourVM("stopped"), ready: ReasonPowerMismatch},
-		"SuspendHA":       {reason: "Nor can one that HA manages.", machine: powerState("Suspended"), vm: managedByHA(ourVM("running"), "started"), err: "cannot be suspended", ready: ReasonPowerMismatch},
-		"SuspendPCI":      {reason: "Nor one with a device of the host.", machine: powerState("Suspended"), vm: func() *guest { g := ourVM("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), err: "hostpci0", ready: ReasonPowerMismatch},
-		"Resume":          {reason: "A VM that is suspended is started to run.", vm: suspendedVM(), writes: []string{"Start 10000"}, ready: ReasonPowerMismatch},
-		"ResumeFirst":     {reason: "Its options cannot change before.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }), vm: suspendedVM(), writes: []string{"Start 10000"}, ready: ReasonPowerMismatch},
+		"SuspendStopped":  {reason: "A VM that does not run cannot be suspended.", machine: powerState("Suspended"), vm: ourVM("stopped"), ready: conditions.ReasonPowerMismatch},
+		"SuspendHA":       {reason: "Nor can one that HA manages.", machine: powerState("Suspended"), vm: managedByHA(ourVM("running"), "started"), err: "cannot be suspended", ready: conditions.ReasonPowerMismatch},
+		"SuspendPCI":      {reason: "Nor one with a device of the host.", machine: powerState("Suspended"), vm: func() *guest { g := ourVM("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), err: "hostpci0", ready: conditions.ReasonPowerMismatch},
+		"Resume":          {reason: "A VM that is suspended is started to run.", vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
+		"ResumeFirst":     {reason: "Its options cannot change before.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }), vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
 		"ChangeSuspended": {reason: "Nor while it stays suspended.", machine: all(powerState("Suspended"), spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
 
-		"RerunFirst":      {reason: "A VM that has never run is started.", machine: runStrategy("RerunOnFailure"), vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: ReasonPowerMismatch},
+		"RerunFirst":      {reason: "A VM that has never run is started.", machine: runStrategy("RerunOnFailure"), vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
 		"RerunStopped":    {reason: "One that stopped while its node went on is not known to have failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(2 * time.Hour), ready: xpv2.ReasonAvailable},
-		"RerunNodeDown":   {reason: "One whose node went down has failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(time.Minute), writes: []string{"Start 10000"}, ready: ReasonPowerMismatch},
+		"RerunNodeDown":   {reason: "One whose node went down has failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(time.Minute), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
 		"ManualStopped":   {reason: "A VM that people start is not started.", machine: runStrategy("Manual"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
 		"ManualRunning":   {reason: "Nor stopped.", machine: runStrategy("Manual"), vm: ourVM("running"), ready: xpv2.ReasonAvailable},
-		"Halted":          {reason: "A VM that is to be halted is stopped.", machine: runStrategy("Halted"), vm: ourVM("running"), writes: []string{"Shutdown 10000 0s force true"}, ready: ReasonPowerMismatch},
+		"Halted":          {reason: "A VM that is to be halted is stopped.", machine: runStrategy("Halted"), vm: ourVM("running"), writes: []string{"Shutdown 10000 0s force true"}, ready: conditions.ReasonPowerMismatch},
 		"HaltedIsStopped": {reason: "And stays so.", machine: runStrategy("Halted"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
 	}
 	for name, tc := range cases {
@@ -152,13 +154,13 @@ func TestRanIsKept(t *testing.T) {
 	b.nodes[0].Uptime = time.Hour
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
-	first := b.kept(t, AnnotationRunningSince)
+	first := b.kept(t, object.AnnotationRunningSince)
 	if first == "" {
 		t.Fatal("want kept since when the VM ran")
 	}
 	b.clock.wait(time.Minute)
-	if s := b.reconcile(t.Context()); !s.upToDate || b.kept(t, AnnotationRunningSince) != first {
-		t.Errorf("want it kept once, got %+v and %s", s, b.kept(t, AnnotationRunningSince))
+	if s := b.reconcile(t.Context()); !s.upToDate || b.kept(t, object.AnnotationRunningSince) != first {
+		t.Errorf("want it kept once, got %+v and %s", s, b.kept(t, object.AnnotationRunningSince))
 	}
 	b.vms[10000].status = "stopped"
 	b.touch()
@@ -172,7 +174,7 @@ func TestRanIsKept(t *testing.T) {
 	b.vms[10000].status = "running"
 	b.end(t, upid("pve1", "qmstart", 10000), "OK")
 	b.reconcile(t.Context())
-	if b.kept(t, AnnotationRunningSince) == first {
+	if b.kept(t, object.AnnotationRunningSince) == first {
 		t.Error("want kept that it runs since the node is up again")
 	}
 }
@@ -207,7 +209,7 @@ func TestPowerAction(t *testing.T) {
 			call := strings.Fields(tc.writes[0])[0]
 			b.errs[call] = tc.fail
 			b.on[call] = func() {
-				if b.kept(t, AnnotationPowerAction) != "1" {
+				if b.kept(t, object.AnnotationPowerAction) != "1" {
 					t.Errorf("\n%s\nthe token must be kept before the call", tc.reason)
 				}
 			}
@@ -379,11 +381,11 @@ func TestPowerActionWaits(t *testing.T) {
 	b.vms[10000] = ourVM("running")
 	b.errs["Reboot"] = outOfTurn(t)
 	waitsForTurn(t, b.reconcile(t.Context()))
-	if seen, kept := b.m.Observation().PowerAction, b.kept(t, AnnotationPowerAction); seen != nil || kept != "" {
+	if seen, kept := b.m.Observation().PowerAction, b.kept(t, object.AnnotationPowerAction); seen != nil || kept != "" {
 		t.Errorf("want nothing done yet, got %+v and %q", seen, kept)
 	}
 	delete(b.errs, "Reboot")
-	if s := b.reconcile(t.Context()); s.err != nil || b.kept(t, AnnotationPowerAction) != "1" || len(b.writes) != 2 {
+	if s := b.reconcile(t.Context()); s.err != nil || b.kept(t, object.AnnotationPowerAction) != "1" || len(b.writes) != 2 {
 		t.Errorf("want it done when its turn has come, got %v and %q", s.err, b.writes)
 	}
 }
@@ -402,7 +404,7 @@ func TestCrashLoop(t *testing.T) {
 			started = append(started, b.clock.now().Sub(begun))
 			b.end(t, u, "OK")
 			b.touch() // It is off again.
-		} else if c := b.m.GetCondition(xpv2.TypeReady); c.Reason != ReasonPowerMismatch || !strings.Contains(c.Message, "has stopped soon after each of its last") {
+		} else if c := b.m.GetCondition(xpv2.TypeReady); c.Reason != conditions.ReasonPowerMismatch || !strings.Contains(c.Message, "has stopped soon after each of its last") {
 			t.Fatalf("want said why it is not started, got %s: %s", c.Reason, c.Message)
 		}
 		b.clock.wait(time.Second)

@@ -33,26 +33,14 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// AnnotationLastRestart has the last request to restart the VM, as JSON. It is written before
-// the call: a restart that was made is not repeated for the same changes.
-const AnnotationLastRestart = "proxmox.vitistack.io/last-restart"
-
 const restartWhenRequired = "WhenRequired"
-
-// Reasons of the condition RestartRequired beside PendingChanges.
-const (
-	ReasonRestarting         xpv2.ConditionReason = "Restarting"
-	ReasonWaitingForGuest    xpv2.ConditionReason = "WaitingForGuest"
-	ReasonOutsideWindow      xpv2.ConditionReason = "OutsideMaintenanceWindow"
-	ReasonRestartFailed      xpv2.ConditionReason = "RestartFailed"
-	ReasonRestartIneffective xpv2.ConditionReason = "RestartIneffective"
-	ReasonStartBlocked       xpv2.ConditionReason = "StartBlocked"
-)
 
 // A guest that does not act on a request to restart is asked again firstRestartRetry after the
 // request has failed, twice that after the next one, … lastRestartRetry.
@@ -83,7 +71,7 @@ type restartRequest struct {
 // lastRestart returns the request that was made last. One that releases before have kept is
 // the fingerprint alone.
 func lastRestart(m Machine) restartRequest {
-	text := m.GetAnnotations()[AnnotationLastRestart]
+	text := m.GetAnnotations()[object.AnnotationLastRestart]
 	var r restartRequest
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return restartRequest{Changes: text}
@@ -149,19 +137,19 @@ func (e restartFeature) plan(_ context.Context, m Machine) (proposal, error) {
 // restart decides whether the VM is restarted for its pending changes now.
 func (e restartFeature) restart(m Machine, last restartRequest) restart {
 	if !e.planned.change.Empty() { // It may take back what is pending.
-		return restart{reason: ReasonPendingChanges}
+		return restart{reason: conditions.ReasonPendingChanges}
 	}
 	r := e.planned.desired.restart(e.vm, last, e.now())
 	if last.Changes == "" || last.Changes != r.request.Changes {
 		return r
 	}
 	if busy, err := e.tasksBefore.Busy(e.vm.VMID); err == nil && (busy || e.tasks.Resting(m)) {
-		return restart{reason: ReasonRestarting, why: restartingNow}
+		return restart{reason: conditions.ReasonRestarting, why: restartingNow}
 	}
 	e.tasks.MarkShown(m)
-	if t, _ := e.tasks.Last(m); r.reason == ReasonRestartFailed && !t.OK() && slices.Contains([]string{"qmreboot", "qmstop"}, t.Type) {
+	if t, _ := e.tasks.Last(m); r.reason == conditions.ReasonRestartFailed && !t.OK() && slices.Contains([]string{"qmreboot", "qmstop"}, t.Type) {
 		r.why = fmt.Sprintf("the VM was not restarted: %s; %s", t.ExitStatus, r.why)
-	} else if r.reason == ReasonRestartFailed {
+	} else if r.reason == conditions.ReasonRestartFailed {
 		r.why = "the VM was not restarted, although that was asked for; " + r.why
 	}
 	return r
@@ -173,26 +161,26 @@ const restartingNow = "it is being restarted"
 func (d desired) restart(v *vmstate.VM, last restartRequest, now time.Time) restart {
 	ours := d.Pending(v.State)
 	if !v.Status.Running() || len(ours) == 0 || ptr.Deref(d.RestartPolicy, "") != restartWhenRequired || v.Lock() != "" {
-		return restart{reason: ReasonPendingChanges}
+		return restart{reason: conditions.ReasonPendingChanges}
 	}
 	changes := fingerprint(ours)
 	again := last.Changes == changes
 	if again && last.restarted(v, now) {
-		return restart{reason: ReasonRestartIneffective, why: "a restart was made for them and did not apply them, and is not repeated", request: last}
+		return restart{reason: conditions.ReasonRestartIneffective, why: "a restart was made for them and did not apply them, and is not repeated", request: last}
 	}
 	if no := validate.StartError(v.State); len(no) > 0 {
-		return restart{reason: ReasonStartBlocked, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
+		return restart{reason: conditions.ReasonStartBlocked, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
 	}
 	open, opened := d.window(now)
 	switch {
 	case !open && again:
-		return restart{reason: ReasonRestartFailed, why: "it is asked for again when the maintenance window opens at " + opened.Format(time.RFC3339), request: last}
+		return restart{reason: conditions.ReasonRestartFailed, why: "it is asked for again when the maintenance window opens at " + opened.Format(time.RFC3339), request: last}
 	case !open:
-		return restart{reason: ReasonOutsideWindow, why: "the next maintenance window opens at " + opened.Format(time.RFC3339)}
+		return restart{reason: conditions.ReasonOutsideWindow, why: "the next maintenance window opens at " + opened.Format(time.RFC3339)}
 	case again && !last.First.Before(d.opened(now)):
 		return d.restartAgain(last, now)
 	case !booted(v):
-		return restart{reason: ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
+		return restart{reason: conditions.ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
 	}
 	return d.restartDue(last.next(changes, d.opened(now), now))
 }
@@ -203,14 +191,14 @@ func (d desired) restartAgain(last restartRequest, now time.Time) restart {
 	asked := cmp.Or(d.requestTimeout(last.Last.Sub(last.First)), defaultShutdownTimeout)
 	ended := last.Last.Add(asked)
 	if now.Before(ended) && !last.Stopped {
-		return restart{reason: ReasonRestarting, why: restartingNow, request: last} // Its task may not be seen.
+		return restart{reason: conditions.ReasonRestarting, why: restartingNow, request: last} // Its task may not be seen.
 	}
 	retry := ended.Add(min(firstRestartRetry<<min(max(last.Count-1, 0), 10), lastRestartRetry))
 	if d.RestartTimeoutSeconds != nil && !last.Stopped {
 		retry = earlier(retry, last.First.Add(d.hardAfter()))
 	}
 	if now.Before(retry) {
-		return restart{reason: ReasonRestartFailed, why: "it is asked for again at " + retry.UTC().Format(time.RFC3339), request: last}
+		return restart{reason: conditions.ReasonRestartFailed, why: "it is asked for again at " + retry.UTC().Format(time.RFC3339), request: last}
 	}
 	return d.restartDue(last.next(last.Changes, last.First, now))
 }
@@ -220,7 +208,7 @@ func (d desired) restartAgain(last restartRequest, now time.Time) restart {
 func (d desired) restartDue(r restartRequest) restart {
 	spent := r.Last.Sub(r.First)
 	r.Stopped = d.RestartTimeoutSeconds != nil && spent >= d.hardAfter()
-	return restart{due: true, reason: ReasonRestarting, why: restartingNow, request: r, hard: r.Stopped, timeout: d.requestTimeout(spent)}
+	return restart{due: true, reason: conditions.ReasonRestarting, why: restartingNow, request: r, hard: r.Stopped, timeout: d.requestTimeout(spent)}
 }
 
 // hardAfter is how long after the first request the VM is stopped hard, if the spec says so.
@@ -263,7 +251,7 @@ func fingerprint(pending []proxmox.PendingValue) string {
 // reboot restarts the VM for its pending changes.
 func (e restartFeature) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
 	r := e.planned.restart
-	return e.callOnce(ctx, m, AnnotationLastRestart, r.request.String(), func() (proxmox.UPID, error) {
+	return e.callOnce(ctx, m, object.AnnotationLastRestart, r.request.String(), func() (proxmox.UPID, error) {
 		if r.hard {
 			return e.client.Stop(ctx, e.vm.Ref, proxmox.StopOptions{})
 		}
@@ -288,16 +276,16 @@ func (e *external) callOnce(ctx context.Context, m Machine, annotation, note str
 // restartAnnotation forgets what the VM was restarted for once nothing is pending and the VM
 // need not be started for it.
 func (e restartFeature) restartAnnotation(m Machine, last restartRequest) map[string]string {
-	if m.GetAnnotations()[AnnotationLastRestart] == "" || len(e.vm.Pending) > 0 || last.starts(e.vm, e.now()) {
+	if m.GetAnnotations()[object.AnnotationLastRestart] == "" || len(e.vm.Pending) > 0 || last.starts(e.vm, e.now()) {
 		return nil
 	}
-	return map[string]string{AnnotationLastRestart: ""}
+	return map[string]string{object.AnnotationLastRestart: ""}
 }
 
 // condition lists what a restart applies.
 func (r restart) condition(v *vmstate.VM) xpv2.Condition {
 	if !v.Status.Running() || len(v.Pending) == 0 {
-		return condition(TypeRestartRequired, corev1.ConditionFalse, ReasonUpToDate, "")
+		return conditions.New(conditions.TypeRestartRequired, corev1.ConditionFalse, conditions.ReasonUpToDate, "")
 	}
 	names := make([]string, 0, len(v.Pending))
 	for _, p := range v.Pending {
@@ -307,7 +295,7 @@ func (r restart) condition(v *vmstate.VM) xpv2.Condition {
 	if r.why != "" {
 		message += "; " + r.why
 	}
-	return condition(TypeRestartRequired, corev1.ConditionTrue, r.reason, message)
+	return conditions.New(conditions.TypeRestartRequired, corev1.ConditionTrue, r.reason, message)
 }
 
 func earlier(a, b time.Time) time.Time {

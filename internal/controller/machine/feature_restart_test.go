@@ -26,6 +26,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -59,18 +61,18 @@ func TestRestart(t *testing.T) {
 		message string
 		err     string
 	}{
-		"Required":     {reason: "What needs a restart gets one.", machine: spec(restarting), writes: reboot, shown: ReasonRestarting, message: "cores"},
-		"Never":        {reason: "Unless nobody allows it.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = new("Never") }), shown: ReasonPendingChanges, message: "cores"},
-		"HandEdit":     {reason: "A hand edit that is pending is taken back, which needs none.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU.Cores = new(int32(1)) }), writes: []string{"Configure 10000 set cores delete  digest d1"}, shown: ReasonPendingChanges},
-		"Undeclared":   {reason: "What a person changed of what is not declared restarts nothing.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU = nil }), shown: ReasonPendingChanges, message: "cores"},
-		"ChangeFirst":  {reason: "What is still to be changed comes first.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.OnBoot = new(true) }), writes: []string{"Configure 10000 set onboot delete  digest d1"}, shown: ReasonPendingChanges},
-		"Booting":      {reason: "A guest that boots does not hear.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second }, shown: ReasonWaitingForGuest},
-		"Answers":      {reason: "One whose agent answers has booted.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second; g.config["agent"] = "1"; g.agent = noInterfaces }, writes: reboot, shown: ReasonRestarting},
-		"WindowOpen":   {reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot, shown: ReasonRestarting},
-		"WindowClosed": {reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")), shown: ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z"},
-		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: ReasonOutsideWindow, err: "above maximum (23)"},
-		"WouldFail":    {reason: "A VM that would not start again is left running.", machine: spec(restarting), vm: func(g *guest) { g.config["hotplug"], g.pending["hotplug"] = "disk", "memory" }, shown: ReasonStartBlocked, message: "hotplug memory needs cpu.numa"},
-		"Locked":       {reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" }, shown: ReasonPendingChanges},
+		"Required":     {reason: "What needs a restart gets one.", machine: spec(restarting), writes: reboot, shown: conditions.ReasonRestarting, message: "cores"},
+		"Never":        {reason: "Unless nobody allows it.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = new("Never") }), shown: conditions.ReasonPendingChanges, message: "cores"},
+		"HandEdit":     {reason: "A hand edit that is pending is taken back, which needs none.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU.Cores = new(int32(1)) }), writes: []string{"Configure 10000 set cores delete  digest d1"}, shown: conditions.ReasonPendingChanges},
+		"Undeclared":   {reason: "What a person changed of what is not declared restarts nothing.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU = nil }), shown: conditions.ReasonPendingChanges, message: "cores"},
+		"ChangeFirst":  {reason: "What is still to be changed comes first.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.OnBoot = new(true) }), writes: []string{"Configure 10000 set onboot delete  digest d1"}, shown: conditions.ReasonPendingChanges},
+		"Booting":      {reason: "A guest that boots does not hear.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second }, shown: conditions.ReasonWaitingForGuest},
+		"Answers":      {reason: "One whose agent answers has booted.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second; g.config["agent"] = "1"; g.agent = noInterfaces }, writes: reboot, shown: conditions.ReasonRestarting},
+		"WindowOpen":   {reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot, shown: conditions.ReasonRestarting},
+		"WindowClosed": {reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")), shown: conditions.ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z"},
+		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: conditions.ReasonOutsideWindow, err: "above maximum (23)"},
+		"WouldFail":    {reason: "A VM that would not start again is left running.", machine: spec(restarting), vm: func(g *guest) { g.config["hotplug"], g.pending["hotplug"] = "disk", "memory" }, shown: conditions.ReasonStartBlocked, message: "hotplug memory needs cpu.numa"},
+		"Locked":       {reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" }, shown: conditions.ReasonPendingChanges},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +88,7 @@ func TestRestart(t *testing.T) {
 			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
 				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
 			}
-			if c := b.m.GetCondition(TypeRestartRequired); c.Reason != tc.shown || !strings.Contains(c.Message, tc.message) {
+			if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != tc.shown || !strings.Contains(c.Message, tc.message) {
 				t.Errorf("\n%s\nwant %s with %q, got %s: %s", tc.reason, tc.shown, tc.message, c.Reason, c.Message)
 			}
 		})
@@ -98,7 +100,7 @@ func TestRestartOnce(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
 	b.on["Reboot"] = func() {
-		if b.kept(t, AnnotationLastRestart) == "" {
+		if b.kept(t, object.AnnotationLastRestart) == "" {
 			t.Error("What the VM is restarted for must be kept before the call")
 		}
 	}
@@ -110,7 +112,7 @@ func TestRestartOnce(t *testing.T) {
 		b.touch()
 		b.reconcile(t.Context())
 	}
-	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective {
+	if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != conditions.ReasonRestartIneffective {
 		t.Errorf("want said that the restart was in vain, got %s: %s", c.Reason, c.Message)
 	}
 	if len(b.writes) != 1 {
@@ -119,7 +121,7 @@ func TestRestartOnce(t *testing.T) {
 	b.vms[10000].config["cores"], b.vms[10000].pending = "2", nil // A person restarts it.
 	b.touch()
 	b.reconcile(t.Context())
-	if got := b.kept(t, AnnotationLastRestart); got != "" {
+	if got := b.kept(t, object.AnnotationLastRestart); got != "" {
 		t.Errorf("want forgotten what no longer is pending, got %q", got)
 	}
 	b.vms[10000].config["cores"], b.vms[10000].pending = "1", map[string]string{"cores": "2"}
@@ -134,11 +136,11 @@ func TestRestartOnceUpgraded(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
 	b.reconcile(t.Context())
-	b.m.Annotations[AnnotationLastRestart] = lastRestart(b.m).Changes
+	b.m.Annotations[object.AnnotationLastRestart] = lastRestart(b.m).Changes
 	b.writes, b.tasks = nil, tasktrack.New(b.clock.now)
 	b.touch()
 	b.reconcile(t.Context())
-	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonRestartIneffective || len(b.writes) > 0 {
+	if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != conditions.ReasonRestartIneffective || len(b.writes) > 0 {
 		t.Errorf("want no restart, got %q and %s: %s", b.writes, c.Reason, c.Message)
 	}
 }
@@ -168,7 +170,7 @@ func (b *bench) refuseReboot(t *testing.T) {
 func (b *bench) wantRestart(t *testing.T, why string, reason xpv2.ConditionReason, message string, writes ...string) {
 	t.Helper()
 	b.reconcile(t.Context())
-	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != reason || !strings.Contains(c.Message, message) {
+	if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != reason || !strings.Contains(c.Message, message) {
 		t.Errorf("%s: want %s with %q, got %s: %s", why, reason, message, c.Reason, c.Message)
 	}
 	if diff := cmp.Diff(writes, b.writes); diff != "" {
@@ -182,21 +184,21 @@ const timedOut = "the VM was not restarted: VM quit/powerdown failed - got timeo
 func TestRestartFails(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(180)) })
 	one := "Reboot 10000 3m0s"
-	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", one)
+	b.wantRestart(t, "The guest is asked", conditions.ReasonRestarting, "", one)
 	b.runOn(3 * time.Minute)
 	b.refuseReboot(t)
-	b.wantRestart(t, "It has not acted", ReasonRestartFailed, timedOut+" at 2027-01-15T08:04:00Z", one)
+	b.wantRestart(t, "It has not acted", conditions.ReasonRestartFailed, timedOut+" at 2027-01-15T08:04:00Z", one)
 	b.runOn(59 * time.Second)
-	b.wantRestart(t, "It is left alone", ReasonRestartFailed, timedOut, one)
+	b.wantRestart(t, "It is left alone", conditions.ReasonRestartFailed, timedOut, one)
 	b.runOn(time.Second)
-	b.wantRestart(t, "It is asked again", ReasonRestarting, "", one, one)
+	b.wantRestart(t, "It is asked again", conditions.ReasonRestarting, "", one, one)
 	b.runOn(3 * time.Minute)
 	b.refuseReboot(t)
 	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 	b.runOn(time.Minute)
-	b.wantRestart(t, "It is left alone for longer", ReasonRestartFailed, "the VM was not restarted, although that was asked for", one, one)
+	b.wantRestart(t, "It is left alone for longer", conditions.ReasonRestartFailed, "the VM was not restarted, although that was asked for", one, one)
 	b.runOn(time.Minute)
-	b.wantRestart(t, "It is asked once more", ReasonRestarting, "", one, one, one)
+	b.wantRestart(t, "It is asked once more", conditions.ReasonRestarting, "", one, one, one)
 }
 
 // In each maintenance window the guest is asked anew.
@@ -206,13 +208,13 @@ func TestRestartFailsInWindow(t *testing.T) {
 		p.MaintenanceWindow = &v1alpha1.MaintenanceWindow{Schedule: "0 8 * * *", DurationMinutes: 4}
 	})
 	one := "Reboot 10000 3m0s"
-	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", one)
+	b.wantRestart(t, "The guest is asked", conditions.ReasonRestarting, "", one)
 	b.runOn(3 * time.Minute)
 	b.refuseReboot(t)
 	b.runOn(2 * time.Minute)
-	b.wantRestart(t, "The window has closed", ReasonRestartFailed, timedOut+" when the maintenance window opens at 2027-01-16T08:00:00Z", one)
+	b.wantRestart(t, "The window has closed", conditions.ReasonRestartFailed, timedOut+" when the maintenance window opens at 2027-01-16T08:00:00Z", one)
 	b.runOn(24*time.Hour - 5*time.Minute)
-	b.wantRestart(t, "The next one opens", ReasonRestarting, "", one, one)
+	b.wantRestart(t, "The next one opens", conditions.ReasonRestarting, "", one, one)
 	if r := lastRestart(b.m); r.Count != 1 || !r.First.Equal(r.Last) {
 		t.Errorf("want requests to be counted anew in each window, got %+v", r)
 	}
@@ -225,28 +227,28 @@ func TestRestartHard(t *testing.T) {
 		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds, p.RunStrategy = new(int32(180)), new(int32(200)), new(runManual)
 	})
 	one := "Reboot 10000 3m0s"
-	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", one)
+	b.wantRestart(t, "The guest is asked", conditions.ReasonRestarting, "", one)
 	b.runOn(3 * time.Minute)
 	b.refuseReboot(t)
 	b.runOn(19 * time.Second)
-	b.wantRestart(t, "It has time left", ReasonRestartFailed, timedOut+" at 2027-01-15T08:03:20Z", one)
+	b.wantRestart(t, "It has time left", conditions.ReasonRestartFailed, timedOut+" at 2027-01-15T08:03:20Z", one)
 	b.runOn(time.Second)
 	b.on["Stop"] = func() {
-		if !strings.Contains(b.kept(t, AnnotationLastRestart), `"stopped":true`) {
+		if !strings.Contains(b.kept(t, object.AnnotationLastRestart), `"stopped":true`) {
 			t.Error("That the VM is to be started must be kept before the call")
 		}
 	}
-	b.wantRestart(t, "Its time is spent", ReasonRestarting, "", one, "Stop 10000")
+	b.wantRestart(t, "Its time is spent", conditions.ReasonRestarting, "", one, "Stop 10000")
 	b.end(t, upid("pve1", "qmstop", 10000), "OK")
 	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 	b.vms[10000].status, b.vms[10000].now, b.vms[10000].config["cores"], b.vms[10000].pending = "stopped", proxmox.Status{}, "2", nil
 	b.touch()
-	b.wantRestart(t, "It is started", ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
+	b.wantRestart(t, "It is started", conditions.ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
 	b.vms[10000].status = "running"
 	b.tasks = tasktrack.New(b.clock.now)
 	b.touch()
-	b.wantRestart(t, "It runs", ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
-	if got := b.kept(t, AnnotationLastRestart); got != "" {
+	b.wantRestart(t, "It runs", conditions.ReasonUpToDate, "", one, "Stop 10000", "Start 10000")
+	if got := b.kept(t, object.AnnotationLastRestart); got != "" {
 		t.Errorf("want the restart forgotten, got %q", got)
 	}
 }
@@ -256,11 +258,11 @@ func TestRestartHardSoon(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
 		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds = new(int32(180)), new(int32(20))
 	})
-	b.wantRestart(t, "The guest is asked", ReasonRestarting, "", "Reboot 10000 20s")
+	b.wantRestart(t, "The guest is asked", conditions.ReasonRestarting, "", "Reboot 10000 20s")
 	b.runOn(20 * time.Second)
 	b.refuseReboot(t)
 	b.runOn(2 * tasktrack.FirstRetry)
-	b.wantRestart(t, "It is stopped", ReasonRestarting, "", "Reboot 10000 20s", "Stop 10000")
+	b.wantRestart(t, "It is stopped", conditions.ReasonRestarting, "", "Reboot 10000 20s", "Stop 10000")
 }
 
 // While a restart is under way, nobody knows yet that it was in vain.
@@ -270,22 +272,22 @@ func TestRestartUnderWay(t *testing.T) {
 	shown := func(why string, want xpv2.ConditionReason) {
 		t.Helper()
 		b.reconcile(t.Context())
-		if c := b.m.GetCondition(TypeRestartRequired); c.Reason != want {
+		if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != want {
 			t.Errorf("%s: want %s, got %s: %s", why, want, c.Reason, c.Message)
 		}
 	}
 	u := upid("pve1", "qmreboot", 10000)
-	shown("It is restarted", ReasonRestarting)
+	shown("It is restarted", conditions.ReasonRestarting)
 	b.pve.tasks = []proxmox.Task{{UPID: u, Type: "qmreboot", ID: "10000", Running: true}}
 	b.runOn(90 * time.Second)
-	shown("The guest shuts down", ReasonRestarting)
+	shown("The guest shuts down", conditions.ReasonRestarting)
 	done := b.ends[u]
 	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
-	shown("The guest still shuts down", ReasonRestarting)
+	shown("The guest still shuts down", conditions.ReasonRestarting)
 	b.pve.tasks = nil
 	done(proxmox.Task{UPID: u, Type: "qmreboot", ID: "10000", ExitStatus: "VM quit/powerdown failed - got timeout"})
 	<-b.woken
-	shown("The guest has not shut down", ReasonRestartFailed)
+	shown("The guest has not shut down", conditions.ReasonRestartFailed)
 }
 
 // An image that waits for its drive is a change like others.
@@ -306,7 +308,7 @@ func TestRestartOnceForImage(t *testing.T) {
 	for range 3 {
 		b.touch()
 		b.reconcile(t.Context())
-		if b.kept(t, AnnotationLastRestart) != "" {
+		if b.kept(t, object.AnnotationLastRestart) != "" {
 			b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
 		}
 		b.clock.wait(time.Hour)
@@ -326,18 +328,18 @@ func TestRestartRefused(t *testing.T) {
 		b := newBench(t, spec(restarting))
 		b.vms[10000] = pendingVM()
 		b.errs["Reboot"] = refusal
-		if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationLastRestart) != "" {
-			t.Errorf("%s: want the error and no restart noted, got %v and %q", reason, s.err, b.kept(t, AnnotationLastRestart))
+		if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, object.AnnotationLastRestart) != "" {
+			t.Errorf("%s: want the error and no restart noted, got %v and %q", reason, s.err, b.kept(t, object.AnnotationLastRestart))
 		}
 		delete(b.errs, "Reboot")
-		if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 || b.kept(t, AnnotationLastRestart) == "" {
+		if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) != 2 || b.kept(t, object.AnnotationLastRestart) == "" {
 			t.Errorf("%s: want it made now, got %v and %q", reason, s.err, b.writes)
 		}
 	}
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
 	b.errs["Reboot"] = lostAnswer(t)
-	if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, AnnotationLastRestart) == "" {
+	if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, object.AnnotationLastRestart) == "" {
 		t.Errorf("want noted what may have been made, got %v", s.err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -120,7 +121,7 @@ func (r *rig) quiet(p v1alpha1.MachineParameters) {
 func (r *rig) macs() map[string]string {
 	r.t.Helper()
 	config, _ := r.config()
-	devices, err := qemu.ParseDevices(r.m.Annotations[AnnotationDevices])
+	devices, err := qemu.ParseDevices(r.m.Annotations[object.AnnotationDevices])
 	if err != nil {
 		r.t.Fatal(err)
 	}

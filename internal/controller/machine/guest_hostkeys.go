@@ -23,6 +23,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 )
 
@@ -34,7 +35,7 @@ const hostKeysPace = time.Minute
 
 // wantsHostKeys reports whether the Machine has a connection Secret and a guest that may have host keys.
 func (e agentPoll) wantsHostKeys(m Machine) bool {
-	return connectionSecret(m).Name != "" && !strings.HasPrefix(e.vm.Config["ostype"], "w")
+	return object.ConnectionSecret(m).Name != "" && !strings.HasPrefix(e.vm.Config["ostype"], "w")
 }
 
 // hostKeysWanted reports whether a guest whose agent answers is to be asked for its keys, once for each start. Guests that were started

@@ -20,7 +20,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -28,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -35,11 +35,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
-
-// AnnotationHARules is the VMID of a VM that is proven to be this Machine's and
-// that HA may have rules of. It is written before the first of them, stays, and
-// is where others learn that they may put the VM into rules with theirs.
-const AnnotationHARules = "proxmox.vitistack.io/ha-rules"
 
 // haRules is what is to be done about the rules of HA for a VM.
 type haRules struct {
@@ -71,7 +66,7 @@ func removesRules(p *v1alpha1.MachineParameters) bool {
 // found to differ.
 func (e haFeature) readRules(ctx context.Context, m Machine, d *desired) error {
 	r := haRules{wanted: wantsRules(m.Parameters()) && !e.vm.Template()}
-	r.due = r.wanted || removesRules(m.Parameters()) && m.GetAnnotations()[AnnotationHARules] != ""
+	r.due = r.wanted || removesRules(m.Parameters()) && m.GetAnnotations()[object.AnnotationHARules] != ""
 	if !r.due {
 		return nil
 	}
@@ -102,11 +97,7 @@ func (e haFeature) readRules(ctx context.Context, m Machine, d *desired) error {
 
 // noRules returns what is desired of a VM that is to have no rules.
 func noRules(m Machine, uuid string, vmid int) harules.Desired {
-	return harules.None(string(m.GetUID()), uuid, vmid, "provider-proxmox keeps this for Machine "+qualifiedName(m))
-}
-
-func qualifiedName(m Machine) string {
-	return strings.TrimPrefix(m.GetNamespace()+"/"+m.GetName(), "/")
+	return harules.None(string(m.GetUID()), uuid, vmid, "provider-proxmox keeps this for Machine "+object.QualifiedName(m))
 }
 
 // desiredRulesFor finds the nodes and affinities that the Machine's placement asks for.
@@ -144,7 +135,7 @@ func addMembers(c *harules.Members, machines []Machine, guests []proxmox.Guest, 
 			continue
 		}
 		ours[harules.SID(vmid)] = true
-		proven := o.GetAnnotations()[AnnotationHARules] == meta.GetExternalName(o)
+		proven := o.GetAnnotations()[object.AnnotationHARules] == meta.GetExternalName(o)
 		if !proven || meta.WasDeleted(o) || !wantsRules(o.Parameters()) {
 			continue
 		}
@@ -177,10 +168,10 @@ func (r *haRules) group(v *vmstate.VM) *string {
 // ruleAnnotation returns the annotation by which others learn that they may put the VM into rules.
 func (e haFeature) ruleAnnotation(m Machine) map[string]string {
 	vmid := strconv.Itoa(e.vm.VMID)
-	if !e.planned.haRules.wanted || m.GetAnnotations()[AnnotationHARules] == vmid {
+	if !e.planned.haRules.wanted || m.GetAnnotations()[object.AnnotationHARules] == vmid {
 		return nil
 	}
-	return map[string]string{AnnotationHARules: vmid}
+	return map[string]string{object.AnnotationHARules: vmid}
 }
 
 // ruleSteps returns the calls before and after the HA resource is changed. A rule can only name resources that HA manages. A group
@@ -244,14 +235,14 @@ func (e haFeature) applyRuleStep(ctx context.Context, s harules.Step) error {
 
 // leaveRules takes the VM out of the rules of HA before it is removed. A group of PVE 8 stays until its resource has gone with the VM.
 func (e haFeature) leaveRules(ctx context.Context, m Machine) error {
-	if m.GetAnnotations()[AnnotationHARules] == "" {
+	if m.GetAnnotations()[object.AnnotationHARules] == "" {
 		return nil
 	}
 	has, err := e.inventory.HARules(ctx, inventory.Fresh)
 	if err != nil || has.Grouped {
 		return errors.Wrap(err, "cannot take the VM out of the rules of high availability")
 	}
-	id, err := identityOf(m)
+	id, err := object.IdentityOf(m)
 	if err != nil {
 		return err
 	}
@@ -261,10 +252,10 @@ func (e haFeature) leaveRules(ctx context.Context, m Machine) error {
 
 // orphanedRules returns what removes the rules of a VM that is gone. Its VMID may belong to another Machine by now, whose rules stay.
 func (e haFeature) orphanedRules(ctx context.Context, m Machine) ([]harules.Step, error) {
-	if m.GetAnnotations()[AnnotationHARules] == "" {
+	if m.GetAnnotations()[object.AnnotationHARules] == "" {
 		return nil, nil
 	}
-	id, err := identityOf(m)
+	id, err := object.IdentityOf(m)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -42,12 +43,12 @@ func ruled(p *v1alpha1.MachinePlacement) func(*namespaced.Machine) {
 }
 
 // joined is a Machine that has been put into rules before.
-func joined(m *namespaced.Machine) { m.Annotations[AnnotationHARules] = "10000" }
+func joined(m *namespaced.Machine) { m.Annotations[object.AnnotationHARules] = "10000" }
 
 // A neighbour is another Machine of the namespace, whose VM has the VMID.
 func neighbour(uid, vmid string, p *v1alpha1.MachinePlacement, change ...func(*namespaced.Machine)) *namespaced.Machine {
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: uid, UID: types.UID(uid), Annotations: map[string]string{
-		meta.AnnotationKeyExternalName: vmid, AnnotationHARules: vmid,
+		meta.AnnotationKeyExternalName: vmid, object.AnnotationHARules: vmid,
 	}}}
 	for _, c := range append([]func(*namespaced.Machine){ruled(p)}, change...) {
 		c(m)
@@ -129,10 +130,10 @@ func TestHARules(t *testing.T) {
 		"Apart":      {reason: "A group that is spread becomes a rule of all.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001}, writes: []string{"AddHARule " + mine + " negative: vm:10000, vm:10001"}},
 		"ApartAlone": {reason: "A rule of one is none.", machine: ruled(spread)},
 		"Unmanaged":  {reason: "HA takes no rule about what it does not manage.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread)}},
-		"Unproven":   {reason: "A VM that its own Machine has not proven is left out.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { delete(m.Annotations, AnnotationHARules) })}, managed: []int{10001}},
+		"Unproven":   {reason: "A VM that its own Machine has not proven is left out.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationHARules) })}, managed: []int{10001}},
 		"Reallocated": {
 			reason: "So is one that has another VMID now.", machine: ruled(spread), managed: []int{10001},
-			others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { m.Annotations[AnnotationHARules] = "10002" })},
+			others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { m.Annotations[object.AnnotationHARules] = "10002" })},
 		},
 		"Unasked": {reason: "A Machine that wants no rules is left out.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { m.Spec.ForProvider.HighAvailability = nil })}, managed: []int{10001}},
 		"Joins":   {reason: "A rule that has one of the others is joined, whoever made it.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread), neighbour("c", "10002", spread)}, managed: []int{10001, 10002}, pve: rulesAre(shared("0badcafe", "vm:10001", "vm:10002")), writes: []string{"ChangeHARule " + shared("0badcafe").Name + " negative: vm:10000, vm:10001, vm:10002 digest d7"}},

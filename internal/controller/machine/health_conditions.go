@@ -23,59 +23,39 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // A report tells in conditions what the VM lacks, and what it waits for.
 type report struct{ *external }
 
-// ReasonNodeOffline is why a Machine is not ready whose node is offline.
-const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
-
-// unreadable is the error for a VM that could not be looked at. The Machine is not
-// ready if its node is offline: HA may bring the VM back on another one, nothing
-// else does.
-func unreadable(m Machine, err error) error {
-	if !errors.As(err, &vmcache.OfflineError{}) {
-		return err
-	}
-	if !meta.GetExternalCreatePending(m).IsZero() && m.Observation().UUID == "" && !meta.WasDeleted(m) {
-		err = errors.Errorf("%w: the VM was being created there, and what is left of it is shown when the node is back; if the node never comes back, "+
-			"remove it from the cluster, delete this Machine and create another", err)
-	}
-	setConditions(m, notReady(ReasonNodeOffline, err.Error()))
-	return err
-}
-
 // withHealth are conditions of a VM, with those replaced that its surroundings put
 // in doubt: a bridge or a storage that has gone, or is full. What cannot be read
 // now is in no doubt.
-func (e report) withHealth(ctx context.Context, conditions ...xpv2.Condition) []xpv2.Condition {
-	for i, c := range conditions {
-		if c.Type == TypeNetworkConfigured {
+func (e report) withHealth(ctx context.Context, all ...xpv2.Condition) []xpv2.Condition {
+	for i, c := range all {
+		if c.Type == conditions.TypeNetworkConfigured {
 			if missing := e.missingBridges(ctx); missing != "" {
-				conditions[i] = unhealthy(c, ReasonNetworkError, missing)
+				all[i] = unhealthy(c, conditions.ReasonNetworkError, missing)
 			}
 		}
-		if c.Type == TypeResourcesAllocated {
+		if c.Type == conditions.TypeResourcesAllocated {
 			if unavailable := e.unavailableStorages(ctx); unavailable != "" {
-				conditions[i] = unhealthy(c, ReasonInsufficientResources, unavailable)
+				all[i] = unhealthy(c, conditions.ReasonInsufficientResources, unavailable)
 			}
 		}
 	}
-	return conditions
+	return all
 }
 
 // unhealthy returns the condition as a false one.
 func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
-	return condition(c.Type, corev1.ConditionFalse, r, message)
+	return conditions.New(c.Type, corev1.ConditionFalse, r, message)
 }
 
 // missingBridges says which bridges of the VM its node does not have.

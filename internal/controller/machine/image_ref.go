@@ -26,7 +26,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,6 +34,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -90,7 +91,7 @@ func (r imageReader) choose(ctx context.Context, m Machine, ref imageref.Referen
 // VM, or nil. It has no VMID until then.
 func (r imageReader) wait(ctx context.Context, m Machine) error {
 	ref, ok := imageref.Of(m)
-	if !ok || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !mayCreate(m) {
+	if !ok || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
 	}
 	_, _, err := r.choose(ctx, m, ref, nil)
@@ -120,22 +121,10 @@ func (c *connector) awaitImage(ctx context.Context, m Machine) (bool, error) {
 // observeImageWait is the observation of a Machine that waits for an Image. Nothing was
 // asked of PVE.
 func observeImageWait(m Machine, err error) (managed.ExternalObservation, error) {
-	if !setImageWait(m, err) {
+	if !conditions.SetImageWait(m, err) {
 		return managed.ExternalObservation{}, err
 	}
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
-}
-
-// setImageWait shows that a Machine waits for an Image, if that is what the error says.
-func setImageWait(m Machine, err error) bool {
-	var no *imageref.NotReadyError
-	if !errors.As(err, &no) {
-		return false
-	}
-	message := "waiting: " + no.Message
-	m.Observation().Phase = v1alpha1.MachinePending
-	setConditions(m, xpv2.Creating().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonWaitingForImage, message))
-	return true
 }
 
 // chooseImage finds the revision of the Image that the spec names, or returns nil if it
@@ -154,7 +143,7 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 		return nil, err
 	}
 	if !e.sharesCluster(ctx)(image) {
-		return nil, reject(creating, "image '%s' is in another cluster: its provider config is not that of this Machine", ref.Name)
+		return nil, conditions.Reject(conditions.Creating, "image '%s' is in another cluster: its provider config is not that of this Machine", ref.Name)
 	}
 	return &c, nil
 }
@@ -206,7 +195,7 @@ func (c *creation) nodeWithImage(m Machine) (string, error) {
 		return c.node, nil
 	}
 	if m.Parameters().Node != nil {
-		return "", reject(creating, "image '%s' is not on node %s%s", c.image.Pin.Name, c.node, instead("nodes that have it", c.imageNodes))
+		return "", conditions.Reject(conditions.Creating, "image '%s' is not on node %s%s", c.image.Pin.Name, c.node, conditions.Instead("nodes that have it", c.imageNodes))
 	}
 	return "", nil
 }
@@ -250,7 +239,7 @@ func pinnedImage(m Machine) *v1alpha1.MachineImageObservation {
 // as the Machine does.
 func (r imageReader) ensure(ctx context.Context, m Machine) error {
 	i := m.Parameters().Image
-	if i == nil || i.URL == nil || meta.WasDeleted(m) || !mayCreate(m) {
+	if i == nil || i.URL == nil || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
 	}
 	name := imageref.SharedName(i, imageref.ConfigOf(m))

@@ -30,6 +30,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -75,8 +77,8 @@ func byTemplate(m *namespaced.Machine) {
 // nothingMade is a Machine that nothing was done for yet, but that its VMID was chosen.
 func nothingMade(m *namespaced.Machine) {
 	delete(m.Annotations, meta.AnnotationKeyExternalCreatePending)
-	delete(m.Annotations, AnnotationDevices)
-	delete(m.Annotations, AnnotationNode)
+	delete(m.Annotations, object.AnnotationDevices)
+	delete(m.Annotations, object.AnnotationNode)
 }
 
 func TestImageAsSource(t *testing.T) {
@@ -125,7 +127,7 @@ func TestImageAsSource(t *testing.T) {
 			reason: "A revision that a VM may have been made of stands.", disk: "local-lvm:0,import-from=files:import/one.qcow2", write: "Create pve1/10000",
 			change: func(m *namespaced.Machine) {
 				byImage(m)
-				m.Annotations[AnnotationNode], m.Annotations[meta.AnnotationKeyExternalCreatePending] = "pve1", "2001-01-01T00:00:00Z"
+				m.Annotations[object.AnnotationNode], m.Annotations[meta.AnnotationKeyExternalCreatePending] = "pve1", "2001-01-01T00:00:00Z"
 				m.Annotations[imageref.AnnotationPin] = imageref.Pin{Name: "debian", UID: "image-uid", Revision: 1}.String()
 			},
 			pin: imageref.Pin{Name: "debian", UID: "image-uid", Revision: 1, Volume: "files:import/one.qcow2"},
@@ -285,13 +287,13 @@ func TestWaitForImage(t *testing.T) {
 			if len(b.writes) > 0 || !tc.named && calls > 0 {
 				t.Errorf("\n%s\nPVE is not asked: %d calls, %v", tc.reason, calls, b.writes)
 			}
-			for _, c := range []xpv2.ConditionType{xpv2.TypeReady, TypeVMCreated} {
+			for _, c := range []xpv2.ConditionType{xpv2.TypeReady, conditions.TypeVMCreated} {
 				if got := b.m.GetCondition(c); got.Status != "False" || got.Message != tc.want {
 					t.Errorf("\n%s\n%s: want %q, got %s %q", tc.reason, c, tc.want, got.Status, got.Message)
 				}
 			}
-			if got := b.m.GetCondition(TypeVMCreated).Reason; got != ReasonWaitingForImage || b.m.Status.AtProvider.Phase != v1alpha1.MachinePending {
-				t.Errorf("\n%s\nwant the reason %s, got %s in phase %s", tc.reason, ReasonWaitingForImage, got, b.m.Status.AtProvider.Phase)
+			if got := b.m.GetCondition(conditions.TypeVMCreated).Reason; got != conditions.ReasonWaitingForImage || b.m.Status.AtProvider.Phase != v1alpha1.MachinePending {
+				t.Errorf("\n%s\nwant the reason %s, got %s in phase %s", tc.reason, conditions.ReasonWaitingForImage, got, b.m.Status.AtProvider.Phase)
 			}
 		})
 	}

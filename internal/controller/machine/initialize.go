@@ -18,47 +18,19 @@ package machine
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/uuid"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// identityOf reads the identity that is kept with a Machine.
-func identityOf(m Machine) (qemu.Identity, error) {
-	name := meta.GetExternalName(m)
-	id, err := strconv.Atoi(name)
-	if err != nil || id < 100 || id > 999999999 {
-		return qemu.Identity{}, errors.Errorf("annotation %s is %q: it must be a VMID, 100 to 999999999", meta.AnnotationKeyExternalName, name)
-	}
-	if wanted := m.Parameters().VMID; wanted != nil && int(*wanted) != id && !meta.WasDeleted(m) {
-		return qemu.Identity{}, errors.Errorf("vmid is %d, but this Machine is VM %d: a VMID cannot change", *wanted, id)
-	}
-	return qemu.Identity{VMID: id, UUID: m.GetAnnotations()[AnnotationUUID]}, nil
-}
-
-// mayCreate reports whether the management policies allow a VM to be created.
-func mayCreate(m Machine) bool {
-	p := m.GetManagementPolicies()
-	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionCreate)
-}
-
-// mayReplaceVMID reports whether the VMID of a Machine was chosen by us, and no VM was seen to
-// be ours. That a creation was started says nothing: PVE finds
-// out in the task that another node has the VMID.
-func mayReplaceVMID(m Machine) bool {
-	a := m.GetAnnotations()
-	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID == ""
-}
 
 // Initialize settles which VM a Machine is, before anything is created: a VMID
 // and a UUID are chosen and kept, or those of an existing VM that the user named
@@ -68,17 +40,17 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if !ok {
 		return errors.Errorf("cannot initialize a %T: it is not a Machine", mg)
 	}
-	if err := kind.RenameAnnotations(ctx, c.kube, m, formerAnnotations()); err != nil {
+	if err := kind.RenameAnnotations(ctx, c.kube, m, object.FormerAnnotations()); err != nil {
 		return err
 	}
-	kind.Rename(m.Observation().Annotations, formerAnnotations())
-	if lost := lostAnnotations(m); lost != nil {
+	kind.Rename(m.Observation().Annotations, object.FormerAnnotations())
+	if lost := object.LostAnnotations(m); lost != nil {
 		return kind.Annotate(ctx, c.kube, m, lost)
 	}
-	if meta.WasDeleted(m) || m.GetAnnotations()[AnnotationUUID] != "" && meta.GetExternalName(m) != "" {
+	if meta.WasDeleted(m) || m.GetAnnotations()[object.AnnotationUUID] != "" && meta.GetExternalName(m) != "" {
 		return nil
 	}
-	if meta.GetExternalName(m) == "" && !mayCreate(m) {
+	if meta.GetExternalName(m) == "" && !object.MayCreate(m) {
 		return nil
 	}
 	if waits, err := c.awaitImage(ctx, m); waits || err != nil {
@@ -100,7 +72,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 
 // allocate chooses a VMID and a UUID for a VM to create.
 func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, error) {
-	a := map[string]string{AnnotationUUID: uuid.NewString()}
+	a := map[string]string{object.AnnotationUUID: uuid.NewString()}
 	if wanted := m.Parameters().VMID; wanted != nil {
 		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
 		return a, nil
@@ -113,7 +85,7 @@ func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, 
 		return nil, err
 	}
 	a[meta.AnnotationKeyExternalName] = strconv.Itoa(id)
-	a[AnnotationAllocated] = strconv.Itoa(id)
+	a[object.AnnotationAllocated] = strconv.Itoa(id)
 	return a, nil
 }
 
@@ -127,7 +99,7 @@ func (e ownership) renewVMIDs(ctx context.Context) error {
 	for _, m := range members.machines {
 		name := meta.GetExternalName(m)
 		id, err := strconv.Atoi(name)
-		if err == nil && m.GetAnnotations()[AnnotationAllocated] == name && !meta.WasDeleted(m) {
+		if err == nil && m.GetAnnotations()[object.AnnotationAllocated] == name && !meta.WasDeleted(m) {
 			e.inventory.RenewVMID(string(m.GetUID()), id)
 		}
 	}
@@ -147,7 +119,7 @@ func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation) erro
 	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
 		return err
 	}
-	c.Identity, err = identityOf(m)
+	c.Identity, err = object.IdentityOf(m)
 	return err
 }
 
@@ -155,7 +127,7 @@ func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation) erro
 // from now on is the UUID that it has. Without a VM there, one is created only
 // if vmid asks for it: the one that is meant may merely not be visible.
 func (e ownership) adopt(ctx context.Context, m Machine) error {
-	id, err := identityOf(m)
+	id, err := object.IdentityOf(m)
 	if err != nil {
 		return err
 	}
@@ -163,8 +135,8 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	switch {
 	case err != nil:
 		return err
-	case v == nil && m.Parameters().VMID != nil && mayCreate(m):
-		return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: uuid.NewString()})
+	case v == nil && m.Parameters().VMID != nil && object.MayCreate(m):
+		return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationUUID: uuid.NewString()})
 	case v == nil:
 		return errors.Errorf("cannot adopt VM %d: there is none that may be seen", id.VMID)
 	}
@@ -175,5 +147,5 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 		setConflict(m, err)
 		return err
 	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{AnnotationUUID: id.UUID, AnnotationNode: v.Node})
+	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationUUID: id.UUID, object.AnnotationNode: v.Node})
 }

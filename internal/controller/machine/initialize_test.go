@@ -34,6 +34,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -63,10 +64,10 @@ func TestAllocate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := uuid.Parse(a[AnnotationUUID]); err != nil {
-				t.Errorf("\n%s\nwant a UUID, got %q", tc.reason, a[AnnotationUUID])
+			if _, err := uuid.Parse(a[object.AnnotationUUID]); err != nil {
+				t.Errorf("\n%s\nwant a UUID, got %q", tc.reason, a[object.AnnotationUUID])
 			}
-			if diff := cmp.Diff([]string{tc.want, tc.allocated}, []string{a[meta.AnnotationKeyExternalName], a[AnnotationAllocated]}); diff != "" {
+			if diff := cmp.Diff([]string{tc.want, tc.allocated}, []string{a[meta.AnnotationKeyExternalName], a[object.AnnotationAllocated]}); diff != "" {
 				t.Errorf("\n%s\nallocate: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -113,7 +114,7 @@ func TestAdopt(t *testing.T) {
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("\n%s\nwant error %q, got %v", tc.reason, tc.err, err)
 			}
-			got := b.kept(t, AnnotationUUID)
+			got := b.kept(t, object.AnnotationUUID)
 			if tc.want == "any" && got != "" {
 				got = "any"
 			}
@@ -169,34 +170,12 @@ func TestMayExchange(t *testing.T) {
 		want    bool
 	}{
 		"Allocated": {reason: "A VMID that we chose may be exchanged.", want: true},
-		"Named":     {reason: "One that the user named may not.", machine: func(m *namespaced.Machine) { delete(m.Annotations, AnnotationAllocated) }},
+		"Named":     {reason: "One that the user named may not.", machine: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationAllocated) }},
 		"Renamed":   {reason: "Nor may one that the user named instead.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "777") }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := mayReplaceVMID(newBench(t, tc.machine).m); got != tc.want {
-				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-func TestMayCreate(t *testing.T) {
-	cases := map[string]struct {
-		reason   string
-		policies xpv2.ManagementPolicies
-		want     bool
-	}{
-		"None":    {reason: "Without policies all is allowed.", want: true},
-		"All":     {reason: "* allows all.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll}, want: true},
-		"Create":  {reason: "Create allows it.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate}, want: true},
-		"Observe": {reason: "Observe does not.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m := &namespaced.Machine{}
-			m.SetManagementPolicies(tc.policies)
-			if got := mayCreate(m); got != tc.want {
+			if got := object.MayReplaceVMID(newBench(t, tc.machine).m); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -25,6 +25,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -72,7 +73,7 @@ func TestLeftBehind(t *testing.T) {
 	b.nodes, b.on["Pending"] = []proxmox.Node{b.nodes[1]}, func() { asked++ }
 	s := b.reconcile(t.Context())
 	c := b.m.GetCondition(xpv2.TypeReady)
-	if s.err == nil || asked != 0 || c.Reason != ReasonNodeOffline || !strings.Contains(c.Message, "/etc/pve/nodes/pve1/qemu-server") {
+	if s.err == nil || asked != 0 || c.Reason != conditions.ReasonNodeOffline || !strings.Contains(c.Message, "/etc/pve/nodes/pve1/qemu-server") {
 		t.Errorf("want a condition that tells what to do and no call to the node, got %v, %v and %d calls", s.err, c, asked)
 	}
 }
@@ -105,7 +106,7 @@ func TestCreationLostWithNode(t *testing.T) {
 			b.m.Status.AtProvider.UUID = tc.uuid
 			b.reconcile(t.Context())
 			ready := b.m.GetCondition(xpv2.TypeReady)
-			if ready.Reason != ReasonNodeOffline || strings.Contains(ready.Message, next) != tc.shown {
+			if ready.Reason != conditions.ReasonNodeOffline || strings.Contains(ready.Message, next) != tc.shown {
 				t.Errorf("\n%s\nwant %q shown: %t, got %s: %s", tc.reason, next, tc.shown, ready.Reason, ready.Message)
 			}
 		})

@@ -62,6 +62,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -71,12 +73,7 @@ import (
 )
 
 // A Machine of either scope.
-type Machine interface {
-	resource.Managed
-
-	Parameters() *v1alpha1.MachineParameters
-	Observation() *v1alpha1.MachineObservation
-}
+type Machine = object.Machine
 
 // A Client does to PVE what a Machine needs done.
 type Client interface {
@@ -188,7 +185,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, scheduler *Schedu
 	if err := mgr.Add(manager.RunnableFunc(c.unschedulable.Start)); err != nil {
 		return errors.Wrap(err, "cannot look for places of Machines")
 	}
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), id.Object, ClaimIndex, Claims); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), id.Object, object.ClaimIndex, object.Claims); err != nil {
 		return errors.Wrap(err, "cannot index the claims of Machines")
 	}
 	if err := c.forgetGone(mgr.GetCache(), id.Object); err != nil {
@@ -339,10 +336,10 @@ func pollIntervals(now func() time.Time) managed.PollIntervalHook {
 
 func pollInterval(m Machine, configured time.Duration, now time.Time) time.Duration {
 	started := m.Observation().StartedAt
-	waitsForAddress := m.GetCondition(TypeNetworkConfigured).Reason == ReasonWaitingForAddress &&
+	waitsForAddress := m.GetCondition(conditions.TypeNetworkConfigured).Reason == conditions.ReasonWaitingForAddress &&
 		started != nil && now.Sub(started.Time) < addressesWithin
 	switch {
-	case m.GetCondition(TypeVMCreated).Reason == ReasonWaitingForImage:
+	case m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForImage:
 		return configured // The Image wakes it.
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
 		return min(configured, pollUnready)

@@ -26,10 +26,11 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 )
 
 func TestPollInterval(t *testing.T) {
-	waiting := condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "")
+	waiting := conditions.New(conditions.TypeNetworkConfigured, corev1.ConditionFalse, conditions.ReasonWaitingForAddress, "")
 	cases := map[string]struct {
 		reason     string
 		conditions []xpv2.Condition

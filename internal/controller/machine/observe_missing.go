@@ -29,6 +29,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -47,22 +49,12 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 	if meta.WasDeleted(m) {
 		return e.observeCleanup(ctx, m, nil)
 	}
-	if id.VMID == 0 || !mayCreate(m) {
-		setMissing(m, id)
+	if id.VMID == 0 || !object.MayCreate(m) {
+		conditions.SetMissing(m, id)
 		return managed.ExternalObservation{ResourceUpToDate: true}, nil // There is nothing to change.
 	}
 	err := e.checkCreatable(ctx, m, id)
 	return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e}.withGenerated(nil)}, err
-}
-
-// setMissing shows that there is no VM, and that none is made.
-func setMissing(m Machine, id qemu.Identity) {
-	message := fmt.Sprintf("VM %d does not exist, and managementPolicies leave out Create", id.VMID)
-	if id.VMID == 0 {
-		message = fmt.Sprintf("no VM is named by the annotation %s, and managementPolicies leave out Create", meta.AnnotationKeyExternalName)
-	}
-	m.Observation().Phase = v1alpha1.MachinePending
-	setConditions(m, xpv2.Unavailable().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, message))
 }
 
 // observeCleanup is the observation of a Machine that is being deleted and has no VM.
@@ -88,7 +80,7 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 // checkCreatable decides how the VM is created and shows why it cannot be.
 func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity) error {
 	err := e.tasks.BackoffReason(m)
-	lost := proxmox.IsAlreadyExists(err) && mayReplaceVMID(m)
+	lost := proxmox.IsAlreadyExists(err) && object.MayReplaceVMID(m)
 	if err == nil || lost {
 		err = ownership{external: e}.checkVMIDClaim(ctx, m, id)
 	}
@@ -105,30 +97,18 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 		m.Observation().Phase = v1alpha1.MachinePending
 		return nil
 	}
-	if setImageWait(m, err) {
+	if conditions.SetImageWait(m, err) {
 		return err
 	}
 	if _, ok := proxmox.Waiting(err); ok {
 		m.Observation().Phase = v1alpha1.MachinePending
 		message := "the VM is yet to be created: " + waitReason(err)
-		setConditions(m, xpv2.Creating().WithMessage(message), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreating, message))
+		conditions.Set(m, xpv2.Creating().WithMessage(message), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreating, message))
 		return err
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	setRejection(m, err)
+	conditions.SetRejection(m, err)
 	return err
-}
-
-// setRejection shows why there is no VM and none can be created, and no longer what was so
-// before.
-func setRejection(m Machine, err error) {
-	why := rejectionCondition(err)
-	for _, t := range []xpv2.ConditionType{TypeVMCreated, TypeResourcesAllocated, TypeNetworkConfigured} {
-		if t != why.Type && m.GetCondition(t).Status != corev1.ConditionUnknown {
-			setConditions(m, condition(t, corev1.ConditionUnknown, ReasonCreating, ""))
-		}
-	}
-	setConditions(m, xpv2.Unavailable().WithMessage(err.Error()), why)
 }
 
 // reserveTask keeps the turn of the task that is about to make the VM.
@@ -147,24 +127,6 @@ func waitReason(err error) string {
 	return err.Error()
 }
 
-// rejectionCondition is the condition that shows why a VM cannot be created.
-func rejectionCondition(err error) xpv2.Condition {
-	var r validationError
-	if !errors.As(err, &r) {
-		return condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
-	}
-	switch r.condition {
-	case allocating:
-		return condition(TypeResourcesAllocated, corev1.ConditionFalse, ReasonAllocationFailed, err.Error())
-	case overcommitting:
-		return condition(TypeResourcesAllocated, corev1.ConditionFalse, ReasonInsufficientResources, err.Error())
-	case networking:
-		return condition(TypeNetworkConfigured, corev1.ConditionFalse, ReasonNetworkError, err.Error())
-	case creating:
-	}
-	return condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
-}
-
 // observePartialDestroy is the observation of a VM that is being destroyed, and of what is left where
 // that has died: nobody but root on the node removes it.
 func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation, error) {
@@ -173,13 +135,13 @@ func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation
 		return managed.ExternalObservation{}, err
 	}
 	if busy {
-		setConditions(m, notReady(ReasonLocked, fmt.Sprintf("VM %d is being removed", e.vm.VMID)))
+		conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("VM %d is being removed", e.vm.VMID)))
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 	}
 	err = errors.Errorf("the removal of VM %d on node %s has died after its disks were removed: remove the rest on the node by \"qm destroy %d --skiplock\"",
 		e.vm.VMID, e.vm.Node, e.vm.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
-	setConditions(m, notReady(ReasonLocked, err.Error()))
+	conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, err.Error()))
 	return managed.ExternalObservation{}, err
 }
 
@@ -192,7 +154,7 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 	if meta.WasDeleted(m) {
 		return e.observeCleanup(ctx, m, there)
 	}
-	if mayReplaceVMID(m) && mayCreate(m) {
+	if object.MayReplaceVMID(m) && object.MayCreate(m) {
 		err := e.checkCreatable(ctx, m, id)
 		if e.creation != nil {
 			e.creation.vmidTaken = true
@@ -203,7 +165,7 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",
 		id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
-	setConditions(m, notReady(ReasonOwnershipConflict, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
+	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
 	return managed.ExternalObservation{}, err
 }
 
@@ -221,7 +183,7 @@ func (e *external) mayBeCreating(m Machine, vmid int) (bool, error) {
 	if busy, err := e.tasksBefore.Busy(vmid); busy || err != nil {
 		return busy, err
 	}
-	source, begun := m.GetAnnotations()[AnnotationSource], meta.GetExternalCreatePending(m)
+	source, begun := m.GetAnnotations()[object.AnnotationSource], meta.GetExternalCreatePending(m)
 	grace := cloneGrace
 	if meta.ExternalCreateIncomplete(m) {
 		grace = cloneGraceUnknown

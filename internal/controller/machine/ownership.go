@@ -18,57 +18,26 @@ package machine
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // An ownership knows which VM is a Machine's, and that it is nobody else's.
 type ownership struct{ *external }
-
-// ClaimIndex is the name of the index by which Machines that claim a VM are
-// found. Claims are its values.
-const ClaimIndex = "proxmox.vitistack.io/claim"
-
-// Claims of a Machine: the VM's UUID, which proves it this Machine's own, and
-// its VMID. A Machine that may only observe claims nothing.
-func Claims(o client.Object) []string {
-	m, ok := o.(Machine)
-	if !ok || !claims(m) {
-		return nil
-	}
-	var all []string
-	if uuid := m.GetAnnotations()[AnnotationUUID]; uuid != "" {
-		all = append(all, claimOfUUID(uuid))
-	}
-	if vmid := meta.GetExternalName(m); vmid != "" {
-		all = append(all, claimOfVMID(vmid))
-	}
-	return all
-}
-
-// claims reports whether a Machine may do anything to a VM, be it to delete it only.
-func claims(m Machine) bool {
-	p := m.GetManagementPolicies()
-	return len(p) == 0 || slices.ContainsFunc(p, func(a xpv2.ManagementAction) bool {
-		return a != xpv2.ManagementActionObserve && a != xpv2.ManagementActionLateInitialize
-	})
-}
-
-func claimOfUUID(uuid string) string { return "uuid/" + strings.ToLower(uuid) }
-
-func claimOfVMID(vmid string) string { return "vmid/" + vmid }
 
 // addMachines adds a kind of Machines whose claims are indexed.
 func (f *Scheduler) addMachines(reader client.Reader, list resource.ManagedList) {
@@ -90,7 +59,7 @@ func (f *Scheduler) otherClaimants(ctx context.Context, m Machine, claim string)
 		if !ok {
 			continue
 		}
-		if err := s.reader.List(ctx, list, client.MatchingFields{ClaimIndex: claim}, client.UnsafeDisableDeepCopy); err != nil {
+		if err := s.reader.List(ctx, list, client.MatchingFields{object.ClaimIndex: claim}, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, errors.Wrapf(err, "cannot list a %T", list)
 		}
 		for _, mg := range list.GetItems() {
@@ -112,10 +81,10 @@ func newOwnershipError(vmid int, by Machine) error {
 // checkOwnership looks whether an older Machine has the UUID of this one, as after its
 // annotations were copied.
 func (e ownership) checkOwnership(ctx context.Context, m Machine, id qemu.Identity) error {
-	if id.UUID == "" || !claims(m) {
+	if id.UUID == "" || !object.MayClaim(m) {
 		return nil
 	}
-	claimants, err := e.scheduler.otherClaimants(ctx, m, claimOfUUID(id.UUID))
+	claimants, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfUUID(id.UUID))
 	if err != nil {
 		return err
 	}
@@ -130,10 +99,10 @@ func (e ownership) checkOwnership(ctx context.Context, m Machine, id qemu.Identi
 // checkAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
 // about to adopt it.
 func (e ownership) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid string) error {
-	if !claims(m) {
+	if !object.MayClaim(m) {
 		return nil
 	}
-	owners, err := e.scheduler.otherClaimants(ctx, m, claimOfUUID(uuid))
+	owners, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfUUID(uuid))
 	if err != nil {
 		return err
 	}
@@ -146,13 +115,13 @@ func (e ownership) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid
 // checkOlderClaim looks whether an older Machine of the same cluster claims the VMID, and
 // its claim is undecided: it has no UUID yet.
 func (e ownership) checkOlderClaim(ctx context.Context, m Machine, vmid int) error {
-	claimants, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+	claimants, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(claimants) == 0 {
 		return err
 	}
 	shares := e.sharesCluster(ctx)
 	for _, other := range claimants {
-		if other.GetAnnotations()[AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
+		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
 			return newOwnershipError(vmid, other)
 		}
 	}
@@ -162,10 +131,10 @@ func (e ownership) checkOlderClaim(ctx context.Context, m Machine, vmid int) err
 // checkVMIDClaim looks whether an older Machine of the same cluster is to have the VMID that
 // the spec names, though neither has a VM yet.
 func (e ownership) checkVMIDClaim(ctx context.Context, m Machine, id qemu.Identity) error {
-	if mayReplaceVMID(m) {
+	if object.MayReplaceVMID(m) {
 		return nil // Whoever is faster has it.
 	}
-	claimants, err := e.scheduler.otherClaimants(ctx, m, claimOfVMID(meta.GetExternalName(m)))
+	claimants, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(claimants) == 0 {
 		return err
 	}
@@ -195,5 +164,73 @@ func setConflict(m Machine, err error) {
 		return
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	setConditions(m, notReady(ReasonOwnershipConflict, err.Error()), condition(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error()))
+	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
+}
+
+// checkIdentityUnchanged is an error if the VM of a Machine is not the one that its external name or its
+// UUID, which somebody has changed, leads to.
+func (e ownership) checkIdentityUnchanged(m Machine, id qemu.Identity) error {
+	o := m.Observation()
+	found := e.vm != nil && id.Prove(e.vm.Config) == qemu.Ours
+	if found || o.VMID == nil || id.UUID == "" || o.UUID == "" {
+		return nil
+	}
+	var err error
+	switch there, known := int(*o.VMID) == id.VMID, strings.EqualFold(o.UUID, id.UUID); {
+	case !there && known:
+		err = errors.Errorf("annotation %s is %q, but the VM of this Machine is VM %d, and is left alone: set the annotation back",
+			meta.AnnotationKeyExternalName, meta.GetExternalName(m), *o.VMID)
+	case there && !known && e.vm != nil && strings.EqualFold(o.UUID, e.vm.Config.UUID()):
+		err = errors.Errorf("annotation %s is %q, but the VM of this Machine, VM %d, has the UUID %s, and is left alone: set the annotation back",
+			object.AnnotationUUID, id.UUID, id.VMID, o.UUID)
+	default:
+		return nil
+	}
+	o.Phase = v1alpha1.MachineError
+	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()))
+	return err
+}
+
+// recordCluster shows which cluster the VM is in, if that can be told.
+func (e ownership) recordCluster(ctx context.Context, o *v1alpha1.MachineObservation) {
+	name, err := e.inventory.ClusterName(ctx)
+	if err == nil && name != "" {
+		o.Cluster = name
+	}
+}
+
+// checkCluster is an error if the VM is not found because it is looked for in another cluster
+// than it was in: the configuration has come to lead there. Made anew, there would be two
+// of it, and a Machine that is deleted would leave it behind.
+func (e ownership) checkCluster(ctx context.Context, m Machine, id qemu.Identity) error {
+	o := m.Observation()
+	if o.Cluster == "" || e.vm != nil && id.Prove(e.vm.Config) != qemu.Foreign || e.tasks.Destroyed(m) {
+		return nil
+	}
+	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)
+	name := clusterName(s)
+	agreed, stated := m.GetAnnotations()[object.AnnotationCluster]
+	switch {
+	case proxmox.IsAuthorization(err):
+		return nil
+	case err != nil:
+		return err
+	case name == o.Cluster, stated && name == agreed:
+		return nil
+	}
+	err = errors.Errorf("VM %d is in the cluster %q, and not looked for in %q, where the provider configuration leads now: "+
+		"set the configuration right or, to go on there without that VM, the annotation %s to %q", id.VMID, o.Cluster, name, object.AnnotationCluster, name)
+	o.Phase = v1alpha1.MachineError
+	conditions.Set(m, conditions.NotReady(conditions.ReasonClusterMismatch, err.Error()))
+	return err
+}
+
+// clusterName is the name of a cluster, or of the node that is in none.
+func clusterName(s proxmox.ClusterStatus) string {
+	for _, n := range s.Nodes {
+		if s.Name == "" && n.Local {
+			return n.Name
+		}
+	}
+	return s.Name
 }

@@ -25,6 +25,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -171,8 +172,8 @@ func TestNoDevice(t *testing.T) {
 	if s := b.reconcile(t.Context()); s.err == nil || !strings.Contains(s.err.Error(), "cannot become sata") || len(b.writes) > 0 {
 		t.Errorf("want the change refused, got %v and %q", s.err, b.writes)
 	}
-	if c := b.m.GetCondition(TypeRestartRequired); c.Reason != ReasonPendingChanges {
-		t.Errorf("want %s, got %q: %s", ReasonPendingChanges, c.Reason, c.Message)
+	if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != conditions.ReasonPendingChanges {
+		t.Errorf("want %s, got %q: %s", conditions.ReasonPendingChanges, c.Reason, c.Message)
 	}
 	if disks := b.m.Status.AtProvider.Disks; len(disks) != 1 || disks[0].Name != "data" {
 		t.Errorf("want the disk with its name, got %+v", disks)

@@ -30,6 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -45,7 +47,7 @@ func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 	if err != nil {
 		return e.unschedulableError(m, c, err)
 	}
-	if c.node != "" && c.node == m.GetAnnotations()[AnnotationNode] {
+	if c.node != "" && c.node == m.GetAnnotations()[object.AnnotationNode] {
 		return nil // It goes on as it was begun.
 	}
 	c.decision, c.node, c.placedNode = &d, d.Node, ""
@@ -90,7 +92,7 @@ func (e creator) nodeChosenBy(m Machine, c *creation) string {
 		return ""
 	case c.node == ptr.Deref(m.Parameters().Node, ""):
 		return "the spec names it"
-	case c.node == m.GetAnnotations()[AnnotationNode]:
+	case c.node == m.GetAnnotations()[object.AnnotationNode]:
 		return "it was chosen before"
 	case c.node == e.defaults.Node:
 		return "it is the provider config's default"
@@ -103,7 +105,7 @@ func (c *creation) request(m Machine, why string) placement.Request {
 	need := c.requirements()
 	r := placement.Request{
 		ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m),
-		Node: c.node, Why: why, Current: m.GetAnnotations()[AnnotationNode],
+		Node: c.node, Why: why, Current: m.GetAnnotations()[object.AnnotationNode],
 		Runs: need.Runs, CPUs: need.CPUs, Memory: need.Memory,
 	}
 	if c.node != "" {
@@ -194,12 +196,12 @@ func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 		return err
 	}
 	e.logRejections(no.Rejections)
-	shown := validationError{error: err, condition: allocating}
+	shown := conditions.ValidationError{Aspect: conditions.Allocating, Message: err.Error()}
 	switch no.Kind() {
 	case placement.Resources:
-		shown.condition = overcommitting
+		shown.Aspect = conditions.Overcommitting
 	case placement.Network:
-		shown.condition = networking
+		shown.Aspect = conditions.Networking
 	case placement.Outdone, placement.Excluded, placement.Down, placement.Missing:
 	}
 	waiting, _ := m.DeepCopyObject().(Machine)
@@ -281,7 +283,7 @@ func placementAnnotation(d placement.Decision) string {
 // placementOf a Machine as it was kept, or nil.
 func placementOf(m Machine) *v1alpha1.MachinePlacementObservation {
 	o := &v1alpha1.MachinePlacementObservation{}
-	if err := json.Unmarshal([]byte(m.GetAnnotations()[AnnotationPlacement]), o); err != nil || o.Node == "" {
+	if err := json.Unmarshal([]byte(m.GetAnnotations()[object.AnnotationPlacement]), o); err != nil || o.Node == "" {
 		return nil
 	}
 	return o

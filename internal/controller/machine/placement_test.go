@@ -34,6 +34,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -44,7 +46,7 @@ const gib = int64(proxmox.GiB)
 
 // fresh is a Machine that was never tried to be created.
 func fresh(m *namespaced.Machine) {
-	for _, a := range []string{AnnotationNode, AnnotationDevices, meta.AnnotationKeyExternalCreatePending} {
+	for _, a := range []string{object.AnnotationNode, object.AnnotationDevices, meta.AnnotationKeyExternalCreatePending} {
 		delete(m.Annotations, a)
 	}
 }
@@ -77,7 +79,7 @@ func TestPlaceMachine(t *testing.T) {
 		node      string
 		target    string
 		says      string // of the decision
-		condition conditionFor
+		condition conditions.Aspect
 		err       string
 	}{
 		"Free": {
@@ -144,12 +146,12 @@ func TestPlaceMachine(t *testing.T) {
 			setup: func(b *bench) {
 				b.scheduler = schedulerOf(t, proxmoxNode("pve2", v1alpha1.ProxmoxNodeParameters{MaxVMs: new(int32(0))}))
 			},
-			condition: overcommitting, err: "insufficient resources on node pve2: 0 VMs of maxVMs 0",
+			condition: conditions.Overcommitting, err: "insufficient resources on node pve2: 0 VMs of maxVMs 0",
 		},
 		"Full": {
 			reason:    "Where nothing fits, it is said of each node.",
 			change:    func(m *namespaced.Machine) { m.Spec.ForProvider.Memory = quantity("63Gi") },
-			condition: overcommitting,
+			condition: conditions.Overcommitting,
 			err:       "no node can take the VM: pve1: insufficient resources on node pve1: memory 64512 MiB requested, 62464 MiB available; pve2: insufficient",
 		},
 		"Bridge": {
@@ -157,7 +159,7 @@ func TestPlaceMachine(t *testing.T) {
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}
 			},
-			condition: networking, err: "pve1, pve2: bridge 'vmbr9' not found",
+			condition: conditions.Networking, err: "pve1, pve2: bridge 'vmbr9' not found",
 		},
 		"BridgesHidden": {
 			reason: "Who may not list bridges leaves it to PVE.",
@@ -172,7 +174,7 @@ func TestPlaceMachine(t *testing.T) {
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G"), Storage: new("fast")}}
 			},
-			condition: allocating, err: "pve1, pve2: storage 'fast' not found",
+			condition: conditions.Allocating, err: "pve1, pve2: storage 'fast' not found",
 		},
 		"StorageFull": {
 			reason: "A storage without room sends the VM elsewhere.",
@@ -230,7 +232,7 @@ func TestPlaceMachine(t *testing.T) {
 				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
 			},
 			setup:     func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
-			condition: allocating, err: "no node can take the VM: pve1: the source (VM 9000 on node pve2) cannot be reached; pve2: not among",
+			condition: conditions.Allocating, err: "no node can take the VM: pve1: the source (VM 9000 on node pve2) cannot be reached; pve2: not among",
 		},
 		"MayMigrate": {
 			reason: "A full clone of a template on local storage is made there, and goes where the rules lead.",
@@ -246,7 +248,7 @@ func TestPlaceMachine(t *testing.T) {
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
 				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
-				m.Annotations[AnnotationNode] = "pve1"
+				m.Annotations[object.AnnotationNode] = "pve1"
 				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
 			},
 			setup: func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
@@ -257,7 +259,7 @@ func TestPlaceMachine(t *testing.T) {
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
 				m.Spec.ForProvider.Node = new("pve1")
-				m.Annotations[AnnotationNode] = "pve1"
+				m.Annotations[object.AnnotationNode] = "pve1"
 				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
 			},
 			setup: func(b *bench) { b.vms[9000] = templateVM(); b.vms[9000].node = "pve2" },
@@ -274,7 +276,7 @@ func TestPlaceMachine(t *testing.T) {
 		"Decided": {
 			reason: "What was decided is not changed while a creation may be under way.",
 			change: func(m *namespaced.Machine) {
-				m.Annotations[AnnotationNode] = "pve2"
+				m.Annotations[object.AnnotationNode] = "pve2"
 				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
 			},
 			node: "pve2",
@@ -282,7 +284,7 @@ func TestPlaceMachine(t *testing.T) {
 		"DecidedThenOffline": {
 			reason: "Unless the node is gone.",
 			change: func(m *namespaced.Machine) {
-				m.Annotations[AnnotationNode] = "pve2"
+				m.Annotations[object.AnnotationNode] = "pve2"
 				m.Annotations[meta.AnnotationKeyExternalCreatePending] = "2001-01-01T00:00:00Z"
 			},
 			setup: func(b *bench) { b.nodes[1].Status = "offline" },
@@ -302,15 +304,15 @@ func TestPlaceMachine(t *testing.T) {
 			}
 			s := b.reconcile(t.Context())
 			if tc.err != "" {
-				var r validationError
-				if !errors.As(s.err, &r) || r.condition != tc.condition || !strings.Contains(s.err.Error(), tc.err) {
+				var r conditions.ValidationError
+				if !errors.As(s.err, &r) || r.Aspect != tc.condition || !strings.Contains(s.err.Error(), tc.err) {
 					t.Errorf("\n%s\nwant %q for condition %d, got %v", tc.reason, tc.err, tc.condition, s.err)
 				}
 				return
 			}
 			a := b.m.GetAnnotations()
-			if s.err != nil || a[AnnotationNode] != tc.node || a[AnnotationTarget] != tc.target || !strings.Contains(a[AnnotationPlacement], tc.says) {
-				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[AnnotationNode], a[AnnotationPlacement], s.err)
+			if s.err != nil || a[object.AnnotationNode] != tc.node || a[object.AnnotationTarget] != tc.target || !strings.Contains(a[object.AnnotationPlacement], tc.says) {
+				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[object.AnnotationNode], a[object.AnnotationPlacement], s.err)
 			}
 		})
 	}
@@ -381,11 +383,11 @@ func TestHome(t *testing.T) {
 	}{
 		"None":        {reason: "A VM without a place of its own is left where it is.", on: "a", acted: "a", notes: map[string]string{}},
 		"Made":        {reason: "A VM that was made elsewhere goes to its place.", target: "b", on: "a", acted: "a", moveTo: "b", notes: map[string]string{}},
-		"Arrived":     {reason: "There it stays.", target: "b", on: "b", acted: "a", notes: map[string]string{AnnotationNode: "b", AnnotationTarget: ""}},
+		"Arrived":     {reason: "There it stays.", target: "b", on: "b", acted: "a", notes: map[string]string{object.AnnotationNode: "b", object.AnnotationTarget: ""}},
 		"MovedLater":  {reason: "If it is moved later it is followed.", on: "a", acted: "b", notes: map[string]string{}},
-		"MovedBefore": {reason: "If it is moved on its way it is followed too.", target: "b", on: "c", acted: "a", notes: map[string]string{AnnotationTarget: ""}},
-		"Named":       {reason: "A node in the spec ends what placement wanted.", spec: new("c"), target: "b", on: "a", acted: "a", moveTo: "c", notes: map[string]string{AnnotationTarget: ""}},
-		"NamedThere":  {reason: "A node in the spec is kept once the VM is there.", spec: new("c"), on: "c", acted: "a", notes: map[string]string{AnnotationNode: "c"}},
+		"MovedBefore": {reason: "If it is moved on its way it is followed too.", target: "b", on: "c", acted: "a", notes: map[string]string{object.AnnotationTarget: ""}},
+		"Named":       {reason: "A node in the spec ends what placement wanted.", spec: new("c"), target: "b", on: "a", acted: "a", moveTo: "c", notes: map[string]string{object.AnnotationTarget: ""}},
+		"NamedThere":  {reason: "A node in the spec is kept once the VM is there.", spec: new("c"), on: "c", acted: "a", notes: map[string]string{object.AnnotationNode: "c"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -402,7 +404,7 @@ func TestHome(t *testing.T) {
 func TestKeptVMIDs(t *testing.T) {
 	given := func(name, vmid, allocated string) *namespaced.Machine {
 		return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name), Annotations: map[string]string{
-			meta.AnnotationKeyExternalName: vmid, AnnotationAllocated: allocated,
+			meta.AnnotationKeyExternalName: vmid, object.AnnotationAllocated: allocated,
 		}}}
 	}
 	b := newBench(t, nil)
@@ -434,7 +436,7 @@ func TestNoHerd(t *testing.T) {
 		if s := b.reconcile(t.Context()); s.err != nil {
 			t.Fatal(s.err)
 		}
-		count[b.m.GetAnnotations()[AnnotationNode]]++
+		count[b.m.GetAnnotations()[object.AnnotationNode]]++
 	}
 	if diff := cmp.Diff(map[string]int{"pve1": 2, "pve2": 2}, count); diff != "" {
 		t.Errorf("Machines that are being created count at once: -want, +got:\n%s", diff)
@@ -462,7 +464,7 @@ func TestWaiting(t *testing.T) {
 	if len(b.woken) != 1 {
 		t.Fatal("A Machine is woken when there is a place")
 	}
-	if s := b.reconcile(t.Context()); s.err != nil || b.m.GetAnnotations()[AnnotationNode] != "pve2" {
+	if s := b.reconcile(t.Context()); s.err != nil || b.m.GetAnnotations()[object.AnnotationNode] != "pve2" {
 		t.Errorf("A Machine that was woken is created: got %v", s.err)
 	}
 }
@@ -522,7 +524,7 @@ func TestOccupants(t *testing.T) {
 	web := map[string]string{"app": "web"}
 	machine := func(change func(*namespaced.Machine)) Machine {
 		m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "web", Labels: web, Annotations: map[string]string{
-			meta.AnnotationKeyExternalName: "100", AnnotationNode: "pve2",
+			meta.AnnotationKeyExternalName: "100", object.AnnotationNode: "pve2",
 		}}}
 		m.Spec.ForProvider.Memory = quantity("4Gi")
 		if change != nil {
@@ -563,7 +565,7 @@ func TestOccupants(t *testing.T) {
 			machines: []Machine{machine(nil)}, want: comes("pve1", 2, 8*gib),
 		},
 		"NotListed": {reason: "A Machine counts before PVE shows its VM, after a restart too.", machines: []Machine{machine(nil)}, want: comes("pve2", 1, 4*gib)},
-		"Undecided": {reason: "But not without a node.", machines: []Machine{machine(func(m *namespaced.Machine) { delete(m.Annotations, AnnotationNode) })}, want: []placement.Occupant{}},
+		"Undecided": {reason: "But not without a node.", machines: []Machine{machine(func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationNode) })}, want: []placement.Occupant{}},
 		"Deleted":   {reason: "One that is gone and deleted does not.", machines: []Machine{machine(func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })}, want: []placement.Occupant{}},
 		"Booked": {
 			reason: "What was chosen just now counts, whatever the annotation says.", machines: []Machine{machine(nil)},
@@ -581,7 +583,7 @@ func TestOccupants(t *testing.T) {
 			reason: "What the spec leaves to the template is the template's.",
 			guests: []proxmox.Guest{{VMID: 9000, Template: true, MaxCPU: 2, MaxMemory: 3 * gib}},
 			machines: []Machine{machine(func(m *namespaced.Machine) {
-				m.Spec.ForProvider.Memory, m.Annotations[AnnotationSource] = nil, "9000"
+				m.Spec.ForProvider.Memory, m.Annotations[object.AnnotationSource] = nil, "9000"
 			})},
 			want: comes("pve2", 2, 3*gib),
 		},

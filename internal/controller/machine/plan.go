@@ -21,11 +21,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -121,12 +122,12 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 			return err
 		}
 	}
-	before, err := devicesBefore(m, id)
+	before, err := object.RecordedDevices(m, id)
 	if err != nil {
 		return err
 	}
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
-	e.planned = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: ReasonPendingChanges}, annotations: map[string]string{}}
+	e.planned = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: conditions.ReasonPendingChanges}, annotations: map[string]string{}}
 	powerFeature{external: e.external}.delayStart(m)
 	if e.optionsSettled(m, d) {
 		e.planned.Devices = before
@@ -136,23 +137,14 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		e.planned.Devices, e.planned.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
-	if m.GetAnnotations()[AnnotationDevices] == "" || !before.Equal(d.Devices) {
-		e.planned.annotations[AnnotationDevices] = d.Devices.String()
+	if m.GetAnnotations()[object.AnnotationDevices] == "" || !before.Equal(d.Devices) {
+		e.planned.annotations[object.AnnotationDevices] = d.Devices.String()
 	}
 	if err := e.addChange(ctx, m, d, features); err != nil {
 		return err
 	}
 	e.rememberSettled(m)
 	return e.planFeatures(ctx, m, features)
-}
-
-// devicesBefore reads which devices the entries of the spec were.
-func devicesBefore(m Machine, id qemu.Identity) (qemu.Devices, error) {
-	if m.GetAnnotations()[AnnotationDevices] == "" {
-		return recoveredDevices(m.Observation(), id), nil
-	}
-	before, err := qemu.ParseDevices(m.GetAnnotations()[AnnotationDevices])
-	return before, errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
 }
 
 // addChange plans the change of options, and says what of the spec cannot be.
@@ -176,7 +168,7 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	if e.vm.Status.Running() {
 		e.planned.change, e.planned.deferred = change.SplitAroundDiskOps(e.vm.State, d.PendingDiskOps(e.vm.Config))
 	}
-	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[AnnotationNode])
+	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
 	config := d.Restored(e.vm.State)
 	forbidden, err := e.checks.forbiddenChanges(ctx, change, config)
 	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden)
@@ -207,12 +199,12 @@ func (e planner) desired(m Machine, id qemu.Identity) desired {
 		Desired: qemu.Desired{
 			MachineParameters: withImage(m.Parameters(), pinnedVolume(m)),
 			Identity:          id,
-			Tenant:            tenantOf(m.GetLabels()),
+			Tenant:            object.TenantOf(m.GetLabels()),
 			Defaults:          e.defaults.Defaults,
 			Created:           !meta.GetExternalCreatePending(m).IsZero(),
 		},
 		name:       m.GetName(),
-		placedNode: m.GetAnnotations()[AnnotationTarget],
+		placedNode: m.GetAnnotations()[object.AnnotationTarget],
 	}
 }
 

@@ -27,6 +27,8 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -36,11 +38,11 @@ import (
 // hintMissingPrivilege adds to the refusal of what was not found that it may be there all the same, if
 // it could not be seen.
 func (e *preflight) hintMissingPrivilege(ctx context.Context, no error, n validate.PrivilegeRequirement) error {
-	r := validationError{}
+	r := conditions.ValidationError{}
 	if !errors.As(no, &r) {
 		return no
 	}
-	r.error = errors.New(no.Error() + e.missingReadPrivilege(ctx, n))
+	r.Message += e.missingReadPrivilege(ctx, n)
 	return r
 }
 
@@ -179,7 +181,7 @@ func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	if e.vm.Config["protection"] == "1" {
 		needs = append(needs, at.RequiredPrivileges("VM.Config.Options"))
 	}
-	if m.GetAnnotations()[AnnotationHARules] != "" || e.vm.HAFailed() {
+	if m.GetAnnotations()[object.AnnotationHARules] != "" || e.vm.HAFailed() {
 		needs = append(needs, validate.On("/", "Sys.Console"))
 	}
 	for _, p := range imageRefs(m) {

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -85,5 +86,5 @@ func TestPermit(t *testing.T) {
 
 // seeded has an image of ours.
 func seeded(m *namespaced.Machine) {
-	m.Annotations[AnnotationImages] = "pve1=files:iso/" + qemu.Identity{VMID: 10000, UUID: ourUUID}.NoCloudImageName(strings.Repeat("a", 16))
+	m.Annotations[object.AnnotationImages] = "pve1=files:iso/" + qemu.Identity{VMID: 10000, UUID: ourUUID}.NoCloudImageName(strings.Repeat("a", 16))
 }

@@ -31,6 +31,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -42,7 +44,7 @@ func fromTemplate(m *namespaced.Machine) {
 func named(vmid int32) func(*namespaced.Machine) {
 	return func(m *namespaced.Machine) {
 		m.Spec.ForProvider.VMID = &vmid
-		delete(m.Annotations, AnnotationAllocated)
+		delete(m.Annotations, object.AnnotationAllocated)
 	}
 }
 
@@ -64,7 +66,7 @@ func policies(actions ...xpv2.ManagementAction) func(*namespaced.Machine) {
 
 // rekeyed is a Machine whose UUID somebody has changed since its VM was seen.
 func rekeyed(m *namespaced.Machine) {
-	m.Annotations[AnnotationUUID], m.Status.AtProvider = otherUUID, v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: ourUUID}
+	m.Annotations[object.AnnotationUUID], m.Status.AtProvider = otherUUID, v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: ourUUID}
 }
 
 func all(changes ...func(*namespaced.Machine)) func(*namespaced.Machine) {
@@ -104,8 +106,8 @@ func (r reconcile) test(t *testing.T) {
 	}
 	got := outcome{
 		Exists: s.exists, UpToDate: s.upToDate, Writes: b.writes, Phase: b.m.Observation().Phase,
-		Ready: b.m.GetCondition(xpv2.TypeReady).Reason, Created: b.m.GetCondition(TypeVMCreated).Reason,
-		Allocated: b.m.GetCondition(TypeResourcesAllocated).Reason, Network: b.m.GetCondition(TypeNetworkConfigured).Reason,
+		Ready: b.m.GetCondition(xpv2.TypeReady).Reason, Created: b.m.GetCondition(conditions.TypeVMCreated).Reason,
+		Allocated: b.m.GetCondition(conditions.TypeResourcesAllocated).Reason, Network: b.m.GetCondition(conditions.TypeNetworkConfigured).Reason,
 	}
 	if diff := cmp.Diff(r.want, got); diff != "" {
 		t.Errorf("\n%s\nreconcile: -want, +got:\n%s", r.reason, diff)
@@ -115,7 +117,7 @@ func (r reconcile) test(t *testing.T) {
 // runningVM is the outcome for a VM that runs, stoppedVM for one that does not.
 func runningVM(o outcome) outcome {
 	o.Exists, o.Phase = true, v1alpha1.MachineRunning
-	o.Created, o.Allocated, o.Network = ReasonCreationSucceeded, ReasonAllocationSucceeded, ReasonNetworkReady
+	o.Created, o.Allocated, o.Network = conditions.ReasonCreationSucceeded, conditions.ReasonAllocationSucceeded, conditions.ReasonNetworkReady
 	if o.Ready == "" {
 		o.Ready = xpv2.ReasonAvailable
 	}
@@ -130,12 +132,12 @@ func stoppedVM(o outcome) outcome {
 
 // waiting is the outcome for a VM that is being made.
 func waiting() outcome {
-	return outcome{Exists: true, UpToDate: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: ReasonCreating}
+	return outcome{Exists: true, UpToDate: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: conditions.ReasonCreating}
 }
 
 // missing is the outcome where there is no VM and none is to be made.
 func missing() outcome {
-	return outcome{UpToDate: true, Phase: v1alpha1.MachinePending, Ready: xpv2.ReasonUnavailable, Created: ReasonCreationFailed}
+	return outcome{UpToDate: true, Phase: v1alpha1.MachinePending, Ready: xpv2.ReasonUnavailable, Created: conditions.ReasonCreationFailed}
 }
 
 // failed is the outcome where a VM cannot be made.
@@ -156,21 +158,21 @@ func TestReconcileCreation(t *testing.T) {
 			machine: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G"), Storage: new("nowhere")}}
 			},
-			want: failed(outcome{Allocated: ReasonAllocationFailed}), err: "storage 'nowhere' not found on node pve1",
+			want: failed(outcome{Allocated: conditions.ReasonAllocationFailed}), err: "storage 'nowhere' not found on node pve1",
 		},
 		"WrongStorage": {
 			reason: "A storage that holds no disks is named.",
 			machine: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G"), Storage: new("iso")}}
 			},
-			want: failed(outcome{Allocated: ReasonAllocationFailed}), err: "storage 'iso' does not hold disks: its content is iso",
+			want: failed(outcome{Allocated: conditions.ReasonAllocationFailed}), err: "storage 'iso' does not hold disks: its content is iso",
 		},
 		"NoBridge": {
 			reason: "Without its bridge a VM is not created.",
 			machine: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "a", Bridge: new("vmbr9")}}
 			},
-			want: failed(outcome{Network: ReasonNetworkError}), err: "bridge 'vmbr9' not found on node pve1",
+			want: failed(outcome{Network: conditions.ReasonNetworkError}), err: "bridge 'vmbr9' not found on node pve1",
 		},
 		"BridgesUnseen": {
 			reason: "Who may not list bridges is not kept from using them.",
@@ -182,7 +184,7 @@ func TestReconcileCreation(t *testing.T) {
 		},
 		"TooMuchMemory": {
 			reason: "A VM that is larger than its node is not created.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Memory = quantity("65Gi") },
-			want: failed(outcome{Allocated: ReasonInsufficientResources}), err: "insufficient resources on node pve1",
+			want: failed(outcome{Allocated: conditions.ReasonInsufficientResources}), err: "insufficient resources on node pve1",
 		},
 		"NodeOffline": {
 			reason: "A VM that is not there yet goes to another node when the chosen one goes offline.",
@@ -192,7 +194,7 @@ func TestReconcileCreation(t *testing.T) {
 		"WantedNodeOffline": {
 			reason: "Nothing is created on a node that is offline.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve1") },
 			pve:  func(b *bench) { b.nodes[0].Status = "offline" },
-			want: failed(outcome{Created: ReasonCreationFailed}), err: `node "pve1" is offline`,
+			want: failed(outcome{Created: conditions.ReasonCreationFailed}), err: `node "pve1" is offline`,
 		},
 		"OtherNode": {
 			reason: "A node that was changed before there is a VM counts.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
@@ -219,13 +221,13 @@ func TestReconcileClone(t *testing.T) {
 		"CloneToLocalStorage": {
 			reason: "A clone on local storage is made where its template is.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) {
-				delete(m.Annotations, AnnotationNode)
+				delete(m.Annotations, object.AnnotationNode)
 				m.Spec.ForProvider.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")}
 			}),
 			pve: func(b *bench) {
 				b.vms[9000] = &guest{node: "pve2", config: map[string]string{"name": "debian", "template": "1", "scsi0": "ceph:base-9000-disk-0,size=8G"}}
 				b.on["Clone"] = func() {
-					if got := b.m.GetAnnotations()[AnnotationNode]; got != "pve2" {
+					if got := b.m.GetAnnotations()[object.AnnotationNode]; got != "pve2" {
 						b.errs["Clone"] = errors.Errorf("clone on %s", got)
 					}
 				}
@@ -235,12 +237,12 @@ func TestReconcileClone(t *testing.T) {
 		"CloneToSharedStorage": {
 			reason: "A clone on shared storage is made where there is most memory.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) {
-				delete(m.Annotations, AnnotationNode)
+				delete(m.Annotations, object.AnnotationNode)
 			}),
 			pve: func(b *bench) {
 				b.vms[9000] = &guest{node: "pve2", config: map[string]string{"name": "debian", "template": "1", "scsi0": "ceph:base-9000-disk-0,size=8G"}}
 				b.on["Clone"] = func() {
-					if got := b.m.GetAnnotations()[AnnotationNode]; got != "pve1" {
+					if got := b.m.GetAnnotations()[object.AnnotationNode]; got != "pve1" {
 						b.errs["Clone"] = errors.Errorf("clone on %s", got)
 					}
 				}
@@ -251,7 +253,7 @@ func TestReconcileClone(t *testing.T) {
 			reason:  "A linked clone of a template on local storage cannot be on another node.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") }),
 			pve:     func(b *bench) { b.vms[9000] = templateVM() },
-			want:    failed(outcome{Allocated: ReasonAllocationFailed}), err: "set clone.full to true for one on node pve2",
+			want:    failed(outcome{Allocated: conditions.ReasonAllocationFailed}), err: "set clone.full to true for one on node pve2",
 		},
 		"LocalTemplateMigrates": {
 			reason: "A full clone of a template on local storage is made there, and goes to its node later.",
@@ -261,7 +263,7 @@ func TestReconcileClone(t *testing.T) {
 			pve: func(b *bench) {
 				b.vms[9000] = templateVM()
 				b.on["Clone"] = func() {
-					if got := b.m.GetAnnotations()[AnnotationNode]; got != "pve1" {
+					if got := b.m.GetAnnotations()[object.AnnotationNode]; got != "pve1" {
 						b.errs["Clone"] = errors.Errorf("clone on %s", got)
 					}
 				}
@@ -277,16 +279,16 @@ func TestReconcileClone(t *testing.T) {
 				b.vms[9000] = templateVM()
 				b.storages = slices.DeleteFunc(b.storages, func(s proxmox.Storage) bool { return s.Name == "local-lvm" && s.Node == "pve2" })
 			},
-			want: failed(outcome{Allocated: ReasonAllocationFailed}), err: "storage 'local-lvm' not found on node pve2; the storages for disks there are ceph",
+			want: failed(outcome{Allocated: conditions.ReasonAllocationFailed}), err: "storage 'local-lvm' not found on node pve2; the storages for disks there are ceph",
 		},
 		"NoTemplate": {
 			reason: "Without its template a VM is not created.", machine: fromTemplate,
-			want: failed(outcome{Created: ReasonCreationFailed}), err: "template 'debian' not found",
+			want: failed(outcome{Created: conditions.ReasonCreationFailed}), err: "template 'debian' not found",
 		},
 		"CloneOfOthers": {
 			reason: "Clones of the template long after ours are somebody else's.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) {
-				m.Annotations[AnnotationSource] = "9000"
+				m.Annotations[object.AnnotationSource] = "9000"
 				meta.SetExternalCreatePending(m, newClock().now().Add(-time.Hour))
 			}),
 			pve: func(b *bench) {
@@ -303,7 +305,7 @@ func TestReconcileClone(t *testing.T) {
 				b.vms[10000].config["description"] = qemu.Identity{UUID: ourUUID}.Mark("")
 			},
 			want: outcome{
-				Exists: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: ReasonCreationSucceeded, Allocated: ReasonAllocationSucceeded, Network: ReasonNetworkReady,
+				Exists: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: conditions.ReasonCreationSucceeded, Allocated: conditions.ReasonAllocationSucceeded, Network: conditions.ReasonNetworkReady,
 				Writes: []string{"Configure 10000 set smbios1 delete description digest d1", "Start 10000"},
 			},
 		},
@@ -341,7 +343,7 @@ func TestReconcileUnderWay(t *testing.T) {
 		"CloneUnseen": {
 			reason: "The clone whose answer was lost may be under way: its task names the source only.",
 			machine: all(fromTemplate, func(m *namespaced.Machine) {
-				m.Annotations[AnnotationSource] = "9000"
+				m.Annotations[object.AnnotationSource] = "9000"
 				meta.SetExternalCreatePending(m, newClock().now().Add(-time.Minute))
 			}),
 			pve: func(b *bench) {
@@ -385,7 +387,7 @@ func TestReconcileIdentity(t *testing.T) {
 		"ForeignNamed": {
 			reason: "Somebody else's VM at the VMID that the user named is not touched.", machine: named(10000),
 			pve:  func(b *bench) { b.vms[10000] = theirVM() },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict, Created: ReasonCreationFailed}, err: "VM 10000 already exists on node pve2",
+			want: outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict, Created: conditions.ReasonCreationFailed}, err: "VM 10000 already exists on node pve2",
 		},
 		"ForeignAllocated": {
 			reason: "A VMID of our choice is exchanged for another.", pve: func(b *bench) { b.vms[10000] = theirVM() },
@@ -395,7 +397,7 @@ func TestReconcileIdentity(t *testing.T) {
 			reason:  "Once a VM was seen to be ours its VMID stays: who took its place is left alone.",
 			machine: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = ourUUID },
 			pve:     func(b *bench) { b.vms[10000] = theirVM() },
-			want:    outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict, Created: ReasonCreationFailed}, err: "is not this resource's",
+			want:    outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict, Created: conditions.ReasonCreationFailed}, err: "is not this resource's",
 		},
 		"ForeignDeleted": {
 			reason: "A resource whose VMID somebody else has is released without a call.", machine: all(named(10000), deleted),
@@ -409,12 +411,12 @@ func TestReconcileIdentity(t *testing.T) {
 		"OtherUUID": {
 			reason: "A Machine whose UUID somebody has changed makes no other VM.", machine: rekeyed,
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
+			want: outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
 		},
 		"OtherUUIDDeleted": {
 			reason: "Nor does it leave its VM behind when it is deleted.", machine: all(rekeyed, deleted),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: ReasonOwnershipConflict}, err: "set the annotation back",
+			want: outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict}, err: "set the annotation back",
 		},
 		"Moving": {
 			reason: "A VM that is listed where it cannot be found is not taken for absent.",
@@ -457,7 +459,7 @@ func TestReconcileChange(t *testing.T) {
 			reason:  "Changes that take no task go before the start, with the digest of what was read.",
 			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Memory = quantity("2Gi") },
 			pve:     func(b *bench) { b.vms[10000] = ourVM("stopped") },
-			want:    stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Configure 10000 set memory delete  digest d1", "Start 10000"}}),
+			want:    stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch, Writes: []string{"Configure 10000 set memory delete  digest d1", "Start 10000"}}),
 		},
 		"ChangeFailed": {
 			reason:  "What follows a change waits for it.",
@@ -466,7 +468,7 @@ func TestReconcileChange(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.errs["Configure"] = refused(500, "checksum mismatch (file change by other user?)")
 			},
-			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Configure 10000 set memory delete  digest d1"}}), err: "checksum mismatch",
+			want: stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch, Writes: []string{"Configure 10000 set memory delete  digest d1"}}), err: "checksum mismatch",
 		},
 		"HotplugRefused": {
 			reason:  "What a running VM does not take is pending, and no error.",
@@ -483,12 +485,12 @@ func TestReconcileChange(t *testing.T) {
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}
 			}),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: runningVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}}),
+			want: runningVM(outcome{Ready: conditions.ReasonPowerMismatch, Writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}}),
 		},
 		"Grow": {
 			reason: "One disk grows at a time, after other changes and before the start.",
 			machine: func(m *namespaced.Machine) {
-				m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"}}`
+				m.Annotations[object.AnnotationDevices] = `{"disks":{"a":"scsi0","b":"scsi1"}}`
 				m.Spec.ForProvider.OnBoot = new(true)
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("2G")}, {Name: "b", Size: new("3G")}}
 			},
@@ -496,12 +498,12 @@ func TestReconcileChange(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"] = "s:a,size=1G", "s:b,size=1G"
 			},
-			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Configure 10000 set onboot delete  digest d1", "Resize 10000 scsi0 2G"}}),
+			want: stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch, Writes: []string{"Configure 10000 set onboot delete  digest d1", "Resize 10000 scsi0 2G"}}),
 		},
 		"Refused": {
 			reason: "A spec that asks for what cannot be is carried out in no part.",
 			machine: func(m *namespaced.Machine) {
-				m.Annotations[AnnotationDevices] = `{"disks":{"a":"scsi0"}}`
+				m.Annotations[object.AnnotationDevices] = `{"disks":{"a":"scsi0"}}`
 				m.Spec.ForProvider.OnBoot = new(true)
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}
 			},
@@ -509,7 +511,7 @@ func TestReconcileChange(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.vms[10000].config["scsi0"] = "s:a,size=2G"
 			},
-			want: stoppedVM(outcome{Ready: ReasonPowerMismatch}), err: "cannot shrink from 2G to 1G",
+			want: stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch}), err: "cannot shrink from 2G to 1G",
 		},
 		"NodeChanged": {
 			reason: "A VM whose node is changed in the spec migrates.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
@@ -521,7 +523,7 @@ func TestReconcileChange(t *testing.T) {
 				m.Spec.ForProvider.Memory = quantity("2Gi")
 			}),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("stopped") },
-			want: stoppedVM(outcome{Ready: ReasonPowerMismatch}),
+			want: stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch}),
 		},
 		"ObservedAbsent": {
 			reason: "Nor does it create.", machine: observed,
@@ -538,7 +540,7 @@ func TestReconcilePower(t *testing.T) {
 	cases := map[string]reconcile{
 		"Start": {
 			reason: "A VM that was stopped is started.", pve: func(b *bench) { b.vms[10000] = ourVM("stopped") },
-			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Start 10000"}}),
+			want: stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch, Writes: []string{"Start 10000"}}),
 		},
 		"Stop": {
 			reason: "A VM that is to be stopped is asked to shut down first.",
@@ -546,7 +548,7 @@ func TestReconcilePower(t *testing.T) {
 				m.Spec.ForProvider.ShutdownTimeoutSeconds = new(int32(30))
 			}),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: runningVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Shutdown 10000 10s force false"}}),
+			want: runningVM(outcome{Ready: conditions.ReasonPowerMismatch, Writes: []string{"Shutdown 10000 10s force false"}}),
 		},
 		"Stopped": {
 			reason: "A VM that is to be stopped is available when it is.", machine: stopped,
@@ -559,7 +561,7 @@ func TestReconcilePower(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.vms[10000].config["lock"] = "backup"
 			},
-			want: stoppedVM(outcome{UpToDate: true, Ready: ReasonLocked}),
+			want: stoppedVM(outcome{UpToDate: true, Ready: conditions.ReasonLocked}),
 		},
 		"Busy": {
 			reason: "A VM that somebody's task works on is not written to.",
@@ -567,7 +569,7 @@ func TestReconcilePower(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmigrate", ID: "10000", Running: true}}
 			},
-			want: stoppedVM(outcome{UpToDate: true, Ready: ReasonPowerMismatch}),
+			want: stoppedVM(outcome{UpToDate: true, Ready: conditions.ReasonPowerMismatch}),
 		},
 		"BusyElsewhere": {
 			reason: "Tasks of other VMs, and those that ended, are of no concern.",
@@ -575,7 +577,7 @@ func TestReconcilePower(t *testing.T) {
 				b.vms[10000] = ourVM("stopped")
 				b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmigrate", ID: "10001", Running: true}, {UPID: "v", Type: "qmstop", ID: "10000", ExitStatus: "OK"}}
 			},
-			want: stoppedVM(outcome{Ready: ReasonPowerMismatch, Writes: []string{"Start 10000"}}),
+			want: stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch, Writes: []string{"Start 10000"}}),
 		},
 	}
 	for name, tc := range cases {

@@ -25,6 +25,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -105,7 +106,7 @@ func TestChangeDropped(t *testing.T) {
 // A disk that the VM has had is not replaced by an empty one.
 func TestDiskGone(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
-		m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true}}`
+		m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true}}`
 		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "data", Size: new("1G")}}
 	})
 	b.vms[10000] = ourVM("running")
@@ -124,7 +125,7 @@ func TestVMIDLostInTask(t *testing.T) {
 	failed := proxmox.Task{UPID: u, Type: "qmclone", ID: "9000", ExitStatus: "unable to create VM 10000: config file already exists"}
 	b.tasks.Ended(b.m, failed, failed.Err())
 	b.reconcile(t.Context())
-	if got := b.kept(t, AnnotationAllocated); got == "10000" || !slices.Contains(b.burned, 10000) {
+	if got := b.kept(t, object.AnnotationAllocated); got == "10000" || !slices.Contains(b.burned, 10000) {
 		t.Errorf("want another VMID than the one that was lost, got %s", got)
 	}
 }

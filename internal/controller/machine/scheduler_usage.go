@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -79,11 +80,11 @@ func occupantOf(m Machine, g proxmox.Guest, reserved map[string]placement.Occupa
 	case was:
 	case booked:
 		o = r
-	case m.GetAnnotations()[AnnotationNode] != "" && !meta.WasDeleted(m):
+	case m.GetAnnotations()[object.AnnotationNode] != "" && !meta.WasDeleted(m):
 		o = needOf(m, sourceOf(m, guests), d)
-		o.Node = m.GetAnnotations()[AnnotationNode]
+		o.Node = m.GetAnnotations()[object.AnnotationNode]
 	}
-	o.Node = cmp.Or(m.GetAnnotations()[AnnotationTarget], o.Node)
+	o.Node = cmp.Or(m.GetAnnotations()[object.AnnotationTarget], o.Node)
 	o.Runs = o.Runs || !meta.WasDeleted(m) && runs(m.Parameters())
 	o.Coming = o.Runs && (!was || g.Status == "stopped")
 	o.ID, o.Namespace, o.Labels = string(m.GetUID()), m.GetNamespace(), m.GetLabels()
@@ -105,7 +106,7 @@ func runs(p *v1alpha1.MachineParameters) bool {
 
 // sourceOf a Machine as far as the list of guests tells.
 func sourceOf(m Machine, guests map[int]proxmox.Guest) qemu.Config {
-	vmid, _ := strconv.Atoi(m.GetAnnotations()[AnnotationSource])
+	vmid, _ := strconv.Atoi(m.GetAnnotations()[object.AnnotationSource])
 	g, ok := guests[vmid]
 	if !ok {
 		return nil
@@ -119,7 +120,7 @@ func needOf(m Machine, config qemu.Config, d defaults) placement.Occupant {
 	p := m.Parameters()
 	o := placement.Occupant{Runs: runs(p), CPUs: cpusOf(p, config), Memory: memoryOf(p, config)}
 	for _, k := range p.Disks {
-		if m.GetAnnotations()[AnnotationSource] == "" {
+		if m.GetAnnotations()[object.AnnotationSource] == "" {
 			o.Disks = append(o.Disks, newRoom(k, d.Storage))
 		}
 	}

@@ -22,13 +22,13 @@ import (
 	"fmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 )
 
 // An entry is a key of a Secret or ConfigMap.
@@ -61,11 +61,11 @@ func (n entry) String() string {
 // read the value of an entry. What is missing is a refusal.
 func (e *external) read(ctx context.Context, n entry) (string, error) {
 	if n.object.GetNamespace() == "" {
-		return "", reject(creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name", n.what, n.object.GetName())
+		return "", conditions.Reject(conditions.Creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name", n.what, n.object.GetName())
 	}
 	err := e.kube.Get(ctx, client.ObjectKeyFromObject(n.object), n.object)
 	if kerrors.IsNotFound(err) {
-		return "", reject(creating, "%s not found", n)
+		return "", conditions.Reject(conditions.Creating, "%s not found", n)
 	}
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot read %s", n)
@@ -73,7 +73,7 @@ func (e *external) read(ctx context.Context, n entry) (string, error) {
 	if v, ok := n.value(); ok {
 		return v, nil
 	}
-	return "", reject(creating, "%s has no key %s", n, n.key)
+	return "", conditions.Reject(conditions.Creating, "%s has no key %s", n, n.key)
 }
 
 func (n entry) value() (string, bool) {
@@ -109,24 +109,4 @@ func (e *external) dataOf(ctx context.Context, m Machine, d *v1alpha1.CloudInitD
 	}
 	v, err := e.read(ctx, from)
 	return &v, err
-}
-
-// connectionSecret is where the connection details of a Machine go, without a name
-// if nowhere.
-func connectionSecret(m Machine) client.ObjectKey {
-	switch o := m.(type) {
-	case interface {
-		GetWriteConnectionSecretToReference() *xpv2.LocalSecretReference
-	}:
-		if r := o.GetWriteConnectionSecretToReference(); r != nil {
-			return client.ObjectKey{Namespace: m.GetNamespace(), Name: r.Name}
-		}
-	case interface {
-		GetWriteConnectionSecretToReference() *xpv2.SecretReference
-	}:
-		if r := o.GetWriteConnectionSecretToReference(); r != nil {
-			return client.ObjectKey{Namespace: r.Namespace, Name: r.Name}
-		}
-	}
-	return client.ObjectKey{}
 }

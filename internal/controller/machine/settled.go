@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
@@ -89,7 +90,7 @@ func (e planner) optionsSettled(m Machine, d desired) bool {
 		return false
 	}
 	if d.Node != nil || d.placedNode != "" {
-		if _, goes := d.migration(e.vm, m.GetAnnotations()[AnnotationNode]); goes {
+		if _, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
 			return false
 		}
 	}
@@ -111,7 +112,7 @@ func (e planner) rememberSettled(m Machine) {
 // optionsSum returns a checksum of all that the difference of options depends on.
 func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
 	text, err := json.Marshal([]any{
-		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[AnnotationDevices],
+		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
 		e.checks.superuser, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
 	})
 	return maphash.Bytes(e.settled.seed, text), err

@@ -19,7 +19,6 @@ package machine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -31,6 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -144,7 +145,7 @@ func templatePath(template *intstr.IntOrString) string {
 // VM, its VMID alone does not prove that it is the one that is meant.
 func (e creator) machineSource(ctx context.Context, m Machine, name string) (*source, error) {
 	if name == m.GetName() {
-		return nil, reject(creating, "machine '%s' cannot be a clone of itself: clone names it", name)
+		return nil, conditions.Reject(conditions.Creating, "machine '%s' cannot be a clone of itself: clone names it", name)
 	}
 	other, ok := e.object.DeepCopyObject().(Machine)
 	if !ok {
@@ -152,21 +153,21 @@ func (e creator) machineSource(ctx context.Context, m Machine, name string) (*so
 	}
 	err := e.kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, other)
 	if kerrors.IsNotFound(err) {
-		return nil, reject(creating, "machine '%s' to clone not found", name)
+		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone not found", name)
 	}
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot read machine %q to clone", name)
 	}
-	id, err := identityOf(other)
+	id, err := object.IdentityOf(other)
 	if err != nil || id.UUID == "" {
-		return nil, reject(creating, "machine '%s' to clone has no VM yet", name)
+		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone has no VM yet", name)
 	}
-	v, err := e.reader.Find(ctx, id.VMID, other.GetAnnotations()[AnnotationNode])
+	v, err := e.reader.Find(ctx, id.VMID, other.GetAnnotations()[object.AnnotationNode])
 	switch {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
 	case v == nil || id.Prove(v.Config) != qemu.Ours || v.BeingCreated():
-		return nil, reject(creating, "machine '%s' to clone has no VM yet", name)
+		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone has no VM yet", name)
 	}
 	return &source{
 		Guest:  proxmox.Guest{VMID: v.VMID, Node: v.Node, Name: v.Config["name"], Type: "qemu", Template: v.Template()},
@@ -196,7 +197,7 @@ func (e creator) noSnapshot(ctx context.Context, s *source, snapshot string) err
 	if err != nil {
 		return err
 	}
-	return reject(creating, "snapshot '%s' of VM %d (%s) not found%s", snapshot, s.VMID, s.Name, instead("snapshots of it", there))
+	return conditions.Reject(conditions.Creating, "snapshot '%s' of VM %d (%s) not found%s", snapshot, s.VMID, s.Name, conditions.Instead("snapshots of it", there))
 }
 
 // matchTemplates finds templates by their VMID or name. Several nodes may have one of the
@@ -211,14 +212,14 @@ func matchTemplates(guests []proxmox.Guest, template string) ([]proxmox.Guest, e
 		}
 	}
 	if len(found) == 0 {
-		return nil, reject(creating, "template '%s' not found%s", template, instead("templates", templateNames(guests)))
+		return nil, conditions.Reject(conditions.Creating, "template '%s' not found%s", template, conditions.Instead("templates", templateNames(guests)))
 	}
 	for _, g := range found {
 		if !g.Template {
-			return nil, reject(creating, "template '%s' is a VM, not a template: to clone it, set clone.vm", template)
+			return nil, conditions.Reject(conditions.Creating, "template '%s' is a VM, not a template: to clone it, set clone.vm", template)
 		}
 		if same := onNode(found, g.Node); len(same) > 1 {
-			return nil, reject(creating, "template '%s' is the name of %d templates on node %s (VMID %s): name it by its VMID", template, len(same), g.Node, vmids(same))
+			return nil, conditions.Reject(conditions.Creating, "template '%s' is the name of %d templates on node %s (VMID %s): name it by its VMID", template, len(same), g.Node, vmids(same))
 		}
 	}
 	return found, nil
@@ -236,9 +237,9 @@ func matchVM(guests []proxmox.Guest, vm string) ([]proxmox.Guest, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, reject(creating, "VM '%s' to clone not found", vm)
+		return nil, conditions.Reject(conditions.Creating, "VM '%s' to clone not found", vm)
 	case len(found) > 1:
-		return nil, reject(creating, "clone.vm '%s' is the name of %d VMs (VMID %s): name it by its VMID", vm, len(found), vmids(found))
+		return nil, conditions.Reject(conditions.Creating, "clone.vm '%s' is the name of %d VMs (VMID %s): name it by its VMID", vm, len(found), vmids(found))
 	}
 	return found, nil
 }
@@ -252,7 +253,7 @@ func templatesOf(guests []proxmox.Guest, image imageref.Choice) ([]proxmox.Guest
 		}
 	}
 	if len(found) == 0 {
-		return nil, reject(creating, "no template of image '%s' found", image.Pin.Name)
+		return nil, conditions.Reject(conditions.Creating, "no template of image '%s' found", image.Pin.Name)
 	}
 	return found, nil
 }
@@ -265,23 +266,6 @@ func templateNames(guests []proxmox.Guest) []string {
 		}
 	}
 	return names
-}
-
-// maxNames that a message lists.
-const maxNames = 10
-
-// instead says at the end of a message what there is in place of what is
-// missing.
-func instead(what string, names []string) string {
-	slices.Sort(names)
-	names = slices.Compact(names)
-	switch {
-	case len(names) == 0:
-		return fmt.Sprintf("; there are no %s", what)
-	case len(names) > maxNames:
-		return fmt.Sprintf("; the %s are %s and %d more", what, strings.Join(names[:maxNames], ", "), len(names)-maxNames)
-	}
-	return fmt.Sprintf("; the %s are %s", what, strings.Join(names, ", "))
 }
 
 func onNode(guests []proxmox.Guest, node string) []proxmox.Guest {

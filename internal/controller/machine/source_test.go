@@ -25,13 +25,14 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // otherMachine is a Machine whose VM has VMID 200.
 func otherMachine() *namespaced.Machine {
 	return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "golden", Annotations: map[string]string{
-		AnnotationUUID: otherUUID, AnnotationNode: "pve1", meta.AnnotationKeyExternalName: "200",
+		object.AnnotationUUID: otherUUID, object.AnnotationNode: "pve1", meta.AnnotationKeyExternalName: "200",
 	}}}
 }
 
@@ -85,7 +86,7 @@ func TestMachineAsSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(m *namespaced.Machine) {
 				delete(m.Annotations, meta.AnnotationKeyExternalCreatePending)
-				delete(m.Annotations, AnnotationDevices)
+				delete(m.Annotations, object.AnnotationDevices)
 				tc.clone.Machine = new("golden")
 				m.Spec.ForProvider.Clone = &tc.clone
 				if tc.size != "" {
@@ -192,8 +193,8 @@ func TestMedia(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(m *namespaced.Machine) {
 				delete(m.Annotations, meta.AnnotationKeyExternalCreatePending)
-				delete(m.Annotations, AnnotationDevices)
-				delete(m.Annotations, AnnotationNode)
+				delete(m.Annotations, object.AnnotationDevices)
+				delete(m.Annotations, object.AnnotationNode)
 				m.Spec.ForProvider = tc.spec
 				m.Spec.ForProvider.Node = tc.node
 			})

@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -150,15 +151,15 @@ func (e *preflight) missingMedium(ctx context.Context, all []medium, node string
 	for _, m := range all {
 		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == m.storage() && s.Node == node })
 		if i < 0 {
-			no := reject(creating, "%s '%s' not found: storage '%s' not found on node %s", m.what, m.volume, m.storage(), node)
+			no := conditions.Reject(conditions.Creating, "%s '%s' not found: storage '%s' not found on node %s", m.what, m.volume, m.storage(), node)
 			return e.hintMissingPrivilege(ctx, no, storageReadPrivilege(m.storage())), nil
 		}
 		if c := storages[i].Content; !slices.Contains(c, m.content) {
-			return reject(creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",
+			return conditions.Reject(conditions.Creating, "%s '%s' not found: the content of storage '%s' is %s, not %s",
 				m.what, m.volume, m.storage(), strings.Join(c, ", "), m.content), nil
 		}
 		if c := storages[i].Content; m.archive() != "" && !slices.Contains(c, "images") {
-			return reject(creating, "%s '%s' cannot be unpacked: the content of storage '%s' is %s, and has to have images too",
+			return conditions.Reject(conditions.Creating, "%s '%s' cannot be unpacked: the content of storage '%s' is %s, and has to have images too",
 				m.what, m.volume, m.storage(), strings.Join(c, ", ")), nil
 		}
 		there, err := e.volumesWith(ctx, m, node)
@@ -166,7 +167,7 @@ func (e *preflight) missingMedium(ctx context.Context, all []medium, node string
 			return nil, err
 		}
 		if err == nil && !m.among(there) {
-			return reject(creating, "%s '%s' not found on node %s%s", m.what, m.volume, node, instead("volumes there", volumeIDs(there))), nil
+			return conditions.Reject(conditions.Creating, "%s '%s' not found on node %s%s", m.what, m.volume, node, conditions.Instead("volumes there", volumeIDs(there))), nil
 		}
 	}
 	return nil, nil

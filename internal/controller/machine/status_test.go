@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -60,9 +61,9 @@ func TestConditions(t *testing.T) {
 		Status corev1.ConditionStatus
 		Reason xpv2.ConditionReason
 	}
-	created, allocated := short{corev1.ConditionTrue, ReasonCreationSucceeded}, short{corev1.ConditionTrue, ReasonAllocationSucceeded}
-	connected, waiting := short{corev1.ConditionTrue, ReasonNetworkReady}, short{corev1.ConditionFalse, ReasonWaitingForAddress}
-	settled, pending := short{corev1.ConditionFalse, ReasonUpToDate}, short{corev1.ConditionTrue, ReasonPendingChanges}
+	created, allocated := short{corev1.ConditionTrue, conditions.ReasonCreationSucceeded}, short{corev1.ConditionTrue, conditions.ReasonAllocationSucceeded}
+	connected, waiting := short{corev1.ConditionTrue, conditions.ReasonNetworkReady}, short{corev1.ConditionFalse, conditions.ReasonWaitingForAddress}
+	settled, pending := short{corev1.ConditionFalse, conditions.ReasonUpToDate}, short{corev1.ConditionTrue, conditions.ReasonPendingChanges}
 	ips := []string{"192.0.2.1"}
 	cases := map[string]struct {
 		reason           string
@@ -84,10 +85,10 @@ func TestConditions(t *testing.T) {
 				tc.change(v)
 			}
 			got := map[xpv2.ConditionType]short{}
-			for _, c := range append(conditionsOf(v, &v1alpha1.MachineObservation{IPAddresses: tc.ips}), restart{reason: ReasonPendingChanges}.condition(v)) {
+			for _, c := range append(conditions.OfVM(v, &v1alpha1.MachineObservation{IPAddresses: tc.ips}), restart{reason: conditions.ReasonPendingChanges}.condition(v)) {
 				got[c.Type] = short{c.Status, c.Reason}
 			}
-			want := map[xpv2.ConditionType]short{TypeVMCreated: created, TypeResourcesAllocated: allocated, TypeNetworkConfigured: tc.network, TypeRestartRequired: tc.restart}
+			want := map[xpv2.ConditionType]short{conditions.TypeVMCreated: created, conditions.TypeResourcesAllocated: allocated, conditions.TypeNetworkConfigured: tc.network, conditions.TypeRestartRequired: tc.restart}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("\n%s\nconditions: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -25,6 +25,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -35,7 +36,7 @@ func withDisk(value string) (func(*namespaced.Machine), *guest) {
 	g := ourVM("running")
 	g.config["scsi1"] = value
 	return func(m *namespaced.Machine) {
-		m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
+		m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
 	}, g
 }
 
@@ -154,7 +155,7 @@ func TestSteps(t *testing.T) {
 		"Attach":        {reason: "A volume of the VM is attached.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }), vm: ourVM("running"), writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}, differ: []string{"scsi0"}},
 		"AttachForeign": {reason: "One of another VM is not.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-200-disk-5") }), vm: ourVM("running"), err: "belongs to VM 200", differ: []string{"scsi0"}},
 		"AttachImage":   {reason: "Nor one of nobody's.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("local:import/a.qcow2") }), vm: ourVM("running"), err: "not named as one that belongs to a VM", differ: []string{"scsi0"}},
-		"AttachTwice":   {reason: "Nor one that is attached.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Volume = "again", new("local-lvm:vm-10000-disk-1") }), func(m *namespaced.Machine) { m.Annotations[AnnotationDevices] = "{}" }), vm: lvm, err: "attached as scsi1 already", differ: []string{"scsi0"}},
+		"AttachTwice":   {reason: "Nor one that is attached.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Volume = "again", new("local-lvm:vm-10000-disk-1") }), func(m *namespaced.Machine) { m.Annotations[object.AnnotationDevices] = "{}" }), vm: lvm, err: "attached as scsi1 already", differ: []string{"scsi0"}},
 		"AttachUsed": {
 			reason: "Nor one that another VM uses, whatever its name.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }), vm: ourVM("running"),
 			pve: func(b *bench) {
@@ -251,7 +252,7 @@ func TestHAIsAskedOnce(t *testing.T) {
 	}
 	b.vms[10000].node = "pve2"
 	b.reconcile(t.Context())
-	if got := b.kept(t, AnnotationNode); got != "pve2" {
+	if got := b.kept(t, object.AnnotationNode); got != "pve2" {
 		t.Errorf("want kept that the node was acted on, got %q", got)
 	}
 	b.vms[10000].node = "pve1" // HA moves it back.
@@ -298,7 +299,7 @@ func TestRemoval(t *testing.T) {
 			b := newBench(t, nil)
 			b.vms[10000] = ourVM("running")
 			b.vms[10000].config["scsi0"], b.vms[10000].config["scsi1"] = "s:vm-10000-disk-0,size=1G", "s:vm-10000-disk-1,size=1G"
-			b.m.Annotations[AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
+			b.m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
 			for i, e := range tc.edits {
 				e.change(&b.m.Spec.ForProvider)
 				b.m.Generation++
@@ -324,7 +325,7 @@ func TestImagesOfOthers(t *testing.T) {
 	ours := "local:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
 	theirs := "local:iso/cidata-10000-" + otherUUID + "-0123456789abcdef.iso"
 	m := &namespaced.Machine{}
-	m.Annotations = map[string]string{AnnotationUUID: ourUUID, AnnotationImages: "pve1=local:iso/debian.iso pve1=" + theirs + " pve1=" + ours}
+	m.Annotations = map[string]string{object.AnnotationUUID: ourUUID, object.AnnotationImages: "pve1=local:iso/debian.iso pve1=" + theirs + " pve1=" + ours}
 	if got := imageRefs(m); len(got) != 1 || got[0].Volume != ours {
 		t.Errorf("want the image of this VM only, got %v", got)
 	}

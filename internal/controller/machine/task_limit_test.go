@@ -27,6 +27,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -63,8 +64,8 @@ func TestCreationWaitsForItsTurn(t *testing.T) {
 	if b.writes != nil {
 		t.Errorf("nothing may be tried before its turn: %v", b.writes)
 	}
-	ready, made := b.m.GetCondition(xpv2.TypeReady), b.m.GetCondition(TypeVMCreated)
-	if ready.Reason != xpv2.ReasonCreating || made.Reason != ReasonCreating || made.Status != corev1.ConditionFalse {
+	ready, made := b.m.GetCondition(xpv2.TypeReady), b.m.GetCondition(conditions.TypeVMCreated)
+	if ready.Reason != xpv2.ReasonCreating || made.Reason != conditions.ReasonCreating || made.Status != corev1.ConditionFalse {
 		t.Errorf("conditions are %v and %v, want that it is being created", ready, made)
 	}
 	want := "the VM is yet to be created: it waits for its turn: as many tasks of this provider run as limits.concurrentTasks (1) allows"

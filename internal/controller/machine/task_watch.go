@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -128,6 +129,6 @@ func (e *external) waitForLock(m Machine, err error) error {
 	if !e.tasks.WaitsForLock(m, err) {
 		return err
 	}
-	appendReady(m, "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback: the change is tried again")
+	conditions.AppendReady(m, "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback: the change is tried again")
 	return kind.Wait(err)
 }

@@ -32,20 +32,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
-
-// Reasons why a Machine is not ready whose VM lacks what the spec declares.
-const (
-	ReasonDeviceMissing   xpv2.ConditionReason = "DeviceMissing"
-	ReasonBootDiskMissing xpv2.ConditionReason = "BootDiskMissing"
-	ReasonBridgeMissing   xpv2.ConditionReason = "BridgeMissing"
-)
-
-func notUpToDate(r xpv2.ConditionReason, message string) xpv2.Condition {
-	return condition(kind.TypeUpToDate, corev1.ConditionFalse, r, message)
-}
 
 // upToDate is the condition UpToDate after a look at the VM: False while anything differs from
 // the spec or waits, with what that is and what it waits for.
@@ -53,17 +43,17 @@ func (e report) upToDate(m Machine, seen managed.ExternalObservation, err error)
 	ready := m.GetCondition(xpv2.TypeReady)
 	switch {
 	case meta.WasDeleted(m):
-		return notUpToDate(xpv2.ReasonDeleting, "the Machine is being deleted")
+		return conditions.NotUpToDate(xpv2.ReasonDeleting, "the Machine is being deleted")
 	case err != nil && e.vm == nil && proxmox.IsUnavailable(err):
-		return condition(kind.TypeUpToDate, corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error())
+		return conditions.New(kind.TypeUpToDate, corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error())
 	case err != nil:
-		return notUpToDate(xpv2.ReasonUpdateFailed, err.Error())
+		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error())
 	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.BeingCreated():
-		return notUpToDate(ready.Reason, ready.Message)
+		return conditions.NotUpToDate(ready.Reason, ready.Message)
 	case e.vm == nil || !seen.ResourceExists:
-		return notUpToDate(xpv2.ReasonCreating, "the VM does not exist")
+		return conditions.NotUpToDate(xpv2.ReasonCreating, "the VM does not exist")
 	case len(e.planned.rejections) > 0:
-		return notUpToDate(xpv2.ReasonUpdateFailed, strings.Join(e.planned.rejections, "; "))
+		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, strings.Join(e.planned.rejections, "; "))
 	}
 	return e.difference(m, ready)
 }
@@ -91,9 +81,9 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 		reason = firstReason(reason, ready.Reason)
 	}
 	if reason == "" {
-		return condition(kind.TypeUpToDate, corev1.ConditionTrue, kind.ReasonUpToDate, "")
+		return conditions.New(kind.TypeUpToDate, corev1.ConditionTrue, kind.ReasonUpToDate, "")
 	}
-	return notUpToDate(reason, strings.Join(lines, "; "))
+	return conditions.NotUpToDate(reason, strings.Join(lines, "; "))
 }
 
 func firstReason(reasons ...xpv2.ConditionReason) xpv2.ConditionReason {
@@ -164,13 +154,13 @@ func (e report) withDevices(ctx context.Context, m Machine, ready xpv2.Condition
 		return ready
 	}
 	if missing := e.missingDevices(m); len(missing) > 0 {
-		return notReady(ReasonDeviceMissing, "the VM does not have "+strings.Join(missing, ", "))
+		return conditions.NotReady(conditions.ReasonDeviceMissing, "the VM does not have "+strings.Join(missing, ", "))
 	}
 	if volume := e.vm.MissingBootDisk(); volume != "" {
-		return notReady(ReasonBootDiskMissing, "the VM has no disk to boot from: "+volume)
+		return conditions.NotReady(conditions.ReasonBootDiskMissing, "the VM has no disk to boot from: "+volume)
 	}
 	if missing := e.knownMissingBridges(ctx); missing != "" {
-		return notReady(ReasonBridgeMissing, missing)
+		return conditions.NotReady(conditions.ReasonBridgeMissing, missing)
 	}
 	return ready
 }
@@ -231,7 +221,7 @@ func (e report) knownMissingBridges(ctx context.Context) string {
 // announceFault tells of a VM that lacks something, once.
 func (e report) announceFault(m Machine, before xpv2.Condition) {
 	after := m.GetCondition(xpv2.TypeReady)
-	faults := []xpv2.ConditionReason{ReasonDeviceMissing, ReasonBootDiskMissing, ReasonBridgeMissing, ReasonGuestHalted}
+	faults := []xpv2.ConditionReason{conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted}
 	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {
 		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
 	}

@@ -25,6 +25,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -41,7 +42,7 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	e.invalidateAfterWrite(m, err)
 	err = e.waitForLock(m, err)
 	if err != nil {
-		setConditions(m, notUpToDate(xpv2.ReasonUpdateFailed, err.Error()))
+		conditions.Set(m, conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error()))
 	}
 	return managed.ExternalUpdate{}, err
 }
@@ -65,13 +66,7 @@ func (e *external) recordCallError(m Machine, err error) {
 		return
 	}
 	e.tasks.WithdrawAsked(m)
-	appendReady(m, "the next task of the VM is yet to start: "+waitReason(err))
-}
-
-// appendReady on something in the message of the condition Ready.
-func appendReady(m Machine, text string) {
-	ready := m.GetCondition(xpv2.TypeReady)
-	setConditions(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; "+text, "; ")))
+	conditions.AppendReady(m, "the next task of the VM is yet to start: "+waitReason(err))
 }
 
 func (e *external) update(ctx context.Context, m Machine) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -132,13 +133,13 @@ func (e *external) creating(m Machine) bool {
 // locate is the VM, or nil if there is none. Where nothing was begun, the cluster's list
 // is good enough: PVE refuses to make a VM whose VMID is taken.
 func (e lookup) locate(ctx context.Context, m Machine, id qemu.Identity) (*vmstate.VM, error) {
-	if m.GetAnnotations()[AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
+	if m.GetAnnotations()[object.AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
 		guests, err := e.inventory.Guests(ctx, inventory.Recent)
 		if _, listed := vmcache.GuestOf(guests, id.VMID); err != nil || !listed {
 			return nil, err
 		}
 	}
-	node := m.GetAnnotations()[AnnotationNode]
+	node := m.GetAnnotations()[object.AnnotationNode]
 	switch {
 	case e.tasks.Destroyed(m):
 		return e.remains(ctx, id.VMID)
@@ -224,7 +225,7 @@ func (e lookup) predictChange(m Machine) {
 
 // invalidateInventory has others read anew what they know of the VM.
 func (e *external) invalidateInventory(m Machine) {
-	if id, err := identityOf(m); err == nil {
+	if id, err := object.IdentityOf(m); err == nil {
 		e.inventory.InvalidateGuest(id.VMID)
 	}
 }

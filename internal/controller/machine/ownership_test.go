@@ -25,6 +25,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -44,7 +46,7 @@ func TestClusterMismatch(t *testing.T) {
 		"Same":    {reason: "A VM that is gone is made anew.", writes: []string{"Create pve1/10000"}},
 		"Other":   {reason: "In another cluster it is not.", pve: other, err: `VM 10000 is in the cluster "lab", and not looked for in "prod"`},
 		"Deleted": {reason: "A Machine does not go and leave its VM.", machine: deleted, pve: other, err: "is in the cluster"},
-		"Agreed":  {reason: "Unless somebody says so.", machine: func(m *namespaced.Machine) { m.Annotations[AnnotationCluster] = "prod" }, pve: other, writes: []string{"Create pve1/10000"}},
+		"Agreed":  {reason: "Unless somebody says so.", machine: func(m *namespaced.Machine) { m.Annotations[object.AnnotationCluster] = "prod" }, pve: other, writes: []string{"Create pve1/10000"}},
 		"Moved":   {reason: "A VM that was brought along is the same one.", pve: other, there: true, shown: "prod"},
 		"Alone":   {reason: "A node in no cluster is another one.", pve: func(b *bench) { b.cluster = "" }, err: `not looked for in "pve1"`},
 		"Forbidden": {reason: "Who may not ask is not protected.", pve: func(b *bench) {
@@ -73,7 +75,7 @@ func TestClusterMismatch(t *testing.T) {
 			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
 				t.Errorf("%s writes: -want, +got:\n%s", tc.reason, diff)
 			}
-			if ready := b.m.GetCondition("Ready"); strings.Contains(tc.err, "cluster") && (ready.Status != corev1.ConditionFalse || ready.Reason != ReasonClusterMismatch) {
+			if ready := b.m.GetCondition("Ready"); strings.Contains(tc.err, "cluster") && (ready.Status != corev1.ConditionFalse || ready.Reason != conditions.ReasonClusterMismatch) {
 				t.Errorf("%s got %+v", tc.reason, ready)
 			}
 			if got := b.m.Status.AtProvider.Cluster; tc.shown != "" && got != tc.shown {

@@ -14,15 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package object
 
-// Labels whose value becomes the tag tenant_<value>.
+// tenantLabels are the labels whose value becomes the tag tenant_<value>.
 //
 //nolint:gochecknoglobals // A constant.
 var tenantLabels = []string{"tenant.vitistack.io/id", "tenant-id"}
 
-// tenantOf is the tenant that a resource is labelled with, or empty.
-func tenantOf(labels map[string]string) string {
+// TenantOf returns the tenant that a resource is labelled with, or empty.
+func TenantOf(labels map[string]string) string {
 	for _, l := range tenantLabels {
 		if t := labels[l]; t != "" {
 			return t

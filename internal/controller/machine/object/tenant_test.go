@@ -14,11 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package object
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestTenantOf(t *testing.T) {
 	cases := map[string]struct {
@@ -33,7 +31,7 @@ func TestTenantOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tenantOf(tc.labels); got != tc.want {
+			if got := TenantOf(tc.labels); got != tc.want {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})

@@ -14,16 +14,16 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package object
 
 import "github.com/vitistack/provider-proxmox/internal/controller/kind"
 
 // annotationPrefix is that of all annotations of this provider.
 const annotationPrefix = "proxmox.vitistack.io/"
 
-// formerAnnotations returns the present names of annotations by those that releases before
+// FormerAnnotations returns the present names of annotations by those that releases before
 // have written, to metadata and to the copy in the status.
-func formerAnnotations() map[string]string {
+func FormerAnnotations() map[string]string {
 	former := kind.FormerAnnotations()
 	former[annotationPrefix+"ran-since"] = AnnotationRunningSince
 	former[annotationPrefix+"restarted-for"] = AnnotationLastRestart
@@ -36,39 +36,56 @@ func formerAnnotations() map[string]string {
 const (
 	// AnnotationUUID is the SMBIOS UUID of the VM that is this Machine's. It is
 	// what proves that a VM is ours: VMIDs get reused.
-	AnnotationUUID = "proxmox.vitistack.io/uuid"
+	AnnotationUUID = annotationPrefix + "uuid"
 
 	// AnnotationAllocated is the VMID that this provider has chosen, and may
 	// choose again if somebody else was faster. A VMID that the user named is
 	// never exchanged.
-	AnnotationAllocated = "proxmox.vitistack.io/allocated-vmid"
+	AnnotationAllocated = annotationPrefix + "allocated-vmid"
 
 	// AnnotationNode is the node that the VM is created on.
-	AnnotationNode = "proxmox.vitistack.io/node"
+	AnnotationNode = annotationPrefix + "node"
 
 	// AnnotationSource is the VMID of the template that the VM is cloned from.
-	AnnotationSource = "proxmox.vitistack.io/source-vmid"
+	AnnotationSource = annotationPrefix + "source-vmid"
 
 	// AnnotationTarget is the node that placement has chosen for a VM that has to
 	// be made on another one first. It is empty once the VM has been there.
-	AnnotationTarget = "proxmox.vitistack.io/target-node"
+	AnnotationTarget = annotationPrefix + "target-node"
 
 	// AnnotationCluster is set by users only: the name of the cluster that a Machine
 	// goes on in whose VM is in another one.
 	AnnotationCluster = annotationPrefix + "cluster"
 
 	// AnnotationPlacement is why the VM is created on its node, as JSON.
-	AnnotationPlacement = "proxmox.vitistack.io/placement"
+	AnnotationPlacement = annotationPrefix + "placement"
 
 	// AnnotationDevices says which device of PVE each disk and network is.
-	AnnotationDevices = "proxmox.vitistack.io/devices"
+	AnnotationDevices = annotationPrefix + "devices"
 
 	// AnnotationPassword is the version of the Secret whose password was sent
 	// last.
-	AnnotationPassword = "proxmox.vitistack.io/password-version" //nolint:gosec // It is no password.
+	AnnotationPassword = annotationPrefix + "password-version" //nolint:gosec // It is no password.
 
 	// AnnotationImages are the NoCloud images that were made for the VM, on which node
 	// they were put onto a storage, and until when one may arrive that nothing was
 	// heard of (in seconds since 1970).
-	AnnotationImages = "proxmox.vitistack.io/cloud-init-images"
+	AnnotationImages = annotationPrefix + "cloud-init-images"
+
+	// AnnotationPowerAction is the token of the power action that was done last. It
+	// is written before the call, so that no action is ever done twice.
+	AnnotationPowerAction = annotationPrefix + "power-action"
+
+	// AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
+	// itself did before decides whether it is started again.
+	AnnotationRunningSince = annotationPrefix + "running-since"
+
+	// AnnotationLastRestart has the last request to restart the VM, as JSON. It is written before
+	// the call: a restart that was made is not repeated for the same changes.
+	AnnotationLastRestart = annotationPrefix + "last-restart"
+
+	// AnnotationHARules is the VMID of a VM that is proven to be this Machine's and
+	// that HA may have rules of. It is written before the first of them, stays, and
+	// is where others learn that they may put the VM into rules with theirs.
+	AnnotationHARules = annotationPrefix + "ha-rules"
 )

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package object
 
 import (
 	"cmp"
@@ -42,17 +42,17 @@ func isPersisted(annotation string) bool {
 	return strings.HasPrefix(annotation, annotationPrefix)
 }
 
-// persistedAnnotations are the annotations of a Machine that the provider relies on.
-func persistedAnnotations(m Machine) map[string]string {
+// PersistedAnnotations are the annotations of a Machine that the provider relies on.
+func PersistedAnnotations(m Machine) map[string]string {
 	kept := maps.Clone(m.GetAnnotations())
 	maps.DeleteFunc(kept, func(annotation, text string) bool { return text == "" || !isPersisted(annotation) })
 	return kept
 }
 
-// lostAnnotations are the annotations that a Machine has lost, as it does when somebody replaces
+// LostAnnotations are the annotations that a Machine has lost, as it does when somebody replaces
 // it by its manifest: nobody but this provider writes its status, which a user cannot even
 // create. It is nil if nothing is lost, or nothing known, or if another VM is named.
-func lostAnnotations(m Machine) map[string]string {
+func LostAnnotations(m Machine) map[string]string {
 	kept, a := m.Observation().Annotations, m.GetAnnotations()
 	lost := maps.Clone(kept)
 	for annotation := range a {
@@ -112,42 +112,11 @@ func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Dev
 	return d
 }
 
-// imageAnnotation names images in the VM's drives that are its own and that the Machine does not
-// know of any more, or not yet: another Machine has had the VM. They go with the VM.
-func (e cloudInitFeature) imageAnnotation(m Machine) map[string]string {
-	known := m.GetAnnotations()[AnnotationImages]
-	all, id := known, qemu.Identity{UUID: m.GetAnnotations()[AnnotationUUID]}
-	for _, device := range e.vm.Config.CDROMs() {
-		if volume := e.vm.Config.Volume(device); id.OwnsNoCloudImage(volume) && !strings.Contains(all, "="+volume) {
-			all = strings.TrimSpace(all + " " + e.vm.Node + "=" + volume)
-		}
+// RecordedDevices reads which devices the entries of the spec were.
+func RecordedDevices(m Machine, id qemu.Identity) (qemu.Devices, error) {
+	if m.GetAnnotations()[AnnotationDevices] == "" {
+		return recoveredDevices(m.Observation(), id), nil
 	}
-	if all == known {
-		return nil
-	}
-	return map[string]string{AnnotationImages: all}
-}
-
-// checkIdentityUnchanged is an error if the VM of a Machine is not the one that its external name or its
-// UUID, which somebody has changed, leads to.
-func (e ownership) checkIdentityUnchanged(m Machine, id qemu.Identity) error {
-	o := m.Observation()
-	found := e.vm != nil && id.Prove(e.vm.Config) == qemu.Ours
-	if found || o.VMID == nil || id.UUID == "" || o.UUID == "" {
-		return nil
-	}
-	var err error
-	switch there, known := int(*o.VMID) == id.VMID, strings.EqualFold(o.UUID, id.UUID); {
-	case !there && known:
-		err = errors.Errorf("annotation %s is %q, but the VM of this Machine is VM %d, and is left alone: set the annotation back",
-			meta.AnnotationKeyExternalName, meta.GetExternalName(m), *o.VMID)
-	case there && !known && e.vm != nil && strings.EqualFold(o.UUID, e.vm.Config.UUID()):
-		err = errors.Errorf("annotation %s is %q, but the VM of this Machine, VM %d, has the UUID %s, and is left alone: set the annotation back",
-			AnnotationUUID, id.UUID, id.VMID, o.UUID)
-	default:
-		return nil
-	}
-	o.Phase = v1alpha1.MachineError
-	setConditions(m, notReady(ReasonOwnershipConflict, err.Error()))
-	return err
+	before, err := qemu.ParseDevices(m.GetAnnotations()[AnnotationDevices])
+	return before, errors.Wrapf(err, "cannot read annotation %q", AnnotationDevices)
 }

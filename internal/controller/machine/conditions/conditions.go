@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conditions
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+// Conditions of a Machine beside Ready and Synced.
+const (
+	TypeVMCreated          xpv2.ConditionType = "VMCreated"
+	TypeResourcesAllocated xpv2.ConditionType = "ResourcesAllocated"
+	TypeNetworkConfigured  xpv2.ConditionType = "NetworkConfigured"
+	TypeRestartRequired    xpv2.ConditionType = "RestartRequired"
+)
+
+// Reasons of the conditions.
+const (
+	ReasonCreationSucceeded     xpv2.ConditionReason = "CreationSucceeded"
+	ReasonCreationFailed        xpv2.ConditionReason = "CreationFailed"
+	ReasonCreating              xpv2.ConditionReason = "Creating"
+	ReasonWaitingForImage       xpv2.ConditionReason = "WaitingForImage"
+	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
+	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
+	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
+	ReasonNetworkReady          xpv2.ConditionReason = "NetworkReady"
+	ReasonNetworkError          xpv2.ConditionReason = "NetworkError"
+	ReasonWaitingForAddress     xpv2.ConditionReason = "WaitingForAddress"
+	ReasonPendingChanges        xpv2.ConditionReason = "PendingChanges"
+	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
+	ReasonLocked                xpv2.ConditionReason = "Locked"
+	ReasonOwnershipConflict     xpv2.ConditionReason = "OwnershipConflict"
+	ReasonClusterMismatch       xpv2.ConditionReason = "ClusterMismatch"
+	ReasonGuestHalted           xpv2.ConditionReason = "GuestHalted"
+	ReasonPowerMismatch         xpv2.ConditionReason = "PowerMismatch"
+)
+
+// Reasons of the condition RestartRequired beside PendingChanges.
+const (
+	ReasonRestarting         xpv2.ConditionReason = "Restarting"
+	ReasonWaitingForGuest    xpv2.ConditionReason = "WaitingForGuest"
+	ReasonOutsideWindow      xpv2.ConditionReason = "OutsideMaintenanceWindow"
+	ReasonRestartFailed      xpv2.ConditionReason = "RestartFailed"
+	ReasonRestartIneffective xpv2.ConditionReason = "RestartIneffective"
+	ReasonStartBlocked       xpv2.ConditionReason = "StartBlocked"
+)
+
+// ReasonNodeOffline is why a Machine is not ready whose node is offline.
+const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
+
+// Reasons why a Machine is not ready whose VM lacks what the spec declares.
+const (
+	ReasonDeviceMissing   xpv2.ConditionReason = "DeviceMissing"
+	ReasonBootDiskMissing xpv2.ConditionReason = "BootDiskMissing"
+	ReasonBridgeMissing   xpv2.ConditionReason = "BridgeMissing"
+)
+
+// New returns a condition that has changed now.
+func New(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {
+	return xpv2.Condition{Type: t, Status: s, Reason: r, Message: message, LastTransitionTime: metav1.Now()}
+}
+
+// Set sets conditions as what is seen of the present generation of a Machine.
+func Set(m object.Machine, conditions ...xpv2.Condition) {
+	for _, c := range conditions {
+		m.SetConditions(c.WithObservedGeneration(m.GetGeneration()))
+	}
+}
+
+// NotReady returns the condition Ready for a VM that exists, with the reason why it
+// is not ready.
+func NotReady(r xpv2.ConditionReason, message string) xpv2.Condition {
+	return New(xpv2.TypeReady, corev1.ConditionFalse, r, message)
+}
+
+// OfVM returns the conditions of a VM that is ours and not being created.
+func OfVM(v *vmstate.VM, o *v1alpha1.MachineObservation) []xpv2.Condition {
+	return []xpv2.Condition{
+		New(TypeVMCreated, corev1.ConditionTrue, ReasonCreationSucceeded, ""),
+		New(TypeResourcesAllocated, corev1.ConditionTrue, ReasonAllocationSucceeded, ""),
+		networkCondition(v, o),
+	}
+}
+
+func networkCondition(v *vmstate.VM, o *v1alpha1.MachineObservation) xpv2.Condition {
+	waiting := v.On() && v.AgentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
+	switch {
+	case waiting && v.AgentUnavailable != "":
+		return New(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent cannot be asked for addresses: "+v.AgentUnavailable)
+	case waiting:
+		return New(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent has not reported an address yet")
+	}
+	return New(TypeNetworkConfigured, corev1.ConditionTrue, ReasonNetworkReady, "")
+}
+
+// Unreadable returns the error for a VM that could not be looked at. The Machine is not
+// ready if its node is offline: HA may bring the VM back on another one, nothing
+// else does.
+func Unreadable(m object.Machine, err error) error {
+	if !errors.As(err, &vmcache.OfflineError{}) {
+		return err
+	}
+	if !meta.GetExternalCreatePending(m).IsZero() && m.Observation().UUID == "" && !meta.WasDeleted(m) {
+		err = errors.Errorf("%w: the VM was being created there, and what is left of it is shown when the node is back; if the node never comes back, "+
+			"remove it from the cluster, delete this Machine and create another", err)
+	}
+	Set(m, NotReady(ReasonNodeOffline, err.Error()))
+	return err
+}
+
+// SetImageWait shows that a Machine waits for an Image, if that is what the error says.
+func SetImageWait(m object.Machine, err error) bool {
+	var no *imageref.NotReadyError
+	if !errors.As(err, &no) {
+		return false
+	}
+	message := "waiting: " + no.Message
+	m.Observation().Phase = v1alpha1.MachinePending
+	Set(m, xpv2.Creating().WithMessage(message), New(TypeVMCreated, corev1.ConditionFalse, ReasonWaitingForImage, message))
+	return true
+}
+
+// SetMissing shows that there is no VM, and that none is made.
+func SetMissing(m object.Machine, id qemu.Identity) {
+	message := fmt.Sprintf("VM %d does not exist, and managementPolicies leave out Create", id.VMID)
+	if id.VMID == 0 {
+		message = fmt.Sprintf("no VM is named by the annotation %s, and managementPolicies leave out Create", meta.AnnotationKeyExternalName)
+	}
+	m.Observation().Phase = v1alpha1.MachinePending
+	Set(m, xpv2.Unavailable().WithMessage(message), New(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, message))
+}
+
+// NotUpToDate returns the condition UpToDate of a Machine whose VM differs from the spec.
+func NotUpToDate(r xpv2.ConditionReason, message string) xpv2.Condition {
+	return New(kind.TypeUpToDate, corev1.ConditionFalse, r, message)
+}
+
+// AppendReady adds a text to the message of the condition Ready.
+func AppendReady(m object.Machine, text string) {
+	ready := m.GetCondition(xpv2.TypeReady)
+	Set(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; "+text, "; ")))
+}
