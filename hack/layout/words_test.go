@@ -52,7 +52,7 @@ func migrates() []string {
 		"CHANGELOG.md",
 		"cmd/provider/options.go", "cmd/provider/options_test.go",
 		"internal/controller/kind/crd_guard.go", "internal/controller/kind/crd_guard_test.go",
-		"internal/controller/machine/annotations.go", "internal/controller/machine/annotation_recovery_test.go",
+		"internal/controller/machine/object/annotations.go", "internal/controller/machine/annotation_recovery_test.go",
 	}
 }
 
