@@ -171,6 +171,11 @@ type SnapshotObservation struct {
 	// +optional
 	Size *int64 `json:"size,omitempty"`
 
+	// Annotations of this resource that the provider relies on, as it found them
+	// last. Those that somebody takes away are put back from here.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
 	// Difference between the spec and what is in Proxmox VE: what the next update
 	// does, or with managementPolicies ["Observe"] what it would do.
 	// +optional

@@ -95,7 +95,7 @@ func (i *item) String() string {
 
 // Observe finds what there is of the image.
 func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObservation, error) {
-	if err := e.restore(ctx, m); err != nil {
+	if err := persisted().Restore(ctx, e.kube, m, m.Observation().Annotations); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	r, err := recordOf(m)

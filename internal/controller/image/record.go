@@ -24,6 +24,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 // AnnotationRecord has what was made for an Image: its revisions with their files and
@@ -138,10 +140,16 @@ type template struct {
 	Adopted bool `json:"adopted,omitempty"`
 }
 
+// persisted are the annotations of an Image that its status keeps a copy of.
+func persisted() kind.Persisted { return kind.Persisted{Record: AnnotationRecord} }
+
 // recordOf reads the record of an Image.
 func recordOf(m resource.Managed) (*record, error) {
 	r := &record{}
 	text := m.GetAnnotations()[AnnotationRecord]
+	if i, ok := m.(Image); ok {
+		text = persisted().Text(i, i.Observation().Annotations)
+	}
 	if text == "" {
 		return r, nil
 	}

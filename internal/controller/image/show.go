@@ -109,7 +109,7 @@ func show(m Image, v *view, now time.Time) {
 	if !v.next.IsZero() && v.next.After(now) {
 		o.NextRefresh = ptr.To(metav1.NewTime(v.next))
 	}
-	o.Difference, o.Annotations = difference(v, m), persistedAnnotations(m, before.Annotations)
+	o.Difference, o.Annotations = difference(v, m), persisted().Copy(m, before.Annotations)
 	if len(o.Replicas) == 0 && len(v.items) == 0 {
 		o.Replicas, o.Templates = before.Replicas, before.Templates
 	}

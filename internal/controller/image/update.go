@@ -87,7 +87,7 @@ func (e *external) save(ctx context.Context, m Image, v *view) error {
 	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
 		return err
 	}
-	m.Observation().Annotations = persistedAnnotations(m, m.Observation().Annotations)
+	m.Observation().Annotations = persisted().Copy(m, m.Observation().Annotations)
 	return nil
 }
 

@@ -36,6 +36,11 @@ import (
 // whether it was taken. It is written before each call to Proxmox VE that it is about.
 const AnnotationSnapshot = "proxmox.vitistack.io/snapshot-record"
 
+// SnapshotAnnotations returns the annotations of a Snapshot that its status keeps a copy of.
+func SnapshotAnnotations() Persisted {
+	return Persisted{Record: AnnotationSnapshot, Others: []string{AnnotationCluster}}
+}
+
 // A SnapshotState is the part of the record of a Snapshot that concerns its VM.
 type SnapshotState struct {
 	// UUID of the VM.
@@ -60,6 +65,7 @@ type snapshot interface {
 	resource.Managed
 
 	Parameters() *v1alpha1.SnapshotParameters
+	Observation() *v1alpha1.SnapshotObservation
 }
 
 // Holds finds the Snapshots that hold up the removal of a VM, without a call to Proxmox
@@ -104,7 +110,8 @@ func retained(s snapshot, uuid string) bool {
 		return false
 	}
 	state := SnapshotState{}
-	err := json.Unmarshal([]byte(s.GetAnnotations()[AnnotationSnapshot]), &state)
+	text := SnapshotAnnotations().Text(s, s.Observation().Annotations)
+	err := json.Unmarshal([]byte(text), &state)
 	return err == nil && state.holds(uuid)
 }
 

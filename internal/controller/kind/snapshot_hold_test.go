@@ -46,10 +46,12 @@ func TestHolds(t *testing.T) {
 		state   *SnapshotState
 		policy  *v1alpha1.SnapshotRemovalPolicy
 		deleted bool
+		lost    bool
 		want    []string
 	}{
 		"Retained": {reason: "A snapshot that is retained holds up its VM.", state: &taken, policy: &retain, want: []string{"team/s1"}},
 		"Begun":    {reason: "So does one that may be there.", state: &begun, policy: &retain, want: []string{"team/s1"}},
+		"Lost":     {reason: "So does one whose annotations a full update has removed.", state: &taken, policy: &retain, lost: true, want: []string{"team/s1"}},
 		"Default":  {reason: "Others go with the VM.", state: &taken},
 		"Never":    {reason: "What was never taken holds up nothing.", policy: &retain},
 		"Failed":   {reason: "Nor does what could not be taken.", state: &never, policy: &retain},
@@ -67,6 +69,9 @@ func TestHolds(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.Annotations = map[string]string{AnnotationSnapshot: string(raw)}
+			}
+			if tc.lost {
+				s.Annotations, s.Status.AtProvider.Annotations = nil, s.Annotations
 			}
 			if tc.deleted {
 				s.Finalizers, s.DeletionTimestamp = []string{"test/keep"}, &now

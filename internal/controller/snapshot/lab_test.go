@@ -28,35 +28,23 @@ import (
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/vitistack/provider-proxmox/apis"
-	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
-	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
-	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 const (
-	team   = "team"
-	config = "pve"
-	vmid   = 500
-	uuid   = "11111111-2222-4333-8444-555555555555"
-	gone   = "the resource is gone"
+	vmid = 500
+	uuid = "11111111-2222-4333-8444-555555555555"
+	gone = "the resource is gone"
 )
 
 var ref = proxmox.Ref{Node: "pve1", VMID: vmid} //nolint:gochecknoglobals // It is a constant.
@@ -112,54 +100,10 @@ func here(t *testing.T) *lab {
 
 func newLab(t *testing.T, s kind.Scope, version string) *lab {
 	t.Helper()
-	scenario, err := simulator.Quickstart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}})
-	l := &lab{T: t, scope: s, clock: &clock{at: time.Now()}}
-	l.pve = simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Version: version})
-	l.root, err = proxmox.New(proxmox.Config{
-		Endpoints: []string{l.pve.URL()}, TLS: proxmox.TLS{CA: l.pve.CA()},
-		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.root.Close)
-	l.serve()
+	pve := configtest.Simulate(t, version)
+	l := &lab{T: t, scope: s, clock: &clock{at: time.Now()}, pve: pve.Server, root: pve.Client, kube: configtest.Serve(pve)}
 	l.vm("local-lvm:1", uuid)
 	return l
-}
-
-// serve a Kubernetes API with the configuration.
-func (l *lab) serve() {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, apis.AddToScheme} {
-		l.must(add(s))
-	}
-	b := fake.NewClientBuilder().WithScheme(s)
-	for _, scope := range configtest.Scopes() {
-		for name := range scope.Kinds {
-			b = b.WithStatusSubresource(scope.Identity(name).Object)
-		}
-	}
-	l.kube = b.Build()
-	spec := v1alpha1.ProviderConfigSpec{
-		Endpoints: []string{l.pve.URL()}, TLS: &v1alpha1.ProviderTLS{CACertificate: new(string(l.pve.CA()))},
-		Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{SecretReference: v1alpha1.SecretReference{
-			Namespace: new(team), Name: config,
-		}}},
-		Limits: &v1alpha1.ProviderLimits{RequestsPerSecond: new(int32(1000))},
-	}
-	local := *spec.DeepCopy()
-	local.Credentials.SecretRef.Namespace = nil
-	l.create(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: config, UID: "secret"},
-		Data:       map[string][]byte{"tokenID": []byte(simulatortest.TestToken), "tokenSecret": []byte(simulatortest.TestSecret)},
-	})
-	l.create(&cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: config}, Spec: spec})
-	l.create(&namespaced.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: config}, Spec: local})
 }
 
 func (l *lab) must(err error) {
@@ -226,26 +170,7 @@ func (l *lab) snapshots() map[string]proxmox.Snapshot {
 // object makes a resource of a kind of the scope, older than those of higher numbers.
 func (l *lab) object(kindName, name string, number int, spec string, annotations map[string]string) resource.Managed {
 	l.Helper()
-	forProvider := map[string]any{}
-	l.must(yaml.Unmarshal([]byte(spec), &forProvider))
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"forProvider": forProvider, "managementPolicies": []any{"*"}, "providerConfigRef": map[string]any{"name": config, "kind": "ProviderConfig"},
-	}}}
-	u.SetName(name)
-	u.SetUID(types.UID(kindName + name))
-	u.SetGeneration(1)
-	u.SetAnnotations(annotations)
-	u.SetCreationTimestamp(metav1.NewTime(time.Unix(1_700_000_000+int64(number), 0)))
-	if l.scope.GroupVersion == namespaced.SchemeGroupVersion {
-		u.SetNamespace(team)
-	} else {
-		l.must(unstructured.SetNestedField(u.Object, "Delete", "spec", "deletionPolicy")) // Its default.
-	}
-	mg, ok := l.scope.Identity(kindName).Object.DeepCopyObject().(resource.Managed)
-	if !ok {
-		l.Fatalf("%s is no kind of managed resources", kindName)
-	}
-	l.must(runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, mg))
+	mg := configtest.NewResource(l.T, l.scope, kindName, name, number, spec, annotations)
 	l.create(mg)
 	return mg
 }
@@ -346,28 +271,11 @@ func (l *lab) age(mg resource.Managed) {
 }
 
 // settled reports whether the snapshot is as the spec asks.
-func settled(mg resource.Managed) func() bool {
-	return func() bool {
-		for _, c := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate} {
-			if is := mg.GetCondition(c); is.Status != corev1.ConditionTrue || is.ObservedGeneration != mg.GetGeneration() {
-				return false
-			}
-		}
-		return true
-	}
-}
+func settled(mg resource.Managed) func() bool { return configtest.Settled(mg) }
 
 // says reports whether a condition is False for a reason, with words in its message.
 func says(mg resource.Managed, c xpv2.ConditionType, reason xpv2.ConditionReason, words ...string) func() bool {
-	return func() bool {
-		is := mg.GetCondition(c)
-		for _, w := range words {
-			if !strings.Contains(is.Message, w) {
-				return false
-			}
-		}
-		return is.Status == corev1.ConditionFalse && is.Reason == reason
-	}
+	return configtest.Says(mg, c, reason, words...)
 }
 
 // change a resource in the API.

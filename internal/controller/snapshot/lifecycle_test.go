@@ -382,6 +382,54 @@ func TestRetained(t *testing.T) {
 	}
 }
 
+// TestLostAnnotations takes the annotations of a Snapshot away, as a full update by its
+// manifest does.
+func TestLostAnnotations(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		s := l.snapshot("s1", ofVMID+"removalPolicy: Retain")
+		l.until(s, "it is taken", settled(s))
+		l.reconcile(s)
+		had, before := s.GetAnnotations(), len(l.writes())
+		l.change(s, func() { s.SetAnnotations(nil) })
+		holds := kind.Holds{Reader: l.kube, Lists: l.scope.Lists("Snapshot")}
+		if names, err := holds.Of(l.Context(), uuid); err != nil || len(names) != 1 {
+			l.Errorf("the Snapshot holds up the removal of its VM all the time, got %q and %v", names, err)
+		}
+		l.until(s, "it is known again", settled(s))
+		for _, name := range []string{kind.AnnotationSnapshot, kind.AnnotationCluster, xpmeta.AnnotationKeyExternalName} {
+			if is := s.GetAnnotations()[name]; is == "" || is != had[name] {
+				l.Errorf("annotation %s is %q, and was %q", name, is, had[name])
+			}
+		}
+		l.change(s, func() { s.SetAnnotations(nil); s.Parameters().RemovalPolicy = nil })
+		if len(l.writes()) != before {
+			l.Errorf("nothing is written: %v", l.writes()[before:])
+		}
+		l.delete(s)
+		if all := l.snapshots(); len(all) > 0 {
+			l.Errorf("what was taken is removed with the resource: %v", all)
+		}
+	})
+}
+
+// TestLostAnnotationsGone takes the annotations away of a Snapshot that others have removed.
+func TestLostAnnotationsGone(t *testing.T) {
+	l := here(t)
+	s := l.snapshot("s1", ofVMID)
+	l.until(s, "it is taken", settled(s))
+	l.ended(l.root.RemoveSnapshot(l.Context(), ref, "s1"))
+	l.until(s, "it is gone", says(s, xpv2.TypeReady, "Gone"))
+	before := len(l.writes())
+	l.change(s, func() { s.SetAnnotations(nil) })
+	for range 5 {
+		l.reconcile(s)
+		l.clock.pass(time.Hour)
+	}
+	if !says(s, xpv2.TypeReady, "Gone")() || len(l.writes()) != before || len(l.snapshots()) > 0 {
+		t.Errorf("it is not taken again: %v, %v", s.GetCondition(xpv2.TypeReady), l.writes()[before:])
+	}
+}
+
 // TestKilled has the provider die at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
 	l := here(t)

@@ -356,5 +356,9 @@ func (e *external) save(ctx context.Context, m Snapshot) error {
 	if e.view.cluster != "" {
 		a[kind.AnnotationCluster] = e.view.cluster
 	}
-	return kind.Annotate(ctx, e.kube, m, a)
+	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
+		return err
+	}
+	m.Observation().Annotations = kind.SnapshotAnnotations().Copy(m, m.Observation().Annotations)
+	return nil
 }

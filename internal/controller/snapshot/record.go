@@ -27,8 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A record is what was done for a Snapshot. It is kept as an annotation: a snapshot of PVE
-// has nothing else that proves whose it is.
+// A record is what was done for a Snapshot. It is kept as an annotation, of which the status
+// has a copy: a snapshot of PVE has nothing else that proves whose it is.
 type record struct {
 	kind.SnapshotState
 
@@ -73,6 +73,9 @@ type record struct {
 func recordOf(mg resource.Managed) (*record, error) {
 	r := &record{}
 	text := mg.GetAnnotations()[kind.AnnotationSnapshot]
+	if s, ok := mg.(Snapshot); ok {
+		text = kind.SnapshotAnnotations().Text(s, s.Observation().Annotations)
+	}
 	if text == "" {
 		return r, nil
 	}

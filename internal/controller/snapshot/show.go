@@ -112,7 +112,7 @@ func (e *external) show(m Snapshot) {
 	if len(v.problems) == 0 && v.problem != nil {
 		v.problems = []kind.Problem{*v.problem}
 	}
-	e.observation(m.Observation())
+	e.observation(m)
 	before := m.GetCondition(xpv2.TypeReady)
 	ready := kind.Ready(v.problems...)
 	if v.action == start && len(v.problems) == 0 {
@@ -126,9 +126,10 @@ func (e *external) show(m Snapshot) {
 }
 
 // observation of what is seen of the snapshot.
-func (e *external) observation(o *v1alpha1.SnapshotObservation) {
-	v := e.view
-	*o = v1alpha1.SnapshotObservation{Name: v.name, Cluster: v.cluster, VMUUID: v.target.uuid, Difference: v.difference}
+func (e *external) observation(m Snapshot) {
+	v, o := e.view, m.Observation()
+	kept := kind.SnapshotAnnotations().Copy(m, o.Annotations)
+	*o = v1alpha1.SnapshotObservation{Name: v.name, Cluster: v.cluster, VMUUID: v.target.uuid, Difference: v.difference, Annotations: kept}
 	if v.target.vmid != 0 {
 		o.VMID = ptr.To(int32(v.target.vmid)) //nolint:gosec // No VMID is that large.
 	}

@@ -148,6 +148,9 @@ type connector struct {
 // Connect to the cluster of a Snapshot. One whose Machine has no VM yet, and one that is
 // deleted and was never begun, need no connection.
 func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExternalClient[Snapshot], error) {
+	if err := kind.SnapshotAnnotations().Restore(ctx, c.kube, m, m.Observation().Annotations); err != nil {
+		return nil, err
+	}
 	r, err := recordOf(m)
 	if err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func same(a, b string) bool { return a == b || settings.SameList(a, b) }
 
 func created(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.has(e.kind.Want)
 	if name := xpmeta.GetExternalName(mg); name != e.kind.Name {
 		e.Errorf("the external name is %q, want %q", name, e.kind.Name)
@@ -164,15 +164,15 @@ func (e *env) quiet(mg resource.Managed) {
 
 func changed(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.edit(mg, e.kind.Changed)
-	e.until(mg, "the object is as the changed spec asks", settled(mg))
+	e.until(mg, "the object is as the changed spec asks", Settled(mg))
 	e.has(e.kind.WantChanged)
 }
 
 func drifted(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.Simulator().Must(e.root.UpdateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Drift))
 	e.until(mg, "the drift is put right", func() bool {
 		o := e.object()
@@ -181,7 +181,7 @@ func drifted(e *env) {
 				return false
 			}
 		}
-		return settled(mg)()
+		return Settled(mg)()
 	})
 }
 
@@ -190,7 +190,7 @@ func observed(e *env) {
 	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.change(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
-	e.until(mg, "the difference is shown", says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
+	e.until(mg, "the difference is shown", Says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
 	if c := mg.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {
 		e.Errorf("an object that is there is ready to be looked at: %v", c)
 	}
@@ -223,7 +223,7 @@ func (e *env) makeSame() {
 func exists(e *env) {
 	e.makeSame()
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is found to be somebody else's", says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name"))
+	e.until(mg, "the object is found to be somebody else's", Says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name"))
 	if c := mg.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse {
 		e.Errorf("what is not managed is not up to date: %v", c)
 	}
@@ -235,10 +235,10 @@ func exists(e *env) {
 func adopted(e *env) {
 	e.makeSame()
 	mg := e.resource(1, e.kind.Spec, map[string]string{xpmeta.AnnotationKeyExternalName: e.kind.Name})
-	e.until(mg, "the object is adopted", settled(mg))
+	e.until(mg, "the object is adopted", Settled(mg))
 	e.untouched()
 	e.edit(mg, e.kind.Changed)
-	e.until(mg, "the adopted object is managed", settled(mg))
+	e.until(mg, "the adopted object is managed", Settled(mg))
 	e.has(e.kind.WantChanged)
 }
 
@@ -246,8 +246,8 @@ func conflicting(e *env) {
 	name := map[string]string{xpmeta.AnnotationKeyExternalName: e.kind.Name}
 	e.makeSame()
 	older, younger := e.resource(1, e.kind.Spec, name), e.resource(2, e.kind.Changed, name)
-	e.until(older, "the older one has the object", settled(older))
-	e.until(younger, "the younger one leaves it alone", says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
+	e.until(older, "the older one has the object", Settled(older))
+	e.until(younger, "the younger one leaves it alone", Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
 	e.delete(younger)
 	e.until(younger, gone, func() bool { return false })
 	e.untouched()
@@ -255,10 +255,10 @@ func conflicting(e *env) {
 
 func inUse(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.kind.Use(e.Simulator())
 	e.delete(mg)
-	e.until(mg, "the deletion is refused", says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", e.kind.User))
+	e.until(mg, "the deletion is refused", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", e.kind.User))
 	if e.object() == nil {
 		e.Error("the object is gone although it is in use")
 	}
@@ -275,7 +275,7 @@ func denied(e *env) {
 		s.ACL = append(s.ACL, simulator.Grant{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true})
 	})
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the missing privilege is named", says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, e.kind.Denied.String()))
+	e.until(mg, "the missing privilege is named", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, e.kind.Denied.String()))
 	if w := e.writes(); len(w) > 0 {
 		e.Errorf("the provider has tried it nevertheless: %v", w)
 	}
@@ -286,7 +286,7 @@ func lostAnswer(e *env) {
 	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutBefore: true, Count: 1})
 	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutAfter: true, Count: 1})
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.has(e.kind.Want)
 	if n := count(e.writes(), http.MethodPost+" "+e.kind.Collection.Path); n != 2 {
 		e.Errorf("the object is created by %d calls, want one that was lost and one whose answer was", n)
@@ -299,7 +299,7 @@ func lostToOthers(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.until(mg, "the creation is tried", func() bool { return len(e.writes()) > 0 })
 	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
-	e.until(mg, "the object is found to be somebody else's", says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists))
+	e.until(mg, "the object is found to be somebody else's", Says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists))
 	before := len(e.writes())
 	e.delete(mg)
 	e.until(mg, gone, func() bool { return false })
@@ -311,11 +311,11 @@ func lostToOthers(e *env) {
 // mismatched leads the connection to another cluster, which has an object of that name.
 func mismatched(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.until(mg, "the cluster is noted", func() bool { return mg.GetAnnotations()[kind.AnnotationCluster] != "" })
 	e.change(mg, func() { xpmeta.AddAnnotations(mg, map[string]string{kind.AnnotationCluster: "elsewhere"}) })
 	before := len(e.writes())
-	e.until(mg, "the wrong cluster is noticed", says(mg, xpv2.TypeReady, kind.ReasonClusterMismatch, "elsewhere"))
+	e.until(mg, "the wrong cluster is noticed", Says(mg, xpv2.TypeReady, kind.ReasonClusterMismatch, "elsewhere"))
 	e.edit(mg, e.kind.Changed)
 	e.delete(mg)
 	for range 3 {
@@ -329,7 +329,7 @@ func mismatched(e *env) {
 // cost checks that the number of lists does not grow with that of resources.
 func cost(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", settled(mg))
+	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.process.cancel()
 	e.process = start(e.T, e.kube, e.kind.Setup, e.scope, 0, inventory.WithMaxAge(time.Hour))
 	e.reconcile(mg)
@@ -348,10 +348,10 @@ func killed(e *env) {
 		e.fatal, e.deaths, e.process = fatal, 0, nil
 		others := len(e.all())
 		mg := e.resource(fatal, e.kind.Spec, nil)
-		e.until(mg, "the object is as the spec asks", settled(mg))
+		e.until(mg, "the object is as the spec asks", Settled(mg))
 		e.has(e.kind.Want)
 		e.edit(mg, e.kind.Changed)
-		e.until(mg, "the object is as the changed spec asks", settled(mg))
+		e.until(mg, "the object is as the changed spec asks", Settled(mg))
 		e.has(e.kind.WantChanged)
 		e.delete(mg)
 		e.until(mg, gone, func() bool { return false })

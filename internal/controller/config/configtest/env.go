@@ -21,45 +21,24 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/vitistack/provider-proxmox/apis"
-	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
-	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
-	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-const (
-	namespace = "team"
-	pveConfig = "pve"
-
-	// longest that a state may take to be reached.
-	longest = 20 * time.Second
-)
-
-// certificates are shared, since new ones take long.
-//
-//nolint:gochecknoglobals // See above.
-var certificates = sync.OnceValues(func() (*simulator.Certificates, error) { return simulator.NewCertificates(time.Now()) })
+// longest that a state may take to be reached.
+const longest = 20 * time.Second
 
 // An env is one simulated cluster, one Kubernetes API, and a provider that lives and
 // dies.
@@ -78,37 +57,13 @@ type env struct {
 	last    error
 }
 
-// scopes are both, by name.
-func scopes() map[string]kind.Scope {
-	all := []v1alpha1.Kinds{cluster.Kinds(), namespaced.Kinds()}
-	return map[string]kind.Scope{
-		"Cluster":    {GroupVersion: cluster.SchemeGroupVersion, Kinds: all[0], All: all},
-		"Namespaced": {GroupVersion: namespaced.SchemeGroupVersion, Kinds: all[1], All: all},
-	}
-}
-
 func newEnv(t *testing.T, k Kind, s kind.Scope, version string) *env {
 	t.Helper()
-	scenario, err := simulator.Quickstart()
-	if err != nil {
-		t.Fatal(err)
+	cluster := Simulate(t, version)
+	e := &env{T: t, kind: k, scope: s, pve: cluster.Server, root: cluster.Client, kube: Serve(cluster)}
+	for name, data := range k.Secrets {
+		e.create(secret(name, data))
 	}
-	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}})
-	certs, err := certificates()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &env{T: t, kind: k, scope: s}
-	e.pve = simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Version: version, Certificates: certs})
-	e.root, err = proxmox.New(proxmox.Config{
-		Endpoints: []string{e.pve.URL()}, TLS: proxmox.TLS{CA: e.pve.CA()},
-		Credentials: proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.root.Close)
-	e.serve()
 	t.Cleanup(func() {
 		if e.process != nil {
 			e.process.cancel()
@@ -118,45 +73,6 @@ func newEnv(t *testing.T, k Kind, s kind.Scope, version string) *env {
 		k.Prepare(e.Simulator())
 	}
 	return e
-}
-
-// serve a Kubernetes API with the configuration and what the kind needs.
-func (e *env) serve() {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, apis.AddToScheme} {
-		if err := add(s); err != nil {
-			e.Fatal(err)
-		}
-	}
-	b := fake.NewClientBuilder().WithScheme(s)
-	for _, scope := range scopes() {
-		for name := range scope.Kinds {
-			b = b.WithStatusSubresource(scope.Identity(name).Object)
-		}
-	}
-	e.kube = b.Build()
-	secret := func(name string, data map[string]string) *corev1.Secret {
-		o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}, Data: map[string][]byte{}}
-		for key, value := range data {
-			o.Data[key] = []byte(value)
-		}
-		return o
-	}
-	spec := v1alpha1.ProviderConfigSpec{
-		Endpoints: []string{e.pve.URL()}, TLS: &v1alpha1.ProviderTLS{CACertificate: new(string(e.pve.CA()))},
-		Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{SecretReference: v1alpha1.SecretReference{
-			Namespace: new(namespace), Name: pveConfig,
-		}}},
-		Limits: &v1alpha1.ProviderLimits{RequestsPerSecond: new(int32(1000))},
-	}
-	local := *spec.DeepCopy()
-	local.Credentials.SecretRef.Namespace = nil
-	e.create(secret(pveConfig, map[string]string{"tokenID": simulatortest.TestToken, "tokenSecret": simulatortest.TestSecret}))
-	for name, data := range e.kind.Secrets {
-		e.create(secret(name, data))
-	}
-	e.create(&cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: pveConfig}, Spec: spec})
-	e.create(&namespaced.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pveConfig}, Spec: local})
 }
 
 func (e *env) create(o client.Object) {
@@ -173,31 +89,8 @@ func (e *env) Simulator() Simulator { return Simulator{T: e.T, Server: e.pve, Cl
 // resource makes a resource of the kind, older than those of higher numbers.
 func (e *env) resource(number int, forProvider string, annotations map[string]string) resource.Managed {
 	e.Helper()
-	spec := map[string]any{}
-	if err := yaml.Unmarshal([]byte(forProvider), &spec); err != nil {
-		e.Fatal(err)
-	}
 	name := fmt.Sprintf("%s-%d", strings.ToLower(e.kind.Kind), number)
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"forProvider": spec, "managementPolicies": []any{"*"}, "providerConfigRef": map[string]any{"name": pveConfig, "kind": "ProviderConfig"},
-	}}}
-	u.SetName(name)
-	u.SetUID(types.UID(name))
-	u.SetGeneration(1)
-	u.SetAnnotations(annotations)
-	u.SetCreationTimestamp(metav1.NewTime(time.Unix(1_700_000_000+int64(number), 0)))
-	mg, ok := e.scope.Identity(e.kind.Kind).Object.DeepCopyObject().(resource.Managed)
-	if !ok {
-		e.Fatalf("%s is no kind of managed resources", e.kind.Kind)
-	}
-	if e.scope.GroupVersion == namespaced.SchemeGroupVersion {
-		u.SetNamespace(namespace)
-	} else if err := unstructured.SetNestedField(u.Object, "Delete", "spec", "deletionPolicy"); err != nil { // Its default.
-		e.Fatal(err)
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, mg); err != nil {
-		e.Fatal(err)
-	}
+	mg := NewResource(e.T, e.scope, e.kind.Kind, name, number, forProvider, annotations)
 	e.create(mg)
 	return mg
 }
@@ -255,31 +148,6 @@ func (e *env) age(mg resource.Managed) {
 	xpmeta.SetExternalCreatePending(mg, created.Add(-2*time.Hour))
 	if err := e.kube.Update(context.Background(), mg); err != nil && !kerrors.IsConflict(err) {
 		e.Fatal(err)
-	}
-}
-
-// settled reports whether the object is as the spec asks.
-func settled(mg resource.Managed) func() bool {
-	return func() bool {
-		for _, c := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate} {
-			if is := mg.GetCondition(c); is.Status != corev1.ConditionTrue || is.ObservedGeneration != mg.GetGeneration() {
-				return false
-			}
-		}
-		return true
-	}
-}
-
-// says reports whether a condition is False for a reason.
-func says(mg resource.Managed, c xpv2.ConditionType, reason xpv2.ConditionReason, parts ...string) func() bool {
-	return func() bool {
-		is := mg.GetCondition(c)
-		for _, part := range parts {
-			if !strings.Contains(is.Message, part) {
-				return false
-			}
-		}
-		return is.Status == corev1.ConditionFalse && is.Reason == reason
 	}
 }
 

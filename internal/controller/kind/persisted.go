@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"maps"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Persisted names the annotations that prove what is a resource's in Proxmox VE. The status
+// keeps a copy of them: nobody but this provider writes the status.
+type Persisted struct {
+	// Record is the annotation without which the others mean nothing.
+	Record string
+
+	// Others belong to the record, in addition to the external name.
+	Others []string
+}
+
+// names returns the annotations.
+func (p Persisted) names() []string {
+	return append([]string{p.Record, meta.AnnotationKeyExternalName}, p.Others...)
+}
+
+// Copy returns the annotations that the status is to keep. It is what the status has kept
+// before if the resource has no record.
+func (p Persisted) Copy(mg resource.Managed, before map[string]string) map[string]string {
+	if mg.GetAnnotations()[p.Record] == "" {
+		return before
+	}
+	kept := map[string]string{}
+	for _, name := range p.names() {
+		if text := mg.GetAnnotations()[name]; text != "" {
+			kept[name] = text
+		}
+	}
+	return kept
+}
+
+// Text returns the record of a resource, from what its status has kept if the annotation
+// was taken away.
+func (p Persisted) Text(mg resource.Managed, kept map[string]string) string {
+	if text := mg.GetAnnotations()[p.Record]; text != "" {
+		return text
+	}
+	return kept[p.Record]
+}
+
+// Restore annotations that were taken away, as by somebody who replaces the resource by its
+// manifest: without them, what was made would be somebody else's. Annotations that the
+// manifest sets, such as another external name, stay.
+func (p Persisted) Restore(ctx context.Context, kube client.Writer, mg resource.Managed, kept map[string]string) error {
+	if kept[p.Record] == "" || mg.GetAnnotations()[p.Record] != "" {
+		return nil
+	}
+	lost := maps.Clone(kept)
+	maps.DeleteFunc(lost, func(name, _ string) bool { return mg.GetAnnotations()[name] != "" })
+	return Annotate(ctx, kube, mg, lost)
+}
