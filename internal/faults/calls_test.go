@@ -41,7 +41,7 @@ var update = flag.Bool("update", false, "write the calls of each scenario to tes
 //
 // It ends before the parallel tests of this package begin: when reads in the background come late, the provider asks more.
 //
-//nolint:paralleltest // See above.
+//nolint:paralleltest,tparallel // See above.
 func TestCalls(t *testing.T) {
 	for name, s := range scenarios() {
 		t.Run(name, func(t *testing.T) {
