@@ -84,7 +84,19 @@ func callsOf(t *testing.T, s scenario) string {
 	w := newEnv(t, s, 0)
 	w.paced = true
 	live(t, w, s)
+	w.listsAll(t)
 	return recordCalls(w.pve.Requests())
+}
+
+// listsAll checks that nobody asked a node for its VMs: that list fails as a whole while one of them is removed or leaves the node. The
+// lists of the cluster and of pools do not read configurations.
+func (w *env) listsAll(t *testing.T) {
+	t.Helper()
+	for _, r := range w.pve.Requests() {
+		if r.Method == http.MethodGet && r.Template == "/nodes/{node}/qemu" {
+			t.Errorf("%s %s fails while a VM is removed", r.Method, r.Path)
+		}
+	}
 }
 
 // polled are paths that the provider reads in the background for all Machines together. The wall clock decides how often.

@@ -71,3 +71,32 @@ func TestTaskLists(t *testing.T) {
 		t.Errorf("a user sees the log lines of the user alone: %s", log)
 	}
 }
+
+// TestListWhileGuestsGo lists the guests of a node while one of them is removed: the node has looked which there are, and finds no
+// configuration.
+func TestListWhileGuestsGo(t *testing.T) {
+	clock := newHandClock()
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab(), Speed: 1, Clock: clock})
+	c := connect(t, s)
+	for _, vmid := range []string{"100", "101"} {
+		upid, _ := c.ok("POST /nodes/pve1/qemu", "vmid="+vmid).Data.(string)
+		clock.ended(t, s, upid)
+	}
+	upid, _ := c.ok("DELETE /nodes/pve1/qemu/100").Data.(string)
+	if exit := clock.ended(t, s, upid); exit != "OK" {
+		t.Fatal(exit)
+	}
+	for _, tc := range []struct{ reason, path, line string }{
+		{reason: "The list of its node fails.", path: "/nodes/pve1/qemu", line: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"},
+		{reason: "Other nodes do not look.", path: "/nodes/pve2/qemu", line: "200 OK"},
+		{reason: "The cluster knows its guests without their configurations.", path: "/cluster/resources?type=vm", line: "200 OK"},
+	} {
+		if got := c.do("GET " + tc.path); got.Line != tc.line {
+			t.Errorf("%s got %s, want %s", tc.reason, got.Line, tc.line)
+		}
+	}
+	clock.advance(time.Second)
+	if got := c.do("GET /nodes/pve1/qemu").Line; got != "200 OK" {
+		t.Errorf("a list that begins later: %s", got)
+	}
+}

@@ -19,6 +19,8 @@ package qemu
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
@@ -41,7 +43,32 @@ func guestStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
+// listing is how long a node takes to list its guests: it looks which there are, and then reads the configuration of each.
+const listing = 20 * time.Millisecond
+
+// vanished is an error if a guest was removed or has left while the node lists its guests: the whole list fails then
+// (PVE::QemuServer::vmstatus).
+func vanished(c *engine.Call) error {
+	if c.Engine.Instant() {
+		return nil
+	}
+	for _, t := range slices.Backward(c.State.Tasks) {
+		vmid, _ := strconv.Atoi(t.ID)
+		leaves := t.Type == "qmdestroy" || t.Type == "qmigrate"
+		if t.Node != c.Node || !leaves || t.Running() || t.Exit != "OK" || c.Engine.Clock.Now().Sub(t.Ended) >= c.Engine.Scale(listing) {
+			continue
+		}
+		if _, err := c.State.Guest(c.Node, vmid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func listGuests(c *engine.Call) (any, error) {
+	if err := vanished(c); err != nil {
+		return nil, err
+	}
 	out, view := []map[string]any{}, c.State.View(c.Who)
 	for _, vmid := range slices.Sorted(maps.Keys(c.State.Guests)) {
 		g := c.State.Guests[vmid]
