@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package nodenet knows how the network interfaces of a node stand upon each other, which
+// changes would cut the node off, and what of the staged configuration changed since it was
+// read before. It decides and calls nothing.
+package nodenet
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Options of an interface by their PVE names, as PVE lists them.
+type Options map[string]string
+
+// A Config has the interfaces of a node by their names.
+type Config map[string]Options
+
+// Options that name other interfaces.
+const (
+	bridgePorts = "bridge_ports"
+	ovsPorts    = "ovs_ports"
+	ovsBonds    = "ovs_bonds"
+	ovsBridge   = "ovs_bridge"
+	slaves      = "slaves"
+	rawDevice   = "vlan-raw-device"
+	autostart   = "autostart"
+	typeOption  = "type"
+)
+
+// internalPort is the type of an internal port of Open vSwitch.
+const internalPort = "OVSIntPort"
+
+// portLists returns the options that list the interfaces that another one is made of.
+func portLists() []string { return []string{bridgePorts, ovsPorts, slaves, ovsBonds} }
+
+// List returns the items of a list, which are separated by spaces, commas or semicolons.
+func List(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" ,;\t\n", r) })
+}
+
+// Clone returns a copy that can be changed.
+func (c Config) Clone() Config {
+	all := make(Config, len(c))
+	for name, o := range c {
+		all[name] = maps.Clone(o)
+	}
+	return all
+}
+
+// lower returns the interfaces that one stands upon directly.
+func (c Config) lower(name string) []string {
+	o := c[name]
+	var all []string
+	for _, option := range portLists() {
+		all = append(all, c.ports(name, option)...)
+	}
+	if parent := o[rawDevice]; parent != "" {
+		all = append(all, parent)
+	}
+	if o[typeOption] == internalPort && o[ovsBridge] != "" {
+		all = append(all, o[ovsBridge])
+	}
+	if at := strings.LastIndexAny(name, ".:"); at > 0 && o[rawDevice] == "" {
+		all = append(all, name[:at]) // A VLAN eno1.5 or an alias eno1:0.
+	}
+	return all
+}
+
+// ports that an option of an interface lists. An internal port of Open vSwitch is left out:
+// it stands upon its bridge, and not the bridge upon it.
+func (c Config) ports(name, option string) []string {
+	return slices.DeleteFunc(List(c[name][option]), func(port string) bool { return c[port][typeOption] == internalPort })
+}
+
+// Below returns an interface and all that it stands upon, sorted.
+func (c Config) Below(name string) []string {
+	seen, queue := map[string]bool{}, []string{name}
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		if seen[next] {
+			continue
+		}
+		seen[next] = true
+		queue = append(queue, c.lower(next)...)
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// Above returns the interfaces that stand upon one directly, sorted.
+func (c Config) Above(name string) []string {
+	var all []string
+	for other := range c {
+		if other != name && slices.Contains(c.lower(other), name) {
+			all = append(all, other)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// prefixes returns the addresses of an interface with their lengths.
+func (o Options) prefixes() []netip.Prefix {
+	var all []netip.Prefix
+	for _, option := range []string{"cidr", "cidr6"} {
+		if p, err := netip.ParsePrefix(o[option]); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Carrier returns the interface that has an address, and the address with its length.
+func (c Config) Carrier(ip netip.Addr) (string, netip.Prefix, bool) {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		for _, p := range c[name].prefixes() {
+			if p.Addr() == ip.Unmap() {
+				return name, p, true
+			}
+		}
+	}
+	return "", netip.Prefix{}, false
+}

@@ -1,0 +1,298 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package nodenet
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// An Address through which something is reached.
+type Address struct {
+	// For what: words such as "the node", "corosync link 0" or "the endpoint https://…".
+	For string
+
+	// IPs that it has: one, or those of a name. None for a name that cannot be resolved.
+	IPs []netip.Addr
+}
+
+// A Request asks whether the interfaces of a node may change.
+type Request struct {
+	// Node by its name.
+	Node string
+
+	// Before and After are the interfaces without and with the change. A Before of nil is
+	// not known: then it is checked only that After reaches what it has to.
+	Before, After Config
+
+	// Cluster addresses of the node: its own, and those of corosync's links.
+	Cluster []Address
+
+	// Endpoints of the API.
+	Endpoints []Address
+
+	// Others are addresses of the other nodes.
+	Others []netip.Addr
+
+	// Confirmed accepts addresses that no interface of the node has.
+	Confirmed bool
+
+	// Guests that use a bridge, as words for a sentence.
+	Guests map[string][]string
+}
+
+// A protected address is one that an interface of the node has and must keep.
+type protected struct {
+	words   string
+	carrier string
+	prefix  netip.Prefix
+	path    []string
+}
+
+// Refuse returns why a change is refused, sorted. Nothing means that it may be made.
+func Refuse(r Request) []string {
+	basis := r.Before
+	if basis == nil {
+		basis = r.After
+	}
+	all, reasons := r.protect(basis)
+	for _, p := range all {
+		if r.Before == nil {
+			reasons = append(reasons, r.stranded(p)...)
+			continue
+		}
+		reasons = append(reasons, r.address(p)...)
+		reasons = append(reasons, r.path(p)...)
+		reasons = append(reasons, r.captured(p)...)
+		reasons = append(reasons, r.overlaps(p)...)
+		reasons = append(reasons, r.gateways(p)...)
+	}
+	reasons = append(reasons, r.removed()...)
+	slices.Sort(reasons)
+	return slices.Compact(reasons)
+}
+
+// protect finds the interfaces that have the addresses, and returns the reason for each
+// address that none has.
+func (r Request) protect(c Config) ([]protected, []string) {
+	var all []protected
+	var reasons []string
+	for _, a := range r.Cluster {
+		found, unmapped := r.find(c, a, nil)
+		all = append(all, found...)
+		if unmapped {
+			reasons = append(reasons, r.unmapped(a))
+		}
+	}
+	for _, a := range r.Endpoints {
+		found, unmapped := r.find(c, a, r.Others)
+		all = append(all, found...)
+		if unmapped {
+			reasons = append(reasons, r.unmapped(a))
+		}
+	}
+	if r.Confirmed {
+		return all, nil
+	}
+	return all, reasons
+}
+
+// find the interfaces that have an address. It reports whether one of its IPs is neither on
+// the node nor on another one.
+func (r Request) find(c Config, a Address, others []netip.Addr) (all []protected, unmapped bool) {
+	unmapped = len(a.IPs) == 0
+	for _, ip := range a.IPs {
+		name, prefix, ok := c.Carrier(ip)
+		switch {
+		case ok:
+			words := fmt.Sprintf("%s, through which %s is reached", ip, a.For)
+			all = append(all, protected{words: words, carrier: name, prefix: prefix, path: c.Below(name)})
+		case !slices.Contains(others, ip.Unmap()):
+			unmapped = true
+		}
+	}
+	return all, unmapped
+}
+
+func (r Request) unmapped(a Address) string {
+	ips := make([]string, 0, len(a.IPs))
+	for _, ip := range a.IPs {
+		ips = append(ips, ip.String())
+	}
+	words := "has no known address"
+	if len(ips) > 0 {
+		words = "has the address " + strings.Join(ips, ", ") + ", which no interface of node " + r.Node + " has in Proxmox VE"
+	}
+	return fmt.Sprintf("%s %s, so it cannot be told whether the change cuts it off: set confirmUnmappedAddresses if it does not", a.For, words)
+}
+
+// address checks that an interface keeps its address.
+func (r Request) address(p protected) []string {
+	if slices.Contains(r.After[p.carrier].prefixes(), p.prefix) {
+		return nil
+	}
+	if to, prefix, ok := r.After.Carrier(p.prefix.Addr()); ok && to != p.carrier {
+		return []string{fmt.Sprintf("it moves %s from %s to %s", p.words, p.carrier, to)}
+	} else if ok {
+		return []string{fmt.Sprintf("it changes the length of %s, from %d to %d", p.words, p.prefix.Bits(), prefix.Bits())}
+	}
+	return []string{fmt.Sprintf("it takes away %s, from %s", p.words, p.carrier)}
+}
+
+// harmless reports whether an option of a path cannot cut anything off, or is checked by
+// itself.
+func (r Request) harmless(p protected, option string) bool {
+	switch option {
+	case "address", "netmask", "cidr", "gateway", "address6", "netmask6", "cidr6", "gateway6", "method", "method6", "families",
+		"comments", "comments6", "mtu", "priority", "active", "exists", "altnames":
+		return true
+	case "bridge_vids", "bridge_vlan_aware":
+		return r.Before[p.carrier][typeOption] != "vlan" // Frames without a tag pass.
+	}
+	return false
+}
+
+// path checks that what an address stands upon stays as it is.
+func (r Request) path(p protected) []string {
+	var reasons []string
+	for _, name := range p.path {
+		before, existed := r.Before[name]
+		after, exists := r.After[name]
+		switch {
+		case !existed:
+		case !exists:
+			reasons = append(reasons, fmt.Sprintf("it removes %s, upon which stands %s", name, p.words))
+		default:
+			reasons = append(reasons, r.pathOptions(p, name, before, after)...)
+		}
+	}
+	return reasons
+}
+
+// pathOptions checks the options of one interface of a path.
+func (r Request) pathOptions(p protected, name string, before, after Options) []string {
+	var reasons []string
+	options := maps.Clone(before)
+	maps.Copy(options, after)
+	for _, option := range slices.Sorted(maps.Keys(options)) {
+		if r.harmless(p, option) || r.keeps(name, option) {
+			continue
+		}
+		reasons = append(reasons, fmt.Sprintf("it changes %s of %s from %q to %q, upon which stands %s",
+			option, name, before[option], after[option], p.words))
+	}
+	return reasons
+}
+
+// keeps reports whether an option keeps what is reached through the interface: further
+// ports do, and so does an interface that is started from now on.
+func (r Request) keeps(name, option string) bool {
+	before, after := r.Before[name][option], r.After[name][option]
+	switch {
+	case option == autostart:
+		return before != "1" || after == "1"
+	case slices.Contains(portLists(), option):
+		has := List(after)
+		return !slices.ContainsFunc(r.Before.ports(name, option), func(port string) bool { return !slices.Contains(has, port) })
+	}
+	return before == after
+}
+
+// captured checks that no interface of a path becomes a port of one that is not in it.
+func (r Request) captured(p protected) []string {
+	var reasons []string
+	for name, o := range r.After {
+		if slices.Contains(p.path, name) {
+			continue
+		}
+		for _, option := range portLists() {
+			for _, port := range List(o[option]) {
+				if slices.Contains(p.path, port) && !slices.Contains(List(r.Before[name][option]), port) {
+					reasons = append(reasons, fmt.Sprintf("it makes %s a port of %s, upon which stands %s", port, name, p.words))
+				}
+			}
+		}
+	}
+	return reasons
+}
+
+// overlaps checks that no other interface gets an address in the same network.
+func (r Request) overlaps(p protected) []string {
+	var reasons []string
+	for name, o := range r.After {
+		for _, prefix := range o.prefixes() {
+			if name == p.carrier || slices.Contains(r.Before[name].prefixes(), prefix) || !prefix.Overlaps(p.prefix) {
+				continue
+			}
+			if prefix.Addr() == p.prefix.Addr() && !slices.Contains(r.After[p.carrier].prefixes(), p.prefix) {
+				continue // It moves, which is told already.
+			}
+			reasons = append(reasons, fmt.Sprintf("it gives %s the address %s, in the same network as %s", name, prefix, p.words))
+		}
+	}
+	return reasons
+}
+
+// gateways checks that the default route of the family of an address stays.
+func (r Request) gateways(p protected) []string {
+	option := "gateway"
+	if p.prefix.Addr().Is6() {
+		option = "gateway6"
+	}
+	var reasons []string
+	for name, o := range r.Before {
+		if before, after := o[option], r.After[name][option]; before != "" && before != after {
+			reasons = append(reasons, fmt.Sprintf("it changes the default route %s of %s, over which other networks reach %s", before, name, p.words))
+		}
+	}
+	return reasons
+}
+
+// removed checks that nothing that is removed, or becomes something else, is in use.
+func (r Request) removed() []string {
+	var reasons []string
+	for name, before := range r.Before {
+		if after, exists := r.After[name]; exists && after[typeOption] == before[typeOption] {
+			continue
+		}
+		for _, user := range append(r.After.Above(name), r.Guests[name]...) {
+			reasons = append(reasons, fmt.Sprintf("it removes %s, which %s uses", name, user))
+		}
+	}
+	return reasons
+}
+
+// stranded checks a configuration of which it is not known what it was before: an address
+// stands upon a network card, and comes back after a restart of the node.
+func (r Request) stranded(p protected) []string {
+	var reasons []string
+	card := false
+	for _, name := range p.path {
+		o, exists := r.After[name]
+		card = card || !exists || o[typeOption] == "eth" || o[typeOption] == "OVSPort" || o[typeOption] == "unknown"
+	}
+	if !card {
+		reasons = append(reasons, fmt.Sprintf("%s, stands upon no network card", p.words))
+	}
+	if o := r.After[p.carrier]; o[autostart] != "1" && !strings.HasPrefix(o[typeOption], "OVS") {
+		reasons = append(reasons, fmt.Sprintf("%s, is on %s, which is not started with the node", p.words, p.carrier))
+	}
+	return reasons
+}
