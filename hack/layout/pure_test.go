@@ -28,7 +28,7 @@ import (
 // pure returns the packages whose tests need nothing that is built or started before.
 func pure() []string {
 	return []string{
-		"checksum", "guestagent", "harules", "imageref", "importer", "inventory", "metrics", "nocloud", "objectstate", "placement", "proxmox",
+		"checksum", "guestagent", "harules", "imageref", "importer", "inventory", "maintenance", "metrics", "nocloud", "objectstate", "placement", "proxmox",
 		"proxmox/lenient", "proxmox/transport", "qemu", "qemu/export", "qemu/validate", "settings", "tasktrack", "version", "vmcache", "vmstate",
 	}
 }

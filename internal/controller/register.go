@@ -20,6 +20,7 @@ package controller
 import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 	"github.com/vitistack/provider-proxmox/internal/controller/storage"
 )
@@ -32,13 +33,13 @@ type row struct {
 
 // rows returns the kinds of managed resources in the order in which they are set up.
 func rows() []row {
-	scheduler, watch := machine.NewScheduler(), machine.NewImageWatch()
+	sched, watch := scheduler.New(), machine.NewImageWatch()
 	return []row{
-		{"Machine", machines(scheduler, watch)},
+		{"Machine", machines(sched, watch)},
 		{"Image", images(watch)},
 		{"Snapshot", snapshots},
-		{"ProxmoxCluster", clusters(scheduler)},
-		{"ProxmoxNode", nodes(scheduler)},
+		{"ProxmoxCluster", clusters(sched)},
+		{"ProxmoxNode", nodes(sched)},
 		{"Pool", config.Setup(pool.Table())},
 		{"Storage", config.Setup(storage.Table())},
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/image"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
@@ -137,11 +138,11 @@ func managed(r row, s scope) entry {
 }
 
 // machines sets up Machines, which wait for Images, and counts them.
-func machines(scheduler *machine.Scheduler, watch *machine.ImageWatch) setupKind {
+func machines(sched *scheduler.Scheduler, watch *machine.ImageWatch) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
 		o.Holds = kind.Holds{Reader: mgr.GetClient(), Lists: s.Lists("Snapshot")}
-		if err := machine.Setup(mgr, o, id, scheduler, machine.Images{Object: s.Identity("Image").Object, Watch: watch}); err != nil {
+		if err := machine.Setup(mgr, o, id, sched, machine.Images{Object: s.Identity("Image").Object, Watch: watch}); err != nil {
 			return err
 		}
 		if o.Metrics != nil {
@@ -153,20 +154,20 @@ func machines(scheduler *machine.Scheduler, watch *machine.ImageWatch) setupKind
 
 // clusters sets up ProxmoxClusters. Those of all scopes can stand for the same PVE
 // cluster.
-func clusters(scheduler *machine.Scheduler) setupKind {
+func clusters(sched *scheduler.Scheduler) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("ProxmoxCluster")
-		scheduler.Add(mgr.GetClient(), id.List)
+		sched.Add(mgr.GetClient(), id.List)
 		return pvecluster.Setup(mgr, o, id, s.Lists("ProxmoxCluster"))
 	}
 }
 
 // nodes sets up ProxmoxNodes of the ProxmoxClusters of the same scope. Those of all
 // scopes can stand for the same node.
-func nodes(scheduler *machine.Scheduler) setupKind {
+func nodes(sched *scheduler.Scheduler) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("ProxmoxNode")
-		scheduler.Add(mgr.GetClient(), id.List)
+		sched.Add(mgr.GetClient(), id.List)
 		return node.Setup(mgr, o, node.Kinds{Identity: id, Cluster: s.Identity("ProxmoxCluster"), Lists: s.Lists("ProxmoxNode")})
 	}
 }

@@ -38,6 +38,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -62,7 +63,7 @@ type bench struct {
 	background    func(func())
 	cache         *vmcache.Cache
 	settled       *settled
-	scheduler     *Scheduler
+	scheduler     *scheduler.Scheduler
 	unschedulable *placement.Queue[Machine]
 	// sharesCluster reports whether another resource is for the same cluster.
 	sharesCluster func(resource.Managed) bool
@@ -89,7 +90,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: newSentPasswords(), hostKeys: guestagent.NewHostKeys(c.now), cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: NewScheduler(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: newSentPasswords(), hostKeys: guestagent.NewHostKeys(c.now), cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: scheduler.New(), woken: make(chan Machine, 10), m: m}
 	b.background = func(ask func()) { ask() }
 	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))

@@ -26,13 +26,10 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// reasonStorageOvercommitted is the reason of the event that a disk may become larger than
-// what its storage has left.
-const reasonStorageOvercommitted xpevent.Reason = "StorageOvercommitted"
 
 // A capacity is what storages have for disks that are to be made or to grow.
 type capacity struct {
@@ -90,7 +87,7 @@ func (e *preflight) checkCapacity(ctx context.Context, growths []qemu.Growth, no
 func (e *external) warn(m Machine, c capacity, disks ...string) {
 	for _, name := range slices.Sorted(maps.Keys(c.warnings)) {
 		if len(disks) == 0 || slices.Contains(disks, name) {
-			e.record.Event(m, xpevent.Warning(reasonStorageOvercommitted, errors.New(c.warnings[name])))
+			e.record.Event(m, xpevent.Warning(events.ReasonStorageOvercommitted, errors.New(c.warnings[name])))
 		}
 	}
 }

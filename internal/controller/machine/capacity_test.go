@@ -24,6 +24,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -100,10 +101,10 @@ func TestGrowthBeyondStorage(t *testing.T) {
 		b := newBench(t, all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Size = &size })))
 		b.vms[10000] = vm
 		b.storages[0].Type, b.storages[0].MaxDisk, b.storages[0].Disk = "lvmthin", 500*gib, 400*gib
-		events := &heard{}
+		h := &heard{}
 		for range 2 {
 			e := b.external()
-			e.record = events
+			e.record = h
 			s := b.reconcileWith(t.Context(), e)
 			if want.err == "" && s.err != nil || want.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), want.err)) {
 				t.Errorf("%s: want error %q, got %v", size, want.err, s.err)
@@ -115,8 +116,8 @@ func TestGrowthBeyondStorage(t *testing.T) {
 		if diff := cmp.Diff(want.writes, b.writes); diff != "" {
 			t.Errorf("%s: writes: -want, +got:\n%s", size, diff)
 		}
-		if told := events.of(reasonStorageOvercommitted, want.event); told != (want.event != "") {
-			t.Errorf("%s: want the event %q, got %q", size, want.event, events.messages)
+		if told := h.of(events.ReasonStorageOvercommitted, want.event); told != (want.event != "") {
+			t.Errorf("%s: want the event %q, got %q", size, want.event, h.messages)
 		}
 	}
 }

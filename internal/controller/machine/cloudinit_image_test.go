@@ -30,6 +30,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -272,8 +273,8 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 		"Doubted": {reason: "An image that may still arrive is waited for.", doubt: time.Hour, err: "may still arrive on node pve2", exists: true},
 		"Arrived": {reason: "Then it is removed.", doubt: time.Hour, later: time.Hour, writes: []string{"DeleteVolume pve2"}, exists: true},
 		"Offline": {reason: "A node that is off is waited for.", pve: offline, err: "node pve2, which is offline", exists: true},
-		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(reasonOrphanedImages)}},
-		"Lost":    {reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] }, events: []string{string(reasonOrphanedImages)}},
+		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(events.ReasonOrphanedImages)}},
+		"Lost":    {reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] }, events: []string{string(events.ReasonOrphanedImages)}},
 		"Shared": {reason: "Another node removes it from shared storage.", pve: func(b *bench) {
 			offline(b)
 			b.storages = []proxmox.Storage{{Name: "files", Node: "pve2", Shared: true}, {Name: "files", Node: "pve1", Shared: true}}

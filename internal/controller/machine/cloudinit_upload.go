@@ -25,6 +25,7 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -235,7 +236,7 @@ func (e cloudInitFeature) waitForImages(ctx context.Context, m Machine) (waits, 
 		}
 	}
 	for _, p := range all {
-		e.record.Event(m, xpevent.Warning(reasonOrphanedImages, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.Volume, p.Node)))
+		e.record.Event(m, xpevent.Warning(events.ReasonOrphanedImages, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.Volume, p.Node)))
 	}
 	return nil, nil
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -126,7 +127,7 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 
 // startError says why a VM that is to run would not start. What its source has no better is not for us to judge.
 func (c *creation) startError() []string {
-	if !runs(c.MachineParameters) {
+	if !scheduler.Runs(c.MachineParameters) {
 		return nil
 	}
 	source := c.sourceConfig()

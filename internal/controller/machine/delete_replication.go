@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -98,7 +99,7 @@ func (e deletion) removeReplications(ctx context.Context, m Machine, jobs []prox
 		case err != nil:
 			return nil, err
 		default:
-			e.record.Event(m, xpevent.Normal(reasonUnreplicating,
+			e.record.Event(m, xpevent.Normal(events.ReasonUnreplicating,
 				fmt.Sprintf("Asked Proxmox VE to remove what it has replicated of VM %d to %s", e.vm.VMID, targets([]proxmox.Replication{j}))))
 		}
 	}
@@ -180,7 +181,7 @@ func (e deletion) emitOrphanedReplicas(m Machine, left []proxmox.Replication) {
 	if len(left) == 0 {
 		return
 	}
-	e.record.Event(m, xpevent.Warning(reasonOrphanedReplicas, errors.Errorf(
+	e.record.Event(m, xpevent.Warning(events.ReasonOrphanedReplicas, errors.Errorf(
 		"VM %d is removed although Proxmox VE has not removed what it has replicated to %s: remove volumes vm-%d-… there that nobody needs",
 		e.vm.VMID, targets(left), e.vm.VMID)))
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -57,7 +58,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 	pool := []proxmox.Storage{{Name: "tank", Node: "pve1", Type: "zfspool"}}
 	none := refused(403, "Permission check failed (/vms/10000, VM.Replicate)")
 	off, failing := []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "offline"}}, map[string]string{"10000-0": "no ssh"}
-	asked, left := string(reasonUnreplicating), string(reasonOrphanedReplicas)
+	asked, left := string(events.ReasonUnreplicating), string(events.ReasonOrphanedReplicas)
 	cases := map[string]struct {
 		reason   string
 		status   string

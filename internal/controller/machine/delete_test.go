@@ -28,6 +28,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -62,8 +63,8 @@ func TestDelete(t *testing.T) {
 func TestDeleteInRounds(t *testing.T) {
 	b := newBench(t, all(deleted, spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(25)) })))
 	b.vms[10000] = ourVM("running")
-	e, events := b.external(), &heard{}
-	e.record = events
+	e, h := b.external(), &heard{}
+	e.record = h
 	want := []string{"Shutdown 10000 10s force false", "Shutdown 10000 10s force false", "Shutdown 10000 5s force true"}
 	for i := range want {
 		if s := b.reconcileWith(t.Context(), e); s.err != nil {
@@ -81,8 +82,8 @@ func TestDeleteInRounds(t *testing.T) {
 			b.end(t, upid("pve1", "qmshutdown", 10000), "VM quit/powerdown failed - got timeout")
 		}
 	}
-	if len(events.reasons) > 0 {
-		t.Errorf("want no event for a round, got %q", events.messages)
+	if len(h.reasons) > 0 {
+		t.Errorf("want no event for a round, got %q", h.messages)
 	}
 	b.end(t, upid("pve1", "qmshutdown", 10000), "OK")
 	b.vms[10000].status = "stopped"
@@ -165,13 +166,13 @@ func TestDeleteWaitsForStorage(t *testing.T) {
 		t.Fatalf("want it to wait for its disks alone, got %v and %q", s.err, b.writes)
 	}
 	b.clock.wait(obstacleTime)
-	e, events := b.external(), &heard{}
-	e.record = events
+	e, h := b.external(), &heard{}
+	e.record = h
 	if s := b.reconcileWith(t.Context(), e); s.err != nil || len(b.writes) != 1 {
 		t.Errorf("want it destroyed all the same some time later, got %v and %q", s.err, b.writes)
 	}
-	if !events.of(reasonOrphanedDisks, "ceph:vm-10000-disk-0, ceph:vm-10000-disk-1") {
-		t.Errorf("want told which disks are left, got %q", events.messages)
+	if !h.of(events.ReasonOrphanedDisks, "ceph:vm-10000-disk-0, ceph:vm-10000-disk-1") {
+		t.Errorf("want told which disks are left, got %q", h.messages)
 	}
 	b = newBench(t, deleted)
 	b.vms[10000] = ourVM("stopped")
@@ -185,13 +186,13 @@ func TestDeleteWaitsForStorage(t *testing.T) {
 func TestDeleteWarns(t *testing.T) {
 	b := newBench(t, deleted)
 	b.vms[10000] = ourVM("stopped")
-	e, events := b.external(), &heard{}
-	e.record = events
+	e, h := b.external(), &heard{}
+	e.record = h
 	b.taskLog = []string{"purging VM 10000 from related configurations..", "WARN: Could not remove disk 'ceph:vm-10000-disk-0', check manually: rbd error", "TASK WARNINGS: 1"}
 	b.reconcileWith(t.Context(), e)
 	b.end(t, upid("pve1", "qmdestroy", 10000), "WARNINGS: 1")
-	if !events.of(reasonTaskWarning, "Could not remove disk 'ceph:vm-10000-disk-0'") {
-		t.Errorf("want the warning told, got %q", events.messages)
+	if !h.of(events.ReasonTaskWarning, "Could not remove disk 'ceph:vm-10000-disk-0'") {
+		t.Errorf("want the warning told, got %q", h.messages)
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -64,7 +65,7 @@ func (e deletion) emitOrphanedDisks(m Machine, left []string) {
 	if len(left) == 0 {
 		return
 	}
-	e.record.Event(m, xpevent.Warning(reasonOrphanedDisks, errors.Errorf(
+	e.record.Event(m, xpevent.Warning(events.ReasonOrphanedDisks, errors.Errorf(
 		"VM %d is removed although the storage of %s is not available on node %s: remove what is left of it there", e.vm.VMID, strings.Join(left, ", "), e.vm.Node)))
 }
 

@@ -27,55 +27,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-func TestTaskEvent(t *testing.T) {
-	cases := map[string]struct {
-		reason       string
-		task         proxmox.Task
-		event, words string
-	}{
-		"Created": {reason: "The seed's words tell of a creation.", task: proxmox.Task{Type: "qmclone", ExitStatus: "OK"}, event: "Created", words: "Successfully created VM 100"},
-		"Warned":  {reason: "Warnings are told.", task: proxmox.Task{Type: "qmigrate", ExitStatus: "WARNINGS: 2"}, event: "Migrated", words: "Migrated VM 100, with 2 warnings in the log of its task"},
-		"Other":   {reason: "Any task is told.", task: proxmox.Task{Type: "qmtemplate", ExitStatus: "OK"}, event: "TaskEnded", words: "qmtemplate of VM 100 has ended"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			e := taskEvent(tc.task, "100")
-			if string(e.Reason) != tc.event || e.Message != tc.words {
-				t.Errorf("\n%s\nwant %s: %s, got %s: %s", tc.reason, tc.event, tc.words, e.Reason, e.Message)
-			}
-		})
-	}
-}
-
-func TestChanged(t *testing.T) {
-	seen := v1alpha1.MachineObservation{VMID: new(int32(100)), Node: "pve1", Phase: v1alpha1.MachineRunning}
-	there, off := seen, seen
-	there.Node, off.Phase = "pve2", v1alpha1.MachineStopped
-	cases := map[string]struct {
-		reason        string
-		before, after v1alpha1.MachineObservation
-		ours          bool
-		want          []string
-	}{
-		"First":   {reason: "What is seen first has not changed.", after: off},
-		"Same":    {reason: "Nothing changed.", before: seen, after: seen},
-		"Moved":   {reason: "A VM that was moved is told of.", before: seen, after: there, want: []string{"VM 100 was moved from node pve1 to node pve2 in Proxmox VE"}},
-		"Stopped": {reason: "So is one that was stopped.", before: seen, after: off, want: []string{"VM 100 was stopped in Proxmox VE, or has stopped by itself"}},
-		"Ours":    {reason: "What we did is told by its task.", before: seen, after: off, ours: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, e := range changeEvents(&tc.before, &tc.after, tc.ours) {
-				got = append(got, e.Message)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nevents: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // Each change is told from what to what, in one event, and what was not done in none.
 func TestChangeEvents(t *testing.T) {
 	b := newBench(t, all(named(10000), spec(func(p *v1alpha1.MachineParameters) {
@@ -88,13 +39,13 @@ func TestChangeEvents(t *testing.T) {
 	c := b.vms[10000].config
 	c["memory"], c["net0"] = "4096", "virtio=BC:24:11:00:00:01,bridge=vmbr0"
 	reconcile := func() []string {
-		e, events := b.external(), &heard{}
-		e.record = events
+		e, h := b.external(), &heard{}
+		e.record = h
 		b.touch()
 		if s := b.reconcileWith(t.Context(), e); s.err != nil {
 			t.Fatal(s.err)
 		}
-		return events.messages
+		return h.messages
 	}
 	b.reconcile(t.Context())
 	b.clock.wait(time.Hour)

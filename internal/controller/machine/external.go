@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -175,9 +176,9 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	ownership{external: e}.recordCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.Observe(o, e.planned.Devices, e.now())
-	happened := changeEvents(before, o, e.tasks.Active(m))
+	happened := events.OfChange(before, o, e.tasks.Active(m))
 	if len(o.RetainedDevices) > 0 {
-		happened = append(happened, retainedEvents(before, o)...)
+		happened = append(happened, events.OfRetained(before, o)...)
 	}
 	for _, event := range happened {
 		e.record.Event(m, event)

@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/maintenance"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -131,7 +132,7 @@ func (e restartFeature) plan(_ context.Context, m Machine) (proposal, error) {
 	if e.planned.power == keepPower && last.starts(e.vm, e.now()) && (target == "" || target == v1alpha1.PowerStateRunning) {
 		e.planned.power = powerOn
 	}
-	return proposal{rejections: windowRefusals(e.planned.MaintenanceWindow), annotations: e.restartAnnotation(m, last)}, nil
+	return proposal{rejections: maintenance.Rejections(e.planned.MaintenanceWindow), annotations: e.restartAnnotation(m, last)}, nil
 }
 
 // restart decides whether the VM is restarted for its pending changes now.
@@ -171,18 +172,18 @@ func (d desired) restart(v *vmstate.VM, last restartRequest, now time.Time) rest
 	if no := validate.StartError(v.State); len(no) > 0 {
 		return restart{reason: conditions.ReasonStartBlocked, why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
 	}
-	open, opened := d.window(now)
+	open, opened := maintenance.State(d.MaintenanceWindow, now)
 	switch {
 	case !open && again:
 		return restart{reason: conditions.ReasonRestartFailed, why: "it is asked for again when the maintenance window opens at " + opened.Format(time.RFC3339), request: last}
 	case !open:
 		return restart{reason: conditions.ReasonOutsideWindow, why: "the next maintenance window opens at " + opened.Format(time.RFC3339)}
-	case again && !last.First.Before(d.opened(now)):
+	case again && !last.First.Before(maintenance.Opened(d.MaintenanceWindow, now)):
 		return d.restartAgain(last, now)
 	case !booted(v):
 		return restart{reason: conditions.ReasonWaitingForGuest, why: "the guest may still be booting, and would not hear the request"}
 	}
-	return d.restartDue(last.next(changes, d.opened(now), now))
+	return d.restartDue(last.next(changes, maintenance.Opened(d.MaintenanceWindow, now), now))
 }
 
 // restartAgain decides about a restart that was asked for in this maintenance window and was

@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -102,7 +103,7 @@ func noRules(m Machine, uuid string, vmid int) harules.Desired {
 
 // desiredRulesFor finds the nodes and affinities that the Machine's placement asks for.
 func (e haFeature) desiredRulesFor(ctx context.Context, m Machine, r *haRules) error {
-	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
+	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return err
 	}
@@ -114,15 +115,15 @@ func (e haFeature) desiredRulesFor(ctx context.Context, m Machine, r *haRules) e
 	if err != nil {
 		return err
 	}
-	self := placement.Occupant{ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m), Node: e.vm.Node}
+	self := placement.Occupant{ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: scheduler.RulesOf(m), Node: e.vm.Node}
 	r.Managed, r.Machines = map[string]bool{r.SID: true}, map[string]bool{}
 	for _, g := range guests {
 		if g.HAState != "" {
 			r.Managed[harules.SID(g.VMID)] = true
 		}
 	}
-	c := harules.NewMembers(self, e.vm.VMID, nodesOf(nodes, nil, members.nodes))
-	addMembers(c, members.machines, guests, self.ID, r.Machines)
+	c := harules.NewMembers(self, e.vm.VMID, scheduler.NodesOf(nodes, nil, members.Nodes))
+	addMembers(c, members.Machines, guests, self.ID, r.Machines)
 	r.rejections = append(r.rejections, c.SetTargets(&r.Desired)...)
 	return nil
 }
@@ -140,7 +141,7 @@ func addMembers(c *harules.Members, machines []Machine, guests []proxmox.Guest, 
 			continue
 		}
 		g, _ := vmcache.GuestOf(guests, vmid)
-		c.Add(placement.Occupant{ID: string(o.GetUID()), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Rules: rulesOf(o), Node: g.Node}, vmid)
+		c.Add(placement.Occupant{ID: string(o.GetUID()), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Rules: scheduler.RulesOf(o), Node: g.Node}, vmid)
 	}
 }
 
@@ -259,7 +260,7 @@ func (e haFeature) orphanedRules(ctx context.Context, m Machine) ([]harules.Step
 	if err != nil {
 		return nil, err
 	}
-	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
+	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +269,7 @@ func (e haFeature) orphanedRules(ctx context.Context, m Machine) ([]harules.Step
 		return nil, err
 	}
 	a := noRules(m, id.UUID, id.VMID)
-	if slices.ContainsFunc(members.machines, func(o Machine) bool {
+	if slices.ContainsFunc(members.Machines, func(o Machine) bool {
 		return o.GetUID() != m.GetUID() && meta.GetExternalName(o) == meta.GetExternalName(m)
 	}) {
 		a.SID = ""

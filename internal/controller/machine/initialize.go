@@ -92,11 +92,11 @@ func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, 
 // renewVMIDs of Machines that were given one and have no VM yet: they may wait for
 // a place.
 func (e ownership) renewVMIDs(ctx context.Context) error {
-	members, err := e.scheduler.members(ctx, e.sharesCluster(ctx))
+	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return err
 	}
-	for _, m := range members.machines {
+	for _, m := range members.Machines {
 		name := meta.GetExternalName(m)
 		id, err := strconv.Atoi(name)
 		if err == nil && m.GetAnnotations()[object.AnnotationAllocated] == name && !meta.WasDeleted(m) {

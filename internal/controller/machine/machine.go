@@ -64,6 +64,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -155,9 +156,9 @@ type InfraReader interface {
 // wakes is how many Machines may be woken before anybody has to wait.
 const wakes = 64
 
-// Setup adds a controller of Machines of one scope to the manager. The scheduler is
+// Setup adds a controller of Machines of one scope to the manager. The Scheduler is
 // what it shares with that of the other scope, and images those of its scope.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, scheduler *Scheduler, images Images) error {
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.Scheduler, images Images) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		shared: &shared{
@@ -171,7 +172,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, scheduler *Schedu
 			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
 			settled:   newSettled(),
 			holds:     o.Holds,
-			scheduler: scheduler,
+			scheduler: sched,
 			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
 			now:       o.Clock(),
@@ -191,7 +192,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, scheduler *Schedu
 	if err := c.forgetGone(mgr.GetCache(), id.Object); err != nil {
 		return errors.Wrap(err, "cannot learn which Machines are gone")
 	}
-	scheduler.addMachines(c.kube, id.List)
+	sched.AddMachines(c.kube, id.List)
 	images.Watch.subscribe(id.GroupVersionKind.Group, c.wakeWaiting(id.List))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
@@ -234,7 +235,7 @@ type shared struct {
 	cache         *vmcache.Cache
 	settled       *settled
 	holds         kind.Holds
-	scheduler     *Scheduler
+	scheduler     *scheduler.Scheduler
 	unschedulable *placement.Queue[Machine]
 	wake          func(Machine)
 	record        event.Recorder

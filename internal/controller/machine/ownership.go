@@ -23,7 +23,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,38 +38,6 @@ import (
 // An ownership knows which VM is a Machine's, and that it is nobody else's.
 type ownership struct{ *external }
 
-// addMachines adds a kind of Machines whose claims are indexed.
-func (f *Scheduler) addMachines(reader client.Reader, list resource.ManagedList) {
-	f.mu.Lock()
-	f.claims = append(f.claims, schedulerSource{reader: reader, list: list})
-	f.mu.Unlock()
-	f.Add(reader, list)
-}
-
-// otherClaimants are the other Machines, of all scopes, that make a claim. They are the
-// cache's own: they must not be changed.
-func (f *Scheduler) otherClaimants(ctx context.Context, m Machine, claim string) ([]Machine, error) {
-	f.mu.Lock()
-	sources := f.claims
-	f.mu.Unlock()
-	var all []Machine
-	for _, s := range sources {
-		list, ok := s.list.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			continue
-		}
-		if err := s.reader.List(ctx, list, client.MatchingFields{object.ClaimIndex: claim}, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, errors.Wrapf(err, "cannot list a %T", list)
-		}
-		for _, mg := range list.GetItems() {
-			if other, ok := mg.(Machine); ok && other.GetUID() != m.GetUID() {
-				all = append(all, other)
-			}
-		}
-	}
-	return all, nil
-}
-
 // A ownershipError is a VM that two Machines claim. The one that was made first has it.
 type ownershipError struct{ error }
 
@@ -84,7 +51,7 @@ func (e ownership) checkOwnership(ctx context.Context, m Machine, id qemu.Identi
 	if id.UUID == "" || !object.MayClaim(m) {
 		return nil
 	}
-	claimants, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfUUID(id.UUID))
+	claimants, err := e.scheduler.OtherClaimants(ctx, m, object.ClaimOfUUID(id.UUID))
 	if err != nil {
 		return err
 	}
@@ -102,7 +69,7 @@ func (e ownership) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid
 	if !object.MayClaim(m) {
 		return nil
 	}
-	owners, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfUUID(uuid))
+	owners, err := e.scheduler.OtherClaimants(ctx, m, object.ClaimOfUUID(uuid))
 	if err != nil {
 		return err
 	}
@@ -115,7 +82,7 @@ func (e ownership) checkAdoptable(ctx context.Context, m Machine, vmid int, uuid
 // checkOlderClaim looks whether an older Machine of the same cluster claims the VMID, and
 // its claim is undecided: it has no UUID yet.
 func (e ownership) checkOlderClaim(ctx context.Context, m Machine, vmid int) error {
-	claimants, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
+	claimants, err := e.scheduler.OtherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(claimants) == 0 {
 		return err
 	}
@@ -134,7 +101,7 @@ func (e ownership) checkVMIDClaim(ctx context.Context, m Machine, id qemu.Identi
 	if object.MayReplaceVMID(m) {
 		return nil // Whoever is faster has it.
 	}
-	claimants, err := e.scheduler.otherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
+	claimants, err := e.scheduler.OtherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(claimants) == 0 {
 		return err
 	}

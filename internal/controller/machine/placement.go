@@ -31,19 +31,19 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// reasonPlaced is the event that says why a node was chosen.
-const reasonPlaced xpevent.Reason = "Placed"
-
 // place chooses the node of a VM to create, or finds whether the one that is
 // settled can take it.
 func (e creator) place(ctx context.Context, m Machine, c *creation) error {
-	d, err := e.choose(ctx, m, c, e.scheduler.reservations.Decide)
+	d, err := e.choose(ctx, m, c, e.scheduler.Reservations.Decide)
 	if err != nil {
 		return e.unschedulableError(m, c, err)
 	}
@@ -73,7 +73,7 @@ func (e creator) choose(ctx context.Context, m Machine, c *creation, decide deci
 	r := c.request(m, e.nodeChosenBy(m, c))
 	for {
 		d, final, err := decide(string(m.GetUID()), c.requirements(), func(reserved map[string]placement.Occupant) (placement.Decision, bool, error) {
-			d, err := placement.Place(r, s.nodes, occupants(s.guests, s.machines, reserved, e.defaults))
+			d, err := placement.Place(r, s.nodes, scheduler.Occupants(s.guests, s.machines, reserved, e.defaults.Storage))
 			return d, err == nil && (r.Node != "" || s.known[d.Node]), err
 		})
 		if final || err != nil {
@@ -104,7 +104,7 @@ func (e creator) nodeChosenBy(m Machine, c *creation) string {
 func (c *creation) request(m Machine, why string) placement.Request {
 	need := c.requirements()
 	r := placement.Request{
-		ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: rulesOf(m),
+		ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: scheduler.RulesOf(m),
 		Node: c.node, Why: why, Current: m.GetAnnotations()[object.AnnotationNode],
 		Runs: need.Runs, CPUs: need.CPUs, Memory: need.Memory,
 	}
@@ -116,7 +116,7 @@ func (c *creation) request(m Machine, why string) placement.Request {
 		r.Disks = append(r.Disks, placement.Disk{Storage: v.storage(), Content: v.content})
 	}
 	for _, name := range c.Storages(c.sourceConfig()) { // Drives of firmware and cloud-init need no room to speak of.
-		r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: contentImages})
+		r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: scheduler.ContentImages})
 	}
 	if c.source != nil {
 		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
@@ -134,7 +134,7 @@ func (c *creation) request(m Machine, why string) placement.Request {
 func (c *creation) requirements() placement.Occupant {
 	config := c.sourceConfig()
 	return placement.Occupant{
-		Runs: runs(c.MachineParameters), CPUs: cpusOf(c.MachineParameters, config), Memory: memoryOf(c.MachineParameters, config),
+		Runs: scheduler.Runs(c.MachineParameters), CPUs: scheduler.CPUsOf(c.MachineParameters, config), Memory: scheduler.MemoryOf(c.MachineParameters, config),
 		Disks: c.room(),
 	}
 }
@@ -149,7 +149,7 @@ func (c *creation) room() []placement.Disk {
 		device := c.Devices.Disks[k.Name]
 		declared[device] = k
 		if config[device] == "" {
-			all = append(all, newRoom(k, c.Defaults.Storage))
+			all = append(all, scheduler.RoomFor(k, c.Defaults.Storage))
 		}
 	}
 	for _, device := range config.Disks() {
@@ -167,12 +167,12 @@ func (c *creation) room() []placement.Disk {
 func (c *creation) clonedRoom(d proxmox.Disk, declared v1alpha1.MachineDisk) []placement.Disk {
 	size, _ := d.Size()
 	bytes := int64(max(size, qemu.SizeOf(declared)))
-	made := placement.Disk{Storage: d.Storage(), Content: contentImages}
+	made := placement.Disk{Storage: d.Storage(), Content: scheduler.ContentImages}
 	if fullClone(c.Clone, c.source) {
 		made.Bytes = bytes
 	}
 	if to := ptr.Deref(declared.Storage, ""); to != "" && to != made.Storage {
-		return []placement.Disk{made, {Storage: to, Content: contentImages, Bytes: bytes}}
+		return []placement.Disk{made, {Storage: to, Content: scheduler.ContentImages, Bytes: bytes}}
 	}
 	return []placement.Disk{made}
 }
@@ -209,7 +209,7 @@ func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 		if err := e.stillThere(ctx, m); err != nil {
 			return err
 		}
-		_, err := e.choose(ctx, m, c, e.scheduler.reservations.Evaluate)
+		_, err := e.choose(ctx, m, c, e.scheduler.Reservations.Evaluate)
 		return err
 	})
 	return shown
@@ -264,7 +264,7 @@ func (e creator) emitPlacement(m Machine, d placement.Decision) {
 		}
 		parts = append(parts, o.Node+": "+o.Reason)
 	}
-	e.record.Event(m, xpevent.Normal(reasonPlaced, strings.Join(parts, "; ")))
+	e.record.Event(m, xpevent.Normal(events.ReasonPlaced, strings.Join(parts, "; ")))
 }
 
 // placementAnnotation keeps a decision for the status.
@@ -287,4 +287,78 @@ func placementOf(m Machine) *v1alpha1.MachinePlacementObservation {
 		return nil
 	}
 	return o
+}
+
+// A decideFunc runs a choice of a node for a VM: Decide or Evaluate of placement.Reservations.
+type decideFunc func(id string, need placement.Occupant, choose placement.Choice) (placement.Decision, bool, error)
+
+// A clusterView is what is known of a cluster when a node is chosen.
+type clusterView struct {
+	guests   []proxmox.Guest
+	machines []Machine
+	nodes    []placement.Node
+
+	// known are the nodes that were inspected.
+	known map[string]bool
+}
+
+// clusterView the cluster by what all Machines share.
+func (e creator) clusterView(ctx context.Context, c *creation) (*clusterView, error) {
+	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
+	if err != nil {
+		return nil, err
+	}
+	guests, err := e.inventory.Guests(ctx, inventory.Current)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := e.inventory.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &clusterView{guests: guests, machines: members.Machines, nodes: scheduler.NodesOf(nodes, storages, members.Nodes), known: map[string]bool{}}
+	if len(c.mappings()) == 0 {
+		return s, nil
+	}
+	mappings, err := e.inventory.PCIMappings(ctx, inventory.Relaxed)
+	if proxmox.IsAuthorization(err) {
+		return s, nil
+	}
+	s.assign(mappings)
+	return s, err
+}
+
+// assign the devices of resource mappings to the nodes that have them.
+func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
+	for i := range s.nodes {
+		s.nodes[i].Mappings = []string{}
+		for _, m := range mappings {
+			if len(m.Devices[s.nodes[i].Name]) > 0 {
+				s.nodes[i].Mappings = append(s.nodes[i].Mappings, m.Name)
+			}
+		}
+	}
+}
+
+// inspectNode a node for what takes calls to learn. Where the user may not look,
+// nothing is held against the node.
+func (e creator) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
+	s.known[node] = true
+	n := &s.nodes[slices.IndexFunc(s.nodes, func(n placement.Node) bool { return n.Name == node })]
+	bridges, err := e.checks.bridgesWith(ctx, wanted, node)
+	if err != nil && !proxmox.IsAuthorization(err) {
+		return err
+	}
+	if err == nil {
+		n.Bridges = bridgeNames(bridges)
+	}
+	missing, err := e.checks.missingMedium(ctx, media(m.Parameters()), node)
+	if missing != nil {
+		n.Lacks = missing.Error()
+	}
+	return err
 }

@@ -18,7 +18,6 @@ package machine
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -77,8 +77,8 @@ func (e taskWatch) onTaskDone(m Machine, t proxmox.Task, node string) {
 		if t.Type == "qmcreate" || t.Type == "qmclone" {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
-		if !slices.Contains(toldTasks, t.Type) {
-			e.record.Event(m, taskEvent(t, vmid))
+		if !events.Told(t.Type) {
+			e.record.Event(m, events.OfTask(t, vmid))
 		}
 		e.emitTaskWarnings(m, t)
 		return
@@ -89,7 +89,7 @@ func (e taskWatch) onTaskDone(m Machine, t proxmox.Task, node string) {
 	e.tasks.Ended(m, t, failure)
 	e.log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
 	if !e.tasks.WaitsForLock(m, failure) && !e.tasks.RepeatsShutdown(m, t, failure) {
-		e.record.Event(m, xpevent.Warning(reasonTaskFailed, withLog(failure, lines)))
+		e.record.Event(m, xpevent.Warning(events.ReasonTaskFailed, events.WithLog(failure, lines)))
 	}
 }
 
@@ -110,18 +110,9 @@ func (e taskWatch) emitTaskWarnings(m Machine, t proxmox.Task) {
 	if t.Warnings() == 0 {
 		return
 	}
-	if warned := warningsOf(e.taskLog(t, warningLines)); len(warned) > 0 {
-		e.record.Event(m, xpevent.Warning(reasonTaskWarning, errors.Errorf("task %s: %s", t.Type, strings.Join(warned, " | "))))
+	if warned := events.Warnings(e.taskLog(t, warningLines)); len(warned) > 0 {
+		e.record.Event(m, xpevent.Warning(events.ReasonTaskWarning, errors.Errorf("task %s: %s", t.Type, strings.Join(warned, " | "))))
 	}
-}
-
-// withLog adds the last lines of a task's log to its error. They may hold times
-// and names that differ each time, so they are for events, not for conditions.
-func withLog(failure error, lines []string) error {
-	if len(lines) == 0 {
-		return failure
-	}
-	return errors.Errorf("%w; its log ends: %s", failure, strings.Join(lines, " | "))
 }
 
 // waitForLock returns an error as a wait as long as PVE may be cleaning up.

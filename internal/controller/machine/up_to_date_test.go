@@ -128,10 +128,10 @@ func TestReadyWithDevices(t *testing.T) {
 			}
 			told := 0
 			for range 3 {
-				e, events := b.external(), &heard{}
-				e.record = events
+				e, h := b.external(), &heard{}
+				e.record = h
 				_, _ = e.Observe(t.Context(), b.m)
-				if events.of(xpevent.Reason(tc.want), tc.message) {
+				if h.of(xpevent.Reason(tc.want), tc.message) {
 					told++
 				}
 			}

@@ -21,14 +21,18 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Update does the next thing that brings the VM nearer to the spec. What takes a
@@ -218,4 +222,42 @@ func (e cloudInitFeature) regenerateDrive(ctx context.Context, m Machine) error 
 		e.tasks.MarkDriveFresh(m)
 	}
 	return errors.Wrap(err, "cannot renew the cloud-init drive, which has old data until the VM is started next")
+}
+
+// setByOthers is added to a change that takes back what others have set.
+const setByOthers = ": set by others, put back"
+
+// emitChange tells of a change of options that was made, in an event for each. Of a VM that is
+// being created the task tells.
+func (e *external) emitChange(m Machine, change qemu.Difference) {
+	if e.vm.IdentityPending {
+		return
+	}
+	drift := e.settled.wasUpToDate(m)
+	for _, option := range change.Options() {
+		current, desired := e.vm.Config[option], change.Set[option]
+		why := ""
+		if drift && !e.changesWithoutSpec(option, desired) {
+			why = setByOthers
+		}
+		for _, line := range kind.Changes(option, vmstate.Masked(option, current), vmstate.Masked(option, desired)) {
+			e.record.Event(m, xpevent.Normal(events.ReasonChanged, line+why))
+		}
+	}
+}
+
+// changesWithoutSpec reports whether the desired value of an option may change although the spec
+// has not: by a Secret, a ConfigMap or a label.
+func (e *external) changesWithoutSpec(option, desired string) bool {
+	return option == "cipassword" || option == "tags" && e.planned.Tenant != "" || strings.Contains(desired, "media=cdrom")
+}
+
+// emitStep tells of a change beside options that was made, unless the end of its task tells.
+func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
+	if u != "" && !events.Told(u.Type()) {
+		return
+	}
+	for _, line := range kind.Changes(s.difference.Option, s.difference.Current, s.difference.Desired) {
+		e.record.Event(m, xpevent.Normal(events.ReasonChanged, line))
+	}
 }

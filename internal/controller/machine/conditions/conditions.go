@@ -14,6 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
+// Package conditions has the conditions of Machines, their reasons, and how an error becomes
+// one of them.
 package conditions
 
 import (

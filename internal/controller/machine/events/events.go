@@ -14,35 +14,45 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+// Package events has the events of Machines beside those of the managed reconciler: their
+// reasons, and what the end of a task and a change of a VM tell.
+package events
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Events of a Machine beside those of the managed reconciler.
 const (
 	reasonTaskEnded  xpevent.Reason = "TaskEnded"
-	reasonTaskFailed xpevent.Reason = "TaskFailed"
+	ReasonTaskFailed xpevent.Reason = "TaskFailed"
 	reasonMoved      xpevent.Reason = "Moved"
 	reasonStopped    xpevent.Reason = "Stopped"
-	reasonChanged    xpevent.Reason = "Changed"
+	ReasonChanged    xpevent.Reason = "Changed"
 
-	reasonUnreplicating    xpevent.Reason = "RemovingReplicas"
-	reasonOrphanedReplicas xpevent.Reason = "OrphanedReplicas"
-	reasonOrphanedImages   xpevent.Reason = "OrphanedImages"
-	reasonOrphanedDisks    xpevent.Reason = "OrphanedDisks"
-	reasonTaskWarning      xpevent.Reason = "TaskWarning"
+	ReasonUnreplicating    xpevent.Reason = "RemovingReplicas"
+	ReasonOrphanedReplicas xpevent.Reason = "OrphanedReplicas"
+	ReasonOrphanedImages   xpevent.Reason = "OrphanedImages"
+	ReasonOrphanedDisks    xpevent.Reason = "OrphanedDisks"
+	ReasonTaskWarning      xpevent.Reason = "TaskWarning"
+
+	// ReasonPlaced says why a node was chosen.
+	ReasonPlaced xpevent.Reason = "Placed"
+
+	// ReasonStorageOvercommitted says that a disk may become larger than what its storage has
+	// left.
+	ReasonStorageOvercommitted xpevent.Reason = "StorageOvercommitted"
+
+	// reasonDeviceRetained says that a device stays although its entry has left its list.
+	reasonDeviceRetained xpevent.Reason = "DeviceRetained"
 )
 
 // taskEvents say what it means that a task of PVE has ended well, by its type.
@@ -71,8 +81,8 @@ var taskEvents = map[string]struct {
 	"qmdestroy":  {"Destroyed", "Destroyed VM %s"},
 }
 
-// taskEvent is the event of a task that has ended well.
-func taskEvent(t proxmox.Task, vmid string) xpevent.Event {
+// OfTask returns the event of a task that has ended well.
+func OfTask(t proxmox.Task, vmid string) xpevent.Event {
 	e, known := taskEvents[t.Type]
 	if !known {
 		e.reason, e.text = reasonTaskEnded, t.Type+" of VM %s has ended"
@@ -84,56 +94,16 @@ func taskEvent(t proxmox.Task, vmid string) xpevent.Event {
 	return xpevent.Normal(e.reason, text)
 }
 
-// toldTasks are the tasks of changes that were told when they were made.
-//
-//nolint:gochecknoglobals // A constant.
-var toldTasks = []string{"qmconfig", "resize"}
+// Told reports whether a task is that of a change that was told when it was made.
+func Told(taskType string) bool { return taskType == "qmconfig" || taskType == "resize" }
 
-// setByOthers is added to a change that takes back what others have set.
-const setByOthers = ": set by others, put back"
-
-// emitChange tells of a change of options that was made, in an event for each. Of a VM that is
-// being created the task tells.
-func (e *external) emitChange(m Machine, change qemu.Difference) {
-	if e.vm.IdentityPending {
-		return
-	}
-	drift := e.settled.wasUpToDate(m)
-	for _, option := range change.Options() {
-		current, desired := e.vm.Config[option], change.Set[option]
-		why := ""
-		if drift && !e.changesWithoutSpec(option, desired) {
-			why = setByOthers
-		}
-		for _, line := range kind.Changes(option, vmstate.Masked(option, current), vmstate.Masked(option, desired)) {
-			e.record.Event(m, xpevent.Normal(reasonChanged, line+why))
-		}
-	}
-}
-
-// changesWithoutSpec reports whether the desired value of an option may change although the spec
-// has not: by a Secret, a ConfigMap or a label.
-func (e *external) changesWithoutSpec(option, desired string) bool {
-	return option == "cipassword" || option == "tags" && e.planned.Tenant != "" || strings.Contains(desired, "media=cdrom")
-}
-
-// emitStep tells of a change beside options that was made, unless the end of its task tells.
-func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
-	if u != "" && !slices.Contains(toldTasks, u.Type()) {
-		return
-	}
-	for _, line := range kind.Changes(s.difference.Option, s.difference.Current, s.difference.Desired) {
-		e.record.Event(m, xpevent.Normal(reasonChanged, line))
-	}
-}
-
-// warningsOf a task are the lines of its log that warn.
-func warningsOf(lines []string) []string {
+// Warnings returns the lines of a task's log that warn.
+func Warnings(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "WARN: ") })
 }
 
-// changeEvents are the events of what has happened to a VM that no task of ours did.
-func changeEvents(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.Event {
+// OfChange returns the events of what has happened to a VM that no task of ours did.
+func OfChange(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.Event {
 	var all []xpevent.Event
 	if before.VMID == nil || ours {
 		return nil
@@ -147,12 +117,8 @@ func changeEvents(before, after *v1alpha1.MachineObservation, ours bool) []xpeve
 	return all
 }
 
-// reasonDeviceRetained is the reason of the event that a device stays although its entry
-// has left its list.
-const reasonDeviceRetained xpevent.Reason = "DeviceRetained"
-
-// retainedEvents tell of devices that are retained and were not before.
-func retainedEvents(before, after *v1alpha1.MachineObservation) []xpevent.Event {
+// OfRetained returns the events of devices that are retained and were not before.
+func OfRetained(before, after *v1alpha1.MachineObservation) []xpevent.Event {
 	var all []xpevent.Event
 	for _, r := range after.RetainedDevices {
 		if slices.Contains(before.RetainedDevices, r) {
@@ -162,4 +128,13 @@ func retainedEvents(before, after *v1alpha1.MachineObservation) []xpevent.Event 
 			r.List, r.Name, r.Device, r.Reason)))
 	}
 	return all
+}
+
+// WithLog adds the last lines of a task's log to its error. They may hold times
+// and names that differ each time, so they are for events, not for conditions.
+func WithLog(failure error, lines []string) error {
+	if len(lines) == 0 {
+		return failure
+	}
+	return errors.Errorf("%w; its log ends: %s", failure, strings.Join(lines, " | "))
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package scheduler
 
 import (
 	"cmp"
@@ -31,12 +31,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// contentImages is what a storage holds that has disks.
-const contentImages = "images"
+// ContentImages is what a storage holds that has disks.
+const ContentImages = "images"
 
-// occupants returns who uses the nodes of the cluster: the guests that PVE lists, and Machines that it does not list yet or not as they
-// are going to be.
-func occupants(guests []proxmox.Guest, machines []Machine, reserved map[string]placement.Occupant, d defaults) []placement.Occupant {
+// Occupants returns who uses the nodes of the cluster: the guests that PVE lists, and Machines that it does not list yet or not as they
+// are going to be. New disks are put onto the given storage unless the spec says otherwise.
+func Occupants(guests []proxmox.Guest, machines []object.Machine, reserved map[string]placement.Occupant, storage string) []placement.Occupant {
 	byID := make(map[int]proxmox.Guest, len(guests))
 	for _, g := range guests {
 		byID[g.VMID] = g
@@ -49,7 +49,7 @@ func occupants(guests []proxmox.Guest, machines []Machine, reserved map[string]p
 		if listed && g.Template {
 			continue
 		}
-		if o, ok := occupantOf(m, g, reserved, byID, d); ok {
+		if o, ok := occupantOf(m, g, reserved, byID, storage); ok {
 			owned[vmid] = true
 			out = append(out, o)
 		}
@@ -73,7 +73,7 @@ func settledGuest(g proxmox.Guest) bool {
 }
 
 // occupantOf returns what a Machine uses, if it has a VM or a node for one.
-func occupantOf(m Machine, g proxmox.Guest, reserved map[string]placement.Occupant, guests map[int]proxmox.Guest, d defaults) (placement.Occupant, bool) {
+func occupantOf(m object.Machine, g proxmox.Guest, reserved map[string]placement.Occupant, guests map[int]proxmox.Guest, storage string) (placement.Occupant, bool) {
 	o, was := occupant(g), settledGuest(g)
 	r, booked := reserved[string(m.GetUID())]
 	switch {
@@ -81,31 +81,32 @@ func occupantOf(m Machine, g proxmox.Guest, reserved map[string]placement.Occupa
 	case booked:
 		o = r
 	case m.GetAnnotations()[object.AnnotationNode] != "" && !meta.WasDeleted(m):
-		o = needOf(m, sourceOf(m, guests), d)
+		o = needOf(m, sourceConfig(m, guests), storage)
 		o.Node = m.GetAnnotations()[object.AnnotationNode]
 	}
 	o.Node = cmp.Or(m.GetAnnotations()[object.AnnotationTarget], o.Node)
-	o.Runs = o.Runs || !meta.WasDeleted(m) && runs(m.Parameters())
+	o.Runs = o.Runs || !meta.WasDeleted(m) && Runs(m.Parameters())
 	o.Coming = o.Runs && (!was || g.Status == "stopped")
 	o.ID, o.Namespace, o.Labels = string(m.GetUID()), m.GetNamespace(), m.GetLabels()
-	o.Rules = rulesOf(m)
+	o.Rules = RulesOf(m)
 	return o, o.Node != ""
 }
 
-func rulesOf(m Machine) v1alpha1.MachinePlacement {
+// RulesOf returns where a Machine asks to be placed.
+func RulesOf(m object.Machine) v1alpha1.MachinePlacement {
 	if p := m.Parameters().Placement; p != nil {
 		return *p
 	}
 	return v1alpha1.MachinePlacement{}
 }
 
-// runs reports whether the VM is to run.
-func runs(p *v1alpha1.MachineParameters) bool {
+// Runs reports whether the VM is to run.
+func Runs(p *v1alpha1.MachineParameters) bool {
 	return p.PowerState == nil || *p.PowerState == v1alpha1.PowerStateRunning
 }
 
-// sourceOf a Machine as far as the list of guests tells.
-func sourceOf(m Machine, guests map[int]proxmox.Guest) qemu.Config {
+// sourceConfig a Machine as far as the list of guests tells.
+func sourceConfig(m object.Machine, guests map[int]proxmox.Guest) qemu.Config {
 	vmid, _ := strconv.Atoi(m.GetAnnotations()[object.AnnotationSource])
 	g, ok := guests[vmid]
 	if !ok {
@@ -116,23 +117,25 @@ func sourceOf(m Machine, guests map[int]proxmox.Guest) qemu.Config {
 
 // needOf a Machine whose VM starts with a configuration. Only the disks of one
 // that is made from nothing are known by its spec alone.
-func needOf(m Machine, config qemu.Config, d defaults) placement.Occupant {
+func needOf(m object.Machine, config qemu.Config, storage string) placement.Occupant {
 	p := m.Parameters()
-	o := placement.Occupant{Runs: runs(p), CPUs: cpusOf(p, config), Memory: memoryOf(p, config)}
+	o := placement.Occupant{Runs: Runs(p), CPUs: CPUsOf(p, config), Memory: MemoryOf(p, config)}
 	for _, k := range p.Disks {
 		if m.GetAnnotations()[object.AnnotationSource] == "" {
-			o.Disks = append(o.Disks, newRoom(k, d.Storage))
+			o.Disks = append(o.Disks, RoomFor(k, storage))
 		}
 	}
 	return o
 }
 
-// newRoom for a disk that is made.
-func newRoom(k v1alpha1.MachineDisk, defaultStorage string) placement.Disk {
-	return placement.Disk{Storage: cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage), Content: contentImages, Bytes: int64(qemu.SizeOf(k))}
+// RoomFor returns what a disk that is made takes.
+func RoomFor(k v1alpha1.MachineDisk, defaultStorage string) placement.Disk {
+	return placement.Disk{Storage: cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage), Content: ContentImages, Bytes: int64(qemu.SizeOf(k))}
 }
 
-func cpusOf(p *v1alpha1.MachineParameters, config qemu.Config) int {
+// CPUsOf returns how many CPUs a VM has by its spec, or else by the configuration that it starts
+// with.
+func CPUsOf(p *v1alpha1.MachineParameters, config qemu.Config) int {
 	cores, sockets := config.Integer("cores", 1), config.Integer("sockets", 1)
 	if p.CPU != nil && p.CPU.Cores != nil {
 		cores = *p.CPU.Cores
@@ -143,7 +146,9 @@ func cpusOf(p *v1alpha1.MachineParameters, config qemu.Config) int {
 	return int(cores) * int(sockets)
 }
 
-func memoryOf(p *v1alpha1.MachineParameters, config qemu.Config) int64 {
+// MemoryOf returns the memory of a VM by its spec, or else by the configuration that it starts
+// with.
+func MemoryOf(p *v1alpha1.MachineParameters, config qemu.Config) int64 {
 	if p.Memory != nil {
 		return p.Memory.Value()
 	}

@@ -14,14 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package maintenance
 
 import (
 	"testing"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 func TestWindow(t *testing.T) {
@@ -46,11 +45,11 @@ func TestWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{MaintenanceWindow: &v1alpha1.MaintenanceWindow{Schedule: tc.schedule, DurationMinutes: 120}}}}
+			w := &v1alpha1.MaintenanceWindow{Schedule: tc.schedule, DurationMinutes: 120}
 			if tc.zone != "" {
-				d.MaintenanceWindow.TimeZone = &tc.zone
+				w.TimeZone = &tc.zone
 			}
-			open, start := d.window(now)
+			open, start := State(w, now)
 			if open != tc.open || start.Format(time.RFC3339) != tc.start {
 				t.Errorf("\n%s\nwant %t and %s, got %t and %s", tc.reason, tc.open, tc.start, open, start.Format(time.RFC3339))
 			}
@@ -60,7 +59,7 @@ func TestWindow(t *testing.T) {
 
 func TestWindowRefusals(t *testing.T) {
 	for schedule, refused := range map[string]bool{"0 2 * * 6": false, "*/5 1-3 1,15 * *": false, "0 2 30 2 *": true, "60 2 * * *": true, "0 2 * * 7": true} {
-		if got := windowRefusals(&v1alpha1.MaintenanceWindow{Schedule: schedule, DurationMinutes: 1}); (len(got) > 0) != refused {
+		if got := Rejections(&v1alpha1.MaintenanceWindow{Schedule: schedule, DurationMinutes: 1}); (len(got) > 0) != refused {
 			t.Errorf("%q: got %q", schedule, got)
 		}
 	}
@@ -69,7 +68,7 @@ func TestWindowRefusals(t *testing.T) {
 func TestWindowZones(t *testing.T) {
 	for zone, refused := range map[string]bool{"UTC": false, "Europe/Oslo": false, "America/Argentina/Buenos_Aires": false, "Europe/Olso": true, "Local": true, "+02:00": true} {
 		w := &v1alpha1.MaintenanceWindow{Schedule: "0 2 * * *", DurationMinutes: 1, TimeZone: &zone}
-		if got := windowRefusals(w); (len(got) > 0) != refused {
+		if got := Rejections(w); (len(got) > 0) != refused {
 			t.Errorf("%q: got %q", zone, got)
 		}
 	}

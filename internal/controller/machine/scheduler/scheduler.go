@@ -14,7 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+// Package scheduler knows the Machines, the ProxmoxNodes and the ProxmoxClusters of both scopes:
+// which of them share a cluster of Proxmox VE, who claims a VM, which nodes a VM may be placed
+// on, and what uses them. Package placement chooses among them.
+package scheduler
 
 import (
 	"context"
@@ -28,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 )
 
@@ -41,7 +45,7 @@ type Node interface {
 // A Scheduler is what all controllers of Machines share: the Machines and ProxmoxNodes of both scopes, and the nodes that were chosen
 // lately. It is safe for concurrent use.
 type Scheduler struct {
-	reservations *placement.Reservations
+	Reservations *placement.Reservations
 
 	mu      sync.Mutex
 	sources []schedulerSource
@@ -54,9 +58,9 @@ type schedulerSource struct {
 	list   resource.ManagedList
 }
 
-// NewScheduler returns a Scheduler without Machines.
-func NewScheduler() *Scheduler {
-	return &Scheduler{reservations: placement.NewReservations(time.Now)}
+// New returns a Scheduler without Machines.
+func New() *Scheduler {
+	return &Scheduler{Reservations: placement.NewReservations(time.Now)}
 }
 
 // Add a kind of Machines, ProxmoxNodes or ProxmoxClusters. The reader, which should be a cache, lists them.
@@ -66,21 +70,21 @@ func (f *Scheduler) Add(reader client.Reader, list resource.ManagedList) {
 	f.sources = append(f.sources, schedulerSource{reader: reader, list: list})
 }
 
-// clusterMembers are the objects for one PVE cluster.
-type clusterMembers struct {
-	machines []Machine
-	nodes    []Node
+// Members are the objects for one PVE cluster.
+type Members struct {
+	Machines []object.Machine
+	Nodes    []Node
 
 	// clusters are the ProxmoxClusters whose nodes count, wherever those have provider configurations of their own.
 	clusters map[types.NamespacedName]bool
 }
 
-// members returns the objects that share the cluster. They belong to the cache and must not be changed.
-func (f *Scheduler) members(ctx context.Context, shares func(resource.Managed) bool) (*clusterMembers, error) {
+// Members returns the objects that share the cluster. They belong to the cache and must not be changed.
+func (f *Scheduler) Members(ctx context.Context, shares func(resource.Managed) bool) (*Members, error) {
 	f.mu.Lock()
 	sources := f.sources
 	f.mu.Unlock()
-	ms := &clusterMembers{clusters: map[types.NamespacedName]bool{}}
+	ms := &Members{clusters: map[types.NamespacedName]bool{}}
 	for _, s := range sources {
 		list, ok := s.list.DeepCopyObject().(resource.ManagedList)
 		if !ok {
@@ -93,18 +97,18 @@ func (f *Scheduler) members(ctx context.Context, shares func(resource.Managed) b
 			ms.add(mg, shares)
 		}
 	}
-	ms.nodes = slices.DeleteFunc(ms.nodes, func(n Node) bool { return !ms.has(n, shares) })
+	ms.Nodes = slices.DeleteFunc(ms.Nodes, func(n Node) bool { return !ms.has(n, shares) })
 	return ms, nil
 }
 
-func (ms *clusterMembers) add(mg resource.Managed, shares func(resource.Managed) bool) {
+func (ms *Members) add(mg resource.Managed, shares func(resource.Managed) bool) {
 	switch mg := mg.(type) {
-	case Machine:
+	case object.Machine:
 		if shares(mg) {
-			ms.machines = append(ms.machines, mg)
+			ms.Machines = append(ms.Machines, mg)
 		}
 	case Node:
-		ms.nodes = append(ms.nodes, mg)
+		ms.Nodes = append(ms.Nodes, mg)
 	case interface {
 		Parameters() *v1alpha1.ProxmoxClusterParameters
 	}:
@@ -115,12 +119,9 @@ func (ms *clusterMembers) add(mg resource.Managed, shares func(resource.Managed)
 }
 
 // has reports whether the node is one of the cluster: by its ProxmoxCluster, or by its own provider configuration.
-func (ms *clusterMembers) has(n Node, shares func(resource.Managed) bool) bool {
+func (ms *Members) has(n Node, shares func(resource.Managed) bool) bool {
 	if c := n.Parameters().Cluster; c != nil {
 		return ms.clusters[types.NamespacedName{Namespace: n.GetNamespace(), Name: *c}]
 	}
 	return shares(n)
 }
-
-// A decideFunc runs a choice of a node for a VM: Decide or Evaluate of placement.Reservations.
-type decideFunc func(id string, need placement.Occupant, choose placement.Choice) (placement.Decision, bool, error)

@@ -14,11 +14,12 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+// Package maintenance knows when the maintenance windows of specs are open.
+package maintenance
 
 import (
 	"time"
-	_ "time/tzdata" // Images without an operating system have no time zones.
+	_ "time/tzdata"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/robfig/cron/v3"
@@ -27,32 +28,33 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// window reports whether the maintenance window is open, and when it has opened or will.
-func (d desired) window(now time.Time) (bool, time.Time) {
-	if d.MaintenanceWindow == nil {
+// State reports whether a maintenance window is open, and when it has opened or will. Without
+// a window it is always open.
+func State(w *v1alpha1.MaintenanceWindow, now time.Time) (bool, time.Time) {
+	if w == nil {
 		return true, now
 	}
-	s, zone, err := scheduleOf(d.MaintenanceWindow)
+	s, zone, err := scheduleOf(w)
 	if err != nil {
 		return false, now // The plan refuses it.
 	}
-	lasting := time.Duration(d.MaintenanceWindow.DurationMinutes) * time.Minute
+	lasting := time.Duration(w.DurationMinutes) * time.Minute
 	start := s.Next(now.In(zone).Add(-lasting))
 	return !start.After(now), start
 }
 
-// opened returns when the maintenance window has opened that is open; the zero time if the spec
-// has none.
-func (d desired) opened(now time.Time) time.Time {
-	if d.MaintenanceWindow == nil {
+// Opened returns when the maintenance window has opened that is open; the zero time without a
+// window.
+func Opened(w *v1alpha1.MaintenanceWindow, now time.Time) time.Time {
+	if w == nil {
 		return time.Time{}
 	}
-	_, start := d.window(now)
+	_, start := State(w, now)
 	return start
 }
 
-// windowRefusals are a schedule or a time zone that cannot be read.
-func windowRefusals(w *v1alpha1.MaintenanceWindow) []string {
+// Rejections returns a schedule or a time zone that cannot be read.
+func Rejections(w *v1alpha1.MaintenanceWindow) []string {
 	if w == nil {
 		return nil
 	}

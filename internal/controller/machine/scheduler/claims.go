@@ -1,0 +1,59 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+)
+
+// AddMachines adds a kind of Machines whose claims are indexed.
+func (f *Scheduler) AddMachines(reader client.Reader, list resource.ManagedList) {
+	f.mu.Lock()
+	f.claims = append(f.claims, schedulerSource{reader: reader, list: list})
+	f.mu.Unlock()
+	f.Add(reader, list)
+}
+
+// OtherClaimants returns the other Machines, of all scopes, that make a claim. They are the
+// cache's own: they must not be changed.
+func (f *Scheduler) OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error) {
+	f.mu.Lock()
+	sources := f.claims
+	f.mu.Unlock()
+	var all []object.Machine
+	for _, s := range sources {
+		list, ok := s.list.DeepCopyObject().(resource.ManagedList)
+		if !ok {
+			continue
+		}
+		if err := s.reader.List(ctx, list, client.MatchingFields{object.ClaimIndex: claim}, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, errors.Wrapf(err, "cannot list a %T", list)
+		}
+		for _, mg := range list.GetItems() {
+			if other, ok := mg.(object.Machine); ok && other.GetUID() != m.GetUID() {
+				all = append(all, other)
+			}
+		}
+	}
+	return all, nil
+}
