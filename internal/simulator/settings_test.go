@@ -174,12 +174,16 @@ func TestSettings(t *testing.T) {
 			{request: "POST /cluster/replication", params: []string{"id=101-0", "type=local", "target=pve2"}, line: "500 Guest '101' does not exist."},
 			{request: "GET /cluster/replication/100-0", line: "500 no such replication job '100-0'"},
 		}},
-		"Backup": {reason: "A backup is a file of a storage for backups.", steps: []step{
+		"Backup": {reason: "A backup is a file of a storage for backups, which the task alone looks at.", steps: []step{
 			{request: "POST " + node + "/qemu", params: []string{"vmid=100", "scsi0=local:1"}},
-			{request: "POST " + node + "/vzdump", params: []string{"vmid=100", "storage=data2"}, line: "500 can't use storage 'data2' for backups - wrong content type"},
+			{request: "POST " + node + "/vzdump", params: []string{"vmid=100", "storage=data2"}, has: ":vzdump:100:"},
+			{request: "GET " + node + "/storage/data2/content", params: []string{"content=backup"}, has: `{"data":[]}`},
 			{request: "PUT /storage/data2", params: []string{"content=images,backup"}},
 			{request: "POST " + node + "/vzdump", params: []string{"vmid=100", "storage=data2"}, has: ":vzdump:100:"},
 			{request: "GET " + node + "/storage/data2/content", params: []string{"content=backup"}, has: `"subtype":"qemu","vmid":100,"volid":"data2:backup/vzdump-qemu-100-`},
+			{request: "POST /nodes/pve2/vzdump", params: []string{"vmid=100", "storage=data2"}, has: `{"data":"OK"}`},
+			{request: "POST " + node + "/vzdump", params: []string{"vmid=100", "storage=data2", `notes-template=a\x`}, line: wrong},
+			{request: "POST " + node + "/vzdump", params: []string{"vmid=100", "storage=data2", "notes-template={{b}}"}, line: wrong},
 		}},
 		"Reassign": {reason: "A disk goes to another VM.", steps: []step{
 			{request: "POST " + node + "/qemu", params: []string{"vmid=100", "scsi0=local:1", "scsi1=local:1"}},

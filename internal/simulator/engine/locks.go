@@ -155,6 +155,28 @@ func (w *Worker) WithStorage(id string, fn func() error) error {
 	return fn()
 }
 
+// WithBackups runs fn while the node's lock of backups is held: of several on one node one works at a time, and the others wait as long
+// as they may.
+func (w *Worker) WithBackups(longest time.Duration, fn func() error) error {
+	lock := w.Engine.storageLocks.of(w.Task.Node + "/vzdump")
+	select {
+	case lock <- struct{}{}:
+	default:
+		w.Logf("INFO: trying to get global lock - waiting...")
+		select {
+		case lock <- struct{}{}:
+			w.Logf("INFO: got global lock")
+		case <-w.Engine.Clock.After(w.Engine.lockWait(longest)):
+			w.Logf("ERROR: can't acquire lock '/var/run/vzdump.lock' - got timeout")
+			return apierr.Errorf("can't acquire lock '/var/run/vzdump.lock' - got timeout")
+		case <-w.Ctx.Done():
+			return errInterrupted
+		}
+	}
+	defer func() { <-lock }()
+	return fn()
+}
+
 // queues are locks that are given in the order of coming: who has put something into a lock's channel has the lock.
 type queues struct {
 	mu    sync.Mutex

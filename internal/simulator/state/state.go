@@ -106,14 +106,10 @@ type Node struct {
 	Disk   int64
 	// Address is the node's IP address.
 	Address string
-	// Links are the addresses of the further links of corosync.
-	Links []string
 	// Interfaces are the network interfaces by name, PendingInterfaces those after the changes that wait to be applied; nil
 	// without such changes.
 	Interfaces        map[string]*Interface
 	PendingInterfaces map[string]*Interface
-	// InterfacesWritten is true when the API has written the file of the interfaces, with its head.
-	InterfacesWritten bool
 	// DNS are the node's name servers, SearchDomain is where it looks for short names.
 	DNS          []string
 	SearchDomain string
@@ -243,8 +239,11 @@ type Volume struct {
 	System bool
 	// Replica is the replication job that has made the volume, empty for those that are in use.
 	Replica string `json:",omitempty"`
-	// Backup is what a backup holds.
-	Backup *Backup `json:",omitempty"`
+	// Backup is what a backup holds, with its Notes, whether it is Protected, and how its last Verification ended on a backup server: ok or failed.
+	Backup       *Backup `json:",omitempty"`
+	Notes        string  `json:",omitempty"`
+	Protected    bool    `json:",omitempty"`
+	Verification string  `json:",omitempty"`
 	// Data is the content of uploaded files.
 	Data    []byte
 	Created time.Time

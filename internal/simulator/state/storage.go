@@ -131,6 +131,11 @@ var fileNames = sync.OnceValue(func() map[string]*regexp.Regexp { //nolint:goche
 	}
 })
 
+// serverBackup is the name of a backup on a backup server (PVE::Storage::PBSPlugin::parse_volname).
+var serverBackup = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // Read only.
+	return regexp.MustCompile(`^backup/(?:vm|ct)/(\d+)/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
+})
+
 // fileOf tells what a file is by its name, and whose backup it is.
 func fileOf(name string) (content string, owner int, ok bool) {
 	content, _, _ = strings.Cut(name, "/")
@@ -146,7 +151,10 @@ func fileOf(name string) (content string, owner int, ok bool) {
 
 // KindOf tells from the name of a volume what it is, and who owns it.
 func (s *Storage) KindOf(name string) (content string, vmid int, err error) {
-	if content, owner, ok := fileOf(name); ok && (s.FileBased() || s.Type == "pbs") {
+	if m := serverBackup().FindStringSubmatch(name); m != nil && s.Type == "pbs" {
+		return "backup", schema.Int(m[1]), nil
+	}
+	if content, owner, ok := fileOf(name); ok && s.FileBased() {
 		return content, owner, nil
 	}
 	expression, kind := `^(?:(?:base-\d+-[^/]+/)|(?:\d+/base-\d+-[^/]+/))?(?:\d+/)?(?:vm|base)-(\d+)-.+$`, s.Type
@@ -196,6 +204,11 @@ func (s *Storage) FilePath(content, name string) string {
 		return root + "/images/" + name
 	case "import", "snippets":
 		return root + "/" + name
+	case "backup":
+		if s.Type == "pbs" {
+			return s.ID + ":" + name
+		}
+		return root + "/dump/" + strings.TrimPrefix(name, "backup/")
 	}
 	return root + "/template/" + name
 }
@@ -218,4 +231,16 @@ func (st *State) Path(id string) string {
 type Backup struct {
 	Config map[string]string
 	Disks  map[string]Volume
+}
+
+// MaxProtected is how many protected backups of a guest the storage takes, or -1 for any number, from one who may see to all of it or
+// not.
+func (s *Storage) MaxProtected(allocates bool) int {
+	switch text, set := s.Options["max-protected-backups"]; {
+	case set:
+		return schema.Int(text)
+	case allocates:
+		return -1
+	}
+	return 5
 }

@@ -24,13 +24,14 @@ import (
 // Routes are the methods of backups and of their jobs.
 func Routes() map[string]engine.Handler {
 	return map[string]engine.Handler{
-		"GET /cluster/backup":               listBackups,
-		"POST /cluster/backup":              createBackup,
-		"GET /cluster/backup/{id}":          getBackup,
-		"PUT /cluster/backup/{id}":          updateBackup,
-		"DELETE /cluster/backup/{id}":       deleteBackup,
-		"POST /nodes/{node}/vzdump":         vzdump,
-		"GET /nodes/{node}/vzdump/defaults": backupDefaults,
-		"GET /nodes/{node}/vzdump":          engine.IndexOf("defaults", "extractconfig"),
+		"GET /cluster/backup":                    listBackups,
+		"POST /cluster/backup":                   createBackup,
+		"GET /cluster/backup/{id}":               getBackup,
+		"PUT /cluster/backup/{id}":               updateBackup,
+		"DELETE /cluster/backup/{id}":            deleteBackup,
+		"POST /nodes/{node}/vzdump":              vzdump,
+		"GET /nodes/{node}/vzdump/defaults":      backupDefaults,
+		"GET /nodes/{node}/vzdump/extractconfig": extractConfig,
+		"GET /nodes/{node}/vzdump":               engine.IndexOf("defaults", "extractconfig"),
 	}
 }

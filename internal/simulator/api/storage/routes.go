@@ -36,6 +36,7 @@ func Routes() map[string]engine.Handler {
 		"GET " + storage + "/content":             listContent,
 		"POST " + storage + "/content":            allocVolume,
 		"GET " + storage + "/content/{volume}":    getVolume,
+		"PUT " + storage + "/content/{volume}":    setAttributes,
 		"DELETE " + storage + "/content/{volume}": deleteVolume,
 		"POST " + storage + "/upload":             uploadFile,
 		"POST " + storage + "/download-url":       downloadURL,

@@ -114,6 +114,9 @@ func seesVolume(c *engine.Call, s *state.Storage, v *state.Volume) bool {
 	if v.VMID == 0 || c.State.May(c.Who, "/storage/"+s.ID, "Datastore.Allocate") {
 		return true
 	}
+	if v.Content == "backup" {
+		return mayUseBackup(c, s.ID, v.VMID) == nil
+	}
 	return c.State.May(c.Who, "/storage/"+s.ID, "Datastore.Audit") ||
 		c.State.May(c.Who, fmt.Sprintf("/vms/%d", v.VMID), "VM.Config.Disk")
 }
@@ -126,12 +129,31 @@ func show(v *state.Volume, key state.VolumeKey) map[string]any {
 		out["size"] = v.Used
 		if v.Content == "backup" {
 			out["vmid"], out["subtype"] = v.VMID, "qemu"
+			maps.Copy(out, attributesInList(v))
 		}
 		return out
 	}
 	out["vmid"], out["used"], out["parent"] = v.VMID, v.Used, nil
 	if v.Base != "" {
 		out["parent"] = "../" + v.Base
+	}
+	return out
+}
+
+// attributesInList are what lists show of a backup: only the first line of the notes that lie beside a file.
+func attributesInList(v *state.Volume) map[string]any {
+	out := map[string]any{}
+	if notes := v.Notes; notes != "" {
+		if !strings.HasPrefix(v.Format, "pbs-") {
+			notes, _, _ = strings.Cut(notes, "\n")
+		}
+		out["notes"] = notes
+	}
+	if v.Protected {
+		out["protected"] = 1
+	}
+	if v.Verification != "" {
+		out["verification"] = map[string]any{"state": v.Verification, "upid": "UPID:pbs:0000038D:0000014B:00000000:5F9C4A7D:verify:store:root@pam:"}
 	}
 	return out
 }
@@ -156,9 +178,58 @@ func getVolume(c *engine.Call) (any, error) {
 	if v.Content == "iso" {
 		format = "raw"
 	}
-	return map[string]any{
+	out := map[string]any{
 		"path": c.State.Storages[storage].FilePath(v.Content, name), "size": v.Size, "used": v.Used, "format": format,
-	}, nil
+	}
+	if v.Content == "backup" {
+		if err := mayUseBackup(c, storage, v.VMID); err != nil {
+			return nil, err
+		}
+		out["size"], out["notes"], out["protected"] = v.Used, v.Notes, schema.Flag(v.Protected)
+	}
+	return out, nil
+}
+
+// mayUseBackup checks access to a backup.
+func mayUseBackup(c *engine.Call, storage string, owner int) error {
+	if c.State.May(c.Who, "/storage/"+storage, "Datastore.Allocate") {
+		return nil
+	}
+	if err := c.State.Check(c.Who, "/storage/"+storage, "Datastore.AllocateSpace"); err != nil {
+		return err
+	}
+	return c.State.Check(c.Who, state.VMPath(owner), "VM.Backup")
+}
+
+// setAttributes changes the notes of a backup, and whether it is protected.
+func setAttributes(c *engine.Call) (any, error) {
+	id := volumeID(c)
+	storage, name, _ := state.SplitVolume(id)
+	s, err := c.State.Storage(storage)
+	if err != nil {
+		return nil, err
+	}
+	content, owner, err := s.KindOf(name)
+	if err != nil {
+		return nil, err
+	}
+	if content != "backup" {
+		return nil, apierr.Errorf("only backups can have notes")
+	}
+	if err := mayUseBackup(c, storage, owner); err != nil {
+		return nil, err
+	}
+	v := c.State.Volume(c.Node, id)
+	if v == nil {
+		return nil, nil //nolint:nilnil // PVE writes the notes beside a file that is not there.
+	}
+	if notes, given := c.Values["notes"]; given {
+		v.Notes = notes
+	}
+	if c.Has("protected") {
+		v.Protected = c.Flag("protected")
+	}
+	return nil, nil //nolint:nilnil // The answer is null.
 }
 
 func deleteVolume(c *engine.Call) (any, error) {
@@ -188,6 +259,8 @@ func deleteVolume(c *engine.Call) (any, error) {
 			switch {
 			case st.Volume(o.Node, id) == nil:
 				o.Logf("disk image '%s' does not exist", s.FilePath(content, name))
+			case st.Volume(o.Node, id).Protected:
+				return apierr.Errorf("cannot remove protected volume '%s' on '%s'", name, storage)
 			case volume.Clones(o, id):
 				return apierr.Errorf("base volume '%s' is still in use by linked cloned", id)
 			}
