@@ -72,24 +72,37 @@ func (c *conn) start(ctx context.Context, ref Ref, r request) (UPID, error) {
 // begin makes a request that starts a task. PVE does some things at once and
 // answers no UPID; then it is empty.
 func (c *conn) begin(ctx context.Context, r request) (UPID, error) {
+	answer, err := c.beginAnswer(ctx, r)
+	if err == nil && answer != "" && !UPID(answer).Valid() {
+		return "", newCall(r, nil).unexpected()
+	}
+	return UPID(answer), err
+}
+
+// beginAnswer makes a request that starts a task, and returns what PVE answers: a UPID,
+// nothing, or the word of a method that has nothing to do.
+func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
 	turn, refused := c.limiter.enter(r)
 	if refused != nil {
 		return "", refused
 	}
-	var upid text
+	var answer text
+	started := func() UPID {
+		if u := UPID(answer); u.Valid() {
+			return u
+		}
+		return ""
+	}
 	c.ownCalls.expectTask(r) // Until its task is known.
 	defer func() {
-		c.ownCalls.started(UPID(upid))
+		c.ownCalls.started(started())
 		c.ownCalls.release(r)
-		c.limiter.leave(turn, UPID(upid))
+		c.limiter.leave(turn, started())
 	}()
-	if err := c.do(ctx, r, &upid); err != nil {
+	if err := c.do(ctx, r, &answer); err != nil {
 		return "", err
 	}
-	if upid != "" && !UPID(upid).Valid() {
-		return "", newCall(r, nil).unexpected()
-	}
-	return UPID(upid), nil
+	return string(answer), nil
 }
 
 // CloneOptions say what a clone is to be.

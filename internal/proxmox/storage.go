@@ -51,8 +51,18 @@ type Volume struct {
 	VMID int
 
 	// Changed is when the volume's file was made or replaced, in seconds of the node's
-	// clock; 0 if the storage does not tell.
+	// clock; 0 if the storage does not tell. For a backup it is when that began.
 	Changed int64
+
+	// Notes of a backup. Storages of files list their first line only.
+	Notes string
+
+	// Protected is true for a backup that is not to be removed.
+	Protected bool
+
+	// Verification is how the latest verification of a backup on a backup server has ended:
+	// ok, failed, or empty for none.
+	Verification string
 }
 
 // File returns the name of the volume on its storage, without the folder of its content
@@ -82,12 +92,17 @@ func (c StorageAPI) Volumes(ctx context.Context, node, storage, content string) 
 	}
 	r.query = url.Values{"content": {content}}
 	var data list[struct {
-		ID      text    `json:"volid"`
-		Content text    `json:"content"`
-		Format  text    `json:"format"`
-		Size    integer `json:"size"`
-		VMID    integer `json:"vmid"`
-		Changed integer `json:"ctime"`
+		ID           text    `json:"volid"`
+		Content      text    `json:"content"`
+		Format       text    `json:"format"`
+		Size         integer `json:"size"`
+		VMID         integer `json:"vmid"`
+		Changed      integer `json:"ctime"`
+		Notes        text    `json:"notes"`
+		Protected    flag    `json:"protected"`
+		Verification struct {
+			State text `json:"state"`
+		} `json:"verification"`
 	}]
 	if err := c.do(ctx, r, &data); err != nil {
 		return nil, err
@@ -96,7 +111,7 @@ func (c StorageAPI) Volumes(ctx context.Context, node, storage, content string) 
 	for _, d := range data {
 		volumes = append(volumes, Volume{
 			ID: string(d.ID), Content: string(d.Content), Format: string(d.Format), Size: int64(d.Size), VMID: int(d.VMID),
-			Changed: int64(d.Changed),
+			Changed: int64(d.Changed), Notes: string(d.Notes), Protected: bool(d.Protected), Verification: string(d.Verification.State),
 		})
 	}
 	return volumes, nil

@@ -249,6 +249,12 @@ func (c TaskAPI) TaskLog(ctx context.Context, u UPID, lastLines int) ([]string, 
 	return lines, err
 }
 
+// TaskHead is the first lines of a task's log. It is empty if PVE has no log of the task.
+func (c TaskAPI) TaskHead(ctx context.Context, u UPID, firstLines int) ([]string, error) {
+	lines, _, err := c.taskLog(ctx, u, 0, firstLines)
+	return lines, err
+}
+
 func (c TaskAPI) taskLog(ctx context.Context, u UPID, start, limit int) ([]string, int, error) {
 	r := request{
 		op: "read the log of a task", method: http.MethodGet,
