@@ -19,7 +19,7 @@ package controller
 
 import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 	"github.com/vitistack/provider-proxmox/internal/controller/storage"
@@ -33,10 +33,10 @@ type row struct {
 
 // rows returns the kinds of managed resources in the order in which they are set up.
 func rows() []row {
-	sched, watch := scheduler.New(), machine.NewImageWatch()
+	sched, watch := scheduler.New(), images.NewNotifier()
 	return []row{
 		{"Machine", machines(sched, watch)},
-		{"Image", images(watch)},
+		{"Image", imageKind(watch)},
 		{"Snapshot", snapshots},
 		{"ProxmoxCluster", clusters(sched)},
 		{"ProxmoxNode", nodes(sched)},

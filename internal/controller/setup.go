@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/image"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
@@ -138,7 +139,7 @@ func managed(r row, s scope) entry {
 }
 
 // machines sets up Machines, which wait for Images, and counts them.
-func machines(sched *scheduler.Scheduler, watch *machine.ImageWatch) setupKind {
+func machines(sched *scheduler.Scheduler, watch *images.Notifier) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
 		o.Holds = kind.Holds{Reader: mgr.GetClient(), Lists: s.Lists("Snapshot")}
@@ -172,9 +173,9 @@ func nodes(sched *scheduler.Scheduler) setupKind {
 	}
 }
 
-// images sets up Images, and has Machines that wait for them woken. Those of all scopes
+// imageKind sets up Images, and has Machines that wait for them woken. Those of all scopes
 // can make the same file, and Machines of all scopes can need one.
-func images(watch *machine.ImageWatch) setupKind {
+func imageKind(watch *images.Notifier) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		if err := watch.Watch(mgr.GetCache(), s.GroupVersion.Group, s.Identity("Image").Object); err != nil {
 			return errors.Wrap(err, "cannot watch Images")

@@ -49,6 +49,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
@@ -105,7 +106,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 		Metrics: metrics.New(),
 		Now:     w.clock.Now,
 	}
-	scheduler, images := scheduler.New(), machine.NewImageWatch()
+	scheduler, images := scheduler.New(), images.NewNotifier()
 	for _, k := range []struct {
 		kind.Identity
 

@@ -37,7 +37,9 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -55,7 +57,7 @@ type bench struct {
 	clock    *clock
 	kube     client.Client
 	tasks    *tasktrack.Tracker
-	sent     *sentPasswords
+	sent     *password.Sent
 	hostKeys *guestagent.HostKeys
 	agents   *guestagent.Results
 
@@ -90,7 +92,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: newSentPasswords(), hostKeys: guestagent.NewHostKeys(c.now), cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: scheduler.New(), woken: make(chan Machine, 10), m: m}
+	b := &bench{pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: password.NewSent(), hostKeys: guestagent.NewHostKeys(c.now), cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: scheduler.New(), woken: make(chan Machine, 10), m: m}
 	b.background = func(ask func()) { ask() }
 	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
@@ -106,8 +108,8 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	return b
 }
 
-func (b *bench) imageReader() imageReader {
-	return imageReader{kube: b.kube, object: &namespaced.Image{}, machine: namespaced.MachineGroupVersionKind}
+func (b *bench) imageReader() images.Reader {
+	return images.Reader{Kube: b.kube, Object: &namespaced.Image{}, MachineKind: namespaced.MachineGroupVersionKind}
 }
 
 func (b *bench) external() *external {

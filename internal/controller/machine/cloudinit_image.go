@@ -29,6 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -109,7 +111,7 @@ func (e cloudInitFeature) ejectForMigration(ctx context.Context, d desired) (*no
 		case !d.Identity.OwnsNoCloudImage(has):
 		case i < 0:
 			no := conditions.Reject(conditions.Allocating, "storage '%s' not found, which has cloudInit's data", storage)
-			return nil, e.checks.hintMissingPrivilege(ctx, no, storageReadPrivilege(storage))
+			return nil, e.checks.HintMissingPrivilege(ctx, no, preflight.StorageReadPrivilege(storage))
 		case !storages[i].Shared:
 			return &noCloudImage{device: device, storage: storage, ejectFirst: true}, nil
 		}
@@ -174,10 +176,10 @@ func (e cloudInitFeature) imageStorage(ctx context.Context, d desired, node, pre
 	case wanted != "" && !slices.Contains(names, wanted):
 		no := conditions.Reject(conditions.Allocating, "storage '%s' does not hold ISO images on node %s, which cloudInit's data need%s",
 			wanted, node, conditions.Instead("storages that do", names))
-		return "", e.checks.hintMissingPrivilege(ctx, no, storageReadPrivilege(wanted))
+		return "", e.checks.HintMissingPrivilege(ctx, no, preflight.StorageReadPrivilege(wanted))
 	case wanted == "" && len(names) == 0:
 		no := conditions.Reject(conditions.Allocating, "no storage of node %s holds ISO images, which cloudInit's data need", node)
-		return "", e.checks.hintMissingPrivilege(ctx, no, validate.On("/storage", "Datastore.Audit"))
+		return "", e.checks.HintMissingPrivilege(ctx, no, validate.On("/storage", "Datastore.Audit"))
 	case wanted == "":
 		wanted = names[0]
 	}
@@ -213,7 +215,7 @@ func (e cloudInitFeature) guestData(ctx context.Context, m Machine, d desired) (
 		data *v1alpha1.CloudInitData
 		to   **string
 	}{{c.UserData, &data.UserData}, {c.VendorData, &data.VendorData}, {c.NetworkConfig, &data.NetworkConfig}} {
-		if *from.to, err = e.dataOf(ctx, m, from.data); err != nil {
+		if *from.to, err = secretref.DataOf(ctx, e.kube, m, from.data); err != nil {
 			return nil, err
 		}
 	}

@@ -27,9 +27,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // maxUploadTime is how long after it was asked for an upload may arrive of which nothing
@@ -239,4 +241,11 @@ func (e cloudInitFeature) waitForImages(ctx context.Context, m Machine) (waits, 
 		e.record.Event(m, xpevent.Warning(events.ReasonOrphanedImages, errors.Errorf("image %s is left on node %s: remove it unless a VM has it", p.Volume, p.Node)))
 	}
 	return nil, nil
+}
+
+// checkUploadPrivileges of an image, and what is done with it. That comes first if the drive is
+// emptied for it.
+func (e *external) checkUploadPrivileges(ctx context.Context, s *noCloudImage) error {
+	needs := validate.RequiredPrivileges(e.planned.change, e.vm.Config, validate.Place{VMID: e.vm.VMID})
+	return e.checks.CheckPrivileges(ctx, "upload an image to storage "+s.storage, append(needs, preflight.UploadPrivileges(s.storage)...))
 }

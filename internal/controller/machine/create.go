@@ -29,6 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -40,7 +42,7 @@ type creation struct {
 	desired
 
 	node   string
-	source *source
+	source *source.Source
 
 	// image is the revision of an Image that the VM is made from, if the spec names
 	// one; imageNodes have its file, and imageOn finds which a node has.
@@ -52,7 +54,7 @@ type creation struct {
 	decision *placement.Decision
 
 	// capacity of storages for the disks that are made.
-	capacity capacity
+	capacity preflight.Capacity
 
 	// vmidTaken is true when somebody else has the VMID that was allocated.
 	vmidTaken bool
@@ -87,7 +89,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, err
 	}
 	e.tasks.Kept(m, true) // What was changed before was another VM, and so
-	e.passwords.forget(m) // was what has got the password.
+	e.passwords.Forget(m) // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)
 	taskWatch{external: e}.follow(m, u, c.node)
 	return managed.ExternalCreation{}, nil
@@ -116,7 +118,7 @@ func (c *creation) annotations(m Machine) map[string]string {
 	}
 	switch {
 	case c.password != nil:
-		a[object.AnnotationPassword] = c.password.version
+		a[object.AnnotationPassword] = c.password.Version
 	case m.GetAnnotations()[object.AnnotationPassword] != "":
 		a[object.AnnotationPassword] = "" // Another VM has got it.
 	}
@@ -181,6 +183,17 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 
 // fullClone reports whether a clone copies the disks. Only those of a template can
 // be shared, and not those that it had at a snapshot.
-func fullClone(c *v1alpha1.MachineClone, s *source) bool {
+func fullClone(c *v1alpha1.MachineClone, s *source.Source) bool {
 	return !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)
+}
+
+// sourceConfig is the configuration that a clone starts with, or nil.
+func (c *creation) sourceConfig() qemu.Config {
+	switch {
+	case c.source == nil:
+		return nil
+	case c.Clone == nil || c.Clone.Storage == nil:
+		return c.source.Config
+	}
+	return c.source.Config.ClonedTo(*c.Clone.Storage)
 }

@@ -31,81 +31,13 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-func TestMatchTemplate(t *testing.T) {
-	guests := []proxmox.Guest{
-		{VMID: 100, Node: "pve1", Name: "web", Type: "qemu"},
-		{VMID: 200, Node: "pve1", Name: "container", Type: "lxc", Template: true},
-		{VMID: 9000, Node: "pve1", Name: "debian", Type: "qemu", Template: true},
-		{VMID: 9001, Node: "pve1", Name: "ubuntu", Type: "qemu", Template: true},
-		{VMID: 9002, Node: "pve2", Name: "ubuntu", Type: "qemu", Template: true},
-		{VMID: 9003, Node: "pve2", Name: "web", Type: "qemu", Template: true},
-		{VMID: 9004, Node: "pve1", Name: "fedora", Type: "qemu", Template: true},
-		{VMID: 9005, Node: "pve1", Name: "fedora", Type: "qemu", Template: true},
-	}
-	cases := map[string]struct {
-		reason         string
-		template, node string
-		want           int
-		err            string
-	}{
-		"Name":          {reason: "A name that is unique among templates will do, whatever VMs are called.", template: "web", want: 9003},
-		"VMID":          {reason: "A number is a VMID.", template: "9001", want: 9001},
-		"Missing":       {reason: "A template must be there.", template: "arch", err: "template 'arch' not found"},
-		"MissingVMID":   {reason: "So must a VMID.", template: "9999", err: "template '9999' not found"},
-		"Container":     {reason: "Templates of containers are no templates of VMs.", template: "container", err: "not found"},
-		"VM":            {reason: "A VM is not a template.", template: "100", err: "is a VM, not a template"},
-		"SameNode":      {reason: "Of two templates of one node none is guessed.", template: "fedora", err: "2 templates on node pve1 (VMID 9004, 9005)"},
-		"AmbiguousNode": {reason: "The one on the VM's node is taken.", template: "ubuntu", node: "pve2", want: 9002},
-		"OtherOfTwo":    {reason: "So it is where it is not the newest.", template: "ubuntu", node: "pve1", want: 9001},
-		"ElsewhereNode": {reason: "For a node that has none of them, it is the newest.", template: "ubuntu", node: "pve3", want: 9002},
-		"OtherNode":     {reason: "A template elsewhere is found too.", template: "debian", node: "pve2", want: 9000},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			found, err := matchTemplates(guests, tc.template)
-			if tc.err != "" {
-				var r conditions.ValidationError
-				if !errors.As(err, &r) || r.Aspect != conditions.Creating || !strings.Contains(err.Error(), tc.err) {
-					t.Errorf("\n%s\nwant a refusal with %q, got %v", tc.reason, tc.err, err)
-				}
-				return
-			}
-			if got := preferred(found, tc.node); err != nil || got.VMID != tc.want {
-				t.Errorf("\n%s\nwant VMID %d, got %d, %v", tc.reason, tc.want, got.VMID, err)
-			}
-		})
-	}
-}
-
-func TestMustTake(t *testing.T) {
-	nodes := []proxmox.Node{{Name: "a", Status: "online"}, {Name: "b", Status: "offline"}}
-	cases := map[string]struct {
-		reason  string
-		node    string
-		fails   bool
-		refused bool
-	}{
-		"Online":  {reason: "A node that is on can take a VM.", node: "a"},
-		"Missing": {reason: "A node must exist.", node: "z", fails: true, refused: true},
-		"Offline": {reason: "A node that is offline may come back: that is no refusal.", node: "b", fails: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			err := explainNoFit(nodes, tc.node)
-			var r conditions.ValidationError
-			if (err != nil) != tc.fails || errors.As(err, &r) != tc.refused {
-				t.Errorf("\n%s\nwant an error %t, a refusal %t, got %v", tc.reason, tc.fails, tc.refused, err)
-			}
-		})
-	}
-}
-
 // creationOf is a creation whose devices are assigned.
-func creationOf(t *testing.T, p v1alpha1.MachineParameters, s *source) *creation {
+func creationOf(t *testing.T, p v1alpha1.MachineParameters, s *source.Source) *creation {
 	t.Helper()
 	var config qemu.Config
 	if s != nil {
@@ -159,14 +91,14 @@ func TestParams(t *testing.T) {
 
 func TestCloneOptions(t *testing.T) {
 	template := new(intstr.FromInt32(9000))
-	s := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1", Template: true}, Config: map[string]string{"description": "golden\n"}}
-	machine := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: s.Config}
+	s := &source.Source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1", Template: true}, Config: map[string]string{"description": "golden\n"}}
+	machine := &source.Source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: s.Config}
 	marked := qemu.Identity{UUID: ourUUID}.Mark("golden")
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.MachineParameters
 		node   string
-		source *source
+		source *source.Source
 		want   proxmox.CloneOptions
 	}{
 		"Machine": {
@@ -210,7 +142,7 @@ func TestCloneOptions(t *testing.T) {
 }
 
 func TestCloneToOtherStorage(t *testing.T) {
-	s := &source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: templateConfig()}
+	s := &source.Source{Guest: proxmox.Guest{VMID: 9000, Node: "pve1"}, Config: templateConfig()}
 	spec := v1alpha1.MachineParameters{
 		Template: new(intstr.FromInt32(9000)),
 		Clone:    &v1alpha1.MachineClone{Full: new(true), Storage: new("fast")},

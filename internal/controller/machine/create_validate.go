@@ -19,18 +19,20 @@ package machine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
@@ -51,7 +53,7 @@ func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*cre
 	if err != nil {
 		return nil, err
 	}
-	if node := cmp.Or(c.placedNode, c.node); c.source != nil && node != c.source.Node && c.source.on(node) {
+	if node := cmp.Or(c.placedNode, c.node); c.source != nil && node != c.source.Node && c.source.On(node) {
 		return e.prepareFrom(ctx, m, id, image, node)
 	}
 	return c, nil
@@ -78,7 +80,7 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if err = e.importFrom(ctx, m, c, image); err != nil {
 		return nil, err
 	}
-	if c.source, err = e.findSource(ctx, m, image, from); err != nil {
+	if c.source, err = e.sources.Find(ctx, m, image, from); err != nil {
 		return nil, err
 	}
 	if c.node, err = e.chooseNode(ctx, m, c.source); err != nil {
@@ -115,7 +117,7 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 	if err := e.checkStoragesVisible(ctx, c); err != nil {
 		return err
 	}
-	prohibited, err := e.checks.forbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vmstate.VM{})...)
+	prohibited, err := e.checks.ForbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vmstate.VM{})...)
 	if err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (c *creation) startError() []string {
 // to choose one. What was decided before stands, unless the spec has come to name
 // another node, that node is offline, nothing came of it, or it is where a VM that is
 // gone had moved from its source.
-func (e creator) chooseNode(ctx context.Context, m Machine, s *source) (string, error) {
+func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[object.AnnotationNode]
 	off, err := e.reader.NodeUnreachable(ctx, before)
@@ -160,14 +162,14 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source) (string, 
 	if wanted == "" {
 		return "", nil
 	}
-	return wanted, explainNoFit(nodes, wanted)
+	return wanted, preflight.CheckNode(nodes, wanted)
 }
 
 // checkMigratable says why a clone cannot be made on the source's node and go to the
 // node that the spec names from there, which is what is done where its disks are
 // on local storage.
-func checkMigratable(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.Node) error {
-	if err := explainNoFit(nodes, *p.Node); err != nil {
+func checkMigratable(p *v1alpha1.MachineParameters, s *source.Source, nodes []proxmox.Node) error {
+	if err := preflight.CheckNode(nodes, *p.Node); err != nil {
 		return err
 	}
 	if !fullClone(p.Clone, s) {
@@ -177,32 +179,16 @@ func checkMigratable(p *v1alpha1.MachineParameters, s *source, nodes []proxmox.N
 	return nil
 }
 
-// explainNoFit says why a node that is settled cannot take a VM.
-func explainNoFit(nodes []proxmox.Node, name string) error {
-	names := make([]string, 0, len(nodes))
-	for _, n := range nodes {
-		switch {
-		case n.Name != name:
-			names = append(names, n.Name)
-		case !n.Online():
-			return errors.Errorf("node %q is %s", name, n.Status)
-		default:
-			return nil
-		}
-	}
-	return conditions.Reject(conditions.Allocating, "node '%s' not found%s", name, conditions.Instead("nodes", names))
-}
-
 // check looks whether what the spec names exists where the VM is to be.
 func (e creator) check(ctx context.Context, c *creation) error {
 	if err := e.checkStorages(ctx, c); err != nil {
 		return err
 	}
 	var err error
-	if c.capacity, err = e.checks.checkCapacity(ctx, c.Growths(c.sourceConfig()), c.node); err != nil {
+	if c.capacity, err = e.checks.CheckCapacity(ctx, c.Growths(c.sourceConfig()), c.node); err != nil {
 		return err
 	}
-	if no := c.capacity.rejections; len(no) > 0 {
+	if no := c.capacity.Rejections; len(no) > 0 {
 		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
 	}
 	return e.checkBridges(ctx, c)
@@ -216,32 +202,16 @@ func (e creator) checkStorages(ctx context.Context, c *creation) error {
 		return err
 	}
 	for _, name := range c.Storages(c.sourceConfig()) {
-		if err := checkStorage(storages, name, c.node); err != nil {
+		if err := preflight.CheckStorage(storages, name, c.node); err != nil {
 			return err
 		}
 	}
 	for _, name := range c.targetStorages() {
-		if err := checkStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode)); err != nil {
+		if err := preflight.CheckStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func checkStorage(storages []proxmox.Storage, name, node string) error {
-	var holding []string
-	for _, s := range storages {
-		switch {
-		case s.Node != node:
-		case s.Name == name && !slices.Contains(s.Content, "images"):
-			return conditions.Reject(conditions.Allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
-		case s.Name == name:
-			return nil
-		case slices.Contains(s.Content, "images"):
-			holding = append(holding, s.Name)
-		}
-	}
-	return conditions.Reject(conditions.Allocating, "storage '%s' not found on node %s%s", name, node, conditions.Instead("storages for disks there", holding))
 }
 
 // targetStorages are the storages that the disks of a clone need on the node that it
@@ -265,7 +235,7 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 	if len(names) == 0 {
 		return nil
 	}
-	bridges, err := e.checks.bridgesWith(ctx, names, c.node)
+	bridges, err := e.checks.BridgesWith(ctx, names, c.node)
 	if proxmox.IsAuthorization(err) {
 		return nil
 	}
@@ -273,30 +243,88 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 		return err
 	}
 	for _, name := range names {
-		if !slices.Contains(bridgeNames(bridges), name) {
+		if !slices.Contains(preflight.BridgeNames(bridges), name) {
 			e.logBridge(name, c.node)
-			return conditions.Reject(conditions.Networking, "bridge '%s' not found on node %s%s", name, c.node, conditions.Instead("bridges there", bridgeNames(bridges)))
+			return conditions.Reject(conditions.Networking, "bridge '%s' not found on node %s%s", name, c.node, conditions.Instead("bridges there", preflight.BridgeNames(bridges)))
 		}
 	}
 	return nil
 }
 
-// bridgesWith the names on a node. A list that may be old is good enough if it has
-// them all.
-func (e *preflight) bridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
-	there, err := e.inventory.Bridges(ctx, node, inventory.Stable)
-	known := bridgeNames(there)
-	missing := func(name string) bool { return !slices.Contains(known, name) }
-	if err != nil || !slices.ContainsFunc(names, missing) {
-		return there, err
+// checkStoragesVisible of the storages that a VM is to be on: those that may not be seen would not be
+// found.
+func (e creator) checkStoragesVisible(ctx context.Context, c *creation) error {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return err
 	}
-	return e.inventory.Bridges(ctx, node, inventory.Relaxed)
+	names := c.Storages(c.sourceConfig())
+	for _, device := range c.sourceConfig().Disks() {
+		storage, _, _ := strings.Cut(c.sourceConfig().Volume(device), ":")
+		names = append(names, storage)
+	}
+	var needs []validate.PrivilegeRequirement
+	for _, name := range names {
+		if !slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name }) && name != "" {
+			needs = append(needs, preflight.StorageReadPrivilege(name))
+		}
+	}
+	return e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 
-func bridgeNames(bridges []proxmox.Bridge) []string {
-	names := make([]string, 0, len(bridges))
-	for _, b := range bridges {
-		names = append(names, b.Name)
+// checkCreatePrivileges of a VM and what is to be done to it from then on, if it is to be changed
+// at all. What PVE checks itself before it makes anything is left to it.
+func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
+	if !kind.Manages(m) {
+		return nil
 	}
-	return names
+	at := validate.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}
+	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate"), at.RequiredPrivileges("VM.Audit")}
+	cloned, err := e.clonePrivileges(ctx, c, at)
+	if err != nil {
+		return err
+	}
+	needs = append(needs, cloned...)
+	more, err := e.creationNeeds(ctx, c, at)
+	if err != nil {
+		return err
+	}
+	needs = append(needs, more...)
+	return e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
+}
+
+// clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
+// loses the mark in its description.
+func (e creator) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+	if c.source == nil {
+		return preflight.ImportPrivileges(c.MachineParameters, at), nil
+	}
+	config := c.sourceConfig()
+	change := c.withPassword(c.Difference(config))
+	needs := append(validate.RequiredPrivileges(change, config, at), at.RequiredPrivileges("VM.Config.HWType"), at.RequiredPrivileges("VM.Config.Options"))
+	for _, r := range c.Resizes(config) {
+		storage, _, _ := strings.Cut(config.Volume(r.Device), ":")
+		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+storage, "Datastore.AllocateSpace"))
+	}
+	for _, v := range c.Moves(config) {
+		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+v.Storage, "Datastore.AllocateSpace"))
+	}
+	attached, err := e.checks.NetworkPrivileges(ctx, change, config, c.node)
+	return append(needs, attached...), err
+}
+
+// nodeWithMedia is the chosen node if all media are there. Otherwise placement is
+// to choose one that has them, unless the spec names the node.
+func (e creator) nodeWithMedia(ctx context.Context, m Machine, chosen string) (string, error) {
+	if chosen == "" {
+		return "", nil
+	}
+	missing, err := e.checks.MissingMedia(ctx, m.Parameters(), chosen)
+	if missing == nil || err != nil {
+		return chosen, err
+	}
+	if m.Parameters().Node != nil || m.Parameters().Template != nil || m.Parameters().TemplateRef != nil || m.Parameters().Clone != nil {
+		return "", missing
+	}
+	return "", nil
 }

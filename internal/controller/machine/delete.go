@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -26,7 +27,9 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -159,4 +162,27 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 func (e deletion) unprotect(ctx context.Context) error {
 	change := proxmox.Change{Set: proxmox.Params{"protection": "0"}, Digest: e.vm.Digest}
 	return errors.Wrap(e.client.Configure(ctx, e.vm.Ref, change), "cannot lift protection")
+}
+
+// checkDeletePrivileges of a VM that is not off, or of which more is to be removed than itself:
+// nothing is stopped, unprotected or taken out of rules for nothing.
+func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
+	at := validate.Place{VMID: e.vm.VMID}
+	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate")}
+	if e.vm.Status.Running() {
+		needs = append(needs, at.RequiredPrivileges("VM.PowerMgmt"))
+	}
+	if e.vm.Config["protection"] == "1" {
+		needs = append(needs, at.RequiredPrivileges("VM.Config.Options"))
+	}
+	if m.GetAnnotations()[object.AnnotationHARules] != "" || e.vm.HAFailed() {
+		needs = append(needs, validate.On("/", "Sys.Console"))
+	}
+	for _, p := range imageRefs(m) {
+		needs = append(needs, validate.On("/storage/"+p.Storage(), "Datastore.Allocate"))
+	}
+	if len(needs) == 1 {
+		return nil // PVE asks for it before it does the one thing that is left to do.
+	}
+	return e.checks.CheckPrivileges(ctx, fmt.Sprintf("delete VM %d", e.vm.VMID), needs)
 }

@@ -19,6 +19,7 @@ package machine
 import (
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -38,7 +39,7 @@ type desired struct {
 
 	// password of cloud-init's user, if it is to be sent; resealed is the version
 	// of the one that was sent, if only its Secret has changed since.
-	password          *password
+	password          *password.Password
 	unchangedPassword string
 
 	// haRules is what becomes of HA's rules of the VM.

@@ -128,7 +128,7 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 	for range 100 {
 		e := r.external()
 		e.connectTo(r.client, r.inventory)
-		e.checks.superuser = true
+		e.checks.Superuser = true
 		wrote := r.writes.Load()
 		s := r.reconcileWith(r.t.Context(), e)
 		if s.err != nil {

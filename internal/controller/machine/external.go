@@ -32,7 +32,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -48,7 +51,8 @@ type external struct {
 	client        Client
 	inventory     Inventory
 	reader        *vmcache.Reader
-	checks        *preflight
+	checks        *preflight.Checks
+	sources       source.Finder
 	sharesCluster func(context.Context) func(resource.Managed) bool
 	log           logging.Logger
 	defaults      defaults
@@ -92,7 +96,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err := e.unschedulable.Reason(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if wait := e.images.wait(ctx, m); wait != nil {
+	if wait := e.images.Wait(ctx, m); wait != nil {
 		return observeImageWait(m, wait)
 	}
 	e.tasksBefore = e.lookAtTasks(ctx, m)
@@ -172,7 +176,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if m.GetAnnotations()[object.AnnotationPlacement] != "" {
 		o.Placement = placementOf(m)
 	}
-	o.Image = pinnedImage(m)
+	o.Image = images.Pinned(m)
 	ownership{external: e}.recordCluster(ctx, o)
 	before := o.DeepCopy()
 	e.vm.Observe(o, e.planned.Devices, e.now())

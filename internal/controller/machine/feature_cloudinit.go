@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
@@ -74,5 +75,5 @@ func (e cloudInitFeature) needs(ctx context.Context, c *creation, at validate.Pl
 	}
 	device := c.NoCloudDrive(c.sourceConfig())
 	attached := qemu.Difference{Set: proxmox.Params{device: storage + ":iso/" + c.Identity.NoCloudImageName("") + ",media=cdrom"}}
-	return append(validate.RequiredPrivileges(attached, c.sourceConfig(), at), uploadPrivileges(storage)...), nil
+	return append(validate.RequiredPrivileges(attached, c.sourceConfig(), at), preflight.UploadPrivileges(storage)...), nil
 }

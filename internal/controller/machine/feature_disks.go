@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -71,7 +72,7 @@ func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []st
 		case j.target != "" && there == "":
 			j.addDisk(m)
 		default:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.checks.missingReadPrivilege(ctx, storageReadPrivilege(m.Storage)))
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(m.Storage)))
 		}
 	}
 	return steps, no, nil

@@ -56,7 +56,7 @@ func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 
 // plan has the VM in HA after a group that it names, and before a rule that names it.
 func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
-	unknown, err := e.checks.unmetRequirements(ctx, e.planned.haVersionRequirements(e.vm))
+	unknown, err := e.checks.UnmetRequirements(ctx, e.planned.haVersionRequirements(e.vm))
 	before, after := haFeature{external: e.external}.ruleSteps()
 	return proposal{
 		steps:       slices.Concat(before, e.haSteps(), after),

@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -184,8 +185,10 @@ func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node strin
 	case !nodes[i].Online():
 		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
 	}
-	isos := slices.DeleteFunc(media(m.Parameters()), func(v medium) bool { return !e.planned.EjectStorages[v.storage()] || v.content != contentISO })
-	missing, err := e.checks.missingMedium(ctx, isos, node)
+	isos := slices.DeleteFunc(preflight.Media(m.Parameters()), func(v preflight.Medium) bool {
+		return !e.planned.EjectStorages[v.Storage()] || v.Content != preflight.ContentISO
+	})
+	missing, err := e.checks.MissingMedium(ctx, isos, node)
 	if missing != nil {
 		return missing.Error(), err
 	}

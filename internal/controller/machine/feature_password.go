@@ -17,77 +17,39 @@ limitations under the License.
 package machine
 
 import (
-	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
-	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A password is to be sent to PVE, which shows it to nobody. That it was sent is
-// kept as a version, from which it cannot be guessed: that of its Secret, or the
-// hash of one that was generated.
-type password struct{ text, version string }
-
 // passwordOf the user of cloud-init, or nil if none is declared.
-func (e passwordFeature) passwordOf(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit) (*password, error) {
+func (e passwordFeature) passwordOf(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit) (*password.Password, error) {
 	switch {
 	case c == nil:
 		return nil, nil
 	case ptr.Deref(c.GeneratePassword, false):
-		return e.generatedPassword(ctx, m)
+		p, err := password.Generated(ctx, e.kube, m, e.generated)
+		if err == nil {
+			e.generated = p.Text
+		}
+		return p, err
 	case c.PasswordSecretRef == nil:
 		return nil, nil
 	}
-	from := secretEntry(m, *c.PasswordSecretRef)
-	text, err := e.read(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	if text == "" {
-		return nil, conditions.Reject(conditions.Creating, "%s has no password: its key %s is empty", from, from.key)
-	}
-	return &password{text: text, version: fmt.Sprintf("%s/%s", from.object.GetUID(), from.object.GetResourceVersion())}, nil
-}
-
-// generatedPassword is the one in the connection Secret, or a new one that the
-// reconciler puts there, before anything is done with it.
-func (e passwordFeature) generatedPassword(ctx context.Context, m Machine) (*password, error) {
-	at := object.ConnectionSecret(m)
-	if at.Name == "" {
-		return nil, conditions.Reject(conditions.Creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")
-	}
-	s := &corev1.Secret{}
-	if err := e.kube.Get(ctx, at, s); err != nil && !kerrors.IsNotFound(err) {
-		return nil, errors.Wrapf(err, "cannot read the connection Secret %s", at)
-	}
-	text := string(s.Data[xpv2.CredentialsSecretPasswordKey])
-	if !nocloud.IsGenerated(text) || !metav1.IsControlledBy(s, m) {
-		text = cmp.Or(e.generated, nocloud.GeneratePassword())
-	}
-	e.generated = text
-	sum := sha256.Sum256([]byte(m.GetAnnotations()[object.AnnotationUUID] + text))
-	return &password{text: text, version: "generated/" + hex.EncodeToString(sum[:16])}, nil
+	return password.Read(ctx, e.kube, m, *c.PasswordSecretRef)
 }
 
 // withGenerated adds the password to connection details.
@@ -136,10 +98,10 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 	}
 	sent := m.GetAnnotations()[object.AnnotationPassword]
 	switch {
-	case sent == p.version:
-		e.passwords.record(m, *p)
-	case e.passwords.sent(m, *p): // As another version, or its note is not seen yet.
-		d.unchangedPassword = p.version
+	case sent == p.Version:
+		e.passwords.Record(m, *p)
+	case e.passwords.Has(m, *p): // As another version, or its note is not seen yet.
+		d.unchangedPassword = p.Version
 	default:
 		d.password = p
 	}
@@ -150,7 +112,7 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 // how it ends is seen by nobody who could tell whether the password was set.
 func (d desired) withPassword(change qemu.Difference) qemu.Difference {
 	if d.password != nil && !change.Allocates {
-		change.Set["cipassword"] = d.password.text
+		change.Set["cipassword"] = d.password.Text
 	}
 	return change
 }
@@ -160,8 +122,8 @@ func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
 	if e.planned.password == nil || e.planned.change.Set["cipassword"] == "" {
 		return nil
 	}
-	e.passwords.record(m, *e.planned.password)
-	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPassword: e.planned.password.version})
+	e.passwords.Record(m, *e.planned.password)
+	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPassword: e.planned.password.Version})
 }
 
 // preparePassword looks for the password before anything is created. A VM that is
@@ -180,44 +142,5 @@ func (e passwordFeature) passwordHash(ctx context.Context, m Machine, c *v1alpha
 	if p == nil || err != nil {
 		return "", err
 	}
-	return nocloud.PasswordHash(p.text, strings.ToLower(id.UUID))
-}
-
-// sentPasswords remembers the passwords that were sent for Machines, sealed with a key of this process alone, so that nobody can guess
-// from the outcome.
-type sentPasswords struct {
-	key []byte
-	all objectstate.Store[[sha256.Size]byte]
-}
-
-func newSentPasswords() *sentPasswords { return &sentPasswords{key: []byte(rand.Text())} }
-
-// seal a password.
-func (s *sentPasswords) seal(p password) (sum [sha256.Size]byte) {
-	h := hmac.New(sha256.New, s.key)
-	h.Write([]byte(p.text))
-	copy(sum[:], h.Sum(nil))
-	return sum
-}
-
-// forget the password that was sent for a VM that a Machine had before.
-func (s *sentPasswords) forget(m Machine) {
-	s.all.Lock()
-	defer s.all.Unlock()
-	s.all.Delete(m)
-}
-
-// record the password that was sent for a Machine.
-func (s *sentPasswords) record(m Machine, p password) {
-	s.all.Lock()
-	defer s.all.Unlock()
-	s.all.Set(m, new(s.seal(p)))
-}
-
-// sent reports whether this very password was the last that was sent for a Machine, whatever its version.
-func (s *sentPasswords) sent(m Machine, p password) bool {
-	s.all.Lock()
-	defer s.all.Unlock()
-	sum := s.all.Get(m)
-	return sum != nil && *sum == s.seal(p)
+	return nocloud.PasswordHash(p.Text, strings.ToLower(id.UUID))
 }

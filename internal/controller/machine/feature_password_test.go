@@ -28,6 +28,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -85,11 +86,11 @@ func TestPassword(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got.text == "" || (got.text == tc.in) != tc.kept {
+			if err != nil || got.Text == "" || (got.Text == tc.in) != tc.kept {
 				t.Fatalf("%s Got %+v and error %v", tc.reason, got, err)
 			}
-			if tc.spec == generate && (!nocloud.IsGenerated(got.text) || string((passwordFeature{external: e}).withGenerated(nil)["password"]) != got.text) {
-				t.Errorf("%s Got %q, which is not published", tc.reason, got.text)
+			if tc.spec == generate && (!nocloud.IsGenerated(got.Text) || string((passwordFeature{external: e}).withGenerated(nil)["password"]) != got.Text) {
+				t.Errorf("%s Got %q, which is not published", tc.reason, got.Text)
 			}
 			again, err := passwordFeature{external: b.external()}.passwordOf(t.Context(), b.m, tc.spec)
 			if err != nil || tc.kept && *again != *got {
@@ -134,7 +135,7 @@ func TestPasswordIsSentOnce(t *testing.T) {
 	got = append(got, sent())
 	change("two", nil)
 	got = append(got, sent())
-	b.tasks, b.sent = tasktrack.New(b.clock.now), newSentPasswords() // A restart forgets what was sent, not which version.
+	b.tasks, b.sent = tasktrack.New(b.clock.now), password.NewSent() // A restart forgets what was sent, not which version.
 	got = append(got, sent())
 	if diff := cmp.Diff([]int{1, 1, 2, 2}, got); diff != "" {
 		t.Errorf("how often the password was sent: -want, +got:\n%s", diff)
@@ -148,11 +149,11 @@ func TestPasswordOfAnotherVM(t *testing.T) {
 	if got, ok := (&creation{}).annotations(b.m)[object.AnnotationPassword]; got != "" || !ok {
 		t.Errorf("The password counts as sent to a VM that is yet to be made: %q", got)
 	}
-	sent := newSentPasswords()
-	p := password{text: "one", version: "s/1"}
-	sent.record(b.m, p)
-	sent.forget(b.m)
-	if sent.sent(b.m, p) {
+	sent := password.NewSent()
+	p := password.Password{Text: "one", Version: "s/1"}
+	sent.Record(b.m, p)
+	sent.Forget(b.m)
+	if sent.Has(b.m, p) {
 		t.Error("The password of a VM that is gone is remembered")
 	}
 }

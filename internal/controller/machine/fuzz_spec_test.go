@@ -102,7 +102,7 @@ func (r *rig) quiet(p v1alpha1.MachineParameters) {
 	for range 50 {
 		e := r.external()
 		e.connectTo(r.client, r.inventory)
-		e.checks.superuser = true
+		e.checks.Superuser = true
 		before := r.writes.Load()
 		s := r.reconcileWith(r.t.Context(), e)
 		switch {

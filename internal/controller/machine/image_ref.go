@@ -18,85 +18,16 @@ package machine
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
-
-// An imageReader reads the Images that Machines of one scope name, and makes those of
-// their URLs. It asks the Kubernetes API only.
-type imageReader struct {
-	kube   client.Client
-	object client.Object // An empty Image of the scope.
-
-	// machine is the kind of the Machines.
-	machine schema.GroupVersionKind
-}
-
-// get an Image of the Machine's namespace, or nil if there is none.
-func (r imageReader) get(ctx context.Context, m Machine, name string) (imageref.Image, error) {
-	image, err := r.empty()
-	if err != nil {
-		return nil, err
-	}
-	err = r.kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, image)
-	if kerrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return image, errors.Wrapf(err, "cannot read image %q", name)
-}
-
-func (r imageReader) empty() (imageref.Image, error) {
-	if r.object == nil {
-		return nil, errors.New("cannot read Images: their kind is not known")
-	}
-	image, ok := r.object.DeepCopyObject().(imageref.Image)
-	if !ok {
-		return nil, errors.Errorf("cannot read a %T: it is not an Image", r.object)
-	}
-	return image, nil
-}
-
-// choose the revision that a VM is made from. The Image comes with it.
-func (r imageReader) choose(ctx context.Context, m Machine, ref imageref.Reference, pinned *imageref.Pin) (imageref.Choice, imageref.Image, error) {
-	image, err := r.get(ctx, m, ref.Name)
-	if err != nil {
-		return imageref.Choice{}, nil, err
-	}
-	if image == nil {
-		return imageref.Choice{}, nil, imageref.Missing(ref.Name)
-	}
-	c, err := imageref.Choose(image, ref, pinned)
-	return c, image, err
-}
-
-// wait returns why a Machine has to wait for an Image before anything is decided about its
-// VM, or nil. It has no VMID until then.
-func (r imageReader) wait(ctx context.Context, m Machine) error {
-	ref, ok := imageref.Of(m)
-	if !ok || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
-		return nil
-	}
-	_, _, err := r.choose(ctx, m, ref, nil)
-	return err
-}
 
 // awaitImage reports whether a Machine waits for an Image, and makes that of its URL.
 func (c *connector) awaitImage(ctx context.Context, m Machine) (bool, error) {
@@ -107,10 +38,10 @@ func (c *connector) awaitImage(ctx context.Context, m Machine) (bool, error) {
 	case p.TemplateRef == nil && p.TemplateSelector != nil:
 		return true, nil // References are resolved after this.
 	}
-	if err := c.images.ensure(ctx, m); err != nil {
+	if err := c.images.Ensure(ctx, m); err != nil {
 		return false, err
 	}
-	err := c.images.wait(ctx, m)
+	err := c.images.Wait(ctx, m)
 	var no *imageref.NotReadyError
 	if errors.As(err, &no) {
 		return true, nil
@@ -138,7 +69,7 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 	if p, ok := imageref.PinOf(m); ok && !e.mayReplaceNode(m) {
 		pinned = &p
 	}
-	c, image, err := e.images.choose(ctx, m, ref, pinned)
+	c, image, err := e.images.Choose(ctx, m, ref, pinned)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +99,7 @@ func (e creator) importFrom(ctx context.Context, m Machine, c *creation, image *
 	has := func(node, storage string) bool { return nodes[node][storage] }
 	c.imageOn = func(node string) (imageref.Replica, bool) { return image.On(node, has) }
 	c.imageNodes = image.Nodes(nodeNames(storages), has)
-	c.MachineParameters = withImage(m.Parameters(), image.Replicas[0].Volume)
+	c.MachineParameters = object.WithImage(m.Parameters(), image.Replicas[0].Volume)
 	return nil
 }
 
@@ -207,7 +138,7 @@ func (c *creation) settleImage(m Machine) {
 	}
 	if r, ok := c.imageOn(c.node); ok {
 		c.image.Pin.Volume = r.Volume
-		c.MachineParameters = withImage(m.Parameters(), r.Volume)
+		c.MachineParameters = object.WithImage(m.Parameters(), r.Volume)
 	}
 }
 
@@ -218,110 +149,4 @@ func (c *creation) pin() imageref.Pin {
 		p.VMID = c.source.VMID
 	}
 	return p
-}
-
-// pinnedVolume is the file of an Image that a Machine was made from, or empty.
-func pinnedVolume(m Machine) string {
-	p, _ := imageref.PinOf(m)
-	return p.Volume
-}
-
-// pinnedImage is what the status shows of the Image that a Machine was made from.
-func pinnedImage(m Machine) *v1alpha1.MachineImageObservation {
-	p, ok := imageref.PinOf(m)
-	if !ok {
-		return nil
-	}
-	return p.Observation()
-}
-
-// ensure that there is an Image of the URL that the spec names, and that it stays as long
-// as the Machine does.
-func (r imageReader) ensure(ctx context.Context, m Machine) error {
-	i := m.Parameters().Image
-	if i == nil || i.URL == nil || meta.WasDeleted(m) || !object.MayCreate(m) {
-		return nil
-	}
-	name := imageref.SharedName(i, imageref.ConfigOf(m))
-	image, err := r.get(ctx, m, name)
-	switch {
-	case err != nil:
-		return err
-	case image == nil:
-		return r.create(ctx, m, name)
-	case !imageref.SameSource(image, i):
-		return errors.Errorf("image %q has another source than image.url: remove it, or name it by image.ref", name)
-	case image.GetLabels()[imageref.LabelShared] == "" || meta.WasDeleted(image):
-		return nil // It is somebody's own, or made anew once it is gone.
-	}
-	return r.own(ctx, m, image)
-}
-
-// owner is the reference by which Kubernetes removes an Image with the last Machine that
-// asks for it.
-func (r imageReader) owner(m Machine) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: r.machine.GroupVersion().String(), Kind: r.machine.Kind, Name: m.GetName(), UID: m.GetUID()}
-}
-
-func (r imageReader) create(ctx context.Context, m Machine, name string) error {
-	image, err := r.empty()
-	if err != nil {
-		return err
-	}
-	image.SetNamespace(m.GetNamespace())
-	image.SetName(name)
-	image.SetLabels(sharedLabels(m))
-	image.SetOwnerReferences([]metav1.OwnerReference{r.owner(m)})
-	*image.Parameters() = imageref.SharedParameters(m.Parameters().Image)
-	copyConfig(m, image)
-	err = r.kube.Create(ctx, image)
-	if kerrors.IsAlreadyExists(err) {
-		return nil // Another Machine was faster.
-	}
-	return errors.Wrapf(err, "cannot make image %q", name)
-}
-
-// sharedLabels of an Image are those of the Machine that it is made for, so that the same
-// provider looks after both. What they say to Crossplane is the Machine's alone.
-func sharedLabels(m Machine) map[string]string {
-	all := map[string]string{imageref.LabelShared: "true"}
-	for name, value := range m.GetLabels() {
-		if !strings.Contains(name, "crossplane.io/") {
-			all[name] = value
-		}
-	}
-	return all
-}
-
-// copyConfig has an Image use the provider config of a Machine.
-func copyConfig(from, to resource.Managed) {
-	switch to := to.(type) {
-	case resource.TypedProviderConfigReferencer:
-		if from, ok := from.(resource.TypedProviderConfigReferencer); ok {
-			to.SetProviderConfigReference(ptr.To(ptr.Deref(from.GetProviderConfigReference(), xpv2.ProviderConfigReference{})))
-		}
-	case resource.ProviderConfigReferencer:
-		if from, ok := from.(resource.ProviderConfigReferencer); ok {
-			to.SetProviderConfigReference(ptr.To(ptr.Deref(from.GetProviderConfigReference(), xpv2.Reference{})))
-		}
-	}
-}
-
-// own adds the Machine to those that an Image stays for. Many may do so at once, so that
-// nothing else is written.
-func (r imageReader) own(ctx context.Context, m Machine, image imageref.Image) error {
-	for _, o := range image.GetOwnerReferences() {
-		if o.UID == m.GetUID() {
-			return nil
-		}
-	}
-	operation := map[string]any{"op": "add", "path": "/metadata/ownerReferences/-", "value": r.owner(m)}
-	if len(image.GetOwnerReferences()) == 0 {
-		operation["path"], operation["value"] = "/metadata/ownerReferences", []metav1.OwnerReference{r.owner(m)}
-	}
-	patch, err := json.Marshal([]any{operation})
-	if err != nil {
-		return errors.Wrap(err, "cannot write a patch")
-	}
-	return errors.Wrapf(r.kube.Patch(ctx, image, client.RawPatch(types.JSONPatchType, patch)), "cannot keep image %q", image.GetName())
 }

@@ -31,6 +31,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -319,7 +320,7 @@ func TestSharedImage(t *testing.T) {
 	second.ObjectMeta = metav1.ObjectMeta{Namespace: "team", Name: "second", UID: "uid-2"}
 	for range 2 {
 		for _, m := range []*namespaced.Machine{b.m, second} {
-			if err := b.imageReader().ensure(t.Context(), m); err != nil {
+			if err := b.imageReader().Ensure(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -346,7 +347,7 @@ func TestSharedImage(t *testing.T) {
 	if err := b.kube.Update(t.Context(), &i); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.imageReader().ensure(t.Context(), b.m); err != nil {
+	if err := b.imageReader().Ensure(t.Context(), b.m); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.kube.Get(t.Context(), client.ObjectKeyFromObject(&i), &i); err != nil || len(i.OwnerReferences) > 0 {
@@ -356,7 +357,7 @@ func TestSharedImage(t *testing.T) {
 	if err := b.kube.Update(t.Context(), &i); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.imageReader().ensure(t.Context(), b.m); err == nil {
+	if err := b.imageReader().Ensure(t.Context(), b.m); err == nil {
 		t.Error("another source of that name is told")
 	}
 }
@@ -379,11 +380,11 @@ func TestWokenByImage(t *testing.T) {
 		t.Errorf("want the Machine woken that waits, and no other: %d", len(b.woken))
 	}
 	told := 0
-	w := NewImageWatch()
-	w.tell("g", debianImage()) // Nobody has asked yet.
-	w.subscribe("g", func(imageref.Image) { told++ })
-	w.tell("g", debianImage())
-	w.tell("other", debianImage())
+	w := images.NewNotifier()
+	w.Tell("g", debianImage()) // Nobody has asked yet.
+	w.Subscribe("g", func(imageref.Image) { told++ })
+	w.Tell("g", debianImage())
+	w.Tell("other", debianImage())
 	if told != 1 {
 		t.Errorf("want to be told of Images of the own group once, got %d", told)
 	}
@@ -402,7 +403,7 @@ func TestPinnedVolume(t *testing.T) {
 	if m.Spec.ForProvider.Disks[0].ImportFrom != nil {
 		t.Error("the spec stays as it is")
 	}
-	if o := pinnedImage(m); o == nil || o.Revision != 1 {
+	if o := images.Pinned(m); o == nil || o.Revision != 1 {
 		t.Errorf("want the revision shown, got %+v", o)
 	}
 }

@@ -51,6 +51,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -63,9 +64,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -157,16 +164,16 @@ type InfraReader interface {
 const wakes = 64
 
 // Setup adds a controller of Machines of one scope to the manager. The Scheduler is
-// what it shares with that of the other scope, and images those of its scope.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.Scheduler, images Images) error {
+// what it shares with that of the other scope, and the Images those of its scope.
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.Scheduler, from Images) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		shared: &shared{
 			object:    id.Object,
-			images:    imageReader{kube: mgr.GetClient(), object: images.Object, machine: id.GroupVersionKind},
+			images:    images.Reader{Kube: mgr.GetClient(), Object: from.Object, MachineKind: id.GroupVersionKind},
 			kube:      mgr.GetClient(),
 			tasks:     tasktrack.New(o.Clock()),
-			passwords: newSentPasswords(),
+			passwords: password.NewSent(),
 			hostKeys:  guestagent.NewHostKeys(o.Clock()),
 			agents:    guestagent.New(o.Clock()),
 			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
@@ -193,7 +200,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		return errors.Wrap(err, "cannot learn which Machines are gone")
 	}
 	sched.AddMachines(c.kube, id.List)
-	images.Watch.subscribe(id.GroupVersionKind.Group, c.wakeWaiting(id.List))
+	from.Watch.Subscribe(id.GroupVersionKind.Group, c.wakeWaiting(id.List))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
 		External:     c,
@@ -226,10 +233,10 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 // shared is what the reconciles of all Machines of one scope share.
 type shared struct {
 	object        client.Object // An empty Machine of the same scope.
-	images        imageReader
+	images        images.Reader
 	kube          client.Client
 	tasks         *tasktrack.Tracker
-	passwords     *sentPasswords
+	passwords     *password.Sent
 	hostKeys      *guestagent.HostKeys
 	agents        *guestagent.Results
 	cache         *vmcache.Cache
@@ -245,7 +252,7 @@ type shared struct {
 // forget what is remembered of a Machine that is gone.
 func (s *shared) forget(m Machine) {
 	s.tasks.Forget(m)
-	s.passwords.forget(m)
+	s.passwords.Forget(m)
 	s.hostKeys.Forget(m)
 	s.agents.Forget(m)
 	s.cache.Forget(m)
@@ -286,7 +293,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		},
 	}
 	e.connectTo(to.Client, to.Inventory)
-	e.checks.superuser = to.Client.Superuser()
+	e.checks.Superuser = to.Client.Superuser()
 	return e, nil
 }
 
@@ -294,7 +301,8 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 func (e *external) connectTo(client Client, inventory Inventory) {
 	e.client, e.inventory = client, inventory
 	e.reader = vmcache.NewReader(client, inventory)
-	e.checks = &preflight{client: client, inventory: inventory}
+	e.checks = &preflight.Checks{Client: client, Inventory: inventory}
+	e.sources = source.Finder{Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object}
 }
 
 // sharesWith makes the function that finds who else uses the cluster.
@@ -348,4 +356,60 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 		return min(configured, pollAddresses)
 	}
 	return configured
+}
+
+// Images are what a controller of Machines knows of the Images of its scope.
+type Images struct {
+	// Object is an empty Image.
+	Object client.Object
+
+	// Watch tells of changed Images.
+	Watch *images.Notifier
+}
+
+// wakeWaiting makes the function that wakes the Machines which wait for an Image.
+func (c *connector) wakeWaiting(list resource.ManagedList) func(imageref.Image) {
+	return func(image imageref.Image) {
+		name, namespace := image.GetName(), image.GetNamespace()
+		go c.wakeWaitingFor(list, name, namespace)
+	}
+}
+
+func (c *connector) wakeWaitingFor(list resource.ManagedList, name, namespace string) {
+	waiting, err := images.WaitingFor(context.Background(), c.kube, list, client.ObjectKey{Namespace: namespace, Name: name})
+	if err != nil {
+		c.options.Logger.Info("Cannot find Machines that wait for an Image", "image", name, "error", err)
+	}
+	for _, m := range waiting {
+		c.wake(m)
+	}
+}
+
+// followWith makes the functions that have a Machine woken from now on when what it
+// refers to changes, and no more once it is gone.
+func (c *connector) followWith(to *connect.Connector, kind schema.GroupKind) (follow, leave func(Machine)) {
+	to.OnChange(kind, func(key client.ObjectKey) {
+		m, ok := c.object.DeepCopyObject().(Machine)
+		if !ok {
+			return
+		}
+		m.SetNamespace(key.Namespace)
+		m.SetName(key.Name)
+		go c.wake(m)
+	})
+	key := func(m Machine) connect.Key { return connect.Key{ObjectKey: client.ObjectKeyFromObject(m), Kind: kind} }
+	follow = func(m Machine) {
+		secrets, configMaps := secretref.ReferredTo(m)
+		to.Follow(key(m), secrets, configMaps)
+	}
+	return follow, func(m Machine) { to.Follow(key(m), nil, nil) }
+}
+
+// A StorageReader has what VMs are made from and plugged into.
+type StorageReader interface {
+	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
+	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+	UploadISO(ctx context.Context, node, storage, name string, image []byte) (proxmox.UPID, error)
+	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)
 }

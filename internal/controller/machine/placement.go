@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -112,8 +113,8 @@ func (c *creation) request(m Machine, why string) placement.Request {
 		return r // What is on a node that is settled is checked with better advice.
 	}
 	r.Disks, r.Bridges, r.Mappings = need.Disks, c.Bridges(c.sourceConfig()), c.mappings()
-	for _, v := range media(m.Parameters()) {
-		r.Disks = append(r.Disks, placement.Disk{Storage: v.storage(), Content: v.content})
+	for _, v := range preflight.Media(m.Parameters()) {
+		r.Disks = append(r.Disks, placement.Disk{Storage: v.Storage(), Content: v.Content})
 	}
 	for _, name := range c.Storages(c.sourceConfig()) { // Drives of firmware and cloud-init need no room to speak of.
 		r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: scheduler.ContentImages})
@@ -121,7 +122,7 @@ func (c *creation) request(m Machine, why string) placement.Request {
 	if c.source != nil {
 		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
 		if !c.source.Shared && !c.placedElsewhere() {
-			r.Source.Nodes = c.source.nodes()
+			r.Source.Nodes = c.source.Nodes()
 		}
 	}
 	if c.image != nil && !c.image.Pin.Template {
@@ -349,14 +350,14 @@ func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
 func (e creator) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
 	s.known[node] = true
 	n := &s.nodes[slices.IndexFunc(s.nodes, func(n placement.Node) bool { return n.Name == node })]
-	bridges, err := e.checks.bridgesWith(ctx, wanted, node)
+	bridges, err := e.checks.BridgesWith(ctx, wanted, node)
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
 	}
 	if err == nil {
-		n.Bridges = bridgeNames(bridges)
+		n.Bridges = preflight.BridgeNames(bridges)
 	}
-	missing, err := e.checks.missingMedium(ctx, media(m.Parameters()), node)
+	missing, err := e.checks.MissingMedium(ctx, preflight.Media(m.Parameters()), node)
 	if missing != nil {
 		n.Lacks = missing.Error()
 	}

@@ -26,7 +26,9 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -63,7 +65,7 @@ type plan struct {
 	move migration
 
 	// capacity of storages for disks that are made or grow.
-	capacity capacity
+	capacity preflight.Capacity
 
 	// deferred is the part of the change that waits for disks to move or to grow.
 	deferred qemu.Difference
@@ -160,7 +162,7 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	}
 	e.planned.desired = d
 	change := d.withPassword(d.Change(e.vm.State))
-	unfilled, err := e.missingImage(ctx, change)
+	unfilled, err := e.checks.MissingImage(ctx, change, e.vm.Node)
 	if err != nil {
 		return err
 	}
@@ -170,17 +172,17 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	}
 	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
 	config := d.Restored(e.vm.State)
-	forbidden, err := e.checks.forbiddenChanges(ctx, change, config)
+	forbidden, err := e.checks.ForbiddenChanges(ctx, change, config)
 	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden)
 	if err != nil || meta.WasDeleted(m) {
 		return err
 	}
-	unknown, err := e.unknownBridges(ctx, change)
+	unknown, err := e.checks.UnknownBridges(ctx, change, e.vm.Config, e.vm.Node)
 	if err != nil {
 		return err
 	}
-	e.planned.capacity, err = e.checks.checkCapacity(ctx, d.Growths(config), e.vm.Node)
-	e.planned.rejections = slices.Concat(e.planned.rejections, unknown, e.planned.capacity.rejections)
+	e.planned.capacity, err = e.checks.CheckCapacity(ctx, d.Growths(config), e.vm.Node)
+	e.planned.rejections = slices.Concat(e.planned.rejections, unknown, e.planned.capacity.Rejections)
 	return err
 }
 
@@ -197,7 +199,7 @@ func (e planner) currentDigest() string {
 func (e planner) desired(m Machine, id qemu.Identity) desired {
 	return desired{
 		Desired: qemu.Desired{
-			MachineParameters: withImage(m.Parameters(), pinnedVolume(m)),
+			MachineParameters: object.WithImage(m.Parameters(), images.PinnedVolume(m)),
 			Identity:          id,
 			Tenant:            object.TenantOf(m.GetLabels()),
 			Defaults:          e.defaults.Defaults,

@@ -58,8 +58,8 @@ func TestProhibited(t *testing.T) {
 			b := newBench(t, nil)
 			b.version = tc.version
 			e := b.external()
-			e.checks.superuser = tc.superuser
-			got, err := e.checks.forbiddenChanges(t.Context(), tc.change, tc.config)
+			e.checks.Superuser = tc.superuser
+			got, err := e.checks.ForbiddenChanges(t.Context(), tc.change, tc.config)
 			if err != nil {
 				t.Fatalf("\n%s\nprohibited: %v", tc.reason, err)
 			}

@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,43 +36,6 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
-
-func TestReferredTo(t *testing.T) {
-	ref := func(name string) *v1alpha1.SecretKeyReference {
-		return &v1alpha1.SecretKeyReference{Namespace: new("elsewhere"), Name: name, Key: "k"}
-	}
-	all := &v1alpha1.MachineCloudInit{
-		PasswordSecretRef: ref("password"),
-		UserData:          &v1alpha1.CloudInitData{SecretRef: ref("user")},
-		VendorData:        &v1alpha1.CloudInitData{ConfigMapRef: ref("vendor")},
-		NetworkConfig:     &v1alpha1.CloudInitData{Inline: new("{}")},
-	}
-	in := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: name} }
-	cases := map[string]struct {
-		reason              string
-		spec                *v1alpha1.MachineCloudInit
-		deleted             bool
-		secrets, configMaps []client.ObjectKey
-	}{
-		"None":    {reason: "A Machine without cloud-init refers to nothing."},
-		"All":     {reason: "All kinds of references count, in the Machine's own namespace.", spec: all, secrets: []client.ObjectKey{in("password"), in("user")}, configMaps: []client.ObjectKey{in("vendor")}},
-		"Deleted": {reason: "One that is being deleted needs nothing.", spec: all, deleted: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
-			m.Spec.ForProvider.CloudInit = tc.spec
-			if tc.deleted {
-				m.DeletionTimestamp = &metav1.Time{}
-				*m.DeletionTimestamp = metav1.Now()
-			}
-			secrets, configMaps := referredTo(m)
-			if diff := cmp.Diff([][]client.ObjectKey{tc.secrets, tc.configMaps}, [][]client.ObjectKey{secrets, configMaps}); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
 
 // TestGoneIsForgotten has a Machine deleted that is never looked at again, as those are
 // whose VM stays: nothing of it is kept, and what it referred to is watched no more.

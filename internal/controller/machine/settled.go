@@ -113,7 +113,7 @@ func (e planner) rememberSettled(m Machine) {
 func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
 	text, err := json.Marshal([]any{
 		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
-		e.checks.superuser, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
+		e.checks.Superuser, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
 	})
 	return maphash.Bytes(e.settled.seed, text), err
 }

@@ -202,7 +202,7 @@ func (e report) knownMissingBridges(ctx context.Context) string {
 	if len(wanted) == 0 {
 		return ""
 	}
-	there, err := e.checks.bridgesWith(ctx, slices.Sorted(maps.Keys(wanted)), e.vm.Node)
+	there, err := e.checks.BridgesWith(ctx, slices.Sorted(maps.Keys(wanted)), e.vm.Node)
 	if err != nil {
 		return ""
 	}

@@ -18,6 +18,8 @@ package machine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -28,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -84,7 +87,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if e.vm.Suspended() {
 		return e.afterChanges(ctx, m)
 	}
-	if err := e.checkVolumesUnused(ctx, p.Attached(p.change, e.vm.Config)); err != nil {
+	if err := e.checks.CheckVolumesUnused(ctx, e.vm.VMID, p.Attached(p.change, e.vm.Config)); err != nil {
 		e.tasks.Refused(m, err)
 		return err
 	}
@@ -259,5 +262,14 @@ func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 	}
 	for _, line := range kind.Changes(s.difference.Option, s.difference.Current, s.difference.Desired) {
 		e.record.Event(m, xpevent.Normal(events.ReasonChanged, line))
+	}
+}
+
+// warn tells that disks may fill their storages: those given, or all.
+func (e *external) warn(m Machine, c preflight.Capacity, disks ...string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Warnings)) {
+		if len(disks) == 0 || slices.Contains(disks, name) {
+			e.record.Event(m, xpevent.Warning(events.ReasonStorageOvercommitted, errors.New(c.Warnings[name])))
+		}
 	}
 }

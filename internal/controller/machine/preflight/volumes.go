@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package preflight
 
 import (
 	"context"
@@ -25,21 +25,21 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// checkVolumesUnused is an error if a VM uses a volume that is to be attached. PVE does
+// CheckVolumesUnused returns an error if another VM uses a volume that is to be attached. PVE does
 // not look, and two VMs that write to one disk destroy it.
-func (e *external) checkVolumesUnused(ctx context.Context, volumes []string) error {
+func (e *Checks) CheckVolumesUnused(ctx context.Context, vmid int, volumes []string) error {
 	if len(volumes) == 0 {
 		return nil
 	}
-	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
+	guests, err := e.Inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return err
 	}
 	for _, g := range guests {
-		if g.VMID == e.vm.VMID || g.Type != "qemu" {
+		if g.VMID == vmid || g.Type != "qemu" {
 			continue
 		}
-		c, err := e.client.Config(ctx, g.Ref())
+		c, err := e.Client.Config(ctx, g.Ref())
 		if err != nil {
 			return errors.Wrapf(err, "cannot see whether VM %d uses a volume that is to be attached", g.VMID)
 		}

@@ -14,50 +14,44 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package images
 
 import (
 	"context"
 	"sync"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 )
 
-// Images are what a controller of Machines knows of the Images of its scope.
-type Images struct {
-	// Object is an empty Image.
-	Object client.Object
-
-	// Watch tells of changed Images.
-	Watch *ImageWatch
-}
-
-// An ImageWatch tells controllers of Machines which Images have changed. Machines and
+// A Notifier tells controllers of Machines which Images have changed. Machines and
 // Images are set up on their own, in any order, or only one of the two.
-type ImageWatch struct {
+type Notifier struct {
 	mu          sync.Mutex
 	subscribers map[string]func(imageref.Image)
 }
 
-// NewImageWatch makes an ImageWatch without subscribers.
-func NewImageWatch() *ImageWatch {
-	return &ImageWatch{subscribers: map[string]func(imageref.Image){}}
+// NewNotifier returns a Notifier without subscribers.
+func NewNotifier() *Notifier {
+	return &Notifier{subscribers: map[string]func(imageref.Image){}}
 }
 
-// subscribe to the Images of an API group.
-func (w *ImageWatch) subscribe(group string, tell func(imageref.Image)) {
+// Subscribe has a function called for changes of the Images of an API group.
+func (w *Notifier) Subscribe(group string, tell func(imageref.Image)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.subscribers[group] = tell
 }
 
-func (w *ImageWatch) tell(group string, image any) {
+// Tell calls the subscriber of an API group.
+func (w *Notifier) Tell(group string, image any) {
 	w.mu.Lock()
 	tell := w.subscribers[group]
 	w.mu.Unlock()
@@ -66,56 +60,50 @@ func (w *ImageWatch) tell(group string, image any) {
 	}
 }
 
-// Watch the Images of an API group.
-func (w *ImageWatch) Watch(all cache.Informers, group string, object client.Object) error {
+// Watch follows the Images of an API group.
+func (w *Notifier) Watch(all cache.Informers, group string, object client.Object) error {
 	informer, err := all.GetInformer(context.Background(), object, cache.BlockUntilSynced(false))
 	if err != nil {
 		return err
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(image any) { w.tell(group, image) },
+		AddFunc: func(image any) { w.Tell(group, image) },
 		UpdateFunc: func(before, after any) {
 			was, ok := before.(imageref.Image)
 			is, too := after.(imageref.Image)
 			if ok && too && imageref.Changed(was, is) {
-				w.tell(group, after)
+				w.Tell(group, after)
 			}
 		},
 		DeleteFunc: func(gone any) {
 			if last, ok := gone.(toolscache.DeletedFinalStateUnknown); ok {
 				gone = last.Obj
 			}
-			w.tell(group, gone)
+			w.Tell(group, gone)
 		},
 	})
 	return err
 }
 
-// wakeWaiting makes the function that wakes the Machines which wait for an Image.
-func (c *connector) wakeWaiting(list resource.ManagedList) func(imageref.Image) {
-	return func(image imageref.Image) {
-		name, namespace := image.GetName(), image.GetNamespace()
-		go c.wakeWaitingFor(list, name, namespace)
-	}
-}
-
-func (c *connector) wakeWaitingFor(list resource.ManagedList, name, namespace string) {
+// WaitingFor returns the Machines of a kind that wait for an Image.
+func WaitingFor(ctx context.Context, kube client.Reader, list resource.ManagedList, image client.ObjectKey) ([]object.Machine, error) {
 	all, ok := list.DeepCopyObject().(resource.ManagedList)
 	if !ok {
-		return
+		return nil, errors.Errorf("cannot copy a %T", list)
 	}
-	if err := c.kube.List(context.Background(), all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		c.options.Logger.Info("Cannot find Machines that wait for an Image", "image", name, "error", err)
-		return
+	if err := kube.List(ctx, all, client.InNamespace(image.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
 	}
+	var waiting []object.Machine
 	for _, mg := range all.GetItems() {
-		m, ok := mg.(Machine)
+		m, ok := mg.(object.Machine)
 		if !ok || m.Observation().UUID != "" || meta.WasDeleted(m) {
 			continue
 		}
-		if ref, refers := imageref.Of(m); refers && ref.Name == name {
-			copied, _ := m.DeepCopyObject().(Machine)
-			c.wake(copied)
+		if ref, refers := imageref.Of(m); refers && ref.Name == image.Name {
+			copied, _ := m.DeepCopyObject().(object.Machine)
+			waiting = append(waiting, copied)
 		}
 	}
+	return waiting, nil
 }

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+// Package secretref reads the Secrets and ConfigMaps that the specs of Machines refer to.
+package secretref
 
 import (
 	"cmp"
@@ -29,41 +30,43 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// An entry is a key of a Secret or ConfigMap.
-type entry struct {
-	object client.Object
+// An Entry is a key of a Secret or ConfigMap.
+type Entry struct {
+	Object client.Object
 	what   string
-	key    string
+	Key    string
 }
 
-// secretEntry is a key of a Secret. A Machine with a namespace reads its own
+// OfSecret returns a key of a Secret. A Machine with a namespace reads its own
 // only, whatever the reference says.
-func secretEntry(m Machine, r v1alpha1.SecretKeyReference) entry {
+func OfSecret(m object.Machine, r v1alpha1.SecretKeyReference) Entry {
 	s := &corev1.Secret{}
 	s.SetNamespace(cmp.Or(m.GetNamespace(), ptr.Deref(r.Namespace, "")))
 	s.SetName(r.Name)
-	return entry{object: s, what: "Secret", key: r.Key}
+	return Entry{Object: s, what: "Secret", Key: r.Key}
 }
 
-func configMapEntry(m Machine, r v1alpha1.SecretKeyReference) entry {
+func ofConfigMap(m object.Machine, r v1alpha1.SecretKeyReference) Entry {
 	c := &corev1.ConfigMap{}
 	c.SetNamespace(cmp.Or(m.GetNamespace(), ptr.Deref(r.Namespace, "")))
 	c.SetName(r.Name)
-	return entry{object: c, what: "ConfigMap", key: r.Key}
+	return Entry{Object: c, what: "ConfigMap", Key: r.Key}
 }
 
-func (n entry) String() string {
-	return fmt.Sprintf("%s %s/%s", n.what, n.object.GetNamespace(), n.object.GetName())
+// String names the entry.
+func (n Entry) String() string {
+	return fmt.Sprintf("%s %s/%s", n.what, n.Object.GetNamespace(), n.Object.GetName())
 }
 
-// read the value of an entry. What is missing is a refusal.
-func (e *external) read(ctx context.Context, n entry) (string, error) {
-	if n.object.GetNamespace() == "" {
-		return "", conditions.Reject(conditions.Creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name", n.what, n.object.GetName())
+// Read returns the value of an entry. What is missing is a refusal.
+func Read(ctx context.Context, kube client.Reader, n Entry) (string, error) {
+	if n.Object.GetNamespace() == "" {
+		return "", conditions.Reject(conditions.Creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name", n.what, n.Object.GetName())
 	}
-	err := e.kube.Get(ctx, client.ObjectKeyFromObject(n.object), n.object)
+	err := kube.Get(ctx, client.ObjectKeyFromObject(n.Object), n.Object)
 	if kerrors.IsNotFound(err) {
 		return "", conditions.Reject(conditions.Creating, "%s not found", n)
 	}
@@ -73,40 +76,40 @@ func (e *external) read(ctx context.Context, n entry) (string, error) {
 	if v, ok := n.value(); ok {
 		return v, nil
 	}
-	return "", conditions.Reject(conditions.Creating, "%s has no key %s", n, n.key)
+	return "", conditions.Reject(conditions.Creating, "%s has no key %s", n, n.Key)
 }
 
-func (n entry) value() (string, bool) {
-	switch o := n.object.(type) {
+func (n Entry) value() (string, bool) {
+	switch o := n.Object.(type) {
 	case *corev1.Secret:
-		v, ok := o.Data[n.key]
+		v, ok := o.Data[n.Key]
 		return string(v), ok
 	case *corev1.ConfigMap:
-		if v, ok := o.Data[n.key]; ok {
+		if v, ok := o.Data[n.Key]; ok {
 			return v, true
 		}
-		v, ok := o.BinaryData[n.key]
+		v, ok := o.BinaryData[n.Key]
 		return string(v), ok
 	}
 	return "", false
 }
 
-// dataOf reads what is given inline or in a Secret or ConfigMap. It is nil if
+// DataOf reads what is given inline or in a Secret or ConfigMap. It is nil if
 // nothing is given.
-func (e *external) dataOf(ctx context.Context, m Machine, d *v1alpha1.CloudInitData) (*string, error) {
-	var from entry
+func DataOf(ctx context.Context, kube client.Reader, m object.Machine, d *v1alpha1.CloudInitData) (*string, error) {
+	var from Entry
 	switch {
 	case d == nil:
 		return nil, nil
 	case d.Inline != nil:
 		return d.Inline, nil
 	case d.SecretRef != nil:
-		from = secretEntry(m, *d.SecretRef)
+		from = OfSecret(m, *d.SecretRef)
 	case d.ConfigMapRef != nil:
-		from = configMapEntry(m, *d.ConfigMapRef)
+		from = ofConfigMap(m, *d.ConfigMapRef)
 	default:
 		return nil, nil
 	}
-	v, err := e.read(ctx, from)
+	v, err := Read(ctx, kube, from)
 	return &v, err
 }

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+// Package source finds the template or the VM that a VM is cloned from.
+package source
 
 import (
 	"cmp"
@@ -23,24 +24,28 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// A source is the template or the VM that a VM is cloned from.
-type source struct {
+// A Source is the template or the VM that a VM is cloned from.
+type Source struct {
 	proxmox.Guest
 
 	Config qemu.Config
@@ -53,11 +58,11 @@ type source struct {
 	Instead []proxmox.Guest
 }
 
-// on reports whether a template that can stand in for the source is on a node.
-func (s *source) on(node string) bool { return len(onNode(s.Instead, node)) > 0 }
+// On reports whether a template that can stand in for the source is on a node.
+func (s *Source) On(node string) bool { return len(onNode(s.Instead, node)) > 0 }
 
-// nodes that have the source, or one that can stand in for it.
-func (s *source) nodes() []string {
+// Nodes returns the nodes that have the source, or one that can stand in for it.
+func (s *Source) Nodes() []string {
 	all := []string{s.Node}
 	for _, g := range s.Instead {
 		all = append(all, g.Node)
@@ -66,9 +71,32 @@ func (s *source) nodes() []string {
 	return slices.Compact(all)
 }
 
-// findSource resolves the source of the spec, or returns nil if nothing is
+// A Client reads what a VM was like at its snapshots.
+type Client interface {
+	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
+	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
+}
+
+// An Inventory knows the guests of the cluster and where their disks are.
+type Inventory interface {
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Storages(ctx context.Context) ([]proxmox.Storage, error)
+}
+
+// A Finder finds what the VMs of one connection are cloned from.
+type Finder struct {
+	Client    Client
+	Inventory Inventory
+	Reader    *vmcache.Reader
+	Checks    *preflight.Checks
+	Kube      client.Reader
+	Object    client.Object // An empty Machine of the scope.
+}
+
+// Find resolves the source of the spec, or returns nil if nothing is
 // cloned. Of several templates that will do, the one on the given node is taken.
-func (e creator) findSource(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
+func (e Finder) Find(ctx context.Context, m object.Machine, image *imageref.Choice, node string) (*Source, error) {
 	p := m.Parameters()
 	s, err := e.sourceOf(ctx, m, image, node)
 	if s == nil || err != nil {
@@ -83,7 +111,7 @@ func (e creator) findSource(ctx context.Context, m Machine, image *imageref.Choi
 	return s, err
 }
 
-func (e creator) sourceOf(ctx context.Context, m Machine, image *imageref.Choice, node string) (*source, error) {
+func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.Choice, node string) (*Source, error) {
 	p := m.Parameters()
 	switch {
 	case p.Template != nil:
@@ -106,19 +134,19 @@ func (e creator) sourceOf(ctx context.Context, m Machine, image *imageref.Choice
 
 // listedSource is one of the guests that match, preferably the one on the node. If none matches, the privilege may be missing to
 // see it.
-func (e creator) listedSource(
+func (e Finder) listedSource(
 	ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error),
-) (*source, error) {
-	guests, err := e.inventory.Guests(ctx, inventory.Current)
+) (*Source, error) {
+	guests, err := e.Inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
 	found, err := match(guests)
 	if err != nil {
-		return nil, e.checks.hintMissingPrivilege(ctx, err, sees)
+		return nil, e.Checks.HintMissingPrivilege(ctx, err, sees)
 	}
-	s := &source{Guest: preferred(found, node), Instead: found}
-	config, err := e.inventory.Config(ctx, s.Ref())
+	s := &Source{Guest: preferred(found, node), Instead: found}
+	config, err := e.Inventory.Config(ctx, s.Ref())
 	s.Config = maps.Clone(config.Values)
 	return s, err
 }
@@ -143,15 +171,15 @@ func templatePath(template *intstr.IntOrString) string {
 
 // machineSource is the VM of another Machine of the same scope. As for every
 // VM, its VMID alone does not prove that it is the one that is meant.
-func (e creator) machineSource(ctx context.Context, m Machine, name string) (*source, error) {
+func (e Finder) machineSource(ctx context.Context, m object.Machine, name string) (*Source, error) {
 	if name == m.GetName() {
 		return nil, conditions.Reject(conditions.Creating, "machine '%s' cannot be a clone of itself: clone names it", name)
 	}
-	other, ok := e.object.DeepCopyObject().(Machine)
+	other, ok := e.Object.DeepCopyObject().(object.Machine)
 	if !ok {
-		return nil, errors.Errorf("cannot read a %T: it is not a Machine", e.object)
+		return nil, errors.Errorf("cannot read a %T: it is not a Machine", e.Object)
 	}
-	err := e.kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, other)
+	err := e.Kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, other)
 	if kerrors.IsNotFound(err) {
 		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone not found", name)
 	}
@@ -162,14 +190,14 @@ func (e creator) machineSource(ctx context.Context, m Machine, name string) (*so
 	if err != nil || id.UUID == "" {
 		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone has no VM yet", name)
 	}
-	v, err := e.reader.Find(ctx, id.VMID, other.GetAnnotations()[object.AnnotationNode])
+	v, err := e.Reader.Find(ctx, id.VMID, other.GetAnnotations()[object.AnnotationNode])
 	switch {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
 	case v == nil || id.Prove(v.Config) != qemu.Ours || v.BeingCreated():
 		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone has no VM yet", name)
 	}
-	return &source{
+	return &Source{
 		Guest:  proxmox.Guest{VMID: v.VMID, Node: v.Node, Name: v.Config["name"], Type: "qemu", Template: v.Template()},
 		Config: v.Config,
 	}, nil
@@ -177,8 +205,8 @@ func (e creator) machineSource(ctx context.Context, m Machine, name string) (*so
 
 // atSnapshot takes the configuration that the source had at a snapshot. What is
 // the description there is that of the snapshot.
-func (e creator) atSnapshot(ctx context.Context, s *source, snapshot string) error {
-	config, err := e.client.SnapshotConfig(ctx, s.Ref(), snapshot)
+func (e Finder) atSnapshot(ctx context.Context, s *Source, snapshot string) error {
+	config, err := e.Client.SnapshotConfig(ctx, s.Ref(), snapshot)
 	if proxmox.IsUnknownReference(err) {
 		return e.noSnapshot(ctx, s, snapshot)
 	}
@@ -192,8 +220,8 @@ func (e creator) atSnapshot(ctx context.Context, s *source, snapshot string) err
 }
 
 // noSnapshot is the refusal of a snapshot that is missing.
-func (e creator) noSnapshot(ctx context.Context, s *source, snapshot string) error {
-	there, err := e.client.Snapshots(ctx, s.Ref())
+func (e Finder) noSnapshot(ctx context.Context, s *Source, snapshot string) error {
+	there, err := e.Client.Snapshots(ctx, s.Ref())
 	if err != nil {
 		return err
 	}
@@ -289,8 +317,8 @@ func vmids(guests []proxmox.Guest) string {
 
 // disksShared reports whether all disks of a configuration are on shared storage, and
 // those of its clone too.
-func (e creator) disksShared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
-	storages, err := e.inventory.Storages(ctx)
+func (e Finder) disksShared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
+	storages, err := e.Inventory.Storages(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -308,15 +336,4 @@ func (e creator) disksShared(ctx context.Context, config qemu.Config, c *v1alpha
 		}
 	}
 	return true, nil
-}
-
-// sourceConfig is the configuration that a clone starts with, or nil.
-func (c *creation) sourceConfig() qemu.Config {
-	switch {
-	case c.source == nil:
-		return nil
-	case c.Clone == nil || c.Clone.Storage == nil:
-		return c.source.Config
-	}
-	return c.source.Config.ClonedTo(*c.Clone.Storage)
 }

@@ -14,27 +14,26 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package secretref
 
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// referredTo are the Secrets and ConfigMaps that the spec of a Machine refers to.
+// ReferredTo returns the Secrets and ConfigMaps that the spec of a Machine refers to.
 // Nobody needs those of one that is being deleted.
-func referredTo(m Machine) (secrets, configMaps []client.ObjectKey) {
+func ReferredTo(m object.Machine) (secrets, configMaps []client.ObjectKey) {
 	c := m.Parameters().CloudInit
 	if c == nil || meta.WasDeleted(m) {
 		return nil, nil
 	}
 	secret := func(r *v1alpha1.SecretKeyReference) {
 		if r != nil {
-			secrets = append(secrets, client.ObjectKeyFromObject(secretEntry(m, *r).object))
+			secrets = append(secrets, client.ObjectKeyFromObject(OfSecret(m, *r).Object))
 		}
 	}
 	secret(c.PasswordSecretRef)
@@ -44,28 +43,8 @@ func referredTo(m Machine) (secrets, configMaps []client.ObjectKey) {
 		}
 		secret(d.SecretRef)
 		if d.ConfigMapRef != nil {
-			configMaps = append(configMaps, client.ObjectKeyFromObject(configMapEntry(m, *d.ConfigMapRef).object))
+			configMaps = append(configMaps, client.ObjectKeyFromObject(ofConfigMap(m, *d.ConfigMapRef).Object))
 		}
 	}
 	return secrets, configMaps
-}
-
-// followWith makes the functions that have a Machine woken from now on when what it
-// refers to changes, and no more once it is gone.
-func (c *connector) followWith(to *connect.Connector, kind schema.GroupKind) (follow, leave func(Machine)) {
-	to.OnChange(kind, func(key client.ObjectKey) {
-		m, ok := c.object.DeepCopyObject().(Machine)
-		if !ok {
-			return
-		}
-		m.SetNamespace(key.Namespace)
-		m.SetName(key.Name)
-		go c.wake(m)
-	})
-	key := func(m Machine) connect.Key { return connect.Key{ObjectKey: client.ObjectKeyFromObject(m), Kind: kind} }
-	follow = func(m Machine) {
-		secrets, configMaps := referredTo(m)
-		to.Follow(key(m), secrets, configMaps)
-	}
-	return follow, func(m Machine) { to.Follow(key(m), nil, nil) }
 }

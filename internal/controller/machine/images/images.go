@@ -1,0 +1,204 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package images reads the Images that Machines name, makes those of their URLs, and wakes the
+// Machines that wait for one.
+package images
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
+)
+
+// A Reader reads the Images that Machines of one scope name, and makes those of
+// their URLs. It asks the Kubernetes API only.
+type Reader struct {
+	Kube   client.Client
+	Object client.Object // An empty Image of the scope.
+
+	// MachineKind is the kind of the Machines.
+	MachineKind schema.GroupVersionKind
+}
+
+// get an Image of the Machine's namespace, or nil if there is none.
+func (r Reader) get(ctx context.Context, m object.Machine, name string) (imageref.Image, error) {
+	image, err := r.empty()
+	if err != nil {
+		return nil, err
+	}
+	err = r.Kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, image)
+	if kerrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return image, errors.Wrapf(err, "cannot read image %q", name)
+}
+
+func (r Reader) empty() (imageref.Image, error) {
+	if r.Object == nil {
+		return nil, errors.New("cannot read Images: their kind is not known")
+	}
+	image, ok := r.Object.DeepCopyObject().(imageref.Image)
+	if !ok {
+		return nil, errors.Errorf("cannot read a %T: it is not an Image", r.Object)
+	}
+	return image, nil
+}
+
+// Choose returns the revision that a VM is made from. The Image comes with it.
+func (r Reader) Choose(ctx context.Context, m object.Machine, ref imageref.Reference, pinned *imageref.Pin) (imageref.Choice, imageref.Image, error) {
+	image, err := r.get(ctx, m, ref.Name)
+	if err != nil {
+		return imageref.Choice{}, nil, err
+	}
+	if image == nil {
+		return imageref.Choice{}, nil, imageref.Missing(ref.Name)
+	}
+	c, err := imageref.Choose(image, ref, pinned)
+	return c, image, err
+}
+
+// Wait returns why a Machine has to wait for an Image before anything is decided about its
+// VM, or nil. It has no VMID until then.
+func (r Reader) Wait(ctx context.Context, m object.Machine) error {
+	ref, ok := imageref.Of(m)
+	if !ok || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
+		return nil
+	}
+	_, _, err := r.Choose(ctx, m, ref, nil)
+	return err
+}
+
+// PinnedVolume returns the file of an Image that a Machine was made from, or empty.
+func PinnedVolume(m object.Machine) string {
+	p, _ := imageref.PinOf(m)
+	return p.Volume
+}
+
+// Pinned returns what the status shows of the Image that a Machine was made from.
+func Pinned(m object.Machine) *v1alpha1.MachineImageObservation {
+	p, ok := imageref.PinOf(m)
+	if !ok {
+		return nil
+	}
+	return p.Observation()
+}
+
+// Ensure sees to it that there is an Image of the URL that the spec names, and that it stays as long
+// as the Machine does.
+func (r Reader) Ensure(ctx context.Context, m object.Machine) error {
+	i := m.Parameters().Image
+	if i == nil || i.URL == nil || meta.WasDeleted(m) || !object.MayCreate(m) {
+		return nil
+	}
+	name := imageref.SharedName(i, imageref.ConfigOf(m))
+	image, err := r.get(ctx, m, name)
+	switch {
+	case err != nil:
+		return err
+	case image == nil:
+		return r.create(ctx, m, name)
+	case !imageref.SameSource(image, i):
+		return errors.Errorf("image %q has another source than image.url: remove it, or name it by image.ref", name)
+	case image.GetLabels()[imageref.LabelShared] == "" || meta.WasDeleted(image):
+		return nil // It is somebody's own, or made anew once it is gone.
+	}
+	return r.own(ctx, m, image)
+}
+
+// owner is the reference by which Kubernetes removes an Image with the last Machine that
+// asks for it.
+func (r Reader) owner(m object.Machine) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: r.MachineKind.GroupVersion().String(), Kind: r.MachineKind.Kind, Name: m.GetName(), UID: m.GetUID()}
+}
+
+func (r Reader) create(ctx context.Context, m object.Machine, name string) error {
+	image, err := r.empty()
+	if err != nil {
+		return err
+	}
+	image.SetNamespace(m.GetNamespace())
+	image.SetName(name)
+	image.SetLabels(sharedLabels(m))
+	image.SetOwnerReferences([]metav1.OwnerReference{r.owner(m)})
+	*image.Parameters() = imageref.SharedParameters(m.Parameters().Image)
+	copyConfig(m, image)
+	err = r.Kube.Create(ctx, image)
+	if kerrors.IsAlreadyExists(err) {
+		return nil // Another Machine was faster.
+	}
+	return errors.Wrapf(err, "cannot make image %q", name)
+}
+
+// sharedLabels of an Image are those of the Machine that it is made for, so that the same
+// provider looks after both. What they say to Crossplane is the Machine's alone.
+func sharedLabels(m object.Machine) map[string]string {
+	all := map[string]string{imageref.LabelShared: "true"}
+	for name, value := range m.GetLabels() {
+		if !strings.Contains(name, "crossplane.io/") {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// copyConfig has an Image use the provider config of a Machine.
+func copyConfig(from, to resource.Managed) {
+	switch to := to.(type) {
+	case resource.TypedProviderConfigReferencer:
+		if from, ok := from.(resource.TypedProviderConfigReferencer); ok {
+			to.SetProviderConfigReference(ptr.To(ptr.Deref(from.GetProviderConfigReference(), xpv2.ProviderConfigReference{})))
+		}
+	case resource.ProviderConfigReferencer:
+		if from, ok := from.(resource.ProviderConfigReferencer); ok {
+			to.SetProviderConfigReference(ptr.To(ptr.Deref(from.GetProviderConfigReference(), xpv2.Reference{})))
+		}
+	}
+}
+
+// own adds the Machine to those that an Image stays for. Many may do so at once, so that
+// nothing else is written.
+func (r Reader) own(ctx context.Context, m object.Machine, image imageref.Image) error {
+	for _, o := range image.GetOwnerReferences() {
+		if o.UID == m.GetUID() {
+			return nil
+		}
+	}
+	operation := map[string]any{"op": "add", "path": "/metadata/ownerReferences/-", "value": r.owner(m)}
+	if len(image.GetOwnerReferences()) == 0 {
+		operation["path"], operation["value"] = "/metadata/ownerReferences", []metav1.OwnerReference{r.owner(m)}
+	}
+	patch, err := json.Marshal([]any{operation})
+	if err != nil {
+		return errors.Wrap(err, "cannot write a patch")
+	}
+	return errors.Wrapf(r.Kube.Patch(ctx, image, client.RawPatch(types.JSONPatchType, patch)), "cannot keep image %q", image.GetName())
+}

@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package preflight
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// CheckNode says why a node that is settled cannot take a VM.
+func CheckNode(nodes []proxmox.Node, name string) error {
+	names := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		switch {
+		case n.Name != name:
+			names = append(names, n.Name)
+		case !n.Online():
+			return errors.Errorf("node %q is %s", name, n.Status)
+		default:
+			return nil
+		}
+	}
+	return conditions.Reject(conditions.Allocating, "node '%s' not found%s", name, conditions.Instead("nodes", names))
+}
+
+// CheckStorage says why disks cannot be on a storage of a node.
+func CheckStorage(storages []proxmox.Storage, name, node string) error {
+	var holding []string
+	for _, s := range storages {
+		switch {
+		case s.Node != node:
+		case s.Name == name && !slices.Contains(s.Content, "images"):
+			return conditions.Reject(conditions.Allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
+		case s.Name == name:
+			return nil
+		case slices.Contains(s.Content, "images"):
+			holding = append(holding, s.Name)
+		}
+	}
+	return conditions.Reject(conditions.Allocating, "storage '%s' not found on node %s%s", name, node, conditions.Instead("storages for disks there", holding))
+}
+
+// BridgesWith returns the bridges with the names on a node. A list that may be old is good enough if it has
+// them all.
+func (e *Checks) BridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
+	there, err := e.Inventory.Bridges(ctx, node, inventory.Stable)
+	known := BridgeNames(there)
+	missing := func(name string) bool { return !slices.Contains(known, name) }
+	if err != nil || !slices.ContainsFunc(names, missing) {
+		return there, err
+	}
+	return e.Inventory.Bridges(ctx, node, inventory.Relaxed)
+}
+
+// BridgeNames returns the names of bridges.
+func BridgeNames(bridges []proxmox.Bridge) []string {
+	names := make([]string, 0, len(bridges))
+	for _, b := range bridges {
+		names = append(names, b.Name)
+	}
+	return names
+}
