@@ -91,7 +91,7 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 		s.gate.RLock()
 		result, total, err := c.Perform(r, values)
 		s.gate.RUnlock()
-		resp = respond(r, result, total, err)
+		resp = respond(r, result, attributes(total, c.Changes), err)
 	}
 	cut := resp.Cut || (fault != nil && fault.CutAfter)
 	s.record(r, Request{
@@ -104,13 +104,22 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 	return resp
 }
 
-// respond writes the answer in the format that the request asks for.
-func respond(r *wire.Request, result any, total int, err error) *wire.Response {
-	body := map[string]any{"data": result}
-	resp := &wire.Response{Status: http.StatusOK, Reason: "OK", Type: "application/json;charset=UTF-8"}
+// attributes are what an answer has beside its data.
+func attributes(total int, changes string) map[string]any {
+	body := map[string]any{}
 	if total > 0 {
 		body["total"] = total
 	}
+	if changes != "" {
+		body["changes"] = changes
+	}
+	return body
+}
+
+// respond writes the answer in the format that the request asks for.
+func respond(r *wire.Request, result any, body map[string]any, err error) *wire.Response {
+	body["data"] = result
+	resp := &wire.Response{Status: http.StatusOK, Reason: "OK", Type: "application/json;charset=UTF-8"}
 	if f := (&apierr.Error{}); errors.As(err, &f) && f.Bare {
 		return &wire.Response{Status: f.Status, Reason: f.Message}
 	}

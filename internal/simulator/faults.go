@@ -229,7 +229,7 @@ func (f Fault) answer(r *wire.Request) *wire.Response {
 	if f.Status == http.StatusUnauthorized && !strings.HasSuffix(r.URL.Path, "/access/ticket") {
 		return &wire.Response{Status: f.Status, Reason: message}
 	}
-	return respond(r, nil, 0, &apierr.Error{Status: f.Status, Message: message})
+	return respond(r, nil, map[string]any{}, &apierr.Error{Status: f.Status, Message: message})
 }
 
 // usualMessage is what PVE says most often with a status. From 595 on it is the proxy that says so.

@@ -255,8 +255,27 @@ func TestFirewallNeighbours(t *testing.T) {
 // TestNetworkNeighbours are changes of a node's network that stand beside the recorded ones, as pve-manager answers them.
 func TestNetworkNeighbours(t *testing.T) {
 	const list = "/nodes/pve1/network"
-	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
+	sc := lab()
+	for _, card := range []string{"eno7", "eno8"} {
+		sc.Nodes[0].Interfaces = append(sc.Nodes[0].Interfaces, simulator.ScenarioInterface{Name: card, Type: "eth"})
+	}
+	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: sc}))
 	converse(t, c, []step{
+		{request: "POST " + list, params: []string{"iface=vmbr6", "type=bridge", "bridge_ports=eno9"}, line: "500 bridge 'vmbr6' - unable to find bridge port 'eno9'"},
+		{request: "POST " + list, params: []string{"iface=vmbr6", "type=bridge", "bridge_ports=eno8", "mtu=9000"}, line: "500 interface 'eno8' - mtu 1500 is lower than 'vmbr6' - mtu 9000"},
+		{request: "POST " + list, params: []string{"iface=bond0", "type=bond", "slaves=vmbr0"}, line: "500 bond 'bond0' - wrong interface type on slave 'vmbr0' ('bridge' != 'eth or bond')"},
+		{request: "POST " + list, params: []string{"iface=vlan5", "type=vlan", "vlan-raw-device=eno9"}, line: "500 vlan 'vlan5' - unable to find parent 'eno9'"},
+		{request: "POST " + list, params: []string{"iface=port0", "type=OVSIntPort"}, line: wrong, has: `"ovs_bridge":"parameter is required"`},
+		{request: "POST " + list, params: []string{"iface=port0", "type=OVSIntPort", "ovs_bridge=vmbr0"}, line: wrong, has: `"ovs_bridge":"interface 'vmbr0' is no OVS bridge"`},
+		{request: "POST " + list, params: []string{"iface=vmbr5", "type=OVSBridge", "ovs_ports=eno8"}},
+		{request: "GET " + list + "/eno8", has: `"ovs_bridge":"vmbr5"`},
+		{request: "POST " + list, params: []string{"iface=port0", "type=OVSIntPort", "ovs_bridge=vmbr5", "ovs_tag=7"}},
+		{request: "GET " + list + "/vmbr5", has: `"ovs_ports":"eno8 port0"`},
+		{request: "GET " + list, has: `+\tovs_ports eno8 port0\n`},
+		{request: "DELETE " + list + "/port0"},
+		{request: "GET " + list + "/vmbr5", has: `"ovs_ports":"eno8"`},
+		{request: "DELETE " + list + "/vmbr5"},
+		{request: "GET " + list + "/eno8", has: `"type":"eth"`},
 		{request: "POST " + list, params: []string{"iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24", "cidr6=fd00::1/64", "gateway6=fd00::f", "bridge_ports=eno7", "autostart=1", "comments=c"}},
 		{request: "GET " + list + "/vmbr7", has: `"address6":"fd00::1"`},
 		{request: "GET " + list + "/vmbr7", has: `"families":["inet","inet6"]`},

@@ -17,6 +17,7 @@ limitations under the License.
 package simulator_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -44,6 +45,10 @@ func TestNetworkChanges(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	c := rootClient(t, s)
 	c.ok("POST /nodes/pve1/network", "iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24")
+	changes := c.do("GET /nodes/pve1/network").Body
+	if !strings.Contains(changes, `"changes":"--- /etc/network/interfaces`) || !strings.Contains(changes, `+iface vmbr7 inet static\n+\taddress 10.7.0.1/24\n`) {
+		t.Errorf("a list must have the changes that wait: %s", changes)
+	}
 	there := func() bool {
 		found := false
 		s.Edit(func(st *state.State) { found = st.Nodes["pve1"].Interfaces["vmbr7"] != nil })
@@ -53,12 +58,28 @@ func TestNetworkChanges(t *testing.T) {
 		t.Error("a change must wait until it is applied")
 	}
 	c.ok("DELETE /nodes/pve1/network")
+	if body := c.do("GET /nodes/pve1/network").Body; strings.Contains(body, "changes") {
+		t.Errorf("without changes there are none in a list: %s", body)
+	}
 	if a := c.do("GET /nodes/pve1/network/vmbr7"); a.Errors["iface"] != "interface does not exist" {
 		t.Errorf("a reverted change must be gone: %s", a.Body)
 	}
 	c.ok("POST /nodes/pve1/network", "iface=vmbr7", "type=bridge")
 	if exit := c.task("PUT /nodes/pve1/network"); exit != "OK" || !there() {
 		t.Errorf("an applied change must be in force: %s", exit)
+	}
+}
+
+func TestCorosyncNodes(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{})
+	s.Edit(func(st *state.State) { st.Nodes["pve2"].Links = []string{"10.9.0.12"} })
+	list, _ := rootClient(t, s).ok("GET /cluster/config/nodes").Data.([]any)
+	if len(list) != 3 {
+		t.Fatalf("got %d nodes, want 3", len(list))
+	}
+	node, _ := list[1].(map[string]any)
+	if node["node"] != "pve2" || node["ring0_addr"] != "192.0.2.12" || node["ring1_addr"] != "10.9.0.12" {
+		t.Errorf("a node must have the addresses of its links: %v", node)
 	}
 }
 

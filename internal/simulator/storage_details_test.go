@@ -88,7 +88,9 @@ func TestStorageDetails(t *testing.T) {
 // TestInterfaceDetails are settings of interfaces that PVE::INotify adds.
 func TestInterfaceDetails(t *testing.T) {
 	const network = "/nodes/pve1/network"
-	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
+	sc := lab()
+	sc.Nodes[0].Interfaces = append(sc.Nodes[0].Interfaces, simulator.ScenarioInterface{Name: "ens18", Type: "eth"})
+	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: sc}))
 	converse(t, c, []step{
 		{request: "POST " + network, params: []string{"iface=vmbr7", "type=bridge", "bridge_vlan_aware=1", "bridge_vids=2-10"}},
 		{request: "GET " + network + "/vmbr7", has: `"bridge_vids":"2-10"`},

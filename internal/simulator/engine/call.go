@@ -46,6 +46,8 @@ type Call struct {
 	Path   string
 	// Upload is the content of an uploaded file.
 	Upload []byte
+	// Changes of a file that wait to be applied, if the answer has them.
+	Changes string
 	schema.Params
 }
 
@@ -84,6 +86,9 @@ func (c *Call) Perform(r *wire.Request, values schema.Values) (any, int, error) 
 			result, err = t()
 		case Page:
 			return t.Data, t.Total, nil
+		case Changed:
+			c.Changes = t.Changes
+			return t.Data, 0, nil
 		default:
 			return result, 0, nil
 		}
@@ -127,6 +132,12 @@ func (l *Locked) run(c *Call) (any, error) {
 type Page struct {
 	Data  any
 	Total int
+}
+
+// Changed is a list with what has changed of the file that it was read from and waits to be applied.
+type Changed struct {
+	Data    any
+	Changes string
 }
 
 // prepare finds the method and checks permissions and parameters, in PVE's order.

@@ -45,26 +45,23 @@ func (n *Node) Networks() map[string]*Interface {
 	return n.Interfaces
 }
 
-// Changing returns the interfaces for a change that waits to be applied.
-func (n *Node) Changing() map[string]*Interface {
-	if n.PendingInterfaces == nil {
-		n.PendingInterfaces = maps.Clone(n.Interfaces)
-	}
-	return n.PendingInterfaces
-}
-
-// Up reports whether an interface is in force and in use: a network card is while something is connected to it.
+// Up reports whether an interface is in force and in use: one that is started with the node, and one that another is made of.
 func (n *Node) Up(name string) bool {
 	i := n.Interfaces[name]
-	if i == nil || i.Type != "eth" || i.CIDR != "" {
+	if i == nil || i.Autostart || i.Type == "eth" && i.CIDR != "" || i.Options["ovs_bridge"] != "" {
 		return i != nil
 	}
 	for _, other := range n.Interfaces {
-		if slices.Contains(strings.Fields(other.Ports+" "+other.Options["slaves"]), name) {
+		if slices.Contains(other.AllPorts(), name) || other.Options["vlan-raw-device"] == name {
 			return true
 		}
 	}
 	return false
+}
+
+// AllPorts are the interfaces that one is made of.
+func (i *Interface) AllPorts() []string {
+	return strings.Fields(i.Ports + " " + i.Options["ovs_ports"] + " " + i.Options["slaves"] + " " + i.Options["ovs_bonds"])
 }
 
 // FirstNode returns the first node by name.

@@ -106,10 +106,14 @@ type Node struct {
 	Disk   int64
 	// Address is the node's IP address.
 	Address string
+	// Links are the addresses of the further links of corosync.
+	Links []string
 	// Interfaces are the network interfaces by name, PendingInterfaces those after the changes that wait to be applied; nil
 	// without such changes.
 	Interfaces        map[string]*Interface
 	PendingInterfaces map[string]*Interface
+	// InterfacesWritten is true when the API has written the file of the interfaces, with its head.
+	InterfacesWritten bool
 	// DNS are the node's name servers, SearchDomain is where it looks for short names.
 	DNS          []string
 	SearchDomain string

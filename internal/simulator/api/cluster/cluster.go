@@ -87,6 +87,23 @@ func clusterStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
+// corosyncNodes are the nodes as corosync knows them; none of a node that is in no cluster.
+func corosyncNodes(c *engine.Call) (any, error) {
+	out := []map[string]any{}
+	if c.State.ClusterName == "" {
+		return out, nil
+	}
+	for i, name := range slices.Sorted(maps.Keys(c.State.Nodes)) {
+		n := c.State.Nodes[name]
+		entry := map[string]any{"node": name, "name": name, "nodeid": strconv.Itoa(i + 1), "quorum_votes": "1", "ring0_addr": n.Address}
+		for link, address := range n.Links {
+			entry["ring"+strconv.Itoa(link+1)+"_addr"] = address
+		}
+		out = append(out, entry)
+	}
+	return out, nil
+}
+
 // clusterTasks compares the owner of a task without the name of the token: a user sees the tasks of the own tokens, and a token
 // none unless it may see all.
 func clusterTasks(c *engine.Call) (any, error) {

@@ -44,6 +44,7 @@ func Routes() map[string]engine.Handler {
 		"DELETE /pools":          deletePool,
 		"DELETE /pools/{poolid}": deletePool,
 	}
+	out["GET /cluster/config/nodes"] = corosyncNodes
 	maps.Copy(out, mappingRoutes())
 	maps.Copy(out, replicationRoutes())
 	return out

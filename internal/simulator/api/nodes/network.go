@@ -56,7 +56,11 @@ func listNetwork(c *engine.Call) (any, error) {
 		entry["iface"] = name
 		out = append(out, entry)
 	}
-	return append(out, localVNets(c)...), nil
+	out = append(out, localVNets(c)...)
+	if n.PendingInterfaces == nil {
+		return out, nil
+	}
+	return engine.Changed{Data: out, Changes: stagedDiff(n, c.Now())}, nil
 }
 
 // localVNets are the virtual networks of a node, which only some lists have.
@@ -176,7 +180,7 @@ func fill(c *engine.Call, i *state.Interface) {
 		case "bridge_ports":
 			i.Ports = value
 		case "bridge_vlan_aware":
-			i.VLANAware = value == "1"
+			i.VLANAware = true // PVE writes "yes" whatever the value is.
 		case "comments":
 			i.Options[name] = strings.TrimSuffix(value, "\n") + "\n"
 		default:
@@ -240,7 +244,7 @@ func checkBeside(c *engine.Call, other *state.Interface) error {
 	case c.Has("gateway6") && other.Options["gateway6"] != "":
 		return apierr.Param("gateway6", "Default ipv6 gateway already exists on interface '%s'.", other.Name)
 	}
-	taken := strings.Fields(other.Ports + " " + other.Options["ovs_ports"] + " " + other.Options["slaves"] + " " + other.Options["ovs_bonds"])
+	taken := other.AllPorts()
 	for _, key := range []string{"bridge_ports", "ovs_ports", "slaves", "ovs_bonds"} {
 		for _, port := range schema.SplitList(c.Str(key)) {
 			if slices.Contains(taken, port) {
@@ -251,50 +255,99 @@ func checkBeside(c *engine.Call, other *state.Interface) error {
 	return nil
 }
 
-func createInterface(c *engine.Call) (any, error) {
-	n, name := c.State.Nodes[c.Node], c.Str("iface")
-	if n.Networks()[name] != nil {
-		return nil, apierr.Param("iface", "interface already exists")
+// stage changes the interfaces as they wait to be applied. What cannot be written changes nothing.
+func stage(c *engine.Call, change func(map[string]*state.Interface) error) (any, error) {
+	n := c.State.Nodes[c.Node]
+	list := make(map[string]*state.Interface, len(n.Networks()))
+	for name, i := range n.Networks() {
+		copied := *i
+		if copied.Options = maps.Clone(i.Options); copied.Options == nil {
+			copied.Options = map[string]string{}
+		}
+		list[name] = &copied
 	}
-	if err := checkInterface(c, name); err != nil {
+	if err := change(list); err != nil {
 		return nil, err
 	}
-	list := n.Changing()
-	i := &state.Interface{Name: name, Options: map[string]string{}, Priority: FirstPriority}
-	for _, other := range list {
-		i.Priority = max(i.Priority, other.Priority+1)
+	if err := writable(list); err != nil {
+		return nil, err
 	}
-	fill(c, i)
-	list[name] = i
+	n.PendingInterfaces = list
 	return nil, nil //nolint:nilnil // The answer is null.
+}
+
+func createInterface(c *engine.Call) (any, error) {
+	name := c.Str("iface")
+	return stage(c, func(list map[string]*state.Interface) error {
+		if list[name] != nil {
+			return apierr.Param("iface", "interface already exists")
+		}
+		if err := checkInterface(c, name); err != nil {
+			return err
+		}
+		i := &state.Interface{Name: name, Options: map[string]string{}, Priority: FirstPriority}
+		for _, other := range list {
+			i.Priority = max(i.Priority, other.Priority+1)
+		}
+		fill(c, i)
+		if err := joinSwitch(list, i); err != nil {
+			return err
+		}
+		list[name] = i
+		return nil
+	})
+}
+
+// joinSwitch makes what is created for an Open vSwitch bridge a port of it.
+func joinSwitch(list map[string]*state.Interface, i *state.Interface) error {
+	if i.Type != "OVSIntPort" && i.Type != "OVSBond" {
+		return nil
+	}
+	name := i.Options["ovs_bridge"]
+	switch bridge := list[name]; {
+	case name == "":
+		return apierr.Param("ovs_bridge", "parameter is required")
+	case bridge == nil:
+		return apierr.Param("ovs_bridge", "bridge '%s' does not exist", name)
+	case bridge.Type != "OVSBridge":
+		return apierr.Param("ovs_bridge", "interface '%s' is no OVS bridge", name)
+	case !slices.Contains(bridge.AllPorts(), i.Name):
+		bridge.Options["ovs_ports"] = strings.TrimSpace(bridge.Options["ovs_ports"] + " " + i.Name)
+	}
+	return nil
 }
 
 func updateInterface(c *engine.Call) (any, error) {
-	n, name := c.State.Nodes[c.Node], c.Str("iface")
-	old := n.Networks()[name]
-	if old == nil {
-		return nil, apierr.Param("iface", "interface does not exist")
-	}
-	if err := checkInterface(c, name); err != nil {
-		return nil, err
-	}
-	i := *old
-	i.Options = maps.Clone(old.Options)
-	if i.Options == nil {
-		i.Options = map[string]string{}
-	}
-	fill(c, &i)
-	n.Changing()[name] = &i
-	return nil, nil //nolint:nilnil // The answer is null.
+	name := c.Str("iface")
+	return stage(c, func(list map[string]*state.Interface) error {
+		if list[name] == nil {
+			return apierr.Param("iface", "interface does not exist")
+		}
+		if err := checkInterface(c, name); err != nil {
+			return err
+		}
+		fill(c, list[name])
+		return nil
+	})
 }
 
 func deleteInterface(c *engine.Call) (any, error) {
-	n, name := c.State.Nodes[c.Node], c.Str("iface")
-	if n.Networks()[name] == nil {
-		return nil, apierr.Param("iface", "interface does not exist")
-	}
-	delete(n.Changing(), name)
-	return nil, nil //nolint:nilnil // The answer is null.
+	name := c.Str("iface")
+	return stage(c, func(list map[string]*state.Interface) error {
+		i := list[name]
+		if i == nil {
+			return apierr.Param("iface", "interface does not exist")
+		}
+		if bridge := list[i.Options["ovs_bridge"]]; bridge != nil && i.Type != "OVSPort" {
+			ports := slices.DeleteFunc(strings.Fields(bridge.Options["ovs_ports"]), func(p string) bool { return p == name })
+			bridge.Options["ovs_ports"] = strings.Join(ports, " ")
+		}
+		delete(list, name)
+		if i.Type == "eth" || i.Type == "OVSPort" { // The card is still there.
+			list[name] = &state.Interface{Name: name, Type: "eth", Options: map[string]string{}, Priority: i.Priority}
+		}
+		return nil
+	})
 }
 
 // revertNetwork forgets the changes that wait.
@@ -312,7 +365,7 @@ func applyNetwork(c *engine.Call) (any, error) {
 		}
 		return w.Do(func(st *state.State) error {
 			if n := st.Nodes[node]; n.PendingInterfaces != nil {
-				n.Interfaces, n.PendingInterfaces = n.PendingInterfaces, nil
+				n.Interfaces, n.PendingInterfaces, n.InterfacesWritten = n.PendingInterfaces, nil, true
 			}
 			return nil
 		})
