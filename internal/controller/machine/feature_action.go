@@ -33,8 +33,17 @@ type actionFeature struct {
 }
 
 func (e actionFeature) plan(_ context.Context, m Machine) (proposal, error) {
-	e.planned.action = actionDue(m)
+	e.planAction(m)
 	return proposal{}, nil
+}
+
+// planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not hear the
+// request: the action would fail, and is not repeated.
+func (e actionFeature) planAction(m Machine) {
+	e.planned.action, e.planned.laterAction = actionDue(m), nil
+	if a := e.planned.action; a != nil && a.Action == actionReboot && booting(e.vm) {
+		e.planned.action, e.planned.laterAction = nil, a
+	}
 }
 
 const actionReboot = "Reboot"
@@ -144,5 +153,5 @@ func (e actionFeature) repeatAction(ctx context.Context, m Machine) {
 		return
 	}
 	m.Observation().PowerAction = nil
-	e.planned.action = actionDue(m)
+	e.planAction(m)
 }

@@ -129,6 +129,15 @@ func (d desired) haChange(v *vmstate.VM) proxmox.HASettings {
 	return change
 }
 
+// haRefuses reports whether Proxmox VE refuses to change what HA was told: it has given the VM up, and first has to be told to disable it.
+func (d desired) haRefuses(v *vmstate.VM) bool {
+	if !v.InHA || !v.HAFailed() || !d.haEnabled() {
+		return false
+	}
+	change := d.haChange(v)
+	return len(change) > 0 && change["state"] != vmstate.HADisabled
+}
+
 // haVersionRequirements are what HA is to be told that not every version of PVE knows.
 func (d desired) haVersionRequirements(v *vmstate.VM) []validate.VersionRequirement {
 	if !d.haEnabled() || v.Template() || v.HAUnavailable != "" {
@@ -232,6 +241,9 @@ func (e haFeature) haSteps() []step {
 		steps = append(steps, step{
 			difference: v1alpha1.MachinePendingChange{Option: "high availability " + name, Current: v.HA[name], Desired: change[name]},
 		})
+	}
+	if d.haRefuses(v) {
+		return steps
 	}
 	steps[0].call = func(ctx context.Context) (proxmox.UPID, error) {
 		return "", e.invalidateHA(e.client.ChangeHAResource(ctx, v.VMID, change))

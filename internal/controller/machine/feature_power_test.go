@@ -185,6 +185,12 @@ func action(action, token string) func(*namespaced.Machine) {
 	})
 }
 
+// hasBooted returns a guest whose system has come up.
+func hasBooted(g *guest) *guest {
+	g.now.Uptime = bootTime
+	return g
+}
+
 func TestPowerAction(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -194,7 +200,7 @@ func TestPowerAction(t *testing.T) {
 		writes []string
 		result string
 	}{
-		"Reboot":   {reason: "A reboot is the guest's.", action: "Reboot", vm: ourVM("running"), writes: []string{"Reboot 10000 0s"}},
+		"Reboot":   {reason: "A reboot is the guest's.", action: "Reboot", vm: hasBooted(ourVM("running")), writes: []string{"Reboot 10000 0s"}},
 		"Reset":    {reason: "A reset is not.", action: "Reset", vm: ourVM("running"), writes: []string{"Reset 10000"}},
 		"Shutdown": {reason: "A shutdown is the guest's.", action: "Shutdown", vm: ourVM("running"), writes: []string{"Shutdown 10000 0s force true"}},
 		"Stop":     {reason: "A stop is not.", action: "Stop", vm: ourVM("running"), writes: []string{"Stop 10000"}},
@@ -263,7 +269,7 @@ func TestPowerActionResult(t *testing.T) {
 // A guest may take longer to shut down than a VM is left alone after a call.
 func TestLongRebootRests(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))
-	b.vms[10000] = ourVM("running")
+	b.vms[10000] = hasBooted(ourVM("running"))
 	b.reconcile(t.Context())
 	b.clock.wait(tasktrack.RestTime)
 	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
@@ -280,7 +286,7 @@ func TestLongRebootRests(t *testing.T) {
 // A VM that reboots is started by PVE: nobody else starts it meanwhile.
 func TestRebootRests(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))
-	b.vms[10000] = ourVM("running")
+	b.vms[10000] = hasBooted(ourVM("running"))
 	b.reconcile(t.Context())
 	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
 	b.vms[10000].status = "stopped"
@@ -314,6 +320,48 @@ func TestRebootRestEnds(t *testing.T) {
 	b.reconcile(t.Context())
 	if diff := cmp.Diff([]string{"Reboot 10000 0s", "Configure 10000 set onboot delete  digest d1"}, b.writes); diff != "" {
 		t.Errorf("want the change made as soon as the VM is back: -want, +got:\n%s", diff)
+	}
+}
+
+// A guest that boots does not hear a request: a reboot waits for it, and says so. A reset, and a VM that is paused, need no guest.
+func TestRebootWaitsForGuest(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		action string
+		vm     func(*bench)
+		writes []string
+	}{
+		"Booting": {reason: "It was just started.", action: "Reboot"},
+		"Agent": {reason: "The agent answers.", action: "Reboot", vm: func(b *bench) {
+			b.vms[10000].config["agent"], b.vms[10000].agent = "1", []proxmox.Interface{{Name: "eth0"}}
+		}, writes: []string{"Reboot 10000 0s"}},
+		"Booted": {reason: "Systems are up by then.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.Uptime = bootTime }, writes: []string{"Reboot 10000 0s"}},
+		"Paused": {reason: "A paused guest does not boot.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.QMPStatus = "paused" }, writes: []string{"Reboot 10000 0s"}},
+		"Reset":  {reason: "A reset asks no guest.", action: "Reset", writes: []string{"Reset 10000"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, all(runStrategy("Manual"), action(tc.action, "1")))
+			b.vms[10000] = ourVM("running")
+			b.vms[10000].now.Uptime = time.Second
+			if tc.vm != nil {
+				tc.vm(b)
+			}
+			for range 3 {
+				b.reconcile(t.Context())
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			c := b.m.GetCondition(kind.TypeUpToDate)
+			waits := c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "powerAction Reboot waits for the guest")
+			if waits != (tc.writes == nil) {
+				t.Errorf("\n%s\nwant the wait told: %t, got %s: %s", tc.reason, tc.writes == nil, c.Reason, c.Message)
+			}
+			if poll := pollInterval(b.m, time.Hour, b.clock.now()); tc.writes == nil && poll > pollAddresses {
+				t.Errorf("\n%s\nwant it looked at again soon, got %s", tc.reason, poll)
+			}
+		})
 	}
 }
 
@@ -378,7 +426,7 @@ func TestPowerChange(t *testing.T) {
 // What is not sent before its turn is no action that was done.
 func TestPowerActionWaits(t *testing.T) {
 	b := newBench(t, all(runStrategy("Manual"), action("Reboot", "1")))
-	b.vms[10000] = ourVM("running")
+	b.vms[10000] = hasBooted(ourVM("running"))
 	b.errs["Reboot"] = outOfTurn(t)
 	waitsForTurn(t, b.reconcile(t.Context()))
 	if seen, kept := b.m.Observation().PowerAction, b.kept(t, object.AnnotationPowerAction); seen != nil || kept != "" {

@@ -239,6 +239,11 @@ func booted(v *vmstate.VM) bool {
 	return v.Status.QMPStatus != vmstate.QMPPaused && (v.Interfaces != nil || v.Status.Uptime >= bootTime)
 }
 
+// booting reports whether the VM runs and its guest may not hear a request yet.
+func booting(v *vmstate.VM) bool {
+	return v.Status.Running() && v.Status.QMPStatus != vmstate.QMPPaused && !booted(v)
+}
+
 // fingerprint of a set of changes. It is not kept in clear, since values may be
 // secret.
 func fingerprint(pending []proxmox.PendingValue) string {

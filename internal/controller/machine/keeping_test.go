@@ -98,7 +98,7 @@ func TestKeepsLittle(t *testing.T) {
 // back: what is remembered must not be acted upon when that ends.
 func TestActsOnLooks(t *testing.T) {
 	b := newBench(t, nil)
-	b.vms[10000] = ourVM("running")
+	b.vms[10000] = hasBooted(ourVM("running"))
 	b.m.Spec.ForProvider.PowerAction = &v1alpha1.MachinePowerAction{Action: actionReboot, Token: "1"}
 	b.reconcile(t.Context())
 	b.reconcile(t.Context())

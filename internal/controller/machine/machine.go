@@ -352,7 +352,7 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 		return configured // The Image wakes it.
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
 		return min(configured, pollUnready)
-	case waitsForAddress:
+	case waitsForAddress, actionDue(m) != nil:
 		return min(configured, pollAddresses)
 	}
 	return configured

@@ -77,6 +77,9 @@ type plan struct {
 	crashes int
 	restart restart
 	action  *v1alpha1.MachinePowerAction
+
+	// laterAction is an action that waits for the guest to boot.
+	laterAction *v1alpha1.MachinePowerAction
 }
 
 // An step is a call to PVE that changes what is no option of the configuration.

@@ -25,6 +25,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -259,6 +260,38 @@ func TestHAIsAskedOnce(t *testing.T) {
 	b.clock.wait(haDelay)
 	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) != 1 {
 		t.Errorf("want the VM followed, got %+v and %q", s, b.writes)
+	}
+}
+
+// Proxmox VE refuses changes of a VM that high availability has given up, unless they disable it: they wait until a person has done that.
+func TestHAGivenUp(t *testing.T) {
+	settings := func(state *string) func(*namespaced.Machine) {
+		return spec(func(p *v1alpha1.MachineParameters) {
+			p.HighAvailability = &v1alpha1.MachineHighAvailability{State: state, MaxRestart: new(int32(3))}
+		})
+	}
+	cases := map[string]struct {
+		reason string
+		state  *string
+		writes int
+	}{
+		"Changed":  {reason: "Proxmox VE would refuse it."},
+		"Disabled": {reason: "That is what takes it out of the error.", state: new("disabled"), writes: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, settings(tc.state))
+			b.vms[10000] = managedByHA(hasBooted(ourVM("running")), "error")
+			b.ha = proxmox.HASettings{"state": "started"}
+			b.reconcile(t.Context())
+			if len(b.writes) != tc.writes {
+				t.Errorf("\n%s\nwant %d calls, got %q", tc.reason, tc.writes, b.writes)
+			}
+			c := b.m.GetCondition(kind.TypeUpToDate)
+			if told := strings.Contains(c.Message, "takes no change of it"); told != (tc.writes == 0) {
+				t.Errorf("\n%s\nwant the wait told: %t, got %s: %s", tc.reason, tc.writes == 0, c.Reason, c.Message)
+			}
+		})
 	}
 }
 

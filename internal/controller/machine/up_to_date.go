@@ -104,6 +104,9 @@ func (e report) differences(m Machine) []string {
 	if a := e.planned.action; a != nil {
 		lines = append(lines, "powerAction "+a.Action+" is to be done")
 	}
+	if a := e.planned.laterAction; a != nil {
+		lines = append(lines, "powerAction "+a.Action+" waits for the guest, which may still be booting and would not hear the request")
+	}
 	if len(e.planned.staleImages) > 0 {
 		lines = append(lines, "an image of cloud-init data that is no longer used is to be removed")
 	}
@@ -122,7 +125,9 @@ func (e report) updateWait(m Machine) string {
 		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.RunningType(m))
 	case !e.planned.allowedDuringLock(e.vm):
 		return e.vm.WaitsFor()
-	case e.planned.empty():
+	case e.planned.haRefuses(e.vm):
+		return "high availability has given the VM up (state error), and takes no change of it"
+	case e.planned.empty() && e.planned.laterAction == nil:
 		return "waits for the next start of the VM"
 	}
 	return ""
@@ -165,15 +170,25 @@ func (e report) withDevices(ctx context.Context, m Machine, ready xpv2.Condition
 	return ready
 }
 
-// missingDevices are entries of the spec's lists whose device the VM does not have, and that no
-// restart brings.
+// adds reports whether a device comes with the change that is made next, or whose task runs. After a failure nothing is known to bring
+// it.
+func (e report) adds(m Machine, device string) bool {
+	failed := m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse || e.tasks.BackoffError(m)
+	if failed || len(e.planned.rejections) > 0 || !kind.Manages(m) || !e.planned.allowedDuringLock(e.vm) {
+		return false
+	}
+	return e.planned.change.Set[device] != "" || e.planned.deferred.Set[device] != ""
+}
+
+// missingDevices are entries of the spec's lists whose device the VM does not have, and that neither a
+// restart nor a change under way brings.
 func (e report) missingDevices(m Machine) []string {
 	p, d := m.Parameters(), e.planned.Devices
 	var missing []string
 	find := func(noun string, devices map[string]string, names []string) {
 		for _, name := range names {
 			device := devices[name]
-			if device != "" && e.vm.Config[device] == "" && e.vm.Active[device] == "" {
+			if device != "" && e.vm.Config[device] == "" && e.vm.Active[device] == "" && !e.adds(m, device) {
 				missing = append(missing, fmt.Sprintf("%s %q (%s)", noun, name, device))
 			}
 		}

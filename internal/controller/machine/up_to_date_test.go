@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -92,7 +93,7 @@ func TestReadyWithDevices(t *testing.T) {
 		p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), Size: new("1G")}}
 	})
 	seen := func(m *namespaced.Machine) {
-		m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"/scsi1":true},"volumes":{"data":"gone:vm-10000-disk-1"}}`
+		m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"volumes":{"data":"gone:vm-10000-disk-1"}}`
 	}
 	with := func(config ...string) *guest {
 		g := ourVM("running")
@@ -110,8 +111,21 @@ func TestReadyWithDevices(t *testing.T) {
 		want    xpv2.ConditionReason
 		message string
 	}{
-		"Whole":    {reason: "A VM with all that is declared is ready.", machine: disk, vm: with("scsi1", "local-lvm:vm-10000-disk-1,size=1G"), want: xpv2.ReasonAvailable},
-		"Disk":     {reason: "One that has lost a disk is not.", machine: all(disk, seen), vm: with("scsi0", "local-lvm:vm-10000-disk-0,size=8G"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`},
+		"Whole":  {reason: "A VM with all that is declared is ready.", machine: disk, vm: with("scsi1", "local-lvm:vm-10000-disk-1,size=1G"), want: xpv2.ReasonAvailable},
+		"Disk":   {reason: "One that has lost a disk is not.", machine: all(disk, seen), vm: with("scsi0", "local-lvm:vm-10000-disk-0,size=8G"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`},
+		"Coming": {reason: "One whose disk the next call adds is.", machine: disk, vm: with("boot", "order=net0"), want: xpv2.ReasonAvailable},
+		"Failed": {
+			reason:  "After a failure nothing is known to bring it.",
+			machine: all(disk, func(m *namespaced.Machine) { m.SetConditions(xpv2.ReconcileError(errors.New("boom"))) }),
+			vm:      with("boot", "order=net0"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`,
+		},
+		"Unmanaged": {
+			reason: "Nor is it added where the provider only observes.",
+			machine: all(disk, func(m *namespaced.Machine) {
+				m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
+			}),
+			vm: with("boot", "order=net0"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`,
+		},
 		"BootDisk": {reason: "Nor is one whose only disk is detached.", vm: with("unused0", "local-lvm:vm-10000-disk-0"), want: conditions.ReasonBootDiskMissing, message: "unused0 (local-lvm:vm-10000-disk-0) is not attached"},
 		"Diskless": {reason: "A VM without disks boots from elsewhere.", vm: with(), want: xpv2.ReasonAvailable},
 		"Bridge":   {reason: "Nor is one on a bridge that is not there.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"), pve: func(b *bench) { b.privileges = proxmox.Privileges{"SDN.Use": true} }, want: conditions.ReasonBridgeMissing, message: "bridge 'vmbr9' not found on node pve1"},
