@@ -37,6 +37,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -119,6 +120,12 @@ func excuses() map[string]func(*randomRun) bool {
 			p := k.m.Parameters()
 			return p.PowerState == nil && (k.subjectOf().start.adopts != 0 || ptr.Deref(p.RunStrategy, "") == "Manual")
 		},
+		`need a cloud-init drive, and the VM or its template has none`: func(k *randomRun) bool {
+			g, _ := k.pve.Guest(k.vmid())
+			p := k.m.Parameters()
+			return (p.CloudInit == nil || p.CloudInit.Storage == nil) && !strings.Contains(effective(g)["ide2"], "cloudinit")
+		},
+		`has given the VM up \(state error\)`: (*randomRun).isGivenUp,
 		`only a VM that runs can be suspended`: func(k *randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return g.Power == simulator.Stopped
@@ -129,7 +136,7 @@ func excuses() map[string]func(*randomRun) bool {
 // says is all that the Machine says of itself in conditions.
 func (k *randomRun) says() string {
 	var all []string
-	for _, t := range []xpv2.ConditionType{xpv2.TypeSynced, xpv2.TypeReady} {
+	for _, t := range []xpv2.ConditionType{xpv2.TypeSynced, xpv2.TypeReady, kind.TypeUpToDate} {
 		if c := k.m.GetCondition(t); c.Status != corev1.ConditionTrue || c.Message != "" {
 			all = append(all, fmt.Sprintf("%s (%s): %s", t, c.Reason, c.Message))
 		}
@@ -156,6 +163,16 @@ func (k *randomRun) excused() bool {
 func (k *randomRun) subjectOf() *subject {
 	i := slices.IndexFunc(k.subjects, func(l *subject) bool { return l.m == k.m })
 	return k.subjects[i]
+}
+
+// isGivenUp reports whether high availability has given the VM up.
+func (k *randomRun) isGivenUp() bool {
+	given := false
+	k.pve.Edit(func(s *simulator.State) {
+		managed := s.HAManager.Services[fmt.Sprintf("vm:%d", k.vmid())]
+		given = managed != nil && managed.State == "error"
+	})
+	return given
 }
 
 func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
@@ -186,7 +203,7 @@ func (k *randomRun) isProtected() bool {
 func (k *randomRun) isTied() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	local := func(value string) bool { return strings.HasPrefix(value, "local:iso/") }
-	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(slices.Collect(maps.Values(g.Config)), local)
+	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(slices.Collect(maps.Values(effective(g))), local)
 }
 
 // waitsForStart reports whether all that is left to do is about disks that wait for the next
@@ -216,7 +233,7 @@ func (k *randomRun) isUnassigned() bool {
 func (k *randomRun) shrinks() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	for _, d := range k.m.Parameters().Disks {
-		value := effective(g)[k.device(d.Name)]
+		value := effective(g)[k.deviceOr(d.Name)]
 		var has, want float64
 		var unit string
 		_, size, _ := strings.Cut(value, "size=")
@@ -230,6 +247,18 @@ func (k *randomRun) shrinks() bool {
 		}
 	}
 	return false
+}
+
+// deviceOr is the device of a disk, or the one that the Machine says that it would be if the spec could be carried out.
+func (k *randomRun) deviceOr(name string) string {
+	if device := k.device(name); device != "" {
+		return device
+	}
+	m := regexp.MustCompile(fmt.Sprintf(`disk %q \((\w+)\) cannot shrink`, name)).FindStringSubmatch(k.says())
+	if m == nil {
+		return ""
+	}
+	return m[1]
 }
 
 // device that a disk, drive or network of the spec is, as the Machine says.

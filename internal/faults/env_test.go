@@ -23,6 +23,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -318,7 +319,34 @@ func (w *env) acted() bool {
 func (w *env) tidy() bool {
 	reason := w.m.GetCondition(conditions.TypeRestartRequired).Reason
 	restarts := reason == conditions.ReasonRestarting || reason == conditions.ReasonWaitingForGuest
-	return w.settled() && !restarts && len(strings.Fields(w.m.GetAnnotations()[object.AnnotationImages])) <= 1
+	return w.settled() && !restarts && w.imagesLeft() <= 1
+}
+
+// imagesLeft counts the images of cloud-init data without those that a snapshot of the VM has, which stay for as long as it does.
+func (w *env) imagesLeft() int {
+	vmid, _ := strconv.Atoi(w.m.GetAnnotations()["crossplane.io/external-name"])
+	g, _ := w.pve.Guest(vmid)
+	left := 0
+	for _, image := range strings.Fields(w.m.GetAnnotations()[object.AnnotationImages]) {
+		_, volume, _ := strings.Cut(image, "=")
+		volume, _, _ = strings.Cut(volume, "@")
+		if left++; inSnapshot(g, volume) {
+			left--
+		}
+	}
+	return left
+}
+
+// inSnapshot reports whether a drive of a snapshot has a volume.
+func inSnapshot(g simulator.Guest, volume string) bool {
+	for _, s := range g.Snapshots {
+		for _, value := range s.Config {
+			if strings.HasPrefix(value, volume+",") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // change the spec as a user does.
@@ -481,7 +509,7 @@ func mentions(g simulator.Guest, k simulator.VolumeKey) bool {
 			}
 		}
 	}
-	return false
+	return inSnapshot(g, k.Storage+":"+k.Name)
 }
 
 // String shows the Machine and what was done about it.

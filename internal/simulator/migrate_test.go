@@ -23,6 +23,25 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
+// TestLocalMediaBeforeMigration has the check of a migration tell of media in drives that are pending or in a snapshot, as of those of now.
+func TestLocalMediaBeforeMigration(t *testing.T) {
+	const vm = "/nodes/pve1/qemu/100"
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
+	c := connect(t, s)
+	c.ok("POST /nodes/pve1/qemu", "vmid=100", "scsi0=nfs:1")
+	c.ok("POST " + vm + "/status/start")
+	c.ok("PUT "+vm+"/config", "ide0=local:iso/tiny.iso,media=cdrom")
+	data, _ := c.ok("GET " + vm + "/migrate").Data.(map[string]any)
+	disks, _ := data["local_disks"].([]any)
+	if len(disks) != 1 {
+		t.Fatalf("want one local medium, got %v", disks)
+	}
+	disk, _ := disks[0].(map[string]any)
+	if disk["cdrom"] != 1.0 || disk["is_attached"] != 0.0 || disk["drivename"] != "ide0" {
+		t.Errorf("want a medium of a drive to come, got %v", disk)
+	}
+}
+
 func TestMigrate(t *testing.T) {
 	const vm = "/nodes/pve1/qemu/100"
 	for name, tc := range map[string]struct {

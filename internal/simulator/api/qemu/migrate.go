@@ -79,22 +79,38 @@ func localDisk(o *engine.Op, g *state.Guest, id string) map[string]any {
 	out := map[string]any{
 		"volid": id, "cdrom": 0, "is_attached": 0, "is_cloudinit": 0, "is_tpmstate": 0, "is_unused": 0, "is_vmstate": 0, "replicate": 1, "shared": 0,
 	}
-	for key, value := range g.Config {
-		d := guest.ParseDrive(o.Engine, key, value)
-		if d.File() != id {
-			continue
-		}
-		out["is_unused"] = schema.Flag(guest.IsUnused(key))
-		if !guest.IsDrive(key) {
-			continue
-		}
-		out["drivename"], out["is_attached"], out["is_tpmstate"] = key, 1, schema.Flag(key == "tpmstate0")
-		out["cdrom"], out["is_cloudinit"], out["replicate"] = schema.Flag(d.CDROM()), schema.Flag(d.CloudInit()), schema.Flag(d["replicate"] != "0")
-		if v := o.State.Volume(g.Node, id); v != nil && !d.CloudInit() {
-			out["size"] = v.Size
+	configs := []map[string]string{g.Config, g.Pending}
+	for _, s := range g.Snapshots {
+		configs = append(configs, s.Config)
+	}
+	for i, config := range configs {
+		for key, value := range config {
+			d := guest.ParseDrive(o.Engine, key, value)
+			if d.File() != id {
+				continue
+			}
+			describeDrive(o, g, out, key, d)
+			if i == 0 && guest.IsDrive(key) {
+				out["is_attached"] = 1
+			}
 		}
 	}
 	return out
+}
+
+// describeDrive adds what a drive, now, pending or in a snapshot, tells of its volume.
+func describeDrive(o *engine.Op, g *state.Guest, out map[string]any, key string, d guest.Drive) {
+	if guest.IsUnused(key) {
+		out["is_unused"] = 1
+	}
+	if !guest.IsDrive(key) {
+		return
+	}
+	out["drivename"], out["is_tpmstate"] = key, schema.Flag(key == "tpmstate0")
+	out["cdrom"], out["is_cloudinit"], out["replicate"] = schema.Flag(d.CDROM()), schema.Flag(d.CloudInit()), schema.Flag(d["replicate"] != "0")
+	if v := o.State.Volume(g.Node, d.File()); v != nil && !d.CloudInit() {
+		out["size"] = v.Size
+	}
 }
 
 func migrateGuest(c *engine.Call) (any, error) {
