@@ -59,6 +59,7 @@ func TestEndToEnd(t *testing.T) {
 	s := start(t)
 	t.Run("ProviderExamples", s.testProviderExamples)
 	t.Run("Examples", s.testExamples)
+	t.Run("GitOps", s.testGitOps)
 	t.Run("Documents", s.testDocuments)
 	t.Run("Kills", s.testKills)
 	t.Run("Credentials", s.testCredentials)

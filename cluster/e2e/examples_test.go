@@ -17,7 +17,6 @@ limitations under the License.
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +26,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
@@ -200,7 +198,7 @@ func exampleFolders(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !slices.Contains(append(machines, "provider", "scenarios", "composition", "crossplane"), e.Name()) {
+		if !slices.Contains(append(machines, "provider", "scenarios", "composition", "crossplane", "gitops"), e.Name()) {
 			t.Errorf("examples/%s is applied by no test", e.Name())
 		}
 	}
@@ -265,11 +263,5 @@ func (s *suite) unprotect(t *testing.T, obj *unstructured.Unstructured) {
 // merge changes some fields of an object.
 func (s *suite) merge(t *testing.T, obj *unstructured.Unstructured, change map[string]any) {
 	t.Helper()
-	patch, err := json.Marshal(change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Kube.Patch(s.ctx, obj.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
-		t.Fatalf("cannot change %s %q: %v", obj.GetKind(), obj.GetName(), err)
-	}
+	s.edit(t, obj.DeepCopy(), change)
 }

@@ -67,7 +67,9 @@ type Image struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ImageSpec   `json:"spec"`
+	Spec ImageSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status ImageStatus `json:"status,omitempty"`
 }
 
@@ -86,6 +88,18 @@ func (mg *Image) Parameters() *v1alpha1.ImageParameters { return &mg.Spec.ForPro
 
 // Observation returns what is seen of the Image.
 func (mg *Image) Observation() *v1alpha1.ImageObservation { return &mg.Status.AtProvider }
+
+// GetObservedGeneration returns the generation of the spec that was reconciled last.
+func (mg *Image) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
+
+// SetObservedGeneration sets the generation of the spec that was reconciled last.
+func (mg *Image) SetObservedGeneration(generation int64) { mg.Status.SetObservedGeneration(generation) }
+
+// GetLastHandledReconcileAt returns the last request of a reconcile, by the annotation crossplane.io/reconcile-requested-at, that was handled.
+func (mg *Image) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
+
+// SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
+func (mg *Image) SetLastHandledReconcileAt(token string) { mg.Status.SetLastHandledReconcileAt(token) }
 
 // ResolveReferences resolves the references of the Image.
 func (mg *Image) ResolveReferences(ctx context.Context, c client.Reader) error {

@@ -64,7 +64,9 @@ type Pool struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   PoolSpec   `json:"spec"`
+	Spec PoolSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status PoolStatus `json:"status,omitempty"`
 }
 
@@ -83,6 +85,18 @@ func (mg *Pool) Parameters() *v1alpha1.PoolParameters { return &mg.Spec.ForProvi
 
 // Observation returns what is seen of the Pool.
 func (mg *Pool) Observation() *v1alpha1.PoolObservation { return &mg.Status.AtProvider }
+
+// GetObservedGeneration returns the generation of the spec that was reconciled last.
+func (mg *Pool) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
+
+// SetObservedGeneration sets the generation of the spec that was reconciled last.
+func (mg *Pool) SetObservedGeneration(generation int64) { mg.Status.SetObservedGeneration(generation) }
+
+// GetLastHandledReconcileAt returns the last request of a reconcile, by the annotation crossplane.io/reconcile-requested-at, that was handled.
+func (mg *Pool) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
+
+// SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
+func (mg *Pool) SetLastHandledReconcileAt(token string) { mg.Status.SetLastHandledReconcileAt(token) }
 
 // Names of the kind Pool.
 var (

@@ -65,7 +65,9 @@ type ProxmoxNode struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ProxmoxNodeSpec   `json:"spec"`
+	Spec ProxmoxNodeSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status ProxmoxNodeStatus `json:"status,omitempty"`
 }
 
@@ -84,6 +86,24 @@ func (mg *ProxmoxNode) Parameters() *v1alpha1.ProxmoxNodeParameters { return &mg
 
 // Observation returns what is seen of the ProxmoxNode.
 func (mg *ProxmoxNode) Observation() *v1alpha1.ProxmoxNodeObservation { return &mg.Status.AtProvider }
+
+// GetObservedGeneration returns the generation of the spec that was reconciled last.
+func (mg *ProxmoxNode) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
+
+// SetObservedGeneration sets the generation of the spec that was reconciled last.
+func (mg *ProxmoxNode) SetObservedGeneration(generation int64) {
+	mg.Status.SetObservedGeneration(generation)
+}
+
+// GetLastHandledReconcileAt returns the last request of a reconcile, by the annotation crossplane.io/reconcile-requested-at, that was handled.
+func (mg *ProxmoxNode) GetLastHandledReconcileAt() string {
+	return mg.Status.GetLastHandledReconcileAt()
+}
+
+// SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
+func (mg *ProxmoxNode) SetLastHandledReconcileAt(token string) {
+	mg.Status.SetLastHandledReconcileAt(token)
+}
 
 // Names of the kind ProxmoxNode.
 var (

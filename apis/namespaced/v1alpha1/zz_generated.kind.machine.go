@@ -69,7 +69,9 @@ type Machine struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   MachineSpec   `json:"spec"`
+	Spec MachineSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status MachineStatus `json:"status,omitempty"`
 }
 
@@ -88,6 +90,22 @@ func (mg *Machine) Parameters() *v1alpha1.MachineParameters { return &mg.Spec.Fo
 
 // Observation returns what is seen of the Machine.
 func (mg *Machine) Observation() *v1alpha1.MachineObservation { return &mg.Status.AtProvider }
+
+// GetObservedGeneration returns the generation of the spec that was reconciled last.
+func (mg *Machine) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
+
+// SetObservedGeneration sets the generation of the spec that was reconciled last.
+func (mg *Machine) SetObservedGeneration(generation int64) {
+	mg.Status.SetObservedGeneration(generation)
+}
+
+// GetLastHandledReconcileAt returns the last request of a reconcile, by the annotation crossplane.io/reconcile-requested-at, that was handled.
+func (mg *Machine) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
+
+// SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
+func (mg *Machine) SetLastHandledReconcileAt(token string) {
+	mg.Status.SetLastHandledReconcileAt(token)
+}
 
 // ResolveReferences resolves the references of the Machine.
 func (mg *Machine) ResolveReferences(ctx context.Context, c client.Reader) error {

@@ -64,7 +64,9 @@ type ProxmoxCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ProxmoxClusterSpec   `json:"spec"`
+	Spec ProxmoxClusterSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status ProxmoxClusterStatus `json:"status,omitempty"`
 }
 
@@ -86,6 +88,24 @@ func (mg *ProxmoxCluster) Parameters() *v1alpha1.ProxmoxClusterParameters {
 // Observation returns what is seen of the ProxmoxCluster.
 func (mg *ProxmoxCluster) Observation() *v1alpha1.ProxmoxClusterObservation {
 	return &mg.Status.AtProvider
+}
+
+// GetObservedGeneration returns the generation of the spec that was reconciled last.
+func (mg *ProxmoxCluster) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
+
+// SetObservedGeneration sets the generation of the spec that was reconciled last.
+func (mg *ProxmoxCluster) SetObservedGeneration(generation int64) {
+	mg.Status.SetObservedGeneration(generation)
+}
+
+// GetLastHandledReconcileAt returns the last request of a reconcile, by the annotation crossplane.io/reconcile-requested-at, that was handled.
+func (mg *ProxmoxCluster) GetLastHandledReconcileAt() string {
+	return mg.Status.GetLastHandledReconcileAt()
+}
+
+// SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
+func (mg *ProxmoxCluster) SetLastHandledReconcileAt(token string) {
+	mg.Status.SetLastHandledReconcileAt(token)
 }
 
 // Names of the kind ProxmoxCluster.

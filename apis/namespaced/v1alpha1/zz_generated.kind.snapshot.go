@@ -69,7 +69,9 @@ type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   SnapshotSpec   `json:"spec"`
+	Spec SnapshotSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status SnapshotStatus `json:"status,omitempty"`
 }
 
@@ -88,6 +90,22 @@ func (mg *Snapshot) Parameters() *v1alpha1.SnapshotParameters { return &mg.Spec.
 
 // Observation returns what is seen of the Snapshot.
 func (mg *Snapshot) Observation() *v1alpha1.SnapshotObservation { return &mg.Status.AtProvider }
+
+// GetObservedGeneration returns the generation of the spec that was reconciled last.
+func (mg *Snapshot) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
+
+// SetObservedGeneration sets the generation of the spec that was reconciled last.
+func (mg *Snapshot) SetObservedGeneration(generation int64) {
+	mg.Status.SetObservedGeneration(generation)
+}
+
+// GetLastHandledReconcileAt returns the last request of a reconcile, by the annotation crossplane.io/reconcile-requested-at, that was handled.
+func (mg *Snapshot) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
+
+// SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
+func (mg *Snapshot) SetLastHandledReconcileAt(token string) {
+	mg.Status.SetLastHandledReconcileAt(token)
+}
 
 // ResolveReferences resolves the references of the Snapshot.
 func (mg *Snapshot) ResolveReferences(ctx context.Context, c client.Reader) error {

@@ -63,7 +63,9 @@ type Storage struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   StorageSpec   `json:"spec"`
+	Spec StorageSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status StorageStatus `json:"status,omitempty"`
 }
 
@@ -82,6 +84,22 @@ func (mg *Storage) Parameters() *v1alpha1.StorageParameters { return &mg.Spec.Fo
 
 // Observation returns what is seen of the Storage.
 func (mg *Storage) Observation() *v1alpha1.StorageObservation { return &mg.Status.AtProvider }
+
+// GetObservedGeneration returns the generation of the spec that was reconciled last.
+func (mg *Storage) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
+
+// SetObservedGeneration sets the generation of the spec that was reconciled last.
+func (mg *Storage) SetObservedGeneration(generation int64) {
+	mg.Status.SetObservedGeneration(generation)
+}
+
+// GetLastHandledReconcileAt returns the last request of a reconcile, by the annotation crossplane.io/reconcile-requested-at, that was handled.
+func (mg *Storage) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
+
+// SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
+func (mg *Storage) SetLastHandledReconcileAt(token string) {
+	mg.Status.SetLastHandledReconcileAt(token)
+}
 
 // Names of the kind Storage.
 var (

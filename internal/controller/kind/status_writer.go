@@ -23,7 +23,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -52,6 +54,7 @@ type statusWriter struct {
 // same version. What anybody else has changed since is another version.
 func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	explainDeletion(o)
+	observeGeneration(o)
 	if len(opts) == 0 && s.holds(ctx, o) {
 		return nil
 	}
@@ -85,6 +88,31 @@ func explainDeletion(o client.Object) {
 		c.SetConditions(ready.WithMessage(upToDate.Message))
 	}
 }
+
+// observeGeneration has the status name the generation that was reconciled, also when that failed, so that tools which wait for
+// a change (kstatus, Flux, Argo CD) do not take the status of the spec before for that of this one. A Ready=True from before that a
+// failed reconcile did not come to evaluate is unknown now.
+func observeGeneration(o client.Object) {
+	c, ok := o.(interface {
+		resource.Conditioned
+		resource.ReconciliationObserver
+	})
+	if !ok {
+		return
+	}
+	c.SetObservedGeneration(o.GetGeneration())
+	ready, synced := c.GetCondition(xpv2.TypeReady), c.GetCondition(xpv2.TypeSynced)
+	if ready.Status != corev1.ConditionTrue || synced.Status != corev1.ConditionFalse || ready.ObservedGeneration == o.GetGeneration() {
+		return
+	}
+	c.SetConditions(xpv2.Condition{
+		Type: xpv2.TypeReady, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, LastTransitionTime: metav1.Now(),
+		Message: "The spec has changed, and the reconcile failed before this could be evaluated: see the condition Synced",
+	}.WithObservedGeneration(o.GetGeneration()))
+}
+
+// ReasonNotObserved of the condition Ready: the spec has changed since it was evaluated, and the last reconcile failed.
+const ReasonNotObserved xpv2.ConditionReason = "NotObserved"
 
 func statusOf(o client.Object) reflect.Value {
 	return reflect.ValueOf(o).Elem().FieldByName("Status")

@@ -21,7 +21,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -118,6 +120,61 @@ func known() *cluster.Machine {
 	m.SetConditions(xpv2.Available().WithObservedGeneration(1), xpv2.ReconcileSuccess())
 	m.Observation().Node = "pve1"
 	return m
+}
+
+func TestObservedGeneration(t *testing.T) {
+	t.Parallel()
+	refused := xpv2.ReconcileError(errors.New("refused")).WithObservedGeneration(2)
+	cases := map[string]struct {
+		reason     string
+		conditions []xpv2.Condition
+		want       xpv2.Condition
+	}{
+		"Evaluated": {
+			reason:     "Ready of the spec that was reconciled stays as it is.",
+			conditions: []xpv2.Condition{xpv2.Available().WithObservedGeneration(2), refused},
+			want:       xpv2.Available().WithObservedGeneration(2),
+		},
+		"Failed": {
+			reason:     "A reconcile that failed does not leave Ready=True of the spec before.",
+			conditions: []xpv2.Condition{xpv2.Available().WithObservedGeneration(1), refused},
+			want: xpv2.Condition{
+				Type: xpv2.TypeReady, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, ObservedGeneration: 2,
+				Message: "The spec has changed, and the reconcile failed before this could be evaluated: see the condition Synced",
+			},
+		},
+		"NotReady": {
+			reason:     "What is not ready keeps its reason.",
+			conditions: []xpv2.Condition{xpv2.Unavailable().WithMessage("off").WithObservedGeneration(1), refused},
+			want:       xpv2.Unavailable().WithMessage("off").WithObservedGeneration(1),
+		},
+		"Reconciled": {
+			reason:     "A resource that is paused keeps what was seen of it.",
+			conditions: []xpv2.Condition{xpv2.Available().WithObservedGeneration(1), xpv2.ReconcileSuccess()},
+			want:       xpv2.Available().WithObservedGeneration(1),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kube := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(known()).WithStatusSubresource(known()).Build()
+			m := &cluster.Machine{}
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(known()), m); err != nil {
+				t.Fatal(err)
+			}
+			m.Generation = 2
+			m.SetConditions(tc.conditions...)
+			if err := (statusClient{Client: kube}).Status().Update(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Status.GetObservedGeneration(); got != 2 {
+				t.Errorf("want the generation 2 observed, got %d", got)
+			}
+			if got := m.GetCondition(xpv2.TypeReady); !got.Equal(tc.want) || got.ObservedGeneration != tc.want.ObservedGeneration {
+				t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
 }
 
 // TestQuietAnew has the status written of what was never seen.

@@ -110,7 +110,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err := (ownership{external: e}).checkOwnership(ctx, m, id); err != nil {
 		return e.observeConflict(m, err)
 	}
-	if (lookup{external: e}).cachedVM(ctx, m, id) {
+	if !kind.ReconcileRequested(m) && (lookup{external: e}).cachedVM(ctx, m, id) {
 		if err := e.planVM(ctx, m, id); err != nil {
 			return managed.ExternalObservation{}, err
 		}

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 
@@ -75,6 +76,10 @@ func TestRemembered(t *testing.T) {
 	b.on["Pending"] = func() { *reads++ }
 	want("Has it read once more", 6)
 	want("And no more", 6)
+	meta.SetReconcileRequest(b.m, "1")
+	want("On request", 7)
+	b.m.SetLastHandledReconcileAt("1")
+	want("Once for each request", 7)
 }
 
 // A listing is another connection, whose list may say something else.

@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/cluster/gitops"
+)
+
+// healthCheck is the one that users give Argo CD.
+const healthCheck = "gitops/argocd/resource_customizations/proxmox.vitistack.io/_/health.lua"
+
+// testGitOps follows a Machine through creation, changes, a failure and deletion as tools that wait for resources see it: at no
+// time do they take the status of another spec for that of this one.
+func (s *suite) testGitOps(t *testing.T) {
+	m := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "proxmox.m.vitistack.io/v1alpha1", "kind": "Machine",
+		"metadata": map[string]any{"namespace": "default", "name": "gitops"},
+		"spec":     map[string]any{"forProvider": map[string]any{"template": "ubuntu-24.04", "description": "first"}},
+	}}
+	if err := s.Kube.Create(s.ctx, m); err != nil {
+		t.Fatal(err)
+	}
+	s.sees(t, m, status.InProgressStatus, "Progressing")
+	s.untilSees(t, m, status.CurrentStatus, "Healthy")
+
+	s.edit(t, m, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"description": "second"}}})
+	s.sees(t, m, status.InProgressStatus, "Progressing")
+	s.untilSees(t, m, status.CurrentStatus, "Healthy")
+
+	s.edit(t, m, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"crossplane.io/reconcile-requested-at": "once"}}})
+	s.until(t, func() string {
+		if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(m), m); err != nil {
+			return err.Error()
+		}
+		if handled, _, _ := unstructured.NestedString(m.Object, "status", "lastHandledReconcileAt"); handled != "once" {
+			return "the request of a reconcile was not handled"
+		}
+		return ""
+	})
+
+	connection, _, _ := unstructured.NestedMap(m.Object, "spec", "providerConfigRef")
+	s.edit(t, m, map[string]any{"spec": map[string]any{"providerConfigRef": map[string]any{"kind": "ClusterProviderConfig", "name": "none"}}})
+	s.sees(t, m, status.InProgressStatus, "Progressing")
+	s.untilSees(t, m, status.InProgressStatus, "Degraded")
+
+	s.edit(t, m, map[string]any{"spec": map[string]any{"providerConfigRef": connection}})
+	s.untilSees(t, m, status.CurrentStatus, "Healthy")
+
+	if err := s.Kube.Delete(s.ctx, m); err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, func() string {
+		err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(m), m)
+		if apierrors.IsNotFound(err) {
+			return ""
+		}
+		if r, failed := status.Compute(m); err == nil && (failed != nil || r.Status != status.TerminatingStatus) {
+			t.Fatalf("want a Machine that is deleted to be terminating, got %+v: %v", r, failed)
+		}
+		return "the Machine still exists"
+	})
+}
+
+// edit changes some fields of a resource, which is what the API server answers then.
+func (s *suite) edit(t *testing.T, resource *unstructured.Unstructured, change map[string]any) {
+	t.Helper()
+	patch, err := json.Marshal(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Kube.Patch(s.ctx, resource, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatalf("cannot change %s %q: %v", resource.GetKind(), resource.GetName(), err)
+	}
+}
+
+// sees compares what kstatus and Argo CD conclude from the resource as it was read or written last.
+func (s *suite) sees(t *testing.T, resource *unstructured.Unstructured, want status.Status, health string) {
+	t.Helper()
+	if is, shown := s.judge(t, resource); is != want || shown != health {
+		t.Fatalf("want %s and %s, got %s and %s of %v", want, health, is, shown, resource.Object["status"])
+	}
+}
+
+// untilSees reads the resource until kstatus and Argo CD conclude that from it.
+func (s *suite) untilSees(t *testing.T, resource *unstructured.Unstructured, want status.Status, health string) {
+	t.Helper()
+	s.until(t, func() string {
+		if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(resource), resource); err != nil {
+			return err.Error()
+		}
+		if is, shown := s.judge(t, resource); is != want || shown != health {
+			return "the Machine is " + string(is) + " and " + shown
+		}
+		return ""
+	})
+}
+
+func (s *suite) judge(t *testing.T, resource *unstructured.Unstructured) (is status.Status, health string) {
+	t.Helper()
+	script, err := os.ReadFile(filepath.Clean(examples(healthCheck)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := status.Compute(resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := gitops.HealthOf(string(script), resource.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Status, shown.Status
+}

@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package gitops
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// examples has the health checks as users copy them.
+const examples = "../../examples/gitops"
+
+// checks is the folder of the health check of Argo CD, in the form that its repository has.
+const checks = examples + "/argocd/resource_customizations/proxmox.vitistack.io/_"
+
+// manifest returns a resource, with integers as those of an API server.
+func manifest(t *testing.T, file string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := &unstructured.Unstructured{}
+	if data, err = yaml.YAMLToJSON(data); err == nil {
+		err = resource.UnmarshalJSON(data)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return resource
+}
+
+// read a file of YAML.
+func read(t *testing.T, file string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+func script(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(checks, "health.lua"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestArgoCD runs health_test.yaml as Argo CD's own tests do.
+func TestArgoCD(t *testing.T) {
+	t.Parallel()
+	var table struct {
+		Tests []struct {
+			HealthStatus Health `json:"healthStatus"`
+			InputPath    string `json:"inputPath"`
+		} `json:"tests"`
+	}
+	read(t, filepath.Join(checks, "health_test.yaml"), &table)
+	files, err := filepath.Glob(filepath.Join(checks, "testdata", "*.yaml"))
+	if err != nil || len(files) != len(table.Tests) {
+		t.Errorf("want a test for each of %d files, got %d: %v", len(files), len(table.Tests), err)
+	}
+	for _, tc := range table.Tests {
+		t.Run(filepath.Base(tc.InputPath), func(t *testing.T) {
+			t.Parallel()
+			got, err := HealthOf(script(t), manifest(t, filepath.Join(checks, tc.InputPath)).Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.HealthStatus, got); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestArgoCDConfigMap finds the same health check in the settings that are applied.
+func TestArgoCDConfigMap(t *testing.T) {
+	t.Parallel()
+	settings := struct {
+		Data map[string]string `json:"data"`
+	}{}
+	data, err := os.ReadFile(filepath.Join(examples, "argocd", "argocd-cm.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &settings); err != nil {
+		t.Fatal(err)
+	}
+	customizations := map[string]map[string]string{}
+	if err := yaml.UnmarshalStrict([]byte(settings.Data["resource.customizations"]), &customizations); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{"proxmox.*vitistack.io/*": {"health.lua": script(t)}}
+	if diff := cmp.Diff(want, customizations); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestFlux evaluates the expressions of the Kustomization and what kstatus concludes without them.
+func TestFlux(t *testing.T) {
+	t.Parallel()
+	var kustomization struct {
+		Spec struct {
+			HealthCheckExprs []HealthCheck `json:"healthCheckExprs"`
+		} `json:"spec"`
+	}
+	data, err := os.ReadFile(filepath.Join(examples, "flux", "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(data, &kustomization); err != nil {
+		t.Fatal(err)
+	}
+	check := kustomization.Spec.HealthCheckExprs[0]
+	cases := map[string]struct {
+		reason    string
+		flux, own status.Status
+	}{
+		"new":            {"Nobody has reconciled a new Machine.", status.InProgressStatus, status.InProgressStatus},
+		"edited":         {"The status is that of the spec before.", status.InProgressStatus, status.InProgressStatus},
+		"creating":       {"A VM is created.", status.InProgressStatus, status.InProgressStatus},
+		"ready":          {"All is as declared.", status.CurrentStatus, status.CurrentStatus},
+		"differs":        {"kstatus does not know the condition UpToDate.", status.InProgressStatus, status.CurrentStatus},
+		"refused":        {"kstatus does not know the condition Synced.", status.FailedStatus, status.CurrentStatus},
+		"paused":         {"A paused Machine is not compared with its spec.", status.InProgressStatus, status.CurrentStatus},
+		"restart":        {"A change waits for a restart.", status.InProgressStatus, status.CurrentStatus},
+		"device-missing": {"A disk is missing.", status.InProgressStatus, status.InProgressStatus},
+		"unknown":        {"The reconcile of a new spec failed before Ready was evaluated.", status.InProgressStatus, status.InProgressStatus},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resource := manifest(t, filepath.Join(checks, "testdata", name+".yaml"))
+			flux, err := check.StatusOf(resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := status.Compute(resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if flux != tc.flux || own.Status != tc.own {
+				t.Errorf("%s\nwant %s by the expressions and %s by kstatus, got %s and %s", tc.reason, tc.flux, tc.own, flux, own.Status)
+			}
+		})
+	}
+}

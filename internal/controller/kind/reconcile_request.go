@@ -1,0 +1,30 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+)
+
+// ReconcileRequested reports whether somebody has requested a reconcile, by the annotation crossplane.io/reconcile-requested-at,
+// that is yet to be done: nothing that is cached will do for it.
+func ReconcileRequested(mg resource.Managed) bool {
+	token, requested := meta.GetReconcileRequest(mg)
+	handled, ok := mg.(interface{ GetLastHandledReconcileAt() string })
+	return requested && ok && handled.GetLastHandledReconcileAt() != token
+}
