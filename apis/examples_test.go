@@ -33,7 +33,9 @@ import (
 )
 
 // manuals are the folders of examples that are applied with kubectl.
-func manuals() []string { return []string{"provider", "cluster", "namespaced", "quickstart"} }
+func manuals() []string {
+	return []string{"provider", "cluster", "namespaced", "quickstart", "policies"}
+}
 
 // TestExamplesAccepted asks the API server whether it would create what is in each file of the manual.
 func TestExamplesAccepted(t *testing.T) {
