@@ -19,7 +19,7 @@ package maintenance
 
 import (
 	"time"
-	_ "time/tzdata"
+	_ "time/tzdata" // Images without an operating system have no time zones.
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/robfig/cron/v3"

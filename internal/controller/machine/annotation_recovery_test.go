@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -78,7 +79,7 @@ func TestFormerRestartIsNotRepeated(t *testing.T) {
 	b.vms[10000] = pendingVM()
 	b.reconcile(t.Context())
 	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
-	former := lastRestart(b.m).Changes
+	former := restart.Last(b.m).Changes
 	b.m.Annotations[object.AnnotationLastRestart], b.m.Status.AtProvider.Annotations[object.AnnotationLastRestart] = former, former
 	b.upgrade(t, "proxmox.vitistack.io/restarted-for", object.AnnotationLastRestart)
 	b.clock.wait(time.Hour)

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -71,7 +72,7 @@ func TestSeedStorage(t *testing.T) {
 			b := newBench(t, nil)
 			b.storages = append(b.storages, tc.more...)
 			spec := &v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Storage: tc.wanted}}
-			d := desired{Desired: qemu.Desired{MachineParameters: spec, Identity: qemu.Identity{UUID: ourUUID, VMID: 10000}}}
+			d := desired{Policy: power.Policy{Desired: qemu.Desired{MachineParameters: spec, Identity: qemu.Identity{UUID: ourUUID, VMID: 10000}}}}
 			before := slices.Clone(b.storages)
 			got, err := cloudInitFeature{external: b.external()}.imageStorage(t.Context(), d, tc.node, tc.present)
 			if diff := cmp.Diff(before, b.storages); diff != "" {

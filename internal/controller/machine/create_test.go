@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -43,10 +44,10 @@ func creationOf(t *testing.T, p v1alpha1.MachineParameters, s *source.Source) *c
 	if s != nil {
 		config = s.Config
 	}
-	d := desired{name: "resource", Desired: qemu.Desired{
+	d := desired{name: "resource", Policy: power.Policy{Desired: qemu.Desired{
 		MachineParameters: &p, Identity: qemu.Identity{VMID: 100, UUID: ourUUID},
 		Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"},
-	}}
+	}}}
 	var err error
 	if d.Devices, err = (qemu.Devices{}).Assign(&p, config); err != nil {
 		t.Fatal(err)

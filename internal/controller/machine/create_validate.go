@@ -245,7 +245,8 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 	for _, name := range names {
 		if !slices.Contains(preflight.BridgeNames(bridges), name) {
 			e.logBridge(name, c.node)
-			return conditions.Reject(conditions.Networking, "bridge '%s' not found on node %s%s", name, c.node, conditions.Instead("bridges there", preflight.BridgeNames(bridges)))
+			return conditions.Reject(conditions.Networking, "bridge '%s' not found on node %s%s",
+				name, c.node, conditions.Instead("bridges there", preflight.BridgeNames(bridges)))
 		}
 	}
 	return nil

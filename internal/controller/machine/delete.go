@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -140,7 +141,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	case running && e.vm.HAFailed():
 		return haFeature{external: e.external}.removeFromHA(ctx) // It would not stop the VM.
 	case running:
-		e.planned.power = powerOff
+		e.planned.power = power.Off
 		return powerFeature{external: e.external}.setPower(ctx, m)
 	case waits != nil:
 		return waits

@@ -17,16 +17,15 @@ limitations under the License.
 package machine
 
 import (
-	"time"
-
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A desired VM: its configuration, and what else decides how the spec is carried
 // out.
 type desired struct {
-	qemu.Desired
+	power.Policy
 
 	// name of the resource.
 	name string
@@ -44,10 +43,6 @@ type desired struct {
 
 	// haRules is what becomes of HA's rules of the VM.
 	haRules haRules
-
-	// runningSince is since when the VM was seen to run, and nodeUp when its node was
-	// booted.
-	runningSince, nodeBooted time.Time
 }
 
 // defaults of the provider config.

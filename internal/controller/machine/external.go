@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -201,7 +202,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 		return e.observeCreating(m, id)
 	}
 	ready := report{external: e}.withDevices(ctx, m, powerFeature{external: e}.ready())
-	conditions.Set(m, append(report{external: e}.withHealth(ctx, conditions.OfVM(e.vm, o)...), e.planned.restart.condition(e.vm), ready)...)
+	conditions.Set(m, append(report{external: e}.withHealth(ctx, conditions.OfVM(e.vm, o)...), e.planned.restart.Condition(e.vm), ready)...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),
@@ -238,7 +239,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 	if !kind.Manages(m) && object.MayCreate(m) {
 		conditions.AppendReady(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
 	}
-	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == keepPower {
+	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == power.Keep {
 		conditions.AppendReady(m, e.vm.WaitsFor())
 	}
 	if busy || e.tasks.Resting(m) || !e.planned.allowedDuringLock(e.vm) {

@@ -23,6 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -41,7 +42,7 @@ func (e actionFeature) plan(_ context.Context, m Machine) (proposal, error) {
 // request: the action would fail, and is not repeated.
 func (e actionFeature) planAction(m Machine) {
 	e.planned.action, e.planned.laterAction = actionDue(m), nil
-	if a := e.planned.action; a != nil && a.Action == actionReboot && booting(e.vm) {
+	if a := e.planned.action; a != nil && a.Action == actionReboot && restart.Booting(e.vm) {
 		e.planned.action, e.planned.laterAction = nil, a
 	}
 }

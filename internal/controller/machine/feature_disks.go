@@ -72,7 +72,8 @@ func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []st
 		case j.target != "" && there == "":
 			j.addDisk(m)
 		default:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s", m.Name, m.Device, here)+e.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(m.Storage)))
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s%s",
+				m.Name, m.Device, here, e.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(m.Storage))))
 		}
 	}
 	return steps, no, nil

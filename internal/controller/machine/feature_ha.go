@@ -25,7 +25,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -66,44 +65,10 @@ func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 }
 
 func (e haFeature) needs(_ context.Context, c *creation, _ validate.Place) ([]validate.PrivilegeRequirement, error) {
-	if !c.haEnabled() {
+	if !c.HAEnabled() {
 		return nil, nil
 	}
 	return []validate.PrivilegeRequirement{validate.On("/", "Sys.Audit"), validate.On("/", "Sys.Console")}, nil
-}
-
-// haEnabled reports whether the spec wants HA to manage the VM.
-func (d desired) haEnabled() bool { return haEnabled(d.MachineParameters) }
-
-func haEnabled(p *v1alpha1.MachineParameters) bool {
-	ha := p.HighAvailability
-	return ha != nil && (ha.Enabled == nil || *ha.Enabled)
-}
-
-// haState is the state that HA is to keep the VM in; empty if that is left open.
-func (d desired) haState(v *vmstate.VM) string {
-	switch {
-	case !d.haEnabled():
-		return ""
-	case d.HighAvailability.State != nil:
-		return *d.HighAvailability.State
-	case ptr.Deref(d.RunStrategy, "") == runManual:
-		return vmstate.HAIgnored
-	}
-	switch d.desiredPower(v) {
-	case v1alpha1.PowerStateRunning:
-		return vmstate.HAStarted
-	case v1alpha1.PowerStateStopped:
-		return vmstate.HAStopped
-	case v1alpha1.PowerStateSuspended:
-	}
-	return ""
-}
-
-// managedByHA reports whether HA sees to the VM's power.
-func (d desired) managedByHA(v *vmstate.VM) bool {
-	s := d.haState(v)
-	return s != "" && s != vmstate.HAIgnored
 }
 
 // haSettings is what HA is to be told of the VM.
@@ -113,7 +78,7 @@ func (d desired) haSettings(v *vmstate.VM) proxmox.HASettings {
 		r["group"] = *ours
 	}
 	delete(r, "state")
-	if s := d.haState(v); s != "" {
+	if s := d.HAState(v); s != "" {
 		r["state"] = s
 	}
 	return r
@@ -131,7 +96,7 @@ func (d desired) haChange(v *vmstate.VM) proxmox.HASettings {
 
 // haRefuses reports whether Proxmox VE refuses to change what HA was told: it has given the VM up, and first has to be told to disable it.
 func (d desired) haRefuses(v *vmstate.VM) bool {
-	if !v.InHA || !v.HAFailed() || !d.haEnabled() {
+	if !v.InHA || !v.HAFailed() || !d.HAEnabled() {
 		return false
 	}
 	change := d.haChange(v)
@@ -140,7 +105,7 @@ func (d desired) haRefuses(v *vmstate.VM) bool {
 
 // haVersionRequirements are what HA is to be told that not every version of PVE knows.
 func (d desired) haVersionRequirements(v *vmstate.VM) []validate.VersionRequirement {
-	if !d.haEnabled() || v.Template() || v.HAUnavailable != "" {
+	if !d.HAEnabled() || v.Template() || v.HAUnavailable != "" {
 		return nil
 	}
 	told := d.haSettings(v)
@@ -154,7 +119,7 @@ func (d desired) haVersionRequirements(v *vmstate.VM) []validate.VersionRequirem
 // date is read again before it is found to differ. The status of a VM that HA is to
 // ignore says that HA does not manage it.
 func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
-	if d.HighAvailability == nil || e.vm.Template() || e.vm.InHA && !d.haEnabled() {
+	if d.HighAvailability == nil || e.vm.Template() || e.vm.InHA && !d.HAEnabled() {
 		return nil
 	}
 	if !e.vm.InHA {
@@ -171,7 +136,7 @@ func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
 			return err
 		}
 		e.vm.HA, e.vm.InHA = all[e.vm.VMID], all[e.vm.VMID] != nil
-		if e.vm.InHA == d.haEnabled() && (!e.vm.InHA || len(d.haChange(e.vm)) == 0) {
+		if e.vm.InHA == d.HAEnabled() && (!e.vm.InHA || len(d.haChange(e.vm)) == 0) {
 			return nil
 		}
 	}
@@ -184,7 +149,7 @@ func (e haFeature) readHA(ctx context.Context, m Machine, d desired) error {
 
 // mayIgnoreInHA reports whether HA may be to ignore the VM, by the spec or the cluster's list.
 func (e haFeature) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
-	if d.haState(e.vm) == vmstate.HAIgnored {
+	if d.HAState(e.vm) == vmstate.HAIgnored {
 		return true, nil
 	}
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
@@ -194,7 +159,7 @@ func (e haFeature) mayIgnoreInHA(ctx context.Context, d desired) (bool, error) {
 
 // setHAUnavailable goes on seeing all else, if nobody may see HA.
 func (e haFeature) setHAUnavailable(d desired, why error) error {
-	if d.haEnabled() {
+	if d.HAEnabled() {
 		e.vm.HAUnavailable = why.Error()
 	}
 	return nil
@@ -220,14 +185,14 @@ func (e haFeature) haSteps() []step {
 	switch {
 	case d.HighAvailability == nil || v.Template() || v.HAUnavailable != "":
 		return nil
-	case !d.haEnabled() && v.InHA:
+	case !d.HAEnabled() && v.InHA:
 		return []step{{
 			difference: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				return "", e.removeFromHA(ctx)
 			},
 		}}
-	case !d.haEnabled():
+	case !d.HAEnabled():
 		return nil
 	case !v.InHA:
 		return []step{e.addToHA()}

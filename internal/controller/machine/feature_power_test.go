@@ -30,10 +30,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
-	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 func spec(change func(*v1alpha1.MachineParameters)) func(*namespaced.Machine) {
@@ -187,7 +186,7 @@ func action(action, token string) func(*namespaced.Machine) {
 
 // hasBooted returns a guest whose system has come up.
 func hasBooted(g *guest) *guest {
-	g.now.Uptime = bootTime
+	g.now.Uptime = restart.BootTime
 	return g
 }
 
@@ -335,7 +334,7 @@ func TestRebootWaitsForGuest(t *testing.T) {
 		"Agent": {reason: "The agent answers.", action: "Reboot", vm: func(b *bench) {
 			b.vms[10000].config["agent"], b.vms[10000].agent = "1", []proxmox.Interface{{Name: "eth0"}}
 		}, writes: []string{"Reboot 10000 0s"}},
-		"Booted": {reason: "Systems are up by then.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.Uptime = bootTime }, writes: []string{"Reboot 10000 0s"}},
+		"Booted": {reason: "Systems are up by then.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.Uptime = restart.BootTime }, writes: []string{"Reboot 10000 0s"}},
 		"Paused": {reason: "A paused guest does not boot.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.QMPStatus = "paused" }, writes: []string{"Reboot 10000 0s"}},
 		"Reset":  {reason: "A reset asks no guest.", action: "Reset", writes: []string{"Reset 10000"}},
 	}
@@ -391,35 +390,6 @@ func TestPowerActionWaitsForLock(t *testing.T) {
 	}
 	if a := b.m.Status.AtProvider.PowerAction; len(b.writes) != 2 || a == nil || a.Result != "boom" {
 		t.Errorf("want the failure as its result, got %q and %+v", b.writes, a)
-	}
-}
-
-func TestPowerChange(t *testing.T) {
-	running, stopped := proxmox.Status{Status: "running"}, proxmox.Status{Status: "stopped"}
-	cases := map[string]struct {
-		reason  string
-		state   *v1alpha1.PowerState
-		adopted bool
-		vm      vmstate.VM
-		want    powerChange
-	}{
-		"Adopted":        {reason: "An adopted VM is left as it is.", adopted: true, vm: vmstate.VM{Status: stopped}, want: keepPower},
-		"AdoptedStart":   {reason: "An adopted VM is started if the spec says so.", adopted: true, state: new(v1alpha1.PowerStateRunning), vm: vmstate.VM{Status: stopped}, want: powerOn},
-		"DefaultStopped": {reason: "A VM runs unless the spec says otherwise.", vm: vmstate.VM{Status: stopped}, want: powerOn},
-		"DefaultRunning": {reason: "A running VM is left alone.", vm: vmstate.VM{Status: running}, want: keepPower},
-		"Start":          {reason: "A stopped VM is started.", state: new(v1alpha1.PowerStateRunning), vm: vmstate.VM{Status: stopped}, want: powerOn},
-		"Stop":           {reason: "A running VM is stopped.", state: new(v1alpha1.PowerStateStopped), vm: vmstate.VM{Status: running}, want: powerOff},
-		"Stopped":        {reason: "A stopped VM stays stopped.", state: new(v1alpha1.PowerStateStopped), vm: vmstate.VM{Status: stopped}, want: keepPower},
-		"Paused":         {reason: "A VM that was paused is resumed.", vm: vmstate.VM{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: powerResume},
-		"Template":       {reason: "A template cannot run.", vm: vmstate.VM{Status: stopped, State: qemu.State{Config: qemu.Config{"template": "1"}}}, want: keepPower},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{PowerState: tc.state}, Created: !tc.adopted}}
-			if got := d.powerChange(&tc.vm); got != tc.want {
-				t.Errorf("\n%s\nwant %d, got %d", tc.reason, tc.want, got)
-			}
-		})
 	}
 }
 

@@ -28,6 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -41,7 +43,7 @@ func pendingVM() *guest {
 }
 
 func restarting(p *v1alpha1.MachineParameters) {
-	p.CPU, p.RestartPolicy = &v1alpha1.MachineCPU{Cores: new(int32(2))}, new(restartWhenRequired)
+	p.CPU, p.RestartPolicy = &v1alpha1.MachineCPU{Cores: new(int32(2))}, new("WhenRequired")
 }
 
 func TestRestart(t *testing.T) {
@@ -136,7 +138,7 @@ func TestRestartOnceUpgraded(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
 	b.reconcile(t.Context())
-	b.m.Annotations[object.AnnotationLastRestart] = lastRestart(b.m).Changes
+	b.m.Annotations[object.AnnotationLastRestart] = restart.Last(b.m).Changes
 	b.writes, b.tasks = nil, tasktrack.New(b.clock.now)
 	b.touch()
 	b.reconcile(t.Context())
@@ -215,7 +217,7 @@ func TestRestartFailsInWindow(t *testing.T) {
 	b.wantRestart(t, "The window has closed", conditions.ReasonRestartFailed, timedOut+" when the maintenance window opens at 2027-01-16T08:00:00Z", one)
 	b.runOn(24*time.Hour - 5*time.Minute)
 	b.wantRestart(t, "The next one opens", conditions.ReasonRestarting, "", one, one)
-	if r := lastRestart(b.m); r.Count != 1 || !r.First.Equal(r.Last) {
+	if r := restart.Last(b.m); r.Count != 1 || !r.First.Equal(r.Last) {
 		t.Errorf("want requests to be counted anew in each window, got %+v", r)
 	}
 }
@@ -224,7 +226,7 @@ func TestRestartFailsInWindow(t *testing.T) {
 // if nothing else would start it.
 func TestRestartHard(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
-		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds, p.RunStrategy = new(int32(180)), new(int32(200)), new(runManual)
+		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds, p.RunStrategy = new(int32(180)), new(int32(200)), new(power.Manual)
 	})
 	one := "Reboot 10000 3m0s"
 	b.wantRestart(t, "The guest is asked", conditions.ReasonRestarting, "", one)

@@ -126,7 +126,8 @@ func (c *creation) nodeWithImage(m Machine) (string, error) {
 		return c.node, nil
 	}
 	if m.Parameters().Node != nil {
-		return "", conditions.Reject(conditions.Creating, "image '%s' is not on node %s%s", c.image.Pin.Name, c.node, conditions.Instead("nodes that have it", c.imageNodes))
+		return "", conditions.Reject(conditions.Creating, "image '%s' is not on node %s%s",
+			c.image.Pin.Name, c.node, conditions.Instead("nodes that have it", c.imageNodes))
 	}
 	return "", nil
 }

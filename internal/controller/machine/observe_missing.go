@@ -165,7 +165,8 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",
 		id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
-	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
+	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()),
+		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
 	return managed.ExternalObservation{}, err
 }
 

@@ -131,7 +131,8 @@ func setConflict(m Machine, err error) {
 		return
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
+	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()),
+		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
 }
 
 // checkIdentityUnchanged is an error if the VM of a Machine is not the one that its external name or its

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -391,7 +392,7 @@ func TestHome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := desired{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}, placedNode: tc.target}
+			d := desired{Policy: power.Policy{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}}, placedNode: tc.target}
 			v := &vmstate.VM{Ref: proxmox.Ref{Node: tc.on}}
 			j, _ := d.migration(v, tc.acted)
 			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.target != tc.moveTo {

@@ -28,7 +28,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -70,12 +72,12 @@ type plan struct {
 	// deferred is the part of the change that waits for disks to move or to grow.
 	deferred qemu.Difference
 	steps    []step
-	power    powerChange
+	power    power.Change
 
 	// crashes are how often in a row the VM has stopped soon after its start, if its next one
 	// waits for that.
 	crashes int
-	restart restart
+	restart restart.Decision
 	action  *v1alpha1.MachinePowerAction
 
 	// laterAction is an action that waits for the guest to boot.
@@ -105,13 +107,13 @@ func (o step) due() bool { return !o.atNextStart }
 // shown only.
 func (p plan) empty() bool {
 	return len(p.annotations) == 0 && len(p.rejections) == 0 && p.change.Empty() && !slices.ContainsFunc(p.steps, step.due) && len(p.staleImages) == 0 &&
-		p.power == keepPower && !p.restart.due && p.action == nil
+		p.power == power.Keep && !p.restart.Due && p.action == nil
 }
 
 // allowedDuringLock reports whether the lock of a VM lets the plan be carried out. One that is
 // suspended takes nothing but the call that resumes it.
 func (p plan) allowedDuringLock(v *vmstate.VM) bool {
-	return v.Lock() == "" || v.Suspended() && (p.power == powerOn || p.action != nil)
+	return v.Lock() == "" || v.Suspended() && (p.power == power.On || p.action != nil)
 }
 
 // makePlan finds what separates the VM from the spec.
@@ -132,7 +134,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		return err
 	}
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
-	e.planned = plan{desired: d, power: d.powerChange(e.vm), restart: restart{reason: conditions.ReasonPendingChanges}, annotations: map[string]string{}}
+	e.planned = plan{desired: d, power: d.PowerChange(e.vm), restart: restart.Decision{Reason: conditions.ReasonPendingChanges}, annotations: map[string]string{}}
 	powerFeature{external: e.external}.delayStart(m)
 	if e.optionsSettled(m, d) {
 		e.planned.Devices = before
@@ -201,13 +203,13 @@ func (e planner) currentDigest() string {
 // desired is the spec with what else decides how it is carried out.
 func (e planner) desired(m Machine, id qemu.Identity) desired {
 	return desired{
-		Desired: qemu.Desired{
+		Policy: power.Policy{Desired: qemu.Desired{
 			MachineParameters: object.WithImage(m.Parameters(), images.PinnedVolume(m)),
 			Identity:          id,
 			Tenant:            object.TenantOf(m.GetLabels()),
 			Defaults:          e.defaults.Defaults,
 			Created:           !meta.GetExternalCreatePending(m).IsZero(),
-		},
+		}},
 		name:       m.GetName(),
 		placedNode: m.GetAnnotations()[object.AnnotationTarget],
 	}

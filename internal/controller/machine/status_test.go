@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -85,7 +86,7 @@ func TestConditions(t *testing.T) {
 				tc.change(v)
 			}
 			got := map[xpv2.ConditionType]short{}
-			for _, c := range append(conditions.OfVM(v, &v1alpha1.MachineObservation{IPAddresses: tc.ips}), restart{reason: conditions.ReasonPendingChanges}.condition(v)) {
+			for _, c := range append(conditions.OfVM(v, &v1alpha1.MachineObservation{IPAddresses: tc.ips}), restart.Decision{Reason: conditions.ReasonPendingChanges}.Condition(v)) {
 				got[c.Type] = short{c.Status, c.Reason}
 			}
 			want := map[xpv2.ConditionType]short{conditions.TypeVMCreated: created, conditions.TypeResourcesAllocated: allocated, conditions.TypeNetworkConfigured: tc.network, conditions.TypeRestartRequired: tc.restart}

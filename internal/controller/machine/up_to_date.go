@@ -74,7 +74,7 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	}
 	if pending := e.pendingLines(); len(pending) > 0 {
 		lines = append(lines, pending...)
-		reason = firstReason(reason, e.planned.restart.reason)
+		reason = firstReason(reason, e.planned.restart.Reason)
 	}
 	if ready.Status == corev1.ConditionFalse {
 		lines = append(lines, ready.Message)
@@ -146,7 +146,7 @@ func (e report) pendingLines() []string {
 	if len(lines) == 0 {
 		return nil
 	}
-	if why := e.planned.restart.why; why != "" {
+	if why := e.planned.restart.Why; why != "" {
 		return append(lines, "waits for a restart of the VM: "+why)
 	}
 	return append(lines, "waits for a restart of the VM")
@@ -236,7 +236,8 @@ func (e report) knownMissingBridges(ctx context.Context) string {
 // announceFault tells of a VM that lacks something, once.
 func (e report) announceFault(m Machine, before xpv2.Condition) {
 	after := m.GetCondition(xpv2.TypeReady)
-	faults := []xpv2.ConditionReason{conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted}
+	faults := []xpv2.ConditionReason{conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing,
+		conditions.ReasonGuestHalted}
 	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {
 		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
 	}

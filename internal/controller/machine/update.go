@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -137,7 +138,7 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 			return e.start(m)(u, err)
 		}
 	}
-	if !p.imagePending() && (p.power != keepPower || p.restart.due || p.action != nil) {
+	if !p.imagePending() && (p.power != power.Keep || p.restart.Due || p.action != nil) {
 		return e.afterChanges(ctx, m) // What PVE does not let be removed holds up nothing else.
 	}
 	return e.start(m)(cloudInitFeature{external: e}.removeStaleImage(ctx, m, p.staleImages))
@@ -148,11 +149,11 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	p := e.planned
 	switch {
-	case p.power != keepPower:
+	case p.power != power.Keep:
 		return powerFeature{external: e}.setPower(ctx, m)
-	case p.restart.due && p.restart.hard:
+	case p.restart.Due && p.restart.Hard:
 		return e.start(m)(restartFeature{external: e}.reboot(ctx, m))
-	case p.restart.due:
+	case p.restart.Due:
 		return e.rebooting(m)(restartFeature{external: e}.reboot(ctx, m))
 	case p.action != nil && p.action.Action == actionReboot:
 		return e.rebooting(m)(actionFeature{external: e}.startAction(ctx, m, p.action))

@@ -23,6 +23,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -100,8 +101,8 @@ func (e lookup) ownershipCurrent(ctx context.Context, m Machine) bool {
 
 // onlyStarts reports whether the VM is as it is to be, and is to be started.
 func (p plan) onlyStarts() bool {
-	started := p.power == powerOn
-	p.power = keepPower
+	started := p.power == power.On
+	p.power = power.Keep
 	return started && p.empty()
 }
 
@@ -172,7 +173,7 @@ func (e lookup) readStatus(ctx context.Context, m Machine, g vmcache.ReadToken) 
 		e.vm.Status = *g.Status
 		return nil
 	}
-	if t, _ := e.tasks.Last(m); e.justCreated(m) && (e.cache.First(m) || !haEnabled(m.Parameters())) && !e.tasksBefore.HasRecentTask(e.vm.VMID, t.UPID) {
+	if t, _ := e.tasks.Last(m); e.justCreated(m) && (e.cache.First(m) || !power.HAEnabled(m.Parameters())) && !e.tasksBefore.HasRecentTask(e.vm.VMID, t.UPID) {
 		e.vm.Status = proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
 		return nil
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -226,7 +227,7 @@ func TestFollows(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(m *namespaced.Machine) { m.Spec.ForProvider.RunStrategy = new(runManual) })
+			b := newBench(t, func(m *namespaced.Machine) { m.Spec.ForProvider.RunStrategy = new(power.Manual) })
 			g := ourVM("stopped")
 			g.config["scsi0"] = disk
 			if tc.vm != nil {

@@ -65,7 +65,7 @@ const (
 
 	// AnnotationPassword is the version of the Secret whose password was sent
 	// last.
-	AnnotationPassword = annotationPrefix + "password-version" //nolint:gosec // It is no password.
+	AnnotationPassword = annotationPrefix + "password-version"
 
 	// AnnotationImages are the NoCloud images that were made for the VM, on which node
 	// they were put onto a storage, and until when one may arrive that nothing was

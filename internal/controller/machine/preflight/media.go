@@ -125,7 +125,8 @@ func (e *Checks) MissingMedium(ctx context.Context, all []Medium, node string) (
 			return nil, err
 		}
 		if err == nil && !m.among(there) {
-			return conditions.Reject(conditions.Creating, "%s '%s' not found on node %s%s", m.what, m.volume, node, conditions.Instead("volumes there", volumeIDs(there))), nil
+			return conditions.Reject(conditions.Creating, "%s '%s' not found on node %s%s",
+				m.what, m.volume, node, conditions.Instead("volumes there", volumeIDs(there))), nil
 		}
 	}
 	return nil, nil

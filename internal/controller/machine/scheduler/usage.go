@@ -73,7 +73,9 @@ func settledGuest(g proxmox.Guest) bool {
 }
 
 // occupantOf returns what a Machine uses, if it has a VM or a node for one.
-func occupantOf(m object.Machine, g proxmox.Guest, reserved map[string]placement.Occupant, guests map[int]proxmox.Guest, storage string) (placement.Occupant, bool) {
+func occupantOf(
+	m object.Machine, g proxmox.Guest, reserved map[string]placement.Occupant, guests map[int]proxmox.Guest, storage string,
+) (placement.Occupant, bool) {
 	o, was := occupant(g), settledGuest(g)
 	r, booked := reserved[string(m.GetUID())]
 	switch {

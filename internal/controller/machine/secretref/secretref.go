@@ -64,7 +64,8 @@ func (n Entry) String() string {
 // Read returns the value of an entry. What is missing is a refusal.
 func Read(ctx context.Context, kube client.Reader, n Entry) (string, error) {
 	if n.Object.GetNamespace() == "" {
-		return "", conditions.Reject(conditions.Creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name", n.what, n.Object.GetName())
+		return "", conditions.Reject(conditions.Creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name",
+			n.what, n.Object.GetName())
 	}
 	err := kube.Get(ctx, client.ObjectKeyFromObject(n.Object), n.Object)
 	if kerrors.IsNotFound(err) {

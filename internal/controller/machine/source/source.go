@@ -225,7 +225,8 @@ func (e Finder) noSnapshot(ctx context.Context, s *Source, snapshot string) erro
 	if err != nil {
 		return err
 	}
-	return conditions.Reject(conditions.Creating, "snapshot '%s' of VM %d (%s) not found%s", snapshot, s.VMID, s.Name, conditions.Instead("snapshots of it", there))
+	return conditions.Reject(conditions.Creating, "snapshot '%s' of VM %d (%s) not found%s",
+		snapshot, s.VMID, s.Name, conditions.Instead("snapshots of it", there))
 }
 
 // matchTemplates finds templates by their VMID or name. Several nodes may have one of the
@@ -247,7 +248,8 @@ func matchTemplates(guests []proxmox.Guest, template string) ([]proxmox.Guest, e
 			return nil, conditions.Reject(conditions.Creating, "template '%s' is a VM, not a template: to clone it, set clone.vm", template)
 		}
 		if same := onNode(found, g.Node); len(same) > 1 {
-			return nil, conditions.Reject(conditions.Creating, "template '%s' is the name of %d templates on node %s (VMID %s): name it by its VMID", template, len(same), g.Node, vmids(same))
+			return nil, conditions.Reject(conditions.Creating, "template '%s' is the name of %d templates on node %s (VMID %s): name it by its VMID",
+				template, len(same), g.Node, vmids(same))
 		}
 	}
 	return found, nil

@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package power decides in which power state a VM is kept, by its spec, its run strategy and high
+// availability, and what brings it there. It calls nobody.
+package power
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+// The run strategies.
+const (
+	Always         = "Always"
+	RerunOnFailure = "RerunOnFailure"
+	Manual         = "Manual"
+	Halted         = "Halted"
+)
+
+// A Change is what brings a VM to another power state.
+type Change int
+
+// The changes of power.
+const (
+	Keep Change = iota
+	On
+	Off
+	Suspend
+	Resume
+	// Kill stops a VM whose guest is dead.
+	Kill
+)
+
+// A Policy is what decides in which power state a VM is kept.
+type Policy struct {
+	qemu.Desired
+
+	// RunningSince is since when the VM was seen to run, and NodeBooted when its node was
+	// booted.
+	RunningSince, NodeBooted time.Time
+}
+
+// DesiredPower is the power state that the VM is to be kept in; empty if it is to be
+// left as it is.
+func (d Policy) DesiredPower(v *vmstate.VM) v1alpha1.PowerState {
+	if v.Template() {
+		return ""
+	}
+	return d.SpecPower()
+}
+
+// SpecPower is the power state that the spec asks for, whatever the VM is; empty if that is
+// left open.
+func (d Policy) SpecPower() v1alpha1.PowerState {
+	if d.HighAvailability != nil && d.HAEnabled() {
+		switch ptr.Deref(d.HighAvailability.State, "") {
+		case vmstate.HAStarted:
+			return v1alpha1.PowerStateRunning
+		case vmstate.HAStopped, vmstate.HADisabled:
+			return v1alpha1.PowerStateStopped
+		}
+	}
+	switch strategy := ptr.Deref(d.RunStrategy, ""); {
+	case strategy == Manual:
+		return ""
+	case strategy == Halted:
+		return v1alpha1.PowerStateStopped
+	case d.PowerState != nil:
+		return *d.PowerState
+	case d.Created:
+		return v1alpha1.PowerStateRunning
+	}
+	return ""
+}
+
+// PowerChange returns the change that brings the VM to the power state of the spec. What HA was told
+// to see to is left to HA, which takes a VM that is paused for one that runs.
+func (d Policy) PowerChange(v *vmstate.VM) Change {
+	change := d.changeAlone(v)
+	if change != Keep && change != Resume && (d.ManagedByHA(v) || v.HAFailed()) {
+		return Keep
+	}
+	return change
+}
+
+// changeAlone is the change where nobody but us sees to the VM.
+func (d Policy) changeAlone(v *vmstate.VM) Change {
+	running := v.On()
+	switch d.DesiredPower(v) {
+	case v1alpha1.PowerStateRunning:
+		return d.startChange(v)
+	case v1alpha1.PowerStateStopped:
+		if running {
+			return Off
+		}
+	case v1alpha1.PowerStateSuspended:
+		if running {
+			return Suspend
+		}
+	}
+	return Keep
+}
+
+// startChange is what makes the VM run.
+func (d Policy) startChange(v *vmstate.VM) Change {
+	dead := slices.Contains([]string{vmstate.QMPPanicked, vmstate.QMPInternalError}, v.Status.QMPStatus)
+	switch {
+	case !v.On() && (ptr.Deref(d.RunStrategy, "") != RerunOnFailure || v.Suspended() || d.failed()):
+		return On
+	case !v.On():
+		return Keep
+	case v.Status.QMPStatus == vmstate.QMPPaused, v.Status.QMPStatus == vmstate.QMPPrelaunch:
+		return Resume
+	case dead && d.RunStrategy != nil:
+		return Kill
+	}
+	return Keep
+}
+
+// failed reports whether a VM that does not run has never run, or went down with
+// its node. Of other ends PVE does not tell why.
+func (d Policy) failed() bool { return d.RunningSince.IsZero() || d.RunningSince.Before(d.NodeBooted) }
+
+// PowerRejections are why a VM cannot be in the power state that the spec wants.
+func (d Policy) PowerRejections(v *vmstate.VM) []string {
+	if v.Status.HAManaged {
+		return []string{"a VM that high availability manages cannot be suspended to disk"}
+	}
+	for option := range v.Active {
+		if strings.HasPrefix(option, "hostpci") {
+			return []string{fmt.Sprintf("a VM with a PCI device of the host (%s) cannot be suspended to disk", option)}
+		}
+	}
+	return nil
+}
+
+// RunningAnnotation keeps since when the VM runs, for the strategy that asks for it.
+func (d Policy) RunningAnnotation(v *vmstate.VM, now time.Time) map[string]string {
+	if ptr.Deref(d.RunStrategy, "") != RerunOnFailure || !v.On() || !d.failed() {
+		return nil
+	}
+	return map[string]string{object.AnnotationRunningSince: now.UTC().Format(time.RFC3339)}
+}
+
+// UnreachablePower says why the VM cannot be brought to the power state that the spec wants;
+// empty if it can.
+func (d Policy) UnreachablePower(v *vmstate.VM) string {
+	if !v.Template() && !v.Status.HAManaged {
+		return ""
+	}
+	change := d.changeAlone(v)
+	switch power := d.SpecPower(); {
+	case v.Template() && power != "" && power != v1alpha1.PowerStateStopped:
+		return "the VM is a template, which cannot run: make a VM of it again in Proxmox VE, or set powerState to Stopped"
+	case v.HAFailed() && change != Keep:
+		return fmt.Sprintf("%s, and high availability has given the VM up (state error): find out why, then have it take the VM up again by "+
+			"\"ha-manager set vm:%d --state disabled\" on a node", messages[change], v.VMID)
+	}
+	return ""
+}
+
+// UnmanagedPower is the condition Ready of a VM whose power is not for us to change.
+func (d Policy) UnmanagedPower(v *vmstate.VM) xpv2.Condition {
+	target, ha := d.DesiredPower(v), ""
+	if d.HighAvailability != nil {
+		ha = d.HAState(v)
+	}
+	switch {
+	case ha == vmstate.HAStarted && !v.On():
+		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
+	case (ha == vmstate.HAStopped || ha == vmstate.HADisabled) && v.On():
+		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is still running: high availability is to stop it")
+	case target == v1alpha1.PowerStateSuspended && !v.Suspended():
+		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is stopped: only a VM that runs can be suspended")
+	case v.Halted():
+		return conditions.NotReady(conditions.ReasonGuestHalted, fmt.Sprintf("the VM has a process, but its state is %s", v.Status.QMPStatus))
+	case ptr.Deref(d.RunStrategy, "") == RerunOnFailure && target == v1alpha1.PowerStateRunning && !v.On():
+		return xpv2.Available().WithMessage("the VM has stopped, and runStrategy RerunOnFailure leaves it so: it is not known to have failed")
+	}
+	return xpv2.Available()
+}
+
+// messages say what a VM is that needs a change.
+//
+//nolint:gochecknoglobals // A constant.
+var messages = map[Change]string{
+	On: "the VM is not running yet", Off: "the VM is still running", Suspend: "the VM is not suspended yet",
+	Resume: "the VM is paused", Kill: "the guest has crashed: the VM is stopped and started again",
+}
+
+// Message says what a VM is that needs the change.
+func (c Change) Message() string { return messages[c] }
