@@ -213,7 +213,7 @@ func (e *Error) class() Class {
 		return ClassAuthentication
 	case unknownReference(e):
 		return ClassValidation
-	case e.Status == http.StatusForbidden:
+	case e.Status == http.StatusForbidden || e.says(reForbidden):
 		return ClassAuthorization
 	case e.Status == 0 || unavailableStatus(e.Status) || unavailable(e):
 		return ClassUnavailable

@@ -101,7 +101,15 @@ func TestErrorsOfPVE(t *testing.T) {
 		"CSRF":         {reason: "Wrong CSRF token.", reply: reply{status: "401 Permission denied - invalid csrf token"}, class: ClassAuthentication},
 		"Forbidden":    {reason: "A privilege is named.", reply: reply{status: "403 Permission check failed (/vms/100, VM.PowerMgmt)", body: message("Permission check failed (/vms/100, VM.PowerMgmt)")}, class: ClassAuthorization},
 		"ForbiddenAny": {reason: "No privilege is named.", reply: reply{status: "403 Permission check failed", body: message("Permission check failed")}, class: ClassAuthorization},
-		"NoPool":       {reason: "A missing pool is a 403, yet nobody's lack of privileges.", reply: reply{status: "403 Permission check failed (pool 'nopool' does not exist)", body: message("Permission check failed (pool 'nopool' does not exist)")}, class: ClassValidation, is: set("UnknownReference")},
+		"ForbiddenLater": {
+			reason: "What is checked under the lock of a file has the status in the text.",
+			reply: reply{
+				status: "500 update pools failed: 403 Permission check failed (/vms/100, VM.Allocate)",
+				body:   message("update pools failed: 403 Permission check failed (/vms/100, VM.Allocate)"),
+			},
+			class: ClassAuthorization,
+		},
+		"NoPool": {reason: "A missing pool is a 403, yet nobody's lack of privileges.", reply: reply{status: "403 Permission check failed (pool 'nopool' does not exist)", body: message("Permission check failed (pool 'nopool' does not exist)")}, class: ClassValidation, is: set("UnknownReference")},
 
 		"NotFound":        {reason: "The VM is not on this node.", reply: refused500("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"), class: ClassConflict, is: set("NotFound")},
 		"NotFoundOld":     {reason: "Before 8.4 the message is in the status line only.", reply: reply{status: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist", body: `{"data":null}`}, class: ClassConflict, is: set("NotFound")},

@@ -46,7 +46,9 @@ var (
 	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed|^` + agentError)
 	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
 	rePrivilege     = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
-	reReference     = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
+	// What is checked under the lock of a file of the cluster fails with another status than 403.
+	reForbidden = regexp.MustCompile(`failed: 403 Permission check failed`)
+	reReference = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
 		`no such cluster node|No such storage`)
 	// PVE has three errors for a lost quorum, by whether a method asks for it, locks a file of the cluster or only writes one.
 	reNoQuorum       = regexp.MustCompile(`no quorum|unable to open file '/etc/pve/[^']*' - Permission denied`)

@@ -41,7 +41,7 @@ import (
 )
 
 // clusterFloor is how many recordings of the cluster match word for word, at least.
-const clusterFloor = 715
+const clusterFloor = 735
 
 // recordedCluster describes the cluster of the recordings.
 type recordedCluster struct {

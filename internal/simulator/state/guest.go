@@ -17,11 +17,13 @@ limitations under the License.
 package state
 
 import (
+	"cmp"
 	"crypto/sha1" //nolint:gosec // PVE uses SHA-1.
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
@@ -89,6 +91,19 @@ func (st *State) LeaveRules(sid string) {
 		if r["resources"] = strings.Join(list, ","); len(list) == 0 {
 			delete(st.HARules, id)
 		}
+	}
+	st.HARules.Renumber()
+}
+
+// Renumber numbers rules anew in their order, as they are written to the file.
+func (s Sections) Renumber() {
+	order := func(id string) int {
+		n, _ := strconv.Atoi(s[id]["order"])
+		return n
+	}
+	ids := slices.SortedFunc(maps.Keys(s), func(a, b string) int { return cmp.Or(order(a)-order(b), strings.Compare(a, b)) })
+	for i, id := range ids {
+		s[id]["order"] = strconv.Itoa(i + 1)
 	}
 }
 

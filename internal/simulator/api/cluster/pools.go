@@ -151,7 +151,7 @@ func poolMember(c *engine.Call, what, path string, member bool) error {
 	err := c.CheckModify([]any{"perm-modify", path}, nil)
 	switch {
 	case err != nil:
-		return err
+		return apierr.Errorf("update pools failed: 403 %s", err)
 	case c.Flag("delete") && !member:
 		return apierr.Errorf("update pools failed: %s is not a pool member", what)
 	case !c.Flag("delete") && member:

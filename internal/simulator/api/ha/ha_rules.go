@@ -17,7 +17,6 @@ limitations under the License.
 package ha
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -193,7 +192,7 @@ func createHARule(c *engine.Call) (any, error) {
 func feasible(c *engine.Call, prefix, id string, before map[string]string) error {
 	problems := ruleProblems(c.State)[id]
 	if len(problems) == 0 {
-		inOrder(c.State.HARules)
+		c.State.HARules.Renumber()
 		return nil
 	}
 	if c.State.HARules[id] = before; before == nil {
@@ -220,16 +219,6 @@ func updateHARule(c *engine.Call) (any, error) {
 
 func deleteHARule(c *engine.Call) (any, error) {
 	delete(c.State.HARules, c.Str("rule"))
-	inOrder(c.State.HARules)
+	c.State.HARules.Renumber()
 	return nil, nil //nolint:nilnil // The answer is null.
-}
-
-// inOrder numbers the rules anew, as they are in the file.
-func inOrder(rules state.Sections) {
-	ids := slices.SortedFunc(maps.Keys(rules), func(a, b string) int {
-		return cmp.Or(schema.Int(rules[a]["order"])-schema.Int(rules[b]["order"]), strings.Compare(a, b))
-	})
-	for i, id := range ids {
-		rules[id]["order"] = strconv.Itoa(i + 1)
-	}
 }

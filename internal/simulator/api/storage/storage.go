@@ -33,11 +33,15 @@ import (
 )
 
 func storageStatus(c *engine.Call, s *state.Storage) map[string]any {
-	used := volume.Used(c.Op(), s, c.Node)
 	out := map[string]any{
-		"type": s.Type, "content": strings.Join(s.Content, ","), "shared": schema.Flag(s.Shared), "enabled": schema.Flag(!s.Disabled),
-		"active": schema.Flag(!s.Disabled), "total": s.Total, "used": used, "avail": s.Total - used,
+		"type": s.Type, "content": strings.Join(s.Content, ","), "shared": schema.Flag(s.Shared), "enabled": 0,
+		"active": 0, "total": int64(0), "used": int64(0), "avail": int64(0),
 	}
+	if s.Disabled || !s.StorageOn(c.Node) {
+		return out // Nobody looks at it.
+	}
+	used := volume.Used(c.Op(), s, c.Node)
+	out["enabled"], out["active"], out["total"], out["used"], out["avail"] = 1, 1, s.Total, used, s.Total-used
 	return out
 }
 
@@ -46,7 +50,7 @@ func listNodeStorage(c *engine.Call) (any, error) {
 	for _, id := range slices.Sorted(maps.Keys(c.State.Storages)) {
 		s := c.State.Storages[id]
 		switch {
-		case !s.StorageOn(c.Node), c.Has("storage") && c.Str("storage") != id, c.Flag("enabled") && s.Disabled,
+		case c.Has("storage") && c.Str("storage") != id, (c.Flag("enabled") || c.Has("content")) && (s.Disabled || !s.StorageOn(c.Node)),
 			c.Has("target") && !s.StorageOn(c.Str("target")):
 			continue
 		case c.State.CheckAny(c.Who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace") != nil:
@@ -56,8 +60,8 @@ func listNodeStorage(c *engine.Call) (any, error) {
 		}
 		entry := storageStatus(c, s)
 		entry["storage"] = id
-		if s.Total > 0 {
-			entry["used_fraction"] = float64(entry["used"].(int64)) / float64(s.Total) //nolint:forcetypeassert // It is ours.
+		if total, used := entry["total"].(int64), entry["used"].(int64); total > 0 { //nolint:forcetypeassert // They are ours.
+			entry["used_fraction"] = float64(used) / float64(total)
 		}
 		out = append(out, entry)
 	}
@@ -68,9 +72,6 @@ func getStorageStatus(c *engine.Call) (any, error) {
 	s := c.State.Storages[c.Str("storage")]
 	if s == nil {
 		return nil, apierr.Param("storage", "No such storage.")
-	}
-	if !s.StorageOn(c.Node) {
-		return nil, apierr.Errorf("storage '%s' is not available on node '%s'", s.ID, c.Node)
 	}
 	return storageStatus(c, s), nil
 }
@@ -290,8 +291,13 @@ func allocVolume(c *engine.Call) (any, error) {
 	}
 	name := c.Str("filename")
 	format := strings.TrimPrefix(path.Ext(name), ".")
-	if f := c.Str("format"); f != "" {
+	switch f := c.Str("format"); {
+	case f != "" && slices.Contains([]string{"raw", "qcow2", "vmdk"}, format) && f != format:
+		return nil, apierr.Param("format", "different storage formats (%s != %s)", f, format)
+	case f != "":
 		format = f
+	case format == "" && s.Path != "":
+		return nil, apierr.Errorf("unable to parse volume filename '%s'", name)
 	}
 	if format == "" {
 		format = s.Formats()[0]

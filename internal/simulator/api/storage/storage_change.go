@@ -70,6 +70,9 @@ func createStorage(c *engine.Call) (any, error) {
 			return nil, apierr.Errorf("missing value for required option '%s'", name)
 		}
 	}
+	if kind == "dir" && c.Has("server") {
+		return nil, apierr.Errorf("unexpected property 'server'")
+	}
 	if c.State.Storages[id] != nil {
 		return nil, apierr.Errorf("create storage failed: storage ID '%s' already defined", id)
 	}
