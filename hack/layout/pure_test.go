@@ -29,7 +29,8 @@ import (
 func pure() []string {
 	return []string{
 		"checksum", "guestagent", "harules", "imageref", "importer", "inventory", "maintenance", "metrics", "nocloud", "objectstate", "placement", "proxmox",
-		"proxmox/lenient", "proxmox/transport", "qemu", "qemu/export", "qemu/validate", "settings", "tasktrack", "version", "vmcache", "vmstate",
+		"proxmox/lenient", "proxmox/transport", "qemu", "qemu/export", "qemu/validate", "retention", "schedule", "settings", "tasktrack", "version",
+		"vmcache", "vmstate",
 	}
 }
 
