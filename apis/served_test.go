@@ -197,6 +197,7 @@ func TestNames(t *testing.T) {
 			"providerconfigs":      {Categories: config},
 			"providerconfigusages": {Categories: config},
 			"snapshots":            {ShortNames: []string{"psnap"}, Categories: managed},
+			"snapshotpolicies":     {ShortNames: []string{"psnappol"}, Categories: managed},
 			"storages":             {ShortNames: []string{"pvestorage"}, Categories: managed},
 		},
 		"proxmox.m.vitistack.io/v1alpha1": {
@@ -209,6 +210,7 @@ func TestNames(t *testing.T) {
 			"clusterproviderconfigs": {Categories: config},
 			"providerconfigusages":   {Categories: config, Namespaced: true},
 			"snapshots":              {ShortNames: []string{"psnap"}, Categories: managed, Namespaced: true},
+			"snapshotpolicies":       {ShortNames: []string{"psnappol"}, Categories: managed, Namespaced: true},
 			"storages":               {ShortNames: []string{"pvestorage"}, Categories: managed, Namespaced: true},
 		},
 	}

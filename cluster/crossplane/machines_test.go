@@ -32,6 +32,27 @@ func (s *suite) testMachines(t *testing.T) {
 	s.untilTrue(t, s.apply(t, "examples/quickstart"), "Ready", "Synced")
 }
 
+// testPolicies has a policy of each scope take snapshots, and remove them when it goes. For that the provider has to delete
+// Snapshots, which Crossplane does not let it do by itself.
+func (s *suite) testPolicies(t *testing.T) {
+	s.kubectl(t, "apply", "-f", "examples/crossplane/policies.yaml")
+	policies := s.apply(t, "cluster/crossplane/testdata/policies.yaml")
+	s.until(t, func() string {
+		for _, p := range policies {
+			if s.kubectl(t, "get", argument(p), "--namespace", namespaceOf(p), "--output=jsonpath={.status.atProvider.snapshots}") == "" {
+				return p.GetName() + " has no snapshot"
+			}
+		}
+		return ""
+	})
+	s.kubectl(t, "delete", "--timeout=2m", "-f", "cluster/crossplane/testdata/policies.yaml")
+	for _, group := range []string{"proxmox.vitistack.io", "proxmox.m.vitistack.io"} {
+		if left := s.kubectl(t, "get", "snapshots."+group, "--all-namespaces", "--output=name"); left != "" {
+			t.Errorf("these are left without their policy: %s", left)
+		}
+	}
+}
+
 // vms are the simulated cluster's VMs, with their whole configuration.
 func (s *suite) vms(t *testing.T) map[string]string {
 	t.Helper()

@@ -116,7 +116,7 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	s.holdings(t).sameAs(t, before)
 }
 
-// testSnapshotExamples applies Snapshots with their Machines.
+// testSnapshotExamples applies Snapshots, and policies of them, with their Machines.
 func (s *suite) testSnapshotExamples(t *testing.T, folder string) {
 	t.Helper()
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isSnapshot) })
@@ -155,7 +155,9 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 
 func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
 
-func isSnapshot(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Snapshot" }
+func isSnapshot(obj *unstructured.Unstructured) bool {
+	return obj.GetKind() == "Snapshot" || obj.GetKind() == "SnapshotPolicy"
+}
 
 // isDownload reports whether an object is an Image of a server on the internet, which the tests do not reach, or a Machine of such an Image.
 func isDownload(obj *unstructured.Unstructured) bool {

@@ -40,6 +40,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		"cluster":        {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
 		"image":          {reason: "Those of Images.", in: []string{"image"}},
 		"snapshot":       {reason: "Those of Snapshots.", in: []string{"snapshot"}},
+		"snapshotpolicy": {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
 		"node":           {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
 	}
 	for name, tc := range cases {

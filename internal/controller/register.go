@@ -29,18 +29,22 @@ import (
 type row struct {
 	kind  string
 	setup setupKind
+
+	// needs are the other kinds of its scope without which it cannot run.
+	needs []string
 }
 
 // rows returns the kinds of managed resources in the order in which they are set up.
 func rows() []row {
 	sched, watch := scheduler.New(), images.NewNotifier()
 	return []row{
-		{"Machine", machines(sched, watch)},
-		{"Image", imageKind(watch)},
-		{"Snapshot", snapshots},
-		{"ProxmoxCluster", clusters(sched)},
-		{"ProxmoxNode", nodes(sched)},
-		{"Pool", config.Setup(pool.Table())},
-		{"Storage", config.Setup(storage.Table())},
+		{kind: "Machine", setup: machines(sched, watch)},
+		{kind: "Image", setup: imageKind(watch)},
+		{kind: "Snapshot", setup: snapshots},
+		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
+		{kind: "ProxmoxCluster", setup: clusters(sched)},
+		{kind: "ProxmoxNode", setup: nodes(sched)},
+		{kind: "Pool", setup: config.Setup(pool.Table())},
+		{kind: "Storage", setup: config.Setup(storage.Table())},
 	}
 }

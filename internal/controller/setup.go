@@ -40,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
+	"github.com/vitistack/provider-proxmox/internal/controller/snapshotpolicy"
 )
 
 // An entry of the table.
@@ -132,8 +133,12 @@ type setupKind func(ctrl.Manager, kind.Options, kind.Scope) error
 
 // managed returns the controller of a kind in one scope.
 func managed(r row, s scope) entry {
+	needs := append([]schema.GroupVersionKind{s.GroupVersion.WithKind(r.kind)}, s.configs...)
+	for _, kind := range r.needs {
+		needs = append(needs, s.GroupVersion.WithKind(kind))
+	}
 	return entry{
-		needs: append([]schema.GroupVersionKind{s.GroupVersion.WithKind(r.kind)}, s.configs...),
+		needs: needs,
 		setup: func(mgr ctrl.Manager, o kind.Options) error { return r.setup(mgr, o, s.Scope) },
 	}
 }
@@ -191,6 +196,13 @@ func imageKind(watch *images.Notifier) setupKind {
 func snapshots(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 	return snapshot.Setup(mgr, o, snapshot.Kinds{
 		Identity: s.Identity("Snapshot"), Lists: s.Lists("Snapshot"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+	})
+}
+
+// policies sets up SnapshotPolicies, whose Snapshots and Machines are of the same scope.
+func policies(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+	return snapshotpolicy.Setup(mgr, o, snapshotpolicy.Kinds{
+		Identity: s.Identity("SnapshotPolicy"), Snapshot: s.Identity("Snapshot"), Machine: s.Identity("Machine"),
 	})
 }
 

@@ -132,6 +132,8 @@ func TestTable(t *testing.T) {
 		"Image.proxmox.m.vitistack.io",
 		"Snapshot.proxmox.vitistack.io",
 		"Snapshot.proxmox.m.vitistack.io",
+		"SnapshotPolicy.proxmox.vitistack.io",
+		"SnapshotPolicy.proxmox.m.vitistack.io",
 		"ProxmoxCluster.proxmox.vitistack.io",
 		"ProxmoxCluster.proxmox.m.vitistack.io",
 		"ProxmoxNode.proxmox.vitistack.io",

@@ -29,6 +29,7 @@ func Kinds() v1alpha1.Kinds {
 		ProxmoxClusterKind: {Object: &ProxmoxCluster{}, List: &ProxmoxClusterList{}},
 		ProxmoxNodeKind:    {Object: &ProxmoxNode{}, List: &ProxmoxNodeList{}},
 		SnapshotKind:       {Object: &Snapshot{}, List: &SnapshotList{}},
+		SnapshotPolicyKind: {Object: &SnapshotPolicy{}, List: &SnapshotPolicyList{}},
 		StorageKind:        {Object: &Storage{}, List: &StorageList{}},
 	}
 }

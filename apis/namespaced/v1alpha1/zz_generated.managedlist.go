@@ -74,6 +74,15 @@ func (l *SnapshotList) GetItems() []resource.Managed {
 	return items
 }
 
+// GetItems of this SnapshotPolicyList.
+func (l *SnapshotPolicyList) GetItems() []resource.Managed {
+	items := make([]resource.Managed, len(l.Items))
+	for i := range l.Items {
+		items[i] = &l.Items[i]
+	}
+	return items
+}
+
 // GetItems of this StorageList.
 func (l *StorageList) GetItems() []resource.Managed {
 	items := make([]resource.Managed, len(l.Items))

@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Package kind contains what all controllers of managed resources share: Setup builds the
-// managed reconciler, and each wrapper around it or around its clients has a file. shard.go
+// managed reconciler, SetupStandalone has another one in its place, and each wrapper around them or
+// around their clients has a file. shard.go
 // decides which resources belong to this provider, backoff.go and poll_scaler.go when they
 // are reconciled again, metrics.go counts, status_writer.go skips needless status updates,
 // and crd_guard.go keeps what is deleted only because its CRD is.
@@ -40,6 +41,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/vitistack/provider-proxmox/internal/checksum"
@@ -155,35 +157,51 @@ type Kind[T resource.Managed] struct {
 
 // Setup adds a controller of the kind to the manager.
 func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
-	if o.Metrics == nil {
-		o.Metrics = metrics.New()
-	}
-	if err := recordState(mgr, o, k.Identity); err != nil {
-		return err
-	}
-	if o.PollScaler == nil {
-		o.PollScaler = NewPollScaler(o.GlobalRateLimiter)
-	}
-	if err := o.PollScaler.watch(mgr.GetCache(), o.Shard, k.Object); err != nil {
+	o, err := o.prepared(mgr, k.Identity)
+	if err != nil {
 		return err
 	}
 	k.PollInterval = o.PollScaler.interval(jittered(k.PollInterval, random))
-	name := k.ControllerName()
 	r := managed.NewReconciler(statusManager{mgr}, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
-	b := ctrl.NewControllerManagedBy(mgr).
-		Named(name).
-		WithOptions(controllerOptions(o)).
-		For(k.Object, builder.WithPredicates(resource.DesiredStateChanged(), o.Shard.Predicate()))
+	b := newBuilder(mgr, o, k.Identity)
 	if k.Wake != nil {
 		b = b.WatchesRawSource(source.Channel(k.Wake, wake()))
 	}
 	w := &waker{}
-	b = b.WatchesRawSource(source.Func(w.Start))
 	if o.Connections != nil && k.List != nil {
 		o.Connections.OnRecovered(w.recovered(mgr.GetClient(), k.List, o.Logger))
 	}
+	return complete(mgr, o, k.Identity, b, w, r)
+}
+
+// prepared returns the options with what is not set, for a kind whose state is recorded.
+func (o Options) prepared(mgr ctrl.Manager, id Identity) (Options, error) {
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
+	}
+	if err := recordState(mgr, o, id); err != nil {
+		return o, err
+	}
+	if o.PollScaler == nil {
+		o.PollScaler = NewPollScaler(o.GlobalRateLimiter)
+	}
+	return o, o.PollScaler.watch(mgr.GetCache(), o.Shard, id.Object)
+}
+
+// newBuilder returns that of a controller of the resources that belong to this provider.
+func newBuilder(mgr ctrl.Manager, o Options, id Identity) *builder.Builder {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(id.ControllerName()).
+		WithOptions(controllerOptions(o)).
+		For(id.Object, builder.WithPredicates(resource.DesiredStateChanged(), o.Shard.Predicate()))
+}
+
+// complete the controller with what is wrapped around each reconciler.
+func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *waker, r reconcile.Reconciler) error {
+	name := id.ControllerName()
+	b = b.WatchesRawSource(source.Func(w.Start))
 	p := newBackoffReconciler(timedReconciler{next: r, metrics: o.Metrics, controller: name}, w.wake, random)
-	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), k.Object, p), o.GlobalRateLimiter)
+	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), id.Object, p), o.GlobalRateLimiter)
 	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
 }
 
@@ -191,10 +209,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	name := k.ControllerName()
 	c := counter{metrics: o.Metrics, controller: name}
 	events := mgr.GetEventRecorderFor(name)
-	keeping := guardedConnector[T]{next: k.External, crd: crdGuard{
-		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, writer: mgr.GetClient(),
-		kind: k.GroupVersionKind,
-	}}
+	keeping := guardedConnector[T]{next: k.External, crd: newCRDGuard(mgr, o, k.Identity)}
 	rename := managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
 		return RenameAnnotations(ctx, mgr.GetClient(), mg, FormerAnnotations())
 	})
@@ -218,6 +233,12 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 		opts = append(opts, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
 	}
 	return opts
+}
+
+func newCRDGuard(mgr ctrl.Manager, o Options, id Identity) crdGuard {
+	return crdGuard{
+		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, writer: mgr.GetClient(), kind: id.GroupVersionKind,
+	}
 }
 
 // recordState counts the resources by their state, for crossplane-runtime's

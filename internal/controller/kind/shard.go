@@ -60,6 +60,22 @@ func (s Shard) Has(o client.Object) bool {
 	return s.HasConfiguration(configurationOf(o))
 }
 
+// Labels returns the labels of a resource by which it is part of it: another one with these
+// is too.
+func (s Shard) Labels(of client.Object) map[string]string {
+	found := map[string]string{}
+	if s.Selector == nil {
+		return found
+	}
+	requirements, _ := s.Selector.Requirements()
+	for _, r := range requirements {
+		if value, ok := of.GetLabels()[r.Key()]; ok {
+			found[r.Key()] = value
+		}
+	}
+	return found
+}
+
 // HasConfiguration reports whether provider configurations of this name are part of
 // it.
 func (s Shard) HasConfiguration(name string) bool {

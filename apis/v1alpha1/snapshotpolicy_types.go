@@ -1,0 +1,238 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A SnapshotPolicy takes snapshots of Machines on a schedule, and removes those that it does
+// not keep.
+//
+// +proxmox:kind=SnapshotPolicy,shortName=psnappol
+// +kubebuilder:printcolumn:name="SCHEDULE",type="string",JSONPath=".spec.forProvider.schedule"
+// +kubebuilder:printcolumn:name="SUSPEND",type="boolean",JSONPath=".spec.forProvider.suspend"
+// +kubebuilder:printcolumn:name="MACHINES",type="integer",JSONPath=".status.atProvider.machines"
+// +kubebuilder:printcolumn:name="SNAPSHOTS",type="integer",JSONPath=".status.atProvider.snapshots"
+// +kubebuilder:printcolumn:name="LAST",type="date",JSONPath=".status.atProvider.lastScheduleTime"
+// +kubebuilder:printcolumn:name="NEXT",type="string",JSONPath=".status.atProvider.nextScheduleTime",priority=1
+
+// SnapshotPolicyParameters describe when snapshots are taken, of which Machines, and which
+// are kept. The provider configuration of the policy only selects the provider that looks
+// after it: each Snapshot has the provider configuration of its Machine.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.retention) != (has(self.snapshotTemplate) && has(self.snapshotTemplate.removalPolicy) && self.snapshotTemplate.removalPolicy == 'Retain')",message="set retention, or snapshotTemplate.removalPolicy to Retain, with which nothing is ever removed"
+type SnapshotPolicyParameters struct {
+	// Schedule of the runs: minute (0-59), hour (0-23), day of the month (1-31), month
+	// (1-12) and day of the week (0-6, 0 is Sunday), each *, a number, a range, a
+	// list or steps such as */2. If both days are restricted, either will do, as in
+	// cron. "0 3 * * 1" is Monday at 3:00.
+	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^(\*|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]?)?(,(\*|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]?)?)* (\*|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]?)?(,(\*|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]?)?)* (\*|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]?)?(,(\*|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]?)?)* (\*|(0?[1-9]|1[0-2])(-(0?[1-9]|1[0-2]))?)(/[1-9][0-9]?)?(,(\*|(0?[1-9]|1[0-2])(-(0?[1-9]|1[0-2]))?)(/[1-9][0-9]?)?)* (\*|[0-6](-[0-6])?)(/[1-9][0-9]?)?(,(\*|[0-6](-[0-6])?)(/[1-9][0-9]?)?)*$`
+	Schedule string `json:"schedule"`
+
+	// TimeZone of the schedule and of the days, weeks and months of the retention: a
+	// name of the IANA time zone database such as Europe/Oslo. A run at a time that the
+	// change of clocks leaves out comes at the moment of the change; one at a time that
+	// the clock shows twice comes the first time. A schedule of every hour goes on
+	// through both. Default: UTC.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`
+	// +kubebuilder:validation:XValidation:rule="self != 'Local' && timestamp('2000-01-01T00:00:00Z').getHours(self) >= 0",message="unknown time zone"
+	TimeZone *string `json:"timeZone,omitempty"`
+
+	// MachineSelector selects the Machines by their labels: those of the namespace of the
+	// policy, or of the cluster-scoped group. An empty one selects all.
+	MachineSelector metav1.LabelSelector `json:"machineSelector"`
+
+	// SnapshotTemplate is what the Snapshots are like.
+	// +optional
+	SnapshotTemplate *SnapshotPolicyTemplate `json:"snapshotTemplate,omitempty"`
+
+	// Retention of the snapshots of each Machine. Only Snapshots that this policy has made
+	// are removed, and none whose removalPolicy was set to Retain, which is not counted
+	// either.
+	// +optional
+	Retention *SnapshotRetention `json:"retention,omitempty"`
+
+	// MaxConcurrent is how many snapshots are taken or removed at a time, 1 to 100.
+	// Default: 4.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
+
+	// StartingDeadlineMinutes is how long after its time a snapshot may be begun, in
+	// minutes, 1 to 44640. What could not be begun by then is missed. Default: until the
+	// next run.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=44640
+	StartingDeadlineMinutes *int32 `json:"startingDeadlineMinutes,omitempty"`
+
+	// Suspend stops the policy: no snapshot is taken or removed. What has begun is
+	// finished, and runs of that time are not made up for. Default: false.
+	// +optional
+	Suspend *bool `json:"suspend,omitempty"`
+}
+
+// SnapshotPolicyTemplate is what the Snapshots of a policy are like.
+type SnapshotPolicyTemplate struct {
+	// Description of the snapshots, up to 4000 characters. PVE: description.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4000
+	Description *string `json:"description,omitempty"`
+
+	// IncludeMemory saves the memory of those VMs that run. Default: false. PVE: vmstate.
+	// +optional
+	IncludeMemory *bool `json:"includeMemory,omitempty"`
+
+	// RemovalPolicy of the Snapshots: Delete removes the snapshot with its Snapshot. Retain
+	// keeps it, has the Snapshot hold up the deletion of its Machine, and excludes
+	// retention. Default: Delete.
+	// +optional
+	// +kubebuilder:validation:Enum=Delete;Retain
+	RemovalPolicy *SnapshotRemovalPolicy `json:"removalPolicy,omitempty"`
+}
+
+// SnapshotRetention is which snapshots of a Machine are kept, as Proxmox VE prunes backups: the
+// rules apply one after another, and what one keeps, the next does not count. What no rule
+// keeps is removed.
+//
+// +kubebuilder:validation:MinProperties=1
+type SnapshotRetention struct {
+	// Last keeps so many of the newest snapshots, 1 to 1000. PVE: keep-last.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Last *int32 `json:"last,omitempty"`
+
+	// Hourly keeps the last snapshot of so many hours, 1 to 1000. PVE: keep-hourly.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Hourly *int32 `json:"hourly,omitempty"`
+
+	// Daily keeps the last snapshot of so many days, 1 to 1000. PVE: keep-daily.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Daily *int32 `json:"daily,omitempty"`
+
+	// Weekly keeps the last snapshot of so many weeks, which begin on Monday, 1 to 1000. PVE:
+	// keep-weekly.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Weekly *int32 `json:"weekly,omitempty"`
+
+	// Monthly keeps the last snapshot of so many months, 1 to 1000. PVE: keep-monthly.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Monthly *int32 `json:"monthly,omitempty"`
+}
+
+// SnapshotPolicyObservation is what is seen of a policy.
+type SnapshotPolicyObservation struct {
+	// LastScheduleTime is the time of the last run that began.
+	// +optional
+	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
+
+	// NextScheduleTime is the time of the next run; none while the policy is suspended.
+	// +optional
+	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
+
+	// ScheduledUntil is the time up to which the schedule is dealt with: runs until then
+	// were begun, missed, or left out while the policy was suspended.
+	// +optional
+	ScheduledUntil *metav1.Time `json:"scheduledUntil,omitempty"`
+
+	// ObservedSchedule is the schedule and its time zone as they were seen last: times
+	// before a change are not runs of the new schedule.
+	// +optional
+	ObservedSchedule string `json:"observedSchedule,omitempty"`
+
+	// LastMissedTime is the time of the last run that was missed, whole.
+	// +optional
+	LastMissedTime *metav1.Time `json:"lastMissedTime,omitempty"`
+
+	// ActiveRun is the time of the run that is going on; none if none is.
+	// +optional
+	ActiveRun *metav1.Time `json:"activeRun,omitempty"`
+
+	// Active are the Snapshots that are being taken or removed.
+	// +optional
+	// +listType=atomic
+	Active []string `json:"active,omitempty"`
+
+	// Pending is how many Machines wait for their snapshot of the run that is going on.
+	// +optional
+	Pending int32 `json:"pending,omitempty"`
+
+	// Machines is how many Machines are selected.
+	// +optional
+	Machines int32 `json:"machines,omitempty"`
+
+	// Snapshots is how many there are that this policy has taken.
+	// +optional
+	Snapshots int32 `json:"snapshots,omitempty"`
+
+	// MachineStatuses are what is known of each Machine that is selected or has snapshots
+	// of this policy.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	MachineStatuses []SnapshotPolicyMachineStatus `json:"machineStatuses,omitempty"`
+}
+
+// SnapshotPolicyMachineStatus is what a policy knows of a Machine.
+type SnapshotPolicyMachineStatus struct {
+	// Name of the Machine.
+	Name string `json:"name"`
+
+	// LastScheduleTime is the time of the last run that has begun a snapshot.
+	// +optional
+	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
+
+	// NewestTime is when the newest snapshot was taken, and Newest its Snapshot.
+	// +optional
+	NewestTime *metav1.Time `json:"newestTime,omitempty"`
+	// +optional
+	Newest string `json:"newest,omitempty"`
+
+	// Snapshots is how many there are that this policy has taken.
+	// +optional
+	Snapshots int32 `json:"snapshots,omitempty"`
+
+	// AttemptTime is when its last Snapshot was made.
+	// +optional
+	AttemptTime *metav1.Time `json:"attemptTime,omitempty"`
+
+	// Attempts that failed in the run that is going on, and RetryTime of the next one.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// +optional
+	RetryTime *metav1.Time `json:"retryTime,omitempty"`
+
+	// Message tells why there is no snapshot of the last run.
+	// +optional
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Standalone is a kind with a reconciler of its own, because its resources stand for nothing in
+// Proxmox VE.
+type Standalone struct {
+	Identity
+
+	// Owned is an empty object of the kind that the resources own. A change of one has its
+	// owner reconciled.
+	Owned client.Object
+
+	// Reconciler returns the reconciler of the kind.
+	Reconciler func(Parts) reconcile.Reconciler
+}
+
+// Parts are what such a reconciler shares with the managed one.
+type Parts struct {
+	// Client does not write a status that is there already.
+	Client client.Client
+
+	// Direct reads from the API server, not from the cache.
+	Direct client.Reader
+
+	// Recorder of the events.
+	Recorder event.Recorder
+
+	// Interval is how often a resource is looked at.
+	Interval func(resource.Managed) time.Duration
+
+	// Failed counts an error.
+	Failed func(error)
+
+	// DeletedWithCRD returns an error if a resource is deleted only because its definition
+	// is, or if that is not known.
+	DeletedWithCRD func(context.Context, resource.Managed) error
+}
+
+// SetupStandalone adds a controller of the kind to the manager.
+func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
+	o, err := o.prepared(mgr, k.Identity)
+	if err != nil {
+		return err
+	}
+	name := k.ControllerName()
+	interval := o.PollScaler.interval(jittered(nil, random))
+	r := k.Reconciler(Parts{
+		Client:         statusManager{mgr}.GetClient(),
+		Direct:         mgr.GetAPIReader(),
+		Recorder:       event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...),
+		Interval:       func(mg resource.Managed) time.Duration { return interval(mg, o.PollInterval) },
+		Failed:         func(err error) { o.Metrics.Error(typeOf(err), name) },
+		DeletedWithCRD: newCRDGuard(mgr, o, k.Identity).deletedWithCRD,
+	})
+	return complete(mgr, o, k.Identity, newBuilder(mgr, o, k.Identity).Owns(k.Owned), &waker{}, r)
+}

@@ -1,0 +1,379 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshotpolicy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/schedule"
+)
+
+// A machine that is selected and not being deleted.
+type machine struct {
+	name    string
+	created time.Time
+	hasVM   bool
+}
+
+// A state of a Snapshot.
+type state int
+
+const (
+	waiting  state = iota // Its task has not begun.
+	begun                 // Its task runs.
+	taken                 // It is ready to use.
+	gone                  // It is not there any more.
+	stuck                 // It was left half-way, which only a person can clear up.
+	deleting              // It is being removed.
+)
+
+// A snapshot that the policy has made.
+type snapshot struct {
+	name, machine string
+	run           time.Time // that it was made for
+	at            time.Time // when it was taken
+	state         state
+	problem       string
+	retained      bool // It is not removed.
+}
+
+// busy reports whether a task works on the snapshot, or may at any moment.
+func (s *snapshot) busy() bool { return s.state == waiting || s.state == begun || s.state == deleting }
+
+// A view is all that decides about a policy.
+type view struct {
+	now, created time.Time
+	spec         *v1alpha1.SnapshotPolicyParameters
+	schedule     schedule.Schedule
+	status       *v1alpha1.SnapshotPolicyObservation
+	machines     []machine
+	snapshots    []*snapshot
+	goBack       map[string]bool // Machines whose VMs go back to a snapshot: all theirs stay
+
+	// takes and removes are false if the management policies do not let it.
+	takes, removes bool
+}
+
+// A plan is what follows from a view.
+type plan struct {
+	*view
+
+	next     v1alpha1.SnapshotPolicyObservation
+	entries  map[string]*v1alpha1.SnapshotPolicyMachineStatus
+	busy     map[string]bool      // Machines that something works on
+	newest   map[string]time.Time // runs of the newest snapshots of the Machines
+	pending  []string             // Machines without their snapshot of the run
+	free     int                  // so many tasks may begin
+	take     []string             // Machines
+	remove   []*snapshot
+	later    int // snapshots that are yet to be removed
+	problems []kind.Problem
+	events   []event.Event
+	wake     time.Time
+}
+
+// decide what is to be done now.
+func (v *view) decide() *plan {
+	p := &plan{view: v, busy: maps.Clone(v.goBack), newest: map[string]time.Time{}, next: v1alpha1.SnapshotPolicyObservation{
+		LastScheduleTime: v.status.LastScheduleTime, ScheduledUntil: v.status.ScheduledUntil,
+		LastMissedTime: v.status.LastMissedTime, ActiveRun: v.status.ActiveRun,
+	}}
+	if p.busy == nil {
+		p.busy = map[string]bool{}
+	}
+	p.know()
+	p.schedule()
+	p.close()
+	p.free = int(ptr.Deref(v.spec.MaxConcurrent, defaultConcurrent)) - len(p.next.Active)
+	p.abandon()
+	p.takeNext()
+	p.prune()
+	p.conclude()
+	return p
+}
+
+// know puts together what is known of each Machine.
+func (p *plan) know() {
+	p.entries = map[string]*v1alpha1.SnapshotPolicyMachineStatus{}
+	selected := map[string]bool{}
+	for _, m := range p.machines {
+		selected[m.name] = true
+		p.entry(m.name)
+	}
+	for _, s := range p.snapshots {
+		p.entry(s.machine)
+	}
+	for i := range p.status.MachineStatuses {
+		before := &p.status.MachineStatuses[i]
+		e, ok := p.entries[before.Name]
+		if !ok {
+			continue
+		}
+		e.LastScheduleTime, e.AttemptTime, e.Attempts, e.RetryTime = before.LastScheduleTime, before.AttemptTime, before.Attempts, before.RetryTime
+		if selected[e.Name] {
+			e.Message = before.Message
+		}
+	}
+	for _, s := range p.snapshots {
+		if s.run.After(timeOf(p.next.LastScheduleTime)) {
+			p.next.LastScheduleTime = toTime(s.run)
+		}
+	}
+	for _, s := range p.snapshots {
+		p.count(s)
+	}
+	p.next.Machines = int32(len(p.machines)) //nolint:gosec // There are not so many.
+}
+
+func (p *plan) entry(name string) *v1alpha1.SnapshotPolicyMachineStatus {
+	if p.entries[name] == nil {
+		p.entries[name] = &v1alpha1.SnapshotPolicyMachineStatus{Name: name}
+	}
+	return p.entries[name]
+}
+
+// count a snapshot. One that is abandoned does not count as one of its run.
+func (p *plan) count(s *snapshot) {
+	e := p.entry(s.machine)
+	if s.run.After(timeOf(e.LastScheduleTime)) && (s.state != deleting || e.RetryTime == nil) {
+		e.LastScheduleTime = toTime(s.run)
+	}
+	if s.busy() {
+		p.next.Active = append(p.next.Active, s.name)
+		p.busy[s.machine] = true
+	}
+	if s.state == stuck {
+		e.Message = s.problem
+	}
+	if s.state != taken {
+		return
+	}
+	e.Snapshots++
+	p.next.Snapshots++
+	if s.run.After(p.newest[s.machine]) {
+		p.newest[s.machine] = s.run
+		e.Newest, e.NewestTime = s.name, toTime(s.at)
+	}
+	if !s.run.Before(timeOf(p.next.LastScheduleTime)) {
+		e.Message, e.Attempts, e.RetryTime = "", 0, nil
+	}
+}
+
+// schedule begins the run that is due. The newest time that is known counts, whatever the
+// clock says: one that is set back has nothing taken anew.
+func (p *plan) schedule() {
+	until := p.created
+	for _, t := range []*metav1.Time{p.next.ScheduledUntil, p.next.LastScheduleTime} {
+		if timeOf(t).After(until) {
+			until = t.Time
+		}
+	}
+	p.next.ObservedSchedule = p.spec.Schedule + " " + p.view.schedule.Zone().String()
+	if changed := p.status.ObservedSchedule != "" && p.status.ObservedSchedule != p.next.ObservedSchedule; changed && p.now.After(until) {
+		until = p.now
+		p.next.ScheduledUntil = toTime(until)
+	}
+	if p.now.Before(until.Add(-tolerance)) {
+		p.problems = append(p.problems, kind.Problem{Reason: reasonClockBehind, Message: fmt.Sprintf(
+			"the clock shows %s, which is before %s, up to which the schedule is dealt with: no run begins until then", stamp(p.now), stamp(until))})
+	}
+	last, count := p.view.schedule.Between(until, p.now)
+	if count > 0 {
+		p.next.ScheduledUntil = toTime(last)
+		until = last
+		p.due(last, count)
+	}
+	if suspended := p.suspended(); suspended {
+		p.next.ActiveRun = nil
+	} else if next := p.view.schedule.Next(later(until, p.now)); !next.IsZero() {
+		p.next.NextScheduleTime = toTime(next)
+		p.until(next)
+	}
+}
+
+func (p *plan) suspended() bool { return ptr.Deref(p.spec.Suspend, false) || !p.takes }
+
+// due begins a run, the last one of those that are due, or tells that it is missed.
+func (p *plan) due(run time.Time, count int) {
+	if p.suspended() {
+		return
+	}
+	p.miss()
+	if count > schedule.Most {
+		p.tell(event.Warning(eventMissed, errors.Errorf("more than %d runs were missed before that at %s", schedule.Most, stamp(run))))
+	} else if count > 1 {
+		p.tell(event.Warning(eventMissed, errors.Errorf("%d runs were missed before that at %s", count-1, stamp(run))))
+	}
+	p.next.ActiveRun = nil
+	if end := p.deadline(run); !end.IsZero() && p.now.After(end) {
+		p.next.LastMissedTime = toTime(run)
+		p.tell(event.Warning(eventMissed, errors.Errorf("the run at %s was missed: it was to begin until %s", stamp(run), stamp(end))))
+		return
+	}
+	p.next.LastScheduleTime, p.next.ActiveRun = toTime(run), toTime(run)
+	for _, e := range p.entries {
+		e.Attempts, e.RetryTime = 0, nil
+	}
+}
+
+// deadline until which snapshots of a run may begin; zero for the next run.
+func (p *plan) deadline(run time.Time) time.Time {
+	if p.spec.StartingDeadlineMinutes == nil {
+		return time.Time{}
+	}
+	return run.Add(time.Duration(*p.spec.StartingDeadlineMinutes) * time.Minute)
+}
+
+// waitsFor returns the Machines that have no snapshot of the run that goes on. One that is
+// younger than the run is not part of it.
+func (p *plan) waitsFor() []machine {
+	run := timeOf(p.next.ActiveRun)
+	return slices.DeleteFunc(slices.Clone(p.machines), func(m machine) bool {
+		return run.IsZero() || m.created.After(run) || !timeOf(p.entry(m.name).LastScheduleTime).Before(run)
+	})
+}
+
+// miss ends the run that goes on, and tells which Machines have no snapshot of it.
+func (p *plan) miss() {
+	missed := p.waitsFor()
+	if len(missed) == 0 {
+		return
+	}
+	for _, m := range missed {
+		e := p.entry(m.name)
+		e.Message = "missed the run at " + stamp(p.next.ActiveRun.Time) + because(e.Message)
+	}
+	p.tell(event.Warning(eventMissed, errors.Errorf("%d Machines have no snapshot of the run at %s", len(missed), stamp(p.next.ActiveRun.Time))))
+}
+
+// close the run that goes on if nothing of it is left to do, or its time is over.
+func (p *plan) close() {
+	if p.next.ActiveRun == nil {
+		return
+	}
+	run := p.next.ActiveRun.Time
+	if end := p.deadline(run); !end.IsZero() {
+		if p.now.After(end) {
+			p.miss()
+			p.next.ActiveRun = nil
+			return
+		}
+		p.until(end.Add(time.Second))
+	}
+	open := slices.ContainsFunc(p.snapshots, func(s *snapshot) bool { return s.run.Equal(run) && (s.state == waiting || s.state == begun) })
+	if !open && len(p.waitsFor()) == 0 {
+		p.next.ActiveRun = nil
+	}
+}
+
+// abandon Snapshots whose task does not begin, so that they do not keep others waiting: nothing
+// was taken. Those of a run that goes on are tried again. Their age is that by the clock of the
+// provider, from which the API server's may differ.
+func (p *plan) abandon() {
+	for _, s := range p.snapshots {
+		if s.state != waiting || !p.removes {
+			continue
+		}
+		e, goesOn := p.entry(s.machine), s.run.Equal(timeOf(p.next.ActiveRun))
+		if e.AttemptTime == nil || e.AttemptTime.After(p.now) {
+			e.AttemptTime = toTime(p.now)
+		}
+		if end := e.AttemptTime.Add(patience); goesOn && p.now.Before(end) {
+			p.until(end)
+			continue
+		}
+		e.Message = s.problem
+		if e.Message == "" {
+			e.Message = "its Snapshot did not begin"
+		}
+		if goesOn {
+			e.LastScheduleTime, e.RetryTime = nil, toTime(p.now.Add(min(firstRetry<<min(e.Attempts, 10), longestRetry)))
+			e.Attempts++
+		}
+		p.remove = append(p.remove, s)
+	}
+}
+
+// takeNext has snapshots taken of the Machines that wait, those first that failed least.
+func (p *plan) takeNext() {
+	all := p.waitsFor()
+	slices.SortStableFunc(all, func(a, b machine) int {
+		return cmp.Or(cmp.Compare(p.entry(a.name).Attempts, p.entry(b.name).Attempts), cmp.Compare(a.name, b.name))
+	})
+	for _, m := range all {
+		e := p.entry(m.name)
+		p.pending = append(p.pending, m.name)
+		switch {
+		case p.busy[m.name]:
+		case !m.hasVM:
+			e.Message = "the Machine has no VM yet"
+		case p.now.Before(timeOf(e.RetryTime)):
+			p.until(e.RetryTime.Time)
+		case p.free > 0:
+			p.free--
+			p.take = append(p.take, m.name)
+			e.AttemptTime = toTime(p.now)
+		}
+	}
+	p.next.Pending = int32(len(p.pending)) //nolint:gosec // There are not so many.
+}
+
+// until a time nothing happens, unless something changes.
+func (p *plan) until(t time.Time) {
+	if p.wake.IsZero() || t.Before(p.wake) {
+		p.wake = t
+	}
+}
+
+func (p *plan) tell(e event.Event) { p.events = append(p.events, e) }
+
+// timeOf a time that may be none, and toTime one that is not, in whole seconds.
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+func toTime(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.UTC().Truncate(time.Second))) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}

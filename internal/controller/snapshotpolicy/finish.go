@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshotpolicy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// finish a policy that is deleted: its Snapshots are removed first, so many at a time as it takes.
+// Those that are retained stay, and so do all if the policy keeps them, or if it is deleted only
+// because its definition is: they become nobody's, because what has an owner goes with it.
+func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, error) {
+	keeps := keepsAll(p) || r.DeletedWithCRD(ctx, p) != nil
+	all, err := r.snapshots(ctx, p)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	free, left := int(ptr.Deref(p.Parameters().MaxConcurrent, defaultConcurrent)), 0
+	for _, s := range all {
+		switch {
+		case s.GetDeletionTimestamp() != nil || r.issued.isDeleted(p, s.GetName()):
+			free--
+			left++
+		case keeps || isRetained(s):
+			err = r.release(ctx, p, s)
+		default:
+			left++
+		}
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	if left == 0 || keeps {
+		r.issued.forget(p)
+		return reconcile.Result{}, errors.Wrap(r.finalizer.RemoveFinalizer(ctx, p), "cannot remove the finalizer")
+	}
+	conditions(p, xpv2.Deleting().WithMessage(fmt.Sprintf("%d Snapshots are to be removed", left)), xpv2.ReconcileSuccess())
+	if err := r.write(ctx, p); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: r.Interval(p)}, r.removeSome(ctx, p, all, free)
+}
+
+func (r *reconciler) removeSome(ctx context.Context, p Policy, all []Snapshot, free int) error {
+	for _, s := range all {
+		if free <= 0 {
+			return nil
+		}
+		if s.GetDeletionTimestamp() != nil || r.issued.isDeleted(p, s.GetName()) || isRetained(s) {
+			continue
+		}
+		free--
+		if err := r.remove(ctx, p, s.GetName()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release a Snapshot: it has no owner any more.
+func (r *reconciler) release(ctx context.Context, p Policy, s Snapshot) error {
+	after, ok := s.DeepCopyObject().(Snapshot) // It may be that of the cache.
+	if !ok {
+		return errors.Errorf("cannot copy a %T", s)
+	}
+	owners := slices.DeleteFunc(slices.Clone(s.GetOwnerReferences()), func(o metav1.OwnerReference) bool { return o.UID == p.GetUID() })
+	after.SetOwnerReferences(owners)
+	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(s, client.MergeFromWithOptimisticLock{}))
+	return errors.Wrapf(client.IgnoreNotFound(err), "cannot release Snapshot %q", s.GetName())
+}

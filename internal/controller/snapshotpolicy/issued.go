@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshotpolicy
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// issued is what was done for each policy of which the cache does not know yet: with a cache that
+// is behind, more would be begun than is allowed.
+type issued struct {
+	mu       sync.Mutex
+	policies map[types.UID]*changes
+}
+
+// changes are the Snapshots that were created and deleted.
+type changes struct{ created, deleted map[string]bool }
+
+// begin reports whether nothing is known of the policy yet.
+func (i *issued) begin(p Policy) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.policies[p.GetUID()] != nil {
+		return false
+	}
+	if i.policies == nil {
+		i.policies = map[types.UID]*changes{}
+	}
+	i.policies[p.GetUID()] = &changes{created: map[string]bool{}, deleted: map[string]bool{}}
+	return true
+}
+
+// forget what was done for the policy.
+func (i *issued) forget(p Policy) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.policies, p.GetUID())
+}
+
+// of the policy, without what is known to be over.
+func (i *issued) of(p Policy, change func(*changes)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c := i.policies[p.GetUID()]; c != nil {
+		change(c)
+	}
+}
+
+func (i *issued) created(p Policy, name string) { i.of(p, func(c *changes) { c.created[name] = true }) }
+func (i *issued) deleted(p Policy, name string) { i.of(p, func(c *changes) { c.deleted[name] = true }) }
+func (i *issued) lost(p Policy, name string)    { i.of(p, func(c *changes) { delete(c.created, name) }) }
+
+func (i *issued) isDeleted(p Policy, name string) (deleted bool) {
+	i.of(p, func(c *changes) { deleted = c.deleted[name] })
+	return deleted
+}
+
+// see a Snapshot in the cache.
+func (i *issued) see(p Policy, s resource.Managed) {
+	i.of(p, func(c *changes) {
+		delete(c.created, s.GetName())
+		if meta.WasDeleted(s) {
+			delete(c.deleted, s.GetName())
+		}
+	})
+}
+
+// unseen are the Snapshots that were created and that the cache does not have. What is deleted and
+// not in the cache any more is over.
+func (i *issued) unseen(p Policy, there map[string]bool) (names []string) {
+	i.of(p, func(c *changes) {
+		for name := range c.deleted {
+			if !there[name] {
+				delete(c.deleted, name)
+			}
+		}
+		for name := range c.created {
+			names = append(names, name)
+		}
+	})
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshotpolicy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// view of all that decides about a policy.
+func (r *reconciler) view(ctx context.Context, p Policy) (*view, error) {
+	s, err := scheduleOf(p)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{
+		now: r.now(), created: p.GetCreationTimestamp().Time, spec: p.Parameters(), schedule: s, status: p.Observation(),
+		takes: mayTake(p), removes: mayRemove(p),
+	}
+	if err := r.machines(ctx, p, v); err != nil {
+		return nil, err
+	}
+	all, err := r.snapshots(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		v.snapshots = append(v.snapshots, r.seen(p, s))
+	}
+	return v, nil
+}
+
+// machines that the policy selects, by name, and those of all that go back to a snapshot.
+func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
+	selector, err := metav1.LabelSelectorAsSelector(&p.Parameters().MachineSelector)
+	if err != nil {
+		return errors.Wrap(err, "cannot use machineSelector")
+	}
+	list, err := listed(ctx, r.Client, r.kinds.Machine.List, p, labels.Everything())
+	if err != nil {
+		return errors.Wrap(err, "cannot list Machines")
+	}
+	v.goBack = map[string]bool{}
+	for _, mg := range list {
+		m, ok := mg.(Machine)
+		if !ok {
+			continue
+		}
+		if goesBack(m) {
+			v.goBack[m.GetName()] = true
+		}
+		if !meta.WasDeleted(m) && selector.Matches(labels.Set(m.GetLabels())) {
+			v.machines = append(v.machines, machine{name: m.GetName(), created: m.GetCreationTimestamp().Time, hasVM: m.Observation().VMID != nil})
+		}
+	}
+	slices.SortFunc(v.machines, func(a, b machine) int { return cmp.Compare(a.name, b.name) })
+	return nil
+}
+
+// lockRollback is PVE's lock of a VM that goes back to a snapshot.
+const lockRollback = "rollback"
+
+// goesBack reports whether the VM of a Machine goes back to a snapshot, which is to stay then.
+func goesBack(m Machine) bool { return m.Observation().Lock == lockRollback }
+
+// snapshots that the policy has made: those of the cache, and those that it does not have yet.
+func (r *reconciler) snapshots(ctx context.Context, p Policy) ([]Snapshot, error) {
+	made := labels.SelectorFromSet(labels.Set{labelPolicy: labelOf(p.GetName())})
+	if r.issued.begin(p) {
+		live, err := listed(ctx, r.Direct, r.kinds.Snapshot.List, p, made)
+		if err != nil {
+			r.issued.forget(p)
+			return nil, errors.Wrap(err, "cannot list Snapshots")
+		}
+		for _, mg := range live {
+			r.issued.created(p, mg.GetName())
+		}
+	}
+	list, err := listed(ctx, r.Client, r.kinds.Snapshot.List, p, made)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list Snapshots")
+	}
+	there := map[string]bool{}
+	for _, mg := range list {
+		there[mg.GetName()] = true
+		r.issued.see(p, mg)
+	}
+	for _, name := range r.issued.unseen(p, there) {
+		s, err := r.live(ctx, p, name)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			list = append(list, s)
+		}
+	}
+	return ours(p, list), nil
+}
+
+// live reads a Snapshot that the cache does not have; nil if there is none.
+func (r *reconciler) live(ctx context.Context, p Policy, name string) (Snapshot, error) {
+	s, ok := r.kinds.Snapshot.Object.DeepCopyObject().(Snapshot)
+	if !ok {
+		return nil, errors.Errorf("%T is no Snapshot", r.kinds.Snapshot.Object)
+	}
+	err := r.Direct.Get(ctx, client.ObjectKey{Namespace: p.GetNamespace(), Name: name}, s)
+	if kerrors.IsNotFound(err) {
+		r.issued.lost(p, name)
+		return nil, nil //nolint:nilnil // That there is none is no error.
+	}
+	return s, errors.Wrapf(err, "cannot get Snapshot %q", name)
+}
+
+// ours are the Snapshots that the policy has made, by name.
+func ours(p Policy, list []resource.Managed) []Snapshot {
+	var all []Snapshot
+	for _, mg := range list {
+		s, ok := mg.(Snapshot)
+		if !ok {
+			continue
+		}
+		if _, made := runOf(p, s); made {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b Snapshot) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return all
+}
+
+// listed are the resources of a kind that are in the namespace of the policy. They may be those
+// of the cache, and must only be read.
+func listed(ctx context.Context, from client.Reader, empty resource.ManagedList, p Policy, s labels.Selector) ([]resource.Managed, error) {
+	list, ok := empty.DeepCopyObject().(resource.ManagedList)
+	if !ok {
+		return nil, errors.Errorf("cannot copy a %T", empty)
+	}
+	err := from.List(ctx, list, client.InNamespace(p.GetNamespace()), client.MatchingLabelsSelector{Selector: s}, client.UnsafeDisableDeepCopy)
+	return list.GetItems(), err
+}
+
+func isRetained(s Snapshot) bool {
+	return ptr.Deref(s.Parameters().RemovalPolicy, v1alpha1.SnapshotDelete) == v1alpha1.SnapshotRetain
+}
+
+// seen is what a Snapshot is to the policy.
+func (r *reconciler) seen(p Policy, s Snapshot) *snapshot {
+	run, _ := runOf(p, s)
+	found := &snapshot{
+		name: s.GetName(), machine: ptr.Deref(s.Parameters().Machine, ""), run: run,
+		at: timeOf(s.Observation().Time), state: stateOf(s), retained: isRetained(s),
+	}
+	if r.issued.isDeleted(p, s.GetName()) {
+		found.state = deleting
+	}
+	for _, c := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced} {
+		if c := s.GetCondition(c); c.Status == corev1.ConditionFalse && found.problem == "" {
+			found.problem = string(c.Reason) + because(c.Message)
+		}
+	}
+	return found
+}
+
+// Reasons for which a Snapshot is not Ready, as its controller has them.
+const (
+	reasonGone       xpv2.ConditionReason = "Gone"
+	reasonCreating   xpv2.ConditionReason = "Creating"
+	reasonIncomplete xpv2.ConditionReason = "Incomplete"
+)
+
+func stateOf(s Snapshot) state {
+	reason := s.GetCondition(xpv2.TypeReady).Reason
+	switch {
+	case meta.WasDeleted(s):
+		return deleting
+	case reason == reasonGone:
+		return gone
+	case s.Observation().ReadyToUse:
+		return taken
+	case reason == reasonIncomplete:
+		return stuck
+	case reason == reasonCreating, s.Observation().Time != nil, meta.GetExternalName(s) != "":
+		return begun
+	}
+	return waiting
+}

@@ -1,0 +1,60 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshotpolicy
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+func TestNames(t *testing.T) {
+	run := time.Date(2026, 3, 29, 2, 30, 0, 0, time.FixedZone("", 3600))
+	names := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{1,39}$`)
+	cases := map[string]struct{ reason, policy, machine, object, snapshot string }{
+		"Plain": {
+			reason: "The time is that of UTC.", policy: "nightly", machine: "web",
+			object: "nightly-web-20260329-0130-0766ac7e", snapshot: "nightly-20260329-0130",
+		},
+		"Digit": {reason: "PVE wants a letter first.", policy: "1st", machine: "web", snapshot: "s-1st-20260329-0130"},
+		"Dots":  {reason: "PVE takes no dots.", policy: "a.b", machine: "web.example.org", snapshot: "a-b-2e7336dc-20260329-0130"},
+		"Long": {
+			reason: "What is too long is cut.", policy: strings.Repeat("p", 253), machine: strings.Repeat("m", 253),
+		},
+		"CutAtDot": {reason: "No part of a name ends with a dot.", policy: strings.Repeat("p.", 110) + "p", machine: strings.Repeat("m.", 30) + "m"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			object, snapshot := objectName(tc.policy, tc.machine, run), snapshotName(tc.policy, run)
+			if problems := validation.IsDNS1123Subdomain(object); len(problems) > 0 || tc.object != "" && object != tc.object {
+				t.Errorf("%s want %q, got %q: %v", tc.reason, tc.object, object, problems)
+			}
+			if !names.MatchString(snapshot) || tc.snapshot != "" && snapshot != tc.snapshot {
+				t.Errorf("%s want %q, got %q", tc.reason, tc.snapshot, snapshot)
+			}
+			if problems := validation.IsValidLabelValue(labelOf(tc.policy)); len(problems) > 0 {
+				t.Errorf("%s %q: %v", tc.reason, labelOf(tc.policy), problems)
+			}
+		})
+	}
+	if objectName("a-b", "c", run) == objectName("a", "b-c", run) {
+		t.Error("names of two policies are the same")
+	}
+}

@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshotpolicy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// Reasons of the conditions of a policy, beside those that every kind has.
+const (
+	reasonClockBehind     xpv2.ConditionReason = "ClockBehind"
+	reasonInvalidSchedule xpv2.ConditionReason = "InvalidSchedule"
+	reasonMissing         xpv2.ConditionReason = "SnapshotsMissing"
+	reasonMissed          xpv2.ConditionReason = "RunMissed"
+	reasonRunning         xpv2.ConditionReason = "Running"
+)
+
+// Reasons of the events of a policy.
+const (
+	eventMissed  event.Reason = "RunMissed"
+	eventTaking  event.Reason = "Taking"
+	eventRemoved event.Reason = "Removed"
+)
+
+// named is how many Machines a condition names.
+const named = 5
+
+// conclude with what the status shows: who has no snapshot, and what is yet to be done.
+func (p *plan) conclude() {
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(p.entries)) {
+		e := p.entries[name]
+		p.next.MachineStatuses = append(p.next.MachineStatuses, *e)
+		if e.Message != "" {
+			missing = append(missing, name+": "+e.Message)
+		}
+	}
+	if missed := timeOf(p.next.LastMissedTime); missed.After(timeOf(p.next.LastScheduleTime)) {
+		p.problems = append(p.problems, kind.Problem{Reason: reasonMissed, Message: "the run at " + stamp(missed) + " was missed"})
+	}
+	if len(missing) > 0 {
+		message := strings.Join(missing[:min(len(missing), named)], "; ")
+		if more := len(missing) - named; more > 0 {
+			message += fmt.Sprintf("; and %d more", more)
+		}
+		p.problems = append(p.problems, kind.Problem{Reason: reasonMissing, Message: message})
+	}
+	slices.Sort(p.next.Active)
+}
+
+// unfinished is what is yet to be done.
+func (p *plan) unfinished() []kind.Problem {
+	all := slices.Clone(p.problems)
+	if p.next.ActiveRun != nil {
+		all = append(all, kind.Problem{Reason: reasonRunning, Message: fmt.Sprintf("the run at %s goes on: %d Machines wait for their snapshots",
+			stamp(p.next.ActiveRun.Time), len(p.pending))})
+	}
+	if n := len(p.remove) + p.later; n > 0 {
+		all = append(all, kind.Problem{Reason: reasonRunning, Message: fmt.Sprintf("%d Snapshots are to be removed", n)})
+	}
+	return all
+}
+
+// show the plan as status and conditions.
+func (p *plan) show(o Policy) {
+	p.next.DeepCopyInto(o.Observation())
+	conditions(o, kind.Ready(p.problems...), kind.UpToDate(nil, p.unfinished()...), xpv2.ReconcileSuccess())
+}
+
+// conditions of a policy as it is now.
+func conditions(o Policy, all ...xpv2.Condition) {
+	for _, c := range all {
+		o.SetConditions(c.WithObservedGeneration(o.GetGeneration()))
+	}
+}
