@@ -28,8 +28,10 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -76,7 +78,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, err
 	}
 	if c.decision != nil {
-		creator{external: e}.emitPlacement(m, *c.decision)
+		e.record.Event(m, events.OfPlacement(*c.decision))
 	}
 	e.warn(m, c.capacity)
 	u, err := e.create(ctx, c)
@@ -114,7 +116,7 @@ func (c *creation) annotations(m Machine) map[string]string {
 		a[imageref.AnnotationPin] = c.pin().String()
 	}
 	if c.decision != nil {
-		a[object.AnnotationPlacement] = placementAnnotation(*c.decision)
+		a[object.AnnotationPlacement] = scheduler.DecisionAnnotation(*c.decision)
 	}
 	switch {
 	case c.password != nil:

@@ -19,16 +19,22 @@ package machine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/replication"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -70,7 +76,7 @@ func (e deletion) deletionWait(m Machine) string {
 // deleteNext does the next thing that leads to the end of the VM.
 func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 	if len(e.planned.orphanedRules) > 0 {
-		return haFeature{external: e.external}.applyRuleStep(ctx, e.planned.orphanedRules[0])
+		return e.rules().ApplyStep(ctx, e.planned.orphanedRules[0])
 	}
 	if e.planned.waitReason != nil {
 		return e.planned.waitReason
@@ -131,10 +137,11 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if err := kind.Annotate(ctx, e.kube, m, (cloudInitFeature{external: e.external}).imageAnnotation(m)); err != nil {
 		return err
 	}
-	if err := (haFeature{external: e.external}).leaveRules(ctx, m); err != nil {
+	if err := e.rules().Leave(ctx, m); err != nil {
 		return err
 	}
-	left, waits, err := e.unreplicate(ctx, m)
+	replicas := e.replicas()
+	left, waits, err := replicas.Remove(ctx, m)
 	switch running := e.vm.Status.Running(); {
 	case err != nil:
 		return err
@@ -153,7 +160,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
 		return err
 	}
-	e.emitOrphanedReplicas(m, left)
+	replicas.EmitOrphaned(m, left)
 	e.emitOrphanedDisks(m, disks)
 	return nil
 }
@@ -186,4 +193,66 @@ func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
 		return nil // PVE asks for it before it does the one thing that is left to do.
 	}
 	return e.checks.CheckPrivileges(ctx, fmt.Sprintf("delete VM %d", e.vm.VMID), needs)
+}
+
+// obstacleTime is how long a Machine that is being deleted waits for an obstacle to be
+// removed, such as a node that is off.
+const obstacleTime = 15 * time.Minute
+
+// replicas returns what removes the copies of the VM on other nodes.
+func (e deletion) replicas() *replication.Remover {
+	return &replication.Remover{
+		Client: e.client, Inventory: e.inventory, Reader: e.reader, Tasks: e.tasks, Record: e.record, Log: e.log, VM: e.vm, ObstacleTime: obstacleTime,
+	}
+}
+
+// removingDisks is what tasks remember that begin.
+const removingDisks = "remove disks"
+
+// unavailableVolumes are the volumes of the VM that PVE could not remove with it now: their storage
+// is not available. It destroys the VM all the same, and only warns of what it leaves.
+func (e deletion) unavailableVolumes(ctx context.Context) ([]string, error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(e.vm.Config.OwnVolumes(e.vm.VMID), func(volume string) bool {
+		name, _, _ := strings.Cut(volume, ":")
+		return !slices.ContainsFunc(storages, func(s proxmox.Storage) bool {
+			return s.Name == name && s.Node == e.vm.Node && s.Status == "unknown"
+		})
+	}), nil
+}
+
+// waitForDisks says why a VM cannot be destroyed yet, or else which of its volumes will be
+// left.
+func (e deletion) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
+	volumes, err := e.unavailableVolumes(ctx)
+	if err != nil || len(volumes) == 0 || e.tasks.Waited(m, removingDisks) >= obstacleTime {
+		return volumes, err
+	}
+	return nil, errors.Errorf("VM %d waits, %s at most, for the storage of %s: it is not available on node %s, and Proxmox VE would leave the disks there",
+		e.vm.VMID, obstacleTime, strings.Join(volumes, ", "), e.vm.Node)
+}
+
+// emitOrphanedDisks tells which volumes are left of a VM that is gone.
+func (e deletion) emitOrphanedDisks(m Machine, left []string) {
+	if len(left) == 0 {
+		return
+	}
+	e.record.Event(m, xpevent.Warning(events.ReasonOrphanedDisks, errors.Errorf(
+		"VM %d is removed although the storage of %s is not available on node %s: remove what is left of it there", e.vm.VMID, strings.Join(left, ", "), e.vm.Node)))
+}
+
+// checkHolds returns an error while a Snapshot retains a snapshot of the VM, which would go
+// with the VM.
+func (e deletion) checkHolds(ctx context.Context, m Machine) error {
+	names, err := e.holds.Of(ctx, e.vm.Config.UUID())
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	held := errors.Errorf("VM %d is kept for the snapshots that are to be retained, which would be removed with it: "+
+		"delete the Snapshot or set its removalPolicy to Delete: %s", e.vm.VMID, strings.Join(names, ", "))
+	conditions.Set(m, xpv2.Deleting().WithMessage(held.Error()))
+	return kind.Held(held)
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -175,7 +176,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	o := m.Observation()
 	o.Annotations, o.Placement = object.PersistedAnnotations(m), nil
 	if m.GetAnnotations()[object.AnnotationPlacement] != "" {
-		o.Placement = placementOf(m)
+		o.Placement = scheduler.DecisionOf(m)
 	}
 	o.Image = images.Pinned(m)
 	ownership{external: e}.recordCluster(ctx, o)

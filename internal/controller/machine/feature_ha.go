@@ -27,6 +27,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -47,7 +50,8 @@ type haFeature struct {
 }
 
 func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
-	if err := (haFeature{external: e.external}).readRules(ctx, m, d); err != nil {
+	var err error
+	if d.haRules, err = e.rules().Read(ctx, m, d.Identity, e.vm); err != nil {
 		return err
 	}
 	return e.readHA(ctx, m, *d)
@@ -56,11 +60,11 @@ func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 // plan has the VM in HA after a group that it names, and before a rule that names it.
 func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	unknown, err := e.checks.UnmetRequirements(ctx, e.planned.haVersionRequirements(e.vm))
-	before, after := haFeature{external: e.external}.ruleSteps()
+	before, after := e.ruleSteps()
 	return proposal{
 		steps:       slices.Concat(before, e.haSteps(), after),
-		rejections:  slices.Concat(unknown, haRejections(e.vm), e.planned.haRules.rejections),
-		annotations: haFeature{external: e.external}.ruleAnnotation(m),
+		rejections:  slices.Concat(unknown, haRejections(e.vm), e.planned.haRules.Rejections),
+		annotations: e.planned.haRules.Annotation(m, e.vm),
 	}, err
 }
 
@@ -74,7 +78,7 @@ func (e haFeature) needs(_ context.Context, c *creation, _ validate.Place) ([]va
 // haSettings is what HA is to be told of the VM.
 func (d desired) haSettings(v *vmstate.VM) proxmox.HASettings {
 	r := qemu.HASettings(d.HighAvailability)
-	if ours := d.haRules.group(v); ours != nil {
+	if ours := d.haRules.Group(v); ours != nil {
 		r["group"] = *ours
 	}
 	delete(r, "state")
@@ -239,4 +243,37 @@ func (e haFeature) addToHA() step {
 			return "", e.invalidateHA(e.client.AddHAResource(ctx, e.vm.VMID, r))
 		},
 	}
+}
+
+// rules returns what keeps the rules of high availability.
+func (e *external) rules() rules.Keeper {
+	members := func(ctx context.Context) (*scheduler.Members, error) {
+		return e.scheduler.Members(ctx, e.sharesCluster(ctx))
+	}
+	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members}
+}
+
+// ruleSteps returns the calls before and after the HA resource is changed. A rule can only name resources that HA manages. A group
+// must exist before a resource names it, and as long as one does.
+func (e haFeature) ruleSteps() (before, after []step) {
+	r := e.planned.haRules
+	for _, s := range r.Steps {
+		n := step{difference: s.Difference()}
+		if r.Grouped && s.Action != harules.Remove {
+			before = append(before, n)
+		} else {
+			after = append(after, n)
+		}
+	}
+	if len(before) > 0 {
+		before[0].call = func(ctx context.Context) (proxmox.UPID, error) {
+			return "", e.rules().Apply(ctx, r.Desired, func(s harules.Step) bool { return s.Action != harules.Remove })
+		}
+	}
+	if len(after) > 0 {
+		after[0].call = func(ctx context.Context) (proxmox.UPID, error) {
+			return "", e.rules().Apply(ctx, r.Desired, func(harules.Step) bool { return true })
+		}
+	}
+	return before, after
 }

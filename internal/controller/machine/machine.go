@@ -17,26 +17,25 @@ limitations under the License.
 // Package machine manages virtual machines of Proxmox VE. To learn how, read:
 //
 //   - external.go: Observe, which finds the VM, proves that it belongs to the Machine,
-//     and plans; initialize.go runs before it, and ownership.go and cluster_mismatch.go
-//     decide whose VM it is.
+//     and plans; initialize.go runs before it, and ownership.go decides whose VM it is.
 //   - plan.go: what has to be done to a VM, and update.go, which runs the first of it.
-//     Package qemu knows the options; each kind of step beside them has a file:
-//     disk_move.go, node_migrate.go, pool.go, ha.go with harules_sync.go, power.go,
-//     restart.go, power_action.go, and cloudinit_image.go with cloudinit_upload.go.
+//     Package qemu knows the options; each kind of step beside them has a file, feature_*.go.
 //   - observe_missing.go and create_validate.go: what is decided while there is no VM,
-//     with source.go, placement.go and source_volumes.go; create.go carries it out.
-//   - delete.go, with delete_replication.go and delete_wait_storage.go for what a
-//     deletion waits for.
-//   - status.go and conditions.go: what users see.
+//     with image_ref.go and placement.go; create.go carries it out.
+//   - delete.go, with what a deletion waits for.
+//   - up_to_date.go: what users see of what the VM lacks and waits for.
+//
+// What does not depend on one reconcile is in packages below this one, which do not import it:
+// object and conditions have the vocabulary, scheduler, source, images, secretref and password
+// ask Kubernetes and the cluster, preflight, power and restart decide, rules and replication
+// act, and events has the events.
 //
 // No call waits for a task of PVE: task_watch.go wakes the Machine when its task has
-// ended, and tasks.go and retry.go remember the outcome. A reconcile does not always read
-// the VM either: vmcache_read.go decides from what vmcache.go holds, vmcache_events.go and
-// vmcache_predict.go keep that current, and guest_agent.go asks the guests, which package
-// guestagent decides when to do. All of that is
-// a cache only. What must survive a restart of the provider is in annotations
-// (annotations.go), written before the call that they are about; annotation_recovery.go
-// restores those that were removed.
+// ended, and package tasktrack remembers the outcome. A reconcile does not always read
+// the VM either: vmcache_read.go decides from what package vmcache holds, and guest_agent.go
+// asks the guests, which package guestagent decides when to do. All of that is
+// a cache only. What must survive a restart of the provider is in annotations, written before
+// the call that they are about; package object restores those that were removed.
 package machine
 
 import (
@@ -68,6 +67,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/replication"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
@@ -91,7 +91,7 @@ type Client interface {
 	Mover
 	VMCreator
 	Agent
-	Replicas
+	replication.Client
 
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)

@@ -18,20 +18,16 @@ package machine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
@@ -250,44 +246,6 @@ func (e creator) mayReplaceNode(m Machine) bool {
 	t, ok := e.tasks.Last(m)
 	failed := ok && !t.OK() && slices.Contains([]string{"qmcreate", "qmclone"}, t.Type)
 	return failed || meta.GetExternalCreatePending(m).IsZero()
-}
-
-// maxOthers that an event names.
-const maxOthers = 10
-
-// emitPlacement why a node was chosen.
-func (e creator) emitPlacement(m Machine, d placement.Decision) {
-	parts := []string{fmt.Sprintf("Node %s was chosen: %s", d.Node, d.Reason)}
-	for i, o := range d.Others {
-		if i == maxOthers {
-			parts = append(parts, fmt.Sprintf("and %d more", len(d.Others)-i))
-			break
-		}
-		parts = append(parts, o.Node+": "+o.Reason)
-	}
-	e.record.Event(m, xpevent.Normal(events.ReasonPlaced, strings.Join(parts, "; ")))
-}
-
-// placementAnnotation keeps a decision for the status.
-func placementAnnotation(d placement.Decision) string {
-	o := v1alpha1.MachinePlacementObservation{Node: d.Node, Reason: d.Reason}
-	for _, r := range d.Others {
-		o.Others = append(o.Others, v1alpha1.MachinePlacementRejection{Node: r.Node, Reason: r.Reason})
-	}
-	b, err := json.Marshal(o)
-	if err != nil {
-		return "" // Strings can always be written.
-	}
-	return string(b)
-}
-
-// placementOf a Machine as it was kept, or nil.
-func placementOf(m Machine) *v1alpha1.MachinePlacementObservation {
-	o := &v1alpha1.MachinePlacementObservation{}
-	if err := json.Unmarshal([]byte(m.GetAnnotations()[object.AnnotationPlacement]), o); err != nil || o.Node == "" {
-		return nil
-	}
-	return o
 }
 
 // A decideFunc runs a choice of a node for a VM: Decide or Evaluate of placement.Reservations.

@@ -28,9 +28,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -230,4 +232,35 @@ func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
 	for _, s := range p.steps {
 		o.Difference = append(o.Difference, s.difference)
 	}
+}
+
+// A desired VM: its configuration, and what else decides how the spec is carried
+// out.
+type desired struct {
+	power.Policy
+
+	// name of the resource.
+	name string
+
+	// placedNode is the node that placement has chosen, if the VM is made elsewhere.
+	placedNode string
+
+	// image is the NoCloud image that the VM is to have, if any.
+	image *noCloudImage
+
+	// password of cloud-init's user, if it is to be sent; resealed is the version
+	// of the one that was sent, if only its Secret has changed since.
+	password          *password.Password
+	unchangedPassword string
+
+	// haRules is what becomes of HA's rules of the VM.
+	haRules rules.Rules
+}
+
+// defaults of the provider config.
+type defaults struct {
+	qemu.Defaults
+
+	// Node of VMs whose spec leaves that open.
+	Node string
 }

@@ -22,6 +22,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -33,6 +34,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
@@ -241,4 +243,97 @@ func (e report) announceFault(m Machine, before xpv2.Condition) {
 	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {
 		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
 	}
+}
+
+// A report tells in conditions what the VM lacks, and what it waits for.
+type report struct{ *external }
+
+// withHealth are conditions of a VM, with those replaced that its surroundings put
+// in doubt: a bridge or a storage that has gone, or is full. What cannot be read
+// now is in no doubt.
+func (e report) withHealth(ctx context.Context, all ...xpv2.Condition) []xpv2.Condition {
+	for i, c := range all {
+		if c.Type == conditions.TypeNetworkConfigured {
+			if missing := e.missingBridges(ctx); missing != "" {
+				all[i] = unhealthy(c, conditions.ReasonNetworkError, missing)
+			}
+		}
+		if c.Type == conditions.TypeResourcesAllocated {
+			if unavailable := e.unavailableStorages(ctx); unavailable != "" {
+				all[i] = unhealthy(c, conditions.ReasonInsufficientResources, unavailable)
+			}
+		}
+	}
+	return all
+}
+
+// unhealthy returns the condition as a false one.
+func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
+	return conditions.New(c.Type, corev1.ConditionFalse, r, message)
+}
+
+// missingBridges says which bridges of the VM its node does not have.
+func (e report) missingBridges(ctx context.Context) string {
+	wanted := e.vm.Bridges()
+	if len(wanted) == 0 {
+		return ""
+	}
+	for _, maxAge := range []time.Duration{inventory.Stable, inventory.Relaxed} {
+		there, err := e.inventory.Bridges(ctx, e.vm.Node, maxAge)
+		if err != nil {
+			return ""
+		}
+		for _, b := range there {
+			delete(wanted, b.Name)
+		}
+		if len(wanted) == 0 {
+			return ""
+		}
+	}
+	return sentences(wanted, "bridge '%s' not found on node "+e.vm.Node+", or the user may not use it")
+}
+
+// fullAt is the part of a storage from which on it is called full.
+const fullAt = 0.99
+
+// unavailableStorages says which storages of the VM's disks are full or not available.
+func (e report) unavailableStorages(ctx context.Context) string {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return ""
+	}
+	full, gone := map[string]bool{}, map[string]bool{}
+	for _, device := range e.vm.Active.Drives() {
+		d, err := proxmox.ParseDisk(e.vm.Active[device])
+		if err != nil || d.CDROM() {
+			continue
+		}
+		name, _, _ := strings.Cut(d.Volume, ":")
+		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == name && s.Node == e.vm.Node })
+		switch {
+		case i < 0: // The user may not see it.
+		case storages[i].Status == "unknown":
+			gone[name] = true
+		case storages[i].MaxDisk > 0 && float64(storages[i].Disk) >= fullAt*float64(storages[i].MaxDisk):
+			full[name] = true
+		}
+	}
+	if len(full) == 0 && len(gone) == 0 {
+		return ""
+	}
+	return join(sentences(full, "storage '%s' on node "+e.vm.Node+" is full"), sentences(gone, "storage '%s' is not available on node "+e.vm.Node))
+}
+
+// sentences say the same of each name, in order.
+func sentences(names map[string]bool, format string) string {
+	var out []string
+	for name := range names {
+		out = append(out, fmt.Sprintf(format, name))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
+}
+
+func join(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), "; ")
 }
