@@ -157,7 +157,7 @@ func (c *creation) params() proxmox.Params {
 	if p["name"] == "" {
 		p["name"] = c.name
 	}
-	if c.Pool != nil {
+	if ptr.Deref(c.Pool, "") != "" {
 		p["pool"] = *c.Pool
 	}
 	return p

@@ -65,6 +65,11 @@ func TestParams(t *testing.T) {
 			reason: "A VM of which nothing is declared has the resource's name and its identity.",
 			want:   proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID},
 		},
+		"NoPool": {
+			reason: "An empty pool is none.",
+			spec:   v1alpha1.MachineParameters{Name: new("web"), Pool: new(""), Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}},
+			want:   proxmox.Params{"name": "web", "smbios1": "uuid=" + ourUUID, "scsi0": "local-lvm:1", "scsihw": "virtio-scsi-single"},
+		},
 		"Disk": {
 			reason: "SCSI disks of a new VM get the controller that is best for them.",
 			spec:   v1alpha1.MachineParameters{Name: new("web"), Pool: new("p"), Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}},
