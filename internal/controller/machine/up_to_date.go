@@ -238,8 +238,9 @@ func (e report) knownMissingBridges(ctx context.Context) string {
 // announceFault tells of a VM that lacks something, once.
 func (e report) announceFault(m Machine, before xpv2.Condition) {
 	after := m.GetCondition(xpv2.TypeReady)
-	faults := []xpv2.ConditionReason{conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing,
-		conditions.ReasonGuestHalted}
+	faults := []xpv2.ConditionReason{
+		conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted,
+	}
 	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {
 		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
 	}

@@ -192,7 +192,7 @@ func (r *Rules) Group(v *vmstate.VM) *string {
 }
 
 // Annotation returns the annotation by which others learn that they may put the VM into rules.
-func (r Rules) Annotation(m object.Machine, v *vmstate.VM) map[string]string {
+func (r *Rules) Annotation(m object.Machine, v *vmstate.VM) map[string]string {
 	vmid := strconv.Itoa(v.VMID)
 	if !r.Wanted || m.GetAnnotations()[object.AnnotationHARules] == vmid {
 		return nil
