@@ -327,7 +327,7 @@ func (w *env) imagesLeft() int {
 	vmid, _ := strconv.Atoi(w.m.GetAnnotations()["crossplane.io/external-name"])
 	g, _ := w.pve.Guest(vmid)
 	left := 0
-	for _, image := range strings.Fields(w.m.GetAnnotations()[object.AnnotationImages]) {
+	for image := range strings.FieldsSeq(w.m.GetAnnotations()[object.AnnotationImages]) {
 		_, volume, _ := strings.Cut(image, "=")
 		volume, _, _ = strings.Cut(volume, "@")
 		if left++; inSnapshot(g, volume) {

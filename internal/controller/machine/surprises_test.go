@@ -39,8 +39,14 @@ func TestHATaskDoesNothing(t *testing.T) {
 		vm      *guest
 		task    string
 	}{
-		"Start": {reason: "A VM that others have put under high availability is to run.", machine: powerState("Running"), vm: managedByHA(ourVM("stopped"), "started"), task: "qmstart"},
-		"Stop":  {reason: "One is to be off.", machine: powerState("Stopped"), vm: managedByHA(hasBooted(ourVM("running")), "started"), task: "qmshutdown"},
+		"Start": {
+			reason:  "A VM that others have put under high availability is to run.",
+			machine: powerState("Running"), vm: managedByHA(ourVM("stopped"), "started"), task: "qmstart",
+		},
+		"Stop": {
+			reason:  "One is to be off.",
+			machine: powerState("Stopped"), vm: managedByHA(hasBooted(ourVM("running")), "started"), task: "qmshutdown",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
