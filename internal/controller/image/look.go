@@ -108,7 +108,7 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 		return managed.ExternalObservation{}, err
 	}
 	if meta.WasDeleted(m) {
-		return e.observeDeleted(ctx, m, v)
+		return removal{external: e}.observeDeleted(ctx, m, v)
 	}
 	if owner, err := e.olderClaim(ctx, m, v); owner != "" || err != nil {
 		return e.observeConflict(m, v, owner), err
@@ -221,7 +221,7 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 			return err
 		}
 	}
-	return e.lookAtOld(ctx, m, v)
+	return removal{external: e}.lookAtOld(ctx, m, v)
 }
 
 // lookForRevision finds whether a revision is to be begun.
@@ -264,7 +264,7 @@ func (e *external) lookAtFiles(ctx context.Context, m Image, v *view, rev *revis
 	if len(leaving) == 0 {
 		return nil
 	}
-	if used, err := e.inUse(ctx, m, v, rev); used || err != nil {
+	if used, err := (removal{external: e}).inUse(ctx, m, v, rev); used || err != nil {
 		return err
 	}
 	for _, i := range leaving {
@@ -474,7 +474,7 @@ func (e *external) leaveUnused(ctx context.Context, m Image, v *view, rev *revis
 	if len(rev.Templates) == 0 {
 		return nil
 	}
-	if used, err := e.inUse(ctx, m, v, rev); used || err != nil {
+	if used, err := (removal{external: e}).inUse(ctx, m, v, rev); used || err != nil {
 		return err
 	}
 	return e.leaveTemplates(ctx, m, v, rev)

@@ -35,9 +35,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// A removal removes what is made of an Image and is of no use any more.
+type removal struct{ *external }
+
 // observeDeleted finds what there is to remove of an Image that is deleted. What an
 // older Image makes too is that one's.
-func (e *external) observeDeleted(ctx context.Context, m Image, v *view) (managed.ExternalObservation, error) {
+func (e removal) observeDeleted(ctx context.Context, m Image, v *view) (managed.ExternalObservation, error) {
 	owner, err := e.olderClaim(ctx, m, v)
 	if owner != "" || err != nil {
 		return managed.ExternalObservation{}, err
@@ -55,7 +58,7 @@ func (e *external) observeDeleted(ctx context.Context, m Image, v *view) (manage
 }
 
 // lookAtOld finds the revisions that are kept no longer.
-func (e *external) lookAtOld(ctx context.Context, m Image, v *view) error {
+func (e removal) lookAtOld(ctx context.Context, m Image, v *view) error {
 	last := v.record.latest()
 	if last == nil {
 		return nil
@@ -83,7 +86,7 @@ func (e *external) lookAtOld(ctx context.Context, m Image, v *view) error {
 
 // lookAtCurrent looks whether the revision that Machines are made from is there, while
 // a newer one is on its way. What it lacks cannot be downloaded any more.
-func (e *external) lookAtCurrent(ctx context.Context, m Image, v *view, rev *revision) error {
+func (e removal) lookAtCurrent(ctx context.Context, m Image, v *view, rev *revision) error {
 	for _, key := range rev.fileKeys() {
 		i := v.leaving(rev, key)
 		i.removing, i.superseded = false, true
@@ -96,7 +99,7 @@ func (e *external) lookAtCurrent(ctx context.Context, m Image, v *view, rev *rev
 
 // lookAtLeaving decides about the files and templates of a revision that is to go,
 // unless it is in use.
-func (e *external) lookAtLeaving(ctx context.Context, m Image, v *view, rev *revision) error {
+func (e removal) lookAtLeaving(ctx context.Context, m Image, v *view, rev *revision) error {
 	if used, err := e.inUse(ctx, m, v, rev); used || err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func (e *external) lookAtLeaving(ctx context.Context, m Image, v *view, rev *rev
 }
 
 // inUse reports whether anybody needs a revision, and notes who does.
-func (e *external) inUse(ctx context.Context, m Image, v *view, rev *revision) (bool, error) {
+func (e removal) inUse(ctx context.Context, m Image, v *view, rev *revision) (bool, error) {
 	users, err := e.users(ctx, m, v, rev)
 	if len(users) > 0 {
 		v.users[rev.Number] = users
@@ -155,7 +158,7 @@ func (i *item) attempt() *attempt {
 }
 
 // remove an item that is to go, or forget it if it is not there or not ours.
-func (e *external) remove(ctx context.Context, m Image, v *view, i *item) error {
+func (e removal) remove(ctx context.Context, m Image, v *view, i *item) error {
 	a := i.attempt()
 	if a.Removal != "" {
 		return e.finishRemoval(ctx, m, i)
@@ -187,13 +190,13 @@ func (i *item) forget() {
 }
 
 // stop the task that makes an item. It cleans up after itself.
-func (e *external) stop(ctx context.Context, i *item) error {
+func (e removal) stop(ctx context.Context, i *item) error {
 	return e.client.StopTask(ctx, proxmox.UPID(i.attempt().Task))
 }
 
 // removeFile starts to delete a file that is as it was made. Its storage is listed
 // once more: somebody may have replaced it.
-func (e *external) removeFile(ctx context.Context, m Image, i *item) error {
+func (e removal) removeFile(ctx context.Context, m Image, i *item) error {
 	there, err := e.client.Volumes(ctx, i.place.Node, i.place.Storage, string(contentOf(m.Parameters())))
 	if err != nil {
 		return err
@@ -206,7 +209,7 @@ func (e *external) removeFile(ctx context.Context, m Image, i *item) error {
 }
 
 // removeTemplate starts to destroy a template whose VM is proven to be ours.
-func (e *external) removeTemplate(ctx context.Context, m Image, i *item) error {
+func (e removal) removeTemplate(ctx context.Context, m Image, i *item) error {
 	t := i.template
 	ref := proxmox.Ref{Node: t.Node, VMID: t.VMID}
 	config, _, err := e.vm(ctx, t)
@@ -221,7 +224,7 @@ func (e *external) removeTemplate(ctx context.Context, m Image, i *item) error {
 }
 
 // removing notes the task that removes an item.
-func (e *external) removing(_ context.Context, m Image, i *item) func(proxmox.UPID, error) error {
+func (e removal) removing(_ context.Context, m Image, i *item) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {
 		if err != nil {
 			return err
@@ -235,7 +238,7 @@ func (e *external) removing(_ context.Context, m Image, i *item) func(proxmox.UP
 }
 
 // finishRemoval forgets an item whose removal has ended.
-func (e *external) finishRemoval(ctx context.Context, m Image, i *item) error {
+func (e removal) finishRemoval(ctx context.Context, m Image, i *item) error {
 	a := i.attempt()
 	t, err := e.task(ctx, a.Removal)
 	switch {
@@ -260,7 +263,7 @@ const mostUsers = 10
 
 // users returns who needs a revision: Machines that are being made from it, VMs whose
 // disks are linked to its templates', and VMs that have its ISO image in a drive.
-func (e *external) users(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
+func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
 	users, err := e.machineUsers(ctx, m, rev)
 	if err != nil {
 		return nil, err
@@ -286,7 +289,7 @@ func (e *external) users(ctx context.Context, m Image, v *view, rev *revision) (
 
 // machineUsers are the Machines that are being made from a revision, or are linked
 // clones of its templates.
-func (e *external) machineUsers(ctx context.Context, m Image, rev *revision) ([]string, error) {
+func (e removal) machineUsers(ctx context.Context, m Image, rev *revision) ([]string, error) {
 	var users []string
 	for _, empty := range e.kinds.Machines {
 		list, ok := empty.DeepCopyObject().(resource.ManagedList)
@@ -320,7 +323,7 @@ func needs(x Machine, m Image, rev *revision) bool {
 
 // linkedTo are the VMs whose disks are linked to those of a template. What PVE calls
 // them begins with what the base is called.
-func (e *external) linkedTo(ctx context.Context, v *view, t *template) ([]string, error) {
+func (e removal) linkedTo(ctx context.Context, v *view, t *template) ([]string, error) {
 	if t.VMID == 0 || !v.online(t.Node) {
 		return nil, nil
 	}
@@ -342,7 +345,7 @@ func (e *external) linkedTo(ctx context.Context, v *view, t *template) ([]string
 
 // insertedIn are the VMs that have the ISO image of a revision in a drive. Each
 // configuration is read for that, but only when a revision would be removed.
-func (e *external) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
+func (e removal) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
 	volumes := map[string]bool{}
 	for _, key := range rev.fileKeys() {
 		volumes[volumeID(rev.Files[key].Storage, contentOf(m.Parameters()), rev.File)] = true

@@ -162,7 +162,7 @@ func (e *external) intend(ctx context.Context, m Image, v *view, i *item) error 
 func (e *external) act(ctx context.Context, m Image, v *view, i *item) error {
 	switch {
 	case i.removing && i.removal(v) != start: // Otherwise it is first brought to an end.
-		return e.remove(ctx, m, v, i)
+		return removal{external: e}.remove(ctx, m, v, i)
 	case i.template != nil:
 		return e.actOnTemplate(ctx, m, v, i)
 	}
