@@ -66,14 +66,18 @@ func TestReasonsAreExplained(t *testing.T) {
 	}
 }
 
-// reasonsOf a package are its constants that are reasons of conditions or events.
+// reasonsOf a package are its constants, and those of the packages in its folder, that are
+// reasons of conditions or events.
 func reasonsOf(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
+	var all, files []string
+	for _, pattern := range []string{"*.go", filepath.Join("*", "*.go")} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
-	var all []string
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
