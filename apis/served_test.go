@@ -191,6 +191,7 @@ func TestNames(t *testing.T) {
 		"proxmox.vitistack.io/v1alpha1": {
 			"images":               {ShortNames: []string{"pimage"}, Categories: managed},
 			"machines":             {ShortNames: []string{"pvm"}, Categories: managed},
+			"nodenetworks":         {ShortNames: []string{"pvenet"}, Categories: managed},
 			"pools":                {ShortNames: []string{"pvepool"}, Categories: managed},
 			"proxmoxclusters":      {ShortNames: []string{"pvecluster"}, Categories: managed},
 			"proxmoxnodes":         {ShortNames: []string{"pvenode"}, Categories: managed},
@@ -203,6 +204,7 @@ func TestNames(t *testing.T) {
 		"proxmox.m.vitistack.io/v1alpha1": {
 			"images":                 {ShortNames: []string{"pimage"}, Categories: managed, Namespaced: true},
 			"machines":               {ShortNames: []string{"pvm"}, Categories: managed, Namespaced: true},
+			"nodenetworks":           {ShortNames: []string{"pvenet"}, Categories: managed, Namespaced: true},
 			"pools":                  {ShortNames: []string{"pvepool"}, Categories: managed, Namespaced: true},
 			"proxmoxclusters":        {ShortNames: []string{"pvecluster"}, Categories: managed, Namespaced: true},
 			"proxmoxnodes":           {ShortNames: []string{"pvenode"}, Categories: managed, Namespaced: true},

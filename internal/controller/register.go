@@ -21,6 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/nodenetwork"
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 	"github.com/vitistack/provider-proxmox/internal/controller/storage"
 )
@@ -46,5 +47,6 @@ func rows() []row {
 		{kind: "ProxmoxNode", setup: nodes(sched)},
 		{kind: "Pool", setup: config.Setup(pool.Table())},
 		{kind: "Storage", setup: config.Setup(storage.Table())},
+		{kind: "NodeNetwork", setup: config.Setup(nodenetwork.Table())},
 	}
 }

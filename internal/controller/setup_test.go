@@ -142,6 +142,8 @@ func TestTable(t *testing.T) {
 		"Pool.proxmox.m.vitistack.io",
 		"Storage.proxmox.vitistack.io",
 		"Storage.proxmox.m.vitistack.io",
+		"NodeNetwork.proxmox.vitistack.io",
+		"NodeNetwork.proxmox.m.vitistack.io",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table(): -want, +got:\n%s", diff)

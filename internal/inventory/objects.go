@@ -27,6 +27,7 @@ import (
 type objectsClient interface {
 	Objects(ctx context.Context, of proxmox.Collection) ([]proxmox.Object, error)
 	PoolMembers(ctx context.Context, pool string) (proxmox.PoolMembers, error)
+	NodeInterfaces(ctx context.Context, node string) (proxmox.NodeInterfaces, error)
 }
 
 // objects are the configuration objects of a cluster. One list serves all resources that
@@ -36,19 +37,38 @@ type objects struct {
 
 	lists   *cachedBy[proxmox.Collection, []proxmox.Object]
 	members *cachedBy[string, proxmox.PoolMembers]
+
+	interfaces *cachedBy[string, proxmox.NodeInterfaces]
 }
 
 func newObjects(times *times, client objectsClient) *objects {
-	return &objects{times: times, lists: newCachedBy(client.Objects), members: newCachedBy(client.PoolMembers)}
+	return &objects{
+		times: times, lists: newCachedBy(client.Objects), members: newCachedBy(client.PoolMembers), interfaces: newCachedBy(client.NodeInterfaces),
+	}
 }
 
 // Objects returns the objects of a collection. The list is read anew after InvalidateObjects. They must not be changed.
 func (o *objects) Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error) {
+	if of.Node != "" {
+		all, err := o.NodeInterfaces(ctx, of.Node, maxAge)
+		return all.Objects, err
+	}
 	return read(ctx, o.times, o.lists.of(of), maxAge)
 }
 
 // InvalidateObjects tells that we have changed an object of a collection.
-func (o *objects) InvalidateObjects(of proxmox.Collection) { o.lists.of(of).invalidate() }
+func (o *objects) InvalidateObjects(of proxmox.Collection) {
+	if of.Node != "" {
+		o.interfaces.of(of.Node).invalidate()
+		return
+	}
+	o.lists.of(of).invalidate()
+}
+
+// NodeInterfaces returns the network interfaces of a node. They are read anew after InvalidateObjects, and after a reload of the network.
+func (o *objects) NodeInterfaces(ctx context.Context, node string, maxAge time.Duration) (proxmox.NodeInterfaces, error) {
+	return read(ctx, o.times, o.interfaces.of(node), maxAge)
+}
 
 // PoolMembers returns the members of a pool. They are read anew after InvalidatePoolMembers.
 func (o *objects) PoolMembers(ctx context.Context, pool string, maxAge time.Duration) (proxmox.PoolMembers, error) {

@@ -176,6 +176,8 @@ func (c *Cluster) reloaded(tasks []proxmox.Task) {
 		if t.Type == reloadAll {
 			c.vnets.invalidate()
 		}
-		c.bridges.forget(func(node string) bool { return t.Type == reloadAll || node == t.Node })
+		onNode := func(node string) bool { return t.Type == reloadAll || node == t.Node }
+		c.bridges.forget(onNode)
+		c.interfaces.forget(onNode)
 	}
 }

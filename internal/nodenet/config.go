@@ -127,6 +127,15 @@ func (o Options) prefixes() []netip.Prefix {
 	return all
 }
 
+// Addresses returns the addresses of an interface.
+func (o Options) Addresses() []netip.Addr {
+	var all []netip.Addr
+	for _, p := range o.prefixes() {
+		all = append(all, p.Addr())
+	}
+	return all
+}
+
 // Carrier returns the interface that has an address, and the address with its length.
 func (c Config) Carrier(ip netip.Addr) (string, netip.Prefix, bool) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {

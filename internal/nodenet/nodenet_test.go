@@ -134,7 +134,8 @@ func TestRefuse(t *testing.T) {
 		"CardTakenByBond": {
 			reason: "The card that has the address itself becomes no slave.",
 			before: config{"eno1": {"type": "eth", "cidr": "192.0.2.11/24", "autostart": "1"}},
-			after:  config{"eno1": {"type": "eth", "cidr": "192.0.2.11/24", "autostart": "1"}, "bond0": {"type": "bond", "slaves": "eno1"}}, refused: "makes eno1 a port of bond0",
+			after: config{"eno1": {"type": "eth",
+				"cidr": "192.0.2.11/24", "autostart": "1"}, "bond0": {"type": "bond", "slaves": "eno1"}}, refused: "makes eno1 a port of bond0",
 		},
 		"AddressRemoved": {
 			reason: "The address of the node stays.",
@@ -399,5 +400,55 @@ func TestShown(t *testing.T) {
 	}
 	if long := nodenet.Shown(strings.Repeat("x", 100_000)); len(long) > 10_000 {
 		t.Errorf("%d bytes are shown", len(long))
+	}
+}
+
+func TestAsStaged(t *testing.T) {
+	bridge := options{"type": "bridge", "cidr": "10.77.0.1/24", "autostart": "1", "comments": "a \nb", "bridge_ports": "eno3 eno2"}
+	shown := options{
+		"type": "bridge", "cidr": "10.77.0.1/24", "address": "10.77.0.1", "netmask": "24", "autostart": "1", "comments": "a\nb\n",
+		"bridge_ports": "eno2 eno3", "bridge_stp": "off", "bridge_fd": "0", "families": "inet", "method": "static", "method6": "manual", "priority": "7",
+	}
+	with := func(option, value string) options {
+		return set(config{"x": shown}.Clone(), "x", options{option: value})["x"]
+	}
+	tests := map[string]struct {
+		reason       string
+		staged, seen options
+		want         bool
+	}{
+		"Shown":    {reason: "PVE adds what it derives.", staged: bridge, seen: shown, want: true},
+		"Added":    {reason: "Somebody has set a further option.", staged: bridge, seen: with("mtu", "1400")},
+		"Removed":  {reason: "Somebody has removed one.", staged: bridge, seen: with("comments", "")},
+		"Changed":  {reason: "Somebody has changed one.", staged: bridge, seen: with("cidr", "10.77.0.2/24")},
+		"Stopped":  {reason: "Autostart is off.", staged: bridge, seen: with("autostart", "")},
+		"Gone":     {reason: "Somebody has removed the interface.", staged: bridge},
+		"NotGone":  {reason: "It was to be removed.", seen: shown},
+		"BothGone": {reason: "It is removed as it was to be.", want: true},
+		"Form": {
+			reason: "An address has several forms.", want: true,
+			staged: options{"type": "vlan", "cidr6": "2001:DB8::1/64"}, seen: options{"type": "vlan", "cidr6": "2001:db8::1/64", "vlan-id": "5"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := nodenet.AsStaged(tc.staged, tc.seen); got != tc.want {
+				t.Errorf("%s\ngot %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestChanged(t *testing.T) {
+	before := switched()
+	after := before.Changed("port", map[string]string{"type": "OVSIntPort", "ovs_bridge": "vmbr0"}, nil)
+	if got := after["vmbr0"]["ovs_ports"]; got != "eno1 mgmt storage port" {
+		t.Errorf("a new port joins its bridge: %q", got)
+	}
+	if got := after.Removed("port")["vmbr0"]["ovs_ports"]; got != "eno1 mgmt storage" {
+		t.Errorf("a port that goes leaves its bridge: %q", got)
+	}
+	if got := before.Changed("mgmt", nil, []string{"ovs_tag"})["mgmt"]["ovs_tag"]; got != "" || before["mgmt"]["ovs_tag"] != "5" {
+		t.Errorf("an option is removed in a copy: %q", got)
 	}
 }

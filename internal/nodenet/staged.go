@@ -121,10 +121,27 @@ func normal(o Options, without []string) Options {
 		slices.Sort(ports)
 		all[option] = strings.Join(ports, " ")
 	}
-	all["comments"] = strings.TrimSpace(all["comments"])
+	options := strings.Fields(all["ovs_options"])
+	slices.Sort(options) // PVE writes them in any order.
+	all["ovs_options"] = strings.Join(options, " ")
+	all["bridge_vids"] = strings.Join(List(all["bridge_vids"]), " ")
+	all["comments"] = trimLines(all["comments"])
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" })
 	return all
 }
+
+// trimLines takes away what PVE does not keep of comments: blanks at the ends of lines, and
+// empty lines at the end.
+func trimLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " \t\r")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// SameComments reports whether PVE keeps two texts as the same comments.
+func SameComments(a, b string) bool { return trimLines(a) == trimLines(b) }
 
 // lengthOfSum is how many digits of a checksum are kept: enough to notice any change that
 // nobody makes up to deceive.

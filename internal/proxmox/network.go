@@ -18,9 +18,12 @@ package proxmox
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // A VNet of the cluster's software-defined network.
@@ -113,4 +116,101 @@ func (c NetworkAPI) Bridges(ctx context.Context, node string) ([]Bridge, error) 
 		})
 	}
 	return bridges, nil
+}
+
+// NetworkCollection returns the network interfaces of a node. Changes of them are staged
+// until ReloadNetwork.
+func NetworkCollection(node string) Collection {
+	return Collection{Noun: "interface", Path: "/nodes/{node}/network", Key: "iface", Node: node}
+}
+
+// NodeInterfaces are the interfaces of a node as they are written down: with the changes that are staged, or else
+// as they are in force.
+type NodeInterfaces struct {
+	// Objects are the interfaces, each with the options that have a value.
+	Objects []Object
+
+	// Changes are the diff between what is in force and what is staged. Empty if nothing
+	// is.
+	Changes string
+}
+
+// NodeInterfaces reads the network interfaces of a node. PVE leaves out bridges that the user
+// may not see.
+func (c NetworkAPI) NodeInterfaces(ctx context.Context, node string) (NodeInterfaces, error) {
+	return c.interfaces(ctx, node)
+}
+
+func (c *conn) interfaces(ctx context.Context, node string) (NodeInterfaces, error) {
+	r := onNode("list interfaces", http.MethodGet, node, "/network")
+	if !validNode(node) {
+		return NodeInterfaces{}, r.refuse("node name is not valid")
+	}
+	var answer struct {
+		Data    *list[map[string]setting] `json:"data"`
+		Changes text                      `json:"changes"`
+	}
+	if err := c.envelope(ctx, r, &answer); err != nil {
+		return NodeInterfaces{}, err
+	}
+	if answer.Data == nil {
+		return NodeInterfaces{}, newCall(r, nil).unexpected()
+	}
+	all := NodeInterfaces{Changes: string(answer.Changes)}
+	for _, d := range *answer.Data {
+		name := string(d["iface"])
+		delete(d, "iface")
+		o := Object{Name: node + "/" + name, Settings: newSettings(d)}
+		maps.DeleteFunc(o.Values, func(_, value string) bool { return value == "" })
+		if comments, ok := o.Values["comments"]; ok {
+			o.Values["comments"] = strings.TrimRight(comments, "\n") // PVE adds a line end.
+		}
+		all.Objects = append(all.Objects, o)
+	}
+	return all, nil
+}
+
+// ReloadNetwork starts to put all staged changes of a node's interfaces into force, whoever
+// has staged them.
+func (c NetworkAPI) ReloadNetwork(ctx context.Context, node string) (UPID, error) {
+	r := onNode("reload the network", http.MethodPut, node, "/network")
+	if !validNode(node) {
+		return "", r.refuse("node name is not valid")
+	}
+	return c.begin(ctx, r)
+}
+
+// CorosyncLinks returns the addresses of corosync's links of each node, by their names. A
+// node that is in no cluster has none. An address may be a name. It needs Sys.Audit on /.
+func (c NetworkAPI) CorosyncLinks(ctx context.Context) (map[string][]string, error) {
+	var data list[map[string]setting]
+	r := request{op: "list the nodes of corosync", method: http.MethodGet, path: "/cluster/config/nodes"}
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	all := map[string][]string{}
+	for _, d := range data {
+		var links []string
+		for _, option := range slices.Sorted(maps.Keys(d)) {
+			if strings.HasPrefix(option, "ring") && strings.HasSuffix(option, "_addr") && d[option] != "" {
+				links = append(links, string(d[option]))
+			}
+		}
+		all[string(d["node"])] = links
+	}
+	return all, nil
+}
+
+// ContainerConfig reads the configuration of a container.
+func (c NetworkAPI) ContainerConfig(ctx context.Context, ref Ref) (Settings, error) {
+	var data map[string]setting
+	r := onNode("read container "+strconv.Itoa(ref.VMID), http.MethodGet, ref.Node, "/lxc/{vmid}/config")
+	r.args = append(r.args, strconv.Itoa(ref.VMID))
+	if why := ref.validate(); why != "" {
+		return Settings{}, r.refuse(why)
+	}
+	if err := c.do(ctx, r, &data); err != nil {
+		return Settings{}, err
+	}
+	return newSettings(data), nil
 }

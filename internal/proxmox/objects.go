@@ -28,14 +28,18 @@ import (
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 )
 
-// A Collection of configuration objects of the cluster, each of which has a name and
-// options, such as storages and pools. It may be the key of a map.
+// A Collection of configuration objects of the cluster or of a node, each of which has a
+// name and options, such as storages and pools. It may be the key of a map.
 type Collection struct {
 	// Noun of one object in sentences, such as storage.
 	Noun string
 
 	// Path of the collection, such as /storage.
 	Path string
+
+	// Node that has the collection; empty for one of the cluster. The names of its
+	// objects begin with the node, as in pve1/vmbr0.
+	Node string
 
 	// Key is the option that names an object, such as storage.
 	Key string
@@ -67,8 +71,26 @@ type Object struct {
 	Settings
 }
 
+// own is the name of an object within its collection.
+func (of Collection) own(name string) string { return strings.TrimPrefix(name, of.Node+"/") }
+
+// args are the values of the braces in a path of the collection.
+func (of Collection) args(more ...string) []string {
+	if of.Node == "" {
+		return more
+	}
+	return append([]string{of.Node}, more...)
+}
+
+// URL returns the path of the collection without braces.
+func (of Collection) URL() string { return request{path: of.Path, args: of.args()}.url() }
+
 // Objects returns those of a collection that the user may see.
 func (c ObjectAPI) Objects(ctx context.Context, of Collection) ([]Object, error) {
+	if of.Node != "" {
+		all, err := c.interfaces(ctx, of.Node)
+		return all.Objects, err
+	}
 	var data list[map[string]setting]
 	r := request{op: "list " + of.Noun + "s", method: http.MethodGet, path: of.Path}
 	if err := c.do(ctx, r, &data); err != nil {
@@ -89,9 +111,9 @@ func (c ObjectAPI) CreateObject(ctx context.Context, of Collection, name string,
 	if of == PoolCollection {
 		return c.createPool(ctx, r, name, options)
 	}
-	r.path, r.args = of.Path, nil
+	r.path, r.args = of.Path, of.args()
 	r.form = Change{Set: options}.form()
-	r.form[of.Key] = name
+	r.form[of.Key] = of.own(name)
 	return c.do(ctx, r, nil)
 }
 
@@ -145,7 +167,7 @@ func (c ObjectAPI) DeleteObject(ctx context.Context, of Collection, name string)
 func (of Collection) request(op, method, name string) request {
 	r := request{op: op + " " + of.Noun + " " + strconv.Quote(name), method: method, path: of.Path}
 	if !of.ByQuery {
-		r.path, r.args = of.Path+"/{"+of.Key+"}", []string{name}
+		r.path, r.args = of.Path+"/{"+of.Key+"}", of.args(of.own(name))
 	}
 	return r
 }

@@ -215,6 +215,29 @@ func TestReads(t *testing.T) {
 			query:  "current=1",
 			want:   VMConfig{Values: map[string]string{"cores": "1"}},
 		},
+		"CorosyncLinks": {
+			reason: "A node has several links, in their order.",
+			data:   `[{"node":"pve1","name":"pve1","nodeid":"1","quorum_votes":"1","ring0_addr":"192.0.2.11","ring1_addr":"10.9.0.11"},{"node":"pve2"}]`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.CorosyncLinks(ctx)) },
+			path:   "/cluster/config/nodes",
+			want:   map[string][]string{"pve1": {"192.0.2.11", "10.9.0.11"}, "pve2": nil},
+		},
+		"ContainerConfig": {
+			reason: "A container has NICs too.",
+			data:   `{"digest":"e1e1","hostname":"db","net0":"name=eth0,bridge=vmbr0"}`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.ContainerConfig(ctx, vm100)) },
+			path:   "/nodes/pve1/lxc/100/config",
+			want:   Settings{Digest: "e1e1", Values: map[string]string{"hostname": "db", "net0": "name=eth0,bridge=vmbr0"}},
+		},
+		"NodeInterfaces": {
+			reason: "Comments come back with a line end, and what has no value is left out.",
+			data:   `[{"iface":"vmbr9","type":"bridge","bridge_ports":"","autostart":1,"comments":"rec\n","families":["inet"],"exists":null}]`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.NodeInterfaces(ctx, "pve1")) },
+			path:   "/nodes/pve1/network",
+			want: NodeInterfaces{Objects: []Object{{Name: "pve1/vmbr9", Settings: Settings{
+				Values: map[string]string{"type": "bridge", "autostart": "1", "comments": "rec", "families": "inet"},
+			}}}},
+		},
 		"Pending": {
 			reason: "Changed, to be deleted, new, and as it is.",
 			data: `[{"key":"net1","value":"virtio=BC:24:11:00:04:01,bridge=vmbr0","delete":1},{"value":"64","pending":"96","key":"memory"},

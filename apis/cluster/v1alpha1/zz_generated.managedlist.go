@@ -38,6 +38,15 @@ func (l *MachineList) GetItems() []resource.Managed {
 	return items
 }
 
+// GetItems of this NodeNetworkList.
+func (l *NodeNetworkList) GetItems() []resource.Managed {
+	items := make([]resource.Managed, len(l.Items))
+	for i := range l.Items {
+		items[i] = &l.Items[i]
+	}
+	return items
+}
+
 // GetItems of this PoolList.
 func (l *PoolList) GetItems() []resource.Managed {
 	items := make([]resource.Managed, len(l.Items))

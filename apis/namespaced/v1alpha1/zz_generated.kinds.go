@@ -25,6 +25,7 @@ func Kinds() v1alpha1.Kinds {
 	return v1alpha1.Kinds{
 		ImageKind:          {Object: &Image{}, List: &ImageList{}},
 		MachineKind:        {Object: &Machine{}, List: &MachineList{}},
+		NodeNetworkKind:    {Object: &NodeNetwork{}, List: &NodeNetworkList{}},
 		PoolKind:           {Object: &Pool{}, List: &PoolList{}},
 		ProxmoxClusterKind: {Object: &ProxmoxCluster{}, List: &ProxmoxClusterList{}},
 		ProxmoxNodeKind:    {Object: &ProxmoxNode{}, List: &ProxmoxNodeList{}},

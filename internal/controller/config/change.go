@@ -41,12 +41,15 @@ func (e *external[P, O]) Create(ctx context.Context, mg Resource[P, O]) (managed
 	if err := e.permit(ctx, mg, Create, e.plan.findings.Privileges...); err != nil {
 		return none, err
 	}
-	intent := kind.Intent{Name: e.name, Options: e.plan.change.Set}
+	change := e.complete(mg, e.plan.change)
+	intent := kind.Intent{Name: e.name, Options: change.Set}
 	if err := kind.NoteIntent(ctx, e.kube, mg, intent); err != nil {
 		return none, err
 	}
-	err := e.to.Client.CreateObject(ctx, e.table.Collection, e.name, withSecrets(e.plan.change.Set, e.plan.secrets))
-	e.to.Inventory.InvalidateObjects(e.table.Collection)
+	err := e.write(ctx, mg, Create, change, func(ctx context.Context) error {
+		defer e.to.Inventory.InvalidateObjects(e.in(mg))
+		return e.to.Client.CreateObject(ctx, e.in(mg), e.name, withSecrets(change.Set, e.plan.secrets))
+	})
 	switch {
 	case proxmox.IsOutcomeUnknown(err):
 		return none, err
@@ -58,6 +61,22 @@ func (e *external[P, O]) Create(ctx context.Context, mg Resource[P, O]) (managed
 	}
 	e.record.Event(mg, event.Normal("Created", e.table.Collection.Noun+" "+e.name+" is created in Proxmox VE"))
 	return none, nil
+}
+
+// complete a change with what Proxmox VE wants beside what differs.
+func (e *external[P, O]) complete(mg Resource[P, O], c proxmox.Change) proxmox.Change {
+	if e.table.Complete == nil || c.Empty() {
+		return c
+	}
+	return e.table.Complete(e.view(mg, true), c)
+}
+
+// write makes a change, which may only be staged.
+func (e *external[P, O]) write(ctx context.Context, mg Resource[P, O], v Verb, c proxmox.Change, do func(context.Context) error) error {
+	if e.table.Staged == nil {
+		return do(ctx)
+	}
+	return e.table.Staged.Write(ctx, e.view(mg, true), v, c, do)
 }
 
 // Update changes what Observe found to differ.
@@ -72,22 +91,45 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 	if err := e.updateOptions(ctx, mg); err != nil {
 		return none, err
 	}
+	changed := e.plan.options()
+	if err := e.restage(ctx, mg); err != nil {
+		return none, err
+	}
 	if apply := e.plan.findings.Apply; apply != nil {
 		if err := apply(ctx); err != nil {
 			return none, err
 		}
 	}
-	e.record.Event(mg, event.Normal("ChangedOptions", "changed in Proxmox VE: "+strings.Join(e.plan.options(), ", ")))
+	e.record.Event(mg, event.Normal("ChangedOptions", "changed in Proxmox VE: "+strings.Join(changed, ", ")))
 	mg.Observation().Common().Difference = nil
 	mg.SetConditions(kind.UpToDate(nil, e.plan.problems...).WithObservedGeneration(mg.GetGeneration()))
 	return none, nil
 }
 
+// restage looks at options again that were only staged, and makes the plan to apply them.
+func (e *external[P, O]) restage(ctx context.Context, mg Resource[P, O]) error {
+	if e.table.Staged == nil || e.plan.change.Empty() {
+		return nil
+	}
+	if err := e.find(ctx, mg, true); err != nil {
+		return err
+	}
+	if e.seen == nil {
+		return errors.Errorf("%s %q is not there any more", e.table.Collection.Noun, e.name)
+	}
+	err := e.makePlan(ctx, mg, true)
+	e.show(mg, kind.Ready(e.plan.problems...), kind.UpToDate(e.plan.difference, e.plan.problems...))
+	return err
+}
+
 // updateOptions changes options and secrets, and notes the versions of the latter.
 func (e *external[P, O]) updateOptions(ctx context.Context, mg Resource[P, O]) error {
-	change := e.plan.change
+	change := e.complete(mg, e.plan.change)
 	change.Set = withSecrets(change.Set, e.plan.secrets)
-	if err := e.send(ctx, change); err != nil {
+	if change.Empty() {
+		return nil
+	}
+	if err := e.write(ctx, mg, Update, change, func(ctx context.Context) error { return e.send(ctx, mg, change) }); err != nil {
 		return err
 	}
 	if len(e.plan.secrets) == 0 {
@@ -101,15 +143,15 @@ const mostTries = 3
 
 // send a change. A digest is that of the whole collection: if it does not fit any more,
 // but this object is as it was, the change is sent again with the new one.
-func (e *external[P, O]) send(ctx context.Context, change proxmox.Change) error {
-	defer e.to.Inventory.InvalidateObjects(e.table.Collection)
+func (e *external[P, O]) send(ctx context.Context, mg Resource[P, O], change proxmox.Change) error {
+	defer e.to.Inventory.InvalidateObjects(e.in(mg))
 	for try := 1; ; try++ {
-		err := e.to.Client.UpdateObject(ctx, e.table.Collection, e.name, change)
+		err := e.to.Client.UpdateObject(ctx, e.in(mg), e.name, change)
 		if !proxmox.IsDigestMismatch(err) || try == mostTries {
 			return err
 		}
 		before := e.seen.Values
-		if failed := e.read(ctx, inventory.Fresh); failed != nil {
+		if failed := e.read(ctx, mg, inventory.Fresh); failed != nil {
 			return failed
 		}
 		if e.seen == nil || !sameValues(before, e.seen.Values) {
@@ -130,14 +172,19 @@ func (e *external[P, O]) Delete(ctx context.Context, mg Resource[P, O]) (managed
 		return none, err
 	}
 	view := e.view(mg, true)
+	if e.seen == nil { // It is staged to be removed.
+		return none, e.table.Staged.Apply(ctx, view)
+	}
 	if err := e.unused(ctx, view); err != nil {
 		return none, err
 	}
 	if err := e.beforeDelete(ctx, view); err != nil {
 		return none, err
 	}
-	err := e.to.Client.DeleteObject(ctx, e.table.Collection, e.name)
-	e.to.Inventory.InvalidateObjects(e.table.Collection)
+	err := e.write(ctx, mg, Delete, proxmox.Change{}, func(ctx context.Context) error {
+		defer e.to.Inventory.InvalidateObjects(e.in(mg))
+		return e.to.Client.DeleteObject(ctx, e.in(mg), e.name)
+	})
 	if err == nil {
 		e.record.Event(mg, event.Normal("Deleted", e.table.Collection.Noun+" "+e.name+" is removed from Proxmox VE"))
 	}

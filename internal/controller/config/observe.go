@@ -42,6 +42,9 @@ type problemError struct{ kind.Problem }
 
 func (p problemError) Error() string { return p.Message }
 
+// Rejection returns the error of a problem for which a change is rejected.
+func Rejection(p kind.Problem) error { return problemError{p} }
+
 // Observe finds the object, decides whose it is, and compares it with the spec.
 func (e *external[P, O]) Observe(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
 	if e.to == nil {
@@ -72,7 +75,8 @@ func (e *external[P, O]) observe(ctx context.Context, mg Resource[P, O]) (manage
 		return managed.ExternalObservation{}, err
 	}
 	if meta.WasDeleted(mg) {
-		return managed.ExternalObservation{ResourceExists: problem == nil, ResourceUpToDate: true}, nil
+		kept := e.table.Kept != nil && e.table.Kept(mg.Parameters())
+		return managed.ExternalObservation{ResourceExists: problem == nil && !kept, ResourceUpToDate: true}, nil
 	}
 	return e.compare(ctx, mg, problem)
 }
@@ -115,11 +119,11 @@ func (e *external[P, O]) checkCluster(ctx context.Context, mg Resource[P, O]) er
 // list that was read now, and if the user may see it.
 func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool) error {
 	if !fresh {
-		if err := e.read(ctx, knownFor); err != nil || e.seen != nil {
+		if err := e.read(ctx, mg, knownFor); err != nil || e.seen != nil {
 			return err
 		}
 	}
-	if err := e.read(ctx, inventory.Fresh); err != nil || e.seen != nil {
+	if err := e.read(ctx, mg, inventory.Fresh); err != nil || e.seen != nil {
 		return err
 	}
 	return e.permit(ctx, mg, See)
@@ -129,8 +133,8 @@ func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool
 const knownFor = time.Minute
 
 // read the object from a list that is at most so old.
-func (e *external[P, O]) read(ctx context.Context, maxAge time.Duration) error {
-	all, err := e.to.Inventory.Objects(ctx, e.table.Collection, maxAge)
+func (e *external[P, O]) read(ctx context.Context, mg Resource[P, O], maxAge time.Duration) error {
+	all, err := e.to.Inventory.Objects(ctx, e.in(mg), maxAge)
 	if err != nil {
 		return err
 	}
@@ -145,7 +149,8 @@ func (e *external[P, O]) read(ctx context.Context, maxAge time.Duration) error {
 // created is found here, where conditions can show it.
 func (e *external[P, O]) absent(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(mg) {
-		return managed.ExternalObservation{}, nil
+		removing, err := e.removing(ctx, mg)
+		return managed.ExternalObservation{ResourceExists: removing, ResourceUpToDate: true}, err
 	}
 	common := mg.Observation().Common()
 	common.Name, common.Observed = e.name, nil
@@ -163,6 +168,14 @@ func (e *external[P, O]) absent(ctx context.Context, mg Resource[P, O]) (managed
 	}
 	e.show(mg, xpv2.Creating(), kind.UpToDate(common.Difference))
 	return managed.ExternalObservation{}, nil
+}
+
+// removing reports whether the object is only staged to be removed.
+func (e *external[P, O]) removing(ctx context.Context, mg Resource[P, O]) (bool, error) {
+	if e.table.Staged == nil || !kind.MayChange(mg) {
+		return false, nil
+	}
+	return e.table.Staged.Removing(ctx, e.view(mg, true))
 }
 
 // claim decides whose the object is. It returns the problem that it is not this

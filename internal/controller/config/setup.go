@@ -107,10 +107,22 @@ type external[P any, O Observation] struct {
 
 // view of the object, for the functions of the table.
 func (e *external[P, O]) view(mg Resource[P, O], fresh bool) View[P, O] {
-	return View[P, O]{
+	v := View[P, O]{
 		Resource: mg, Name: e.name, Exists: e.seen != nil, Fresh: fresh,
-		Client: e.to.Client, Inventory: e.to.Inventory, Kube: e.kube, Scope: e.scope,
+		Client: e.to.Client, Inventory: e.to.Inventory, Kube: e.kube, Scope: e.scope, Endpoints: e.to.Config.Endpoints,
 	}
+	if e.seen != nil {
+		v.Seen = e.seen.Settings
+	}
+	return v
+}
+
+// in returns the collection of the object.
+func (e *external[P, O]) in(mg Resource[P, O]) proxmox.Collection {
+	if e.table.In == nil {
+		return e.table.Collection
+	}
+	return e.table.In(mg.Parameters())
 }
 
 // Disconnect does nothing: connections are shared.

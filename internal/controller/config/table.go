@@ -72,6 +72,10 @@ type Table[P any, O Observation] struct {
 	// Collection in which the objects are.
 	Collection proxmox.Collection
 
+	// In returns the collection of a resource, for a kind whose objects are in a
+	// collection of each node. Of Collection only the noun counts then. Optional.
+	In func(*P) proxmox.Collection
+
 	// Name returns the name that a spec gives the object. Nil stands for the name of
 	// the resource.
 	Name func(*P) *string
@@ -90,6 +94,15 @@ type Table[P any, O Observation] struct {
 	// Secrets are the options that Proxmox VE never shows. Optional.
 	Secrets []Secret[P]
 
+	// Complete returns a change with what Proxmox VE wants beside what differs. Optional.
+	Complete func(View[P, O], proxmox.Change) proxmox.Change
+
+	// Staged is set for a kind whose changes wait until they are applied. Optional.
+	Staged *Staged[P, O]
+
+	// Kept reports whether the object stays when the resource is deleted. Optional.
+	Kept func(*P) bool
+
 	// Privileges that a verb needs.
 	Privileges func(v Verb, name string, p *P) []proxmox.Privilege
 
@@ -100,6 +113,19 @@ type Table[P any, O Observation] struct {
 	// Users returns who uses the object, each as words for a sentence. An object in
 	// use is not removed. Optional.
 	Users func(context.Context, View[P, O]) ([]string, error)
+}
+
+// Staged says how changes are staged that wait until they are applied. What applies those of
+// an object that is there is in its Findings.
+type Staged[P any, O Observation] struct {
+	// Write makes a change by calling the function that is given.
+	Write func(context.Context, View[P, O], Verb, proxmox.Change, func(context.Context) error) error
+
+	// Removing reports whether the object is only staged to be removed.
+	Removing func(context.Context, View[P, O]) (bool, error)
+
+	// Apply what is staged.
+	Apply func(context.Context, View[P, O]) error
 }
 
 // A View is what the functions of a Table may look at.
@@ -113,6 +139,9 @@ type View[P any, O Observation] struct {
 	// Exists is false for an object that is to be created.
 	Exists bool
 
+	// Seen are the options of an object that exists.
+	Seen proxmox.Settings
+
 	// Fresh asks for what is read now: something is about to be changed.
 	Fresh bool
 
@@ -123,6 +152,9 @@ type View[P any, O Observation] struct {
 
 	// Scope of the resource.
 	Scope kind.Scope
+
+	// Endpoints of the provider configuration.
+	Endpoints []string
 }
 
 // MaxAge returns how old what is looked at may be: the age that is given, or none at all

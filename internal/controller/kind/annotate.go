@@ -72,6 +72,11 @@ func Annotate(ctx context.Context, kube client.Writer, o client.Object, annotati
 	return patchAnnotations(ctx, kube, o, func(all map[string]string) { maps.Copy(all, annotations) })
 }
 
+// RemoveAnnotation removes an annotation, in the Kubernetes API and in memory.
+func RemoveAnnotation(ctx context.Context, kube client.Writer, o client.Object, name string) error {
+	return patchAnnotations(ctx, kube, o, func(all map[string]string) { delete(all, name) })
+}
+
 // patchAnnotations changes annotations in the Kubernetes API and in memory, where
 // everything else stays as it is. It is a conflict if the object has changed meanwhile.
 func patchAnnotations(ctx context.Context, kube client.Writer, o client.Object, change func(map[string]string)) error {

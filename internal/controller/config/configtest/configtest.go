@@ -85,6 +85,10 @@ type Kind struct {
 	// Drift is what others change of an object that is as Spec asks.
 	Drift proxmox.Change
 
+	// Settle puts into force what others have staged, after each of their changes.
+	// Optional.
+	Settle func(Simulator)
+
 	// Secrets are the data of Kubernetes Secrets in the namespace team, by name.
 	Secrets map[string]map[string]string
 
@@ -174,6 +178,7 @@ func drifted(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.Simulator().Must(e.root.UpdateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Drift))
+	e.settle()
 	e.until(mg, "the drift is put right", func() bool {
 		o := e.object()
 		for option, value := range e.kind.Want {
@@ -188,6 +193,7 @@ func drifted(e *env) {
 // observed is a dry run.
 func observed(e *env) {
 	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
+	e.settle()
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.change(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
 	e.until(mg, "the difference is shown", Says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
@@ -215,8 +221,17 @@ func (e *env) untouched() {
 func (e *env) makeSame() {
 	e.Helper()
 	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Same))
+	e.settle()
 	if e.kind.Complete != nil {
 		e.kind.Complete(e.Simulator())
+	}
+}
+
+// settle puts into force what others have staged.
+func (e *env) settle() {
+	e.Helper()
+	if e.kind.Settle != nil {
+		e.kind.Settle(e.Simulator())
 	}
 }
 
@@ -283,22 +298,23 @@ func denied(e *env) {
 
 // lostAnswer loses the request for the creation, and its answer.
 func lostAnswer(e *env) {
-	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutBefore: true, Count: 1})
-	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutAfter: true, Count: 1})
+	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutBefore: true, Count: 1})
+	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutAfter: true, Count: 1})
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.has(e.kind.Want)
-	if n := count(e.writes(), http.MethodPost+" "+e.kind.Collection.Path); n != 2 {
+	if n := count(e.writes(), http.MethodPost+" "+e.kind.Collection.URL()); n != 2 {
 		e.Errorf("the object is created by %d calls, want one that was lost and one whose answer was", n)
 	}
 }
 
 // lostToOthers has others create the object while the answer to our creation is lost.
 func lostToOthers(e *env) {
-	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.Path, CutBefore: true, Count: 1})
+	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutBefore: true, Count: 1})
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.until(mg, "the creation is tried", func() bool { return len(e.writes()) > 0 })
 	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
+	e.settle()
 	e.until(mg, "the object is found to be somebody else's", Says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists))
 	before := len(e.writes())
 	e.delete(mg)

@@ -1,0 +1,397 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package nodenetwork_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/nodenetwork"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+const (
+	apply  = "PUT /nodes/pve1/network"
+	bridge = "{node: pve1, interface: vmbr9, type: bridge, confirmUnmappedAddresses: true}"
+)
+
+// lives runs a test in both scopes and on both versions, on a node with further cards.
+func lives(t *testing.T, run func(*configtest.Life)) {
+	t.Helper()
+	configtest.RunIn(t, configtest.Kind{
+		Setup: config.Setup(nodenetwork.Table()), Kind: "NodeNetwork", Collection: proxmox.NetworkCollection("pve1"),
+		Prepare: func(s configtest.Simulator) {
+			s.Edit(func(st *state.State) {
+				for number := 2; number <= 5; number++ {
+					name := fmt.Sprintf("eno%d", number)
+					st.Nodes["pve1"].Interfaces[name] = &state.Interface{Name: name, Type: "eth", Priority: number, Options: map[string]string{}}
+				}
+			})
+		},
+	}, run)
+}
+
+func observation(t *testing.T, mg resource.Managed) *v1alpha1.NodeNetworkObservation {
+	t.Helper()
+	o, ok := mg.(interface {
+		Observation() *v1alpha1.NodeNetworkObservation
+	})
+	if !ok {
+		t.Fatalf("%T is no NodeNetwork", mg)
+	}
+	return o.Observation()
+}
+
+// applied checks that a resource is in force.
+func applied(l *configtest.Life, mg resource.Managed) {
+	l.Helper()
+	l.Settle(mg)
+	if c := mg.GetCondition(nodenetwork.TypeApplied); c.Status != corev1.ConditionTrue {
+		l.Errorf("%s is not applied: %s %s", mg.GetName(), c.Reason, c.Message)
+	}
+}
+
+// reloads is how often the provider has applied what is staged.
+func reloads(l *configtest.Life) int {
+	n := 0
+	for _, w := range l.Writes() {
+		if w == apply {
+			n++
+		}
+	}
+	return n
+}
+
+// staging has somebody else stage a bridge on the node.
+func staging(l *configtest.Life, name string) {
+	l.Helper()
+	options := proxmox.Params{"type": "bridge", "comments": "others"}
+	l.Must(l.Client.CreateObject(l.Context(), proxmox.NetworkCollection("pve1"), "pve1/"+name, options))
+}
+
+// inForce reports whether the node has an interface in force.
+func inForce(l *configtest.Life, name string) bool {
+	found := false
+	l.Edit(func(st *state.State) { found = st.Nodes["pve1"].Interfaces[name] != nil })
+	return found
+}
+
+// TestTypes are created, found to be as they are declared, and removed.
+func TestTypes(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		specs := []string{
+			"interface: bond0, type: bond, mtu: 9000, bond: {slaves: [eno3, eno2], mode: 802.3ad, transmitHashPolicy: layer3+4}",
+			"interface: vmbr9, type: bridge, bridge: {ports: [bond0], vlanAware: true, vlans: 2-100}, cidr6: '2001:DB8::1/64'",
+			"interface: vmbr9.7, type: vlan, cidr: 10.7.0.1/24, comments: \"one \\n\\ntwo\\n\"",
+			"interface: vlan8, type: vlan, vlan: {rawDevice: vmbr9}",
+			"interface: vmbr8, type: OVSBridge, ovs: {ports: [eno4]}",
+			"interface: port8, type: OVSIntPort, ovs: {bridge: vmbr8, tag: 8, options: other_config=x}, cidr: 10.8.0.1/24",
+			"interface: bond1, type: OVSBond, ovs: {bridge: vmbr8}, bond: {slaves: [eno5], mode: lacp-balance-tcp}",
+		}
+		var all []resource.Managed
+		for number, spec := range specs {
+			mg := l.Resource(number+1, "{node: pve1, confirmUnmappedAddresses: true, "+spec+"}", nil)
+			applied(l, mg)
+			all = append(all, mg)
+		}
+		for _, mg := range all {
+			applied(l, mg)
+		}
+		for _, mg := range slices.Backward(all) {
+			l.Delete(mg)
+		}
+		for _, name := range []string{"bond0", "vmbr9", "vmbr9.7", "vlan8", "vmbr8", "port8", "bond1"} {
+			if inForce(l, name) {
+				l.Errorf("%s is left", name)
+			}
+		}
+	})
+}
+
+// TestOneReload stages three interfaces, and applies them at once.
+func TestOneReload(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		var all []resource.Managed
+		for number := range 3 {
+			spec := fmt.Sprintf("{node: pve1, interface: vmbr%d, type: bridge, confirmUnmappedAddresses: true}", number+5)
+			all = append(all, l.Resource(number+1, spec, nil))
+		}
+		for range 3 {
+			l.Reconcile(all[0])
+		}
+		l.Until(all[0], nodenetwork.TypeApplied, nodenetwork.ReasonStaged, "together with that of NodeNetwork")
+		l.Until(all[1], nodenetwork.TypeApplied, nodenetwork.ReasonStaged, "together with that of NodeNetwork")
+		for _, mg := range []resource.Managed{all[2], all[1], all[0]} {
+			applied(l, mg)
+		}
+		if n := reloads(l); n != 1 {
+			l.Errorf("%d reloads for three interfaces, want one: %v", n, l.Writes())
+		}
+	})
+}
+
+// TestStagedByOthers leaves alone what others have staged until there is consent to just that.
+func TestStagedByOthers(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		staging(l, "vmbr7")
+		mg := l.Resource(1, bridge, nil)
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonStagedByOthers, "applyStaged")
+		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStagedByOthers)
+		s := observation(l.T, mg).Staged
+		if w := l.Writes(); len(w) > 0 || s == nil || !s.ByOthers || !strings.Contains(s.Changes, "+iface vmbr7") {
+			l.Fatalf("written: %v, shown: %v", w, s)
+		}
+		consent := func(sum string) string {
+			return "{node: pve1, interface: vmbr9, type: bridge, confirmUnmappedAddresses: true, applyStaged: '" + sum + "'}"
+		}
+		staging(l, "vmbr6")
+		l.EditSpec(mg, consent(s.Checksum))
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonStagedByOthers, "applyStaged")
+		if w := l.Writes(); len(w) > 0 {
+			l.Fatalf("what was staged after the consent is applied: %v", w)
+		}
+		l.EditSpec(mg, consent(observation(l.T, mg).Staged.Checksum))
+		applied(l, mg)
+		if !inForce(l, "vmbr6") || !inForce(l, "vmbr7") || reloads(l) != 1 {
+			l.Errorf("what was consented to is not in force: %v", l.Writes())
+		}
+	})
+}
+
+// TestStagedBetween has somebody stage a change after ours was staged and before it is applied,
+// on another interface and on ours.
+func TestStagedBetween(t *testing.T) {
+	for name, stage := range map[string]func(*configtest.Life){
+		"Other": func(l *configtest.Life) { staging(l, "vmbr7") },
+		"Ours": func(l *configtest.Life) {
+			change := proxmox.Change{Set: proxmox.Params{"type": "bridge", "mtu": "1400"}}
+			l.Must(l.Client.UpdateObject(l.Context(), proxmox.NetworkCollection("pve1"), "pve1/vmbr9", change))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				mg := l.Resource(1, bridge, nil)
+				for l.Options("pve1/vmbr9") == nil {
+					l.Reconcile(mg)
+				}
+				stage(l)
+				l.Restart()
+				l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStagedByOthers)
+				for range 3 {
+					l.Reconcile(mg)
+				}
+				if reloads(l) > 0 || inForce(l, "vmbr9") {
+					l.Fatalf("what others have staged is applied: %v", l.Writes())
+				}
+				l.Edit(func(st *state.State) { st.Nodes["pve1"].PendingInterfaces = nil })
+				applied(l, mg)
+			})
+		})
+	}
+}
+
+// TestManagement refuses what would cut the node off, for a bridge that was adopted.
+func TestManagement(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		adopted := map[string]string{xpmeta.AnnotationKeyExternalName: "pve1/vmbr0"}
+		mg := l.Resource(1, "{node: pve1, interface: vmbr0, type: bridge, confirmUnmappedAddresses: true}", adopted)
+		applied(l, mg)
+		for spec, words := range map[string]string{
+			"bridge: {ports: []}": "bridge_ports of vmbr0", "autostart: false": "autostart of vmbr0", "cidr: 192.0.2.99/24": "192.0.2.11",
+			"cidr: 192.0.2.11/24, gateway: 192.0.2.254": "default route",
+		} {
+			l.EditSpec(mg, "{node: pve1, interface: vmbr0, type: bridge, confirmUnmappedAddresses: true, "+spec+"}")
+			l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonRefused, words)
+		}
+		l.EditSpec(mg, "{node: pve1, interface: vmbr0, type: bridge, comments: uplink}")
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonRefused, "confirmUnmappedAddresses")
+		if w := l.Writes(); len(w) > 0 {
+			l.Fatalf("a refused change is staged: %v", w)
+		}
+		l.EditSpec(mg, "{node: pve1, interface: vmbr0, type: bridge, comments: uplink, confirmUnmappedAddresses: true}")
+		applied(l, mg)
+		if o := l.Options("pve1/vmbr0"); o["cidr"] != "192.0.2.11/24" || o["gateway"] != "192.0.2.1" || o["bridge_ports"] != "eno1" || o["comments"] != "uplink" {
+			l.Errorf("a change of one option changes others: %v", o)
+		}
+		l.StartDelete(mg)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", "192.0.2.11")
+	})
+}
+
+// TestCorosyncLink protects the address of a further link of corosync.
+func TestCorosyncLink(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Edit(func(st *state.State) {
+			st.Nodes["pve1"].Links = []string{"10.9.0.11"}
+			st.Nodes["pve1"].Interfaces["vmbr1"].CIDR = "10.9.0.11/24"
+		})
+		adopted := map[string]string{xpmeta.AnnotationKeyExternalName: "pve1/vmbr1"}
+		mg := l.Resource(1, "{node: pve1, interface: vmbr1, type: bridge, cidr: '', confirmUnmappedAddresses: true}", adopted)
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonRefused, "link 1 of corosync")
+		if w := l.Writes(); len(w) > 0 {
+			l.Errorf("a refused change is staged: %v", w)
+		}
+	})
+}
+
+// TestCard manages a network card, which is adopted, and stays.
+func TestCard(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		const spec = "{node: pve1, interface: eno2, type: eth, mtu: 9000, autostart: true, confirmUnmappedAddresses: true}"
+		found := l.Resource(2, spec, nil)
+		l.Until(found, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name")
+		l.Delete(found)
+		mg := l.Resource(1, spec, map[string]string{xpmeta.AnnotationKeyExternalName: "pve1/eno2"})
+		applied(l, mg)
+		before := len(l.Writes())
+		l.Delete(mg)
+		if w := l.Writes(); len(w) != before || l.Options("pve1/eno2")["mtu"] != "9000" {
+			l.Errorf("a card stays as it is: %v, %v", w[before:], l.Options("pve1/eno2"))
+		}
+	})
+}
+
+// TestManual stages, and leaves it to somebody else to apply it.
+func TestManual(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, "{node: pve1, interface: vmbr9, type: bridge, apply: Manual, confirmUnmappedAddresses: true}", nil)
+		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStaged, "Manual")
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonStaged)
+		for range 3 {
+			l.Reconcile(mg)
+		}
+		if reloads(l) > 0 || inForce(l, "vmbr9") {
+			l.Fatalf("the change is applied: %v", l.Writes())
+		}
+		reload(l.Simulator)
+		applied(l, mg)
+		l.StartDelete(mg)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "apply it on node")
+		reload(l.Simulator)
+		for l.Reconcile(mg) {
+		}
+		if inForce(l, "vmbr9") || reloads(l) > 0 {
+			l.Errorf("the removal is applied by the provider: %v", l.Writes())
+		}
+	})
+}
+
+// TestReload loses the reload, its answer, or its success.
+func TestReload(t *testing.T) {
+	for name, fault := range map[string]simulator.Fault{
+		"Request": {Method: http.MethodPut, Path: "/nodes/pve1/network", CutBefore: true, Count: 1},
+		"Answer":  {Method: http.MethodPut, Path: "/nodes/pve1/network", CutAfter: true, Count: 1},
+		"Failure": {Task: "srvreload", TaskExit: "command 'ifreload -a' failed: exit code 1", Count: 1},
+		"Refused": {Method: http.MethodPut, Path: "/nodes/pve1/network", Status: http.StatusInternalServerError, Count: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				l.Inject(fault)
+				mg := l.Resource(1, bridge, nil)
+				applied(l, mg)
+				if !inForce(l, "vmbr9") || reloads(l) != 2 {
+					l.Errorf("the reload that was lost is not made up for: %v", l.Writes())
+				}
+			})
+		})
+	}
+}
+
+// TestReloadFails shows a reload that has failed after it took what was staged.
+func TestReloadFails(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Inject(simulator.Fault{Task: "srvreload", TaskExit: "command 'ifreload -a' failed: exit code 1", Count: 1})
+		mg := l.Resource(1, bridge, nil)
+		for reloads(l) == 0 {
+			l.Reconcile(mg)
+		}
+		l.Edit(func(st *state.State) { // As PVE does, before ifreload fails.
+			n := st.Nodes["pve1"]
+			n.Interfaces, n.PendingInterfaces = n.PendingInterfaces, nil
+		})
+		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonReloadFailed, "ifreload")
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonReloadFailed)
+	})
+}
+
+// TestStandUpon removes no interface that another one stands upon.
+func TestStandUpon(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		below := l.Resource(1, bridge, nil)
+		applied(l, below)
+		above := l.Resource(2, "{node: pve1, interface: vmbr9.7, type: vlan, confirmUnmappedAddresses: true}", nil)
+		applied(l, above)
+		l.StartDelete(below)
+		l.Until(below, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", "vmbr9.7")
+		l.Delete(above)
+		for l.Reconcile(below) {
+		}
+		if inForce(l, "vmbr9") {
+			l.Error("the interface is left although nothing stands upon it any more")
+		}
+	})
+}
+
+// TestInactive is an interface that is not started.
+func TestInactive(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, "{node: pve1, interface: vmbr9, type: bridge, autostart: false, confirmUnmappedAddresses: true}", nil)
+		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonInactive)
+		l.Settle(mg)
+		if active := observation(l.T, mg).Active; active == nil || *active {
+			l.Error("an interface that was not started is shown as active")
+		}
+	})
+}
+
+// TestUnknownNode stages nothing.
+func TestUnknownNode(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, "{node: pve9, interface: vmbr9, type: bridge, confirmUnmappedAddresses: true}", nil)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError)
+		if w := l.Writes(); len(w) > 0 {
+			l.Errorf("written: %v", w)
+		}
+	})
+}
+
+// TestDHCP changes no interface that gets its address from elsewhere.
+func TestDHCP(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Edit(func(st *state.State) { st.Nodes["pve1"].Interfaces["eno2"].Options["method"] = "dhcp" })
+		adopted := map[string]string{xpmeta.AnnotationKeyExternalName: "pve1/eno2"}
+		mg := l.Resource(1, "{node: pve1, interface: eno2, type: eth, mtu: 9000, confirmUnmappedAddresses: true}", adopted)
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonRefused, "DHCP")
+		if w := l.Writes(); len(w) > 0 {
+			l.Errorf("written: %v", w)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package nodenetwork
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/nodenet"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// refusal returns the problem that a change would cut something off, or nil. Before is nil
+// if it is not known.
+func (s *stager) refusal(ctx context.Context, v view, before, after nodenet.Config, guests map[string][]string) (*kind.Problem, error) {
+	reasons, err := s.reasons(ctx, v, before, after, guests)
+	if err != nil || len(reasons) == 0 {
+		return nil, err
+	}
+	return &kind.Problem{Reason: ReasonRefused, Message: "the change is refused: " + strings.Join(reasons, "; ")}, nil
+}
+
+// reasons why a change is refused.
+func (s *stager) reasons(ctx context.Context, v view, before, after nodenet.Config, guests map[string][]string) ([]string, error) {
+	p := v.Resource.Parameters()
+	r := nodenet.Request{Node: p.Node, Before: before, After: after, Guests: guests}
+	r.Confirmed = p.ConfirmUnmappedAddresses != nil && *p.ConfirmUnmappedAddresses
+	if err := s.clusterAddresses(ctx, v, &r); err != nil {
+		return nil, err
+	}
+	for _, endpoint := range v.Endpoints {
+		r.Endpoints = append(r.Endpoints, nodenet.Address{For: "the endpoint " + endpoint, IPs: s.resolve(ctx, hostOf(endpoint))})
+	}
+	if err := otherAddresses(ctx, v, &r); err != nil {
+		return nil, err
+	}
+	return nodenet.Refuse(r), nil
+}
+
+// clusterAddresses adds the addresses by which the cluster reaches the node, and those of the
+// other nodes.
+func (s *stager) clusterAddresses(ctx context.Context, v view, r *nodenet.Request) error {
+	status, err := v.Inventory.ClusterStatus(ctx, v.MaxAge(inventory.Stable))
+	if err != nil {
+		return errors.Wrap(err, "cannot tell by which addresses the cluster reaches the node")
+	}
+	links, err := v.Client.CorosyncLinks(ctx)
+	if err != nil {
+		return errors.Wrap(err, "cannot tell the links of corosync")
+	}
+	for _, n := range status.Nodes {
+		ip, err := netip.ParseAddr(n.Address)
+		switch {
+		case n.Name == r.Node && err == nil:
+			r.Cluster = append(r.Cluster, nodenet.Address{For: "node " + n.Name, IPs: []netip.Addr{ip}})
+		case n.Name == r.Node:
+			r.Cluster = append(r.Cluster, nodenet.Address{For: "node " + n.Name})
+		case err == nil:
+			r.Others = append(r.Others, ip)
+		}
+	}
+	for number, address := range links[r.Node] {
+		r.Cluster = append(r.Cluster, nodenet.Address{
+			For: fmt.Sprintf("link %d of corosync, %s,", number, address), IPs: s.linkAddress(ctx, address, r),
+		})
+	}
+	return nil
+}
+
+// linkAddress is the address of a link of corosync, which may be the name of the node.
+func (s *stager) linkAddress(ctx context.Context, address string, r *nodenet.Request) []netip.Addr {
+	if address == r.Node && len(r.Cluster) > 0 {
+		return r.Cluster[0].IPs
+	}
+	return s.resolve(ctx, address)
+}
+
+// otherAddresses adds all addresses of the other nodes, if an endpoint is at none that the
+// cluster uses.
+func otherAddresses(ctx context.Context, v view, r *nodenet.Request) error {
+	known := slices.Clone(r.Others)
+	mapped := func(ip netip.Addr) bool {
+		_, _, here := r.After.Carrier(ip)
+		_, _, was := r.Before.Carrier(ip)
+		return here || was || slices.Contains(known, ip.Unmap())
+	}
+	missing := slices.ContainsFunc(r.Endpoints, func(a nodenet.Address) bool {
+		return slices.ContainsFunc(a.IPs, func(ip netip.Addr) bool { return !ip.IsLoopback() && !mapped(ip) })
+	})
+	if !missing || r.Confirmed {
+		return nil
+	}
+	nodes, err := v.Inventory.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if n.Name == r.Node || !n.Online() {
+			continue
+		}
+		all, err := v.Inventory.NodeInterfaces(ctx, n.Name, inventory.Current)
+		if err != nil {
+			return err
+		}
+		for _, o := range configOf(all, n.Name) {
+			r.Others = append(r.Others, o.Addresses()...)
+		}
+	}
+	return nil
+}
+
+// resolve a host to its addresses: none if it has none.
+func (s *stager) resolve(ctx context.Context, host string) []netip.Addr {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip.Unmap()}
+	}
+	all, err := s.lookup(ctx, host)
+	if err != nil {
+		return nil
+	}
+	for i, ip := range all {
+		all[i] = ip.Unmap()
+	}
+	return all
+}
+
+func hostOf(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// users of an interface are those for which its removal is refused.
+func (s *stager) users(ctx context.Context, v view) ([]string, error) {
+	p := v.Resource.Parameters()
+	now, err := v.Inventory.NodeInterfaces(ctx, p.Node, inventory.Fresh)
+	if err != nil {
+		return nil, err
+	}
+	guests, err := guestsOn(ctx, v, p.Node, p.Interface)
+	if err != nil {
+		return nil, err
+	}
+	before := configOf(now, p.Node)
+	return s.reasons(ctx, v, before, before.Removed(p.Interface), map[string][]string{p.Interface: guests})
+}
+
+// guestsOn returns the VMs and containers of a node that have NICs on a bridge.
+func guestsOn(ctx context.Context, v view, node, bridge string) ([]string, error) {
+	all, err := v.Inventory.Guests(ctx, inventory.Fresh)
+	if err != nil {
+		return nil, err
+	}
+	var users []string
+	for _, g := range all {
+		if g.Node != node {
+			continue
+		}
+		words, options, err := nicsOf(ctx, v, g)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(options, func(nic string) bool { return onBridge(nic, bridge) }) {
+			users = append(users, words)
+		}
+	}
+	slices.Sort(users)
+	return users, nil
+}
+
+// nicsOf returns the NICs of a guest as they are configured, those that wait for a restart
+// included.
+func nicsOf(ctx context.Context, v view, g proxmox.Guest) (words string, nics []string, err error) {
+	ref := proxmox.Ref{Node: g.Node, VMID: g.VMID}
+	if g.Type == "lxc" {
+		c, err := v.Client.ContainerConfig(ctx, ref)
+		for option, value := range c.Values {
+			nics = append(nics, nicOf(option, &value)...)
+		}
+		return fmt.Sprintf("container %d", g.VMID), nics, err
+	}
+	all, err := v.Client.Pending(ctx, ref)
+	for _, option := range all {
+		nics = append(nics, nicOf(option.Key, option.Value)...)
+		nics = append(nics, nicOf(option.Key, option.Pending)...)
+	}
+	return fmt.Sprintf("VM %d", g.VMID), nics, err
+}
+
+// nicOf returns the value of an option that is a NIC.
+func nicOf(option string, value *string) []string {
+	if rest, ok := strings.CutPrefix(option, "net"); !ok || value == nil || strings.Trim(rest, "0123456789") != "" {
+		return nil
+	}
+	return []string{*value}
+}
+
+func onBridge(nic, bridge string) bool {
+	return slices.Contains(strings.Split(nic, ","), "bridge="+bridge)
+}

@@ -1,0 +1,406 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package nodenetwork
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/nodenet"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A node has one file of staged changes for everybody, Proxmox VE applies all of it or
+// nothing, and it has no digest. So each resource notes, before it stages anything, what all
+// interfaces were like before and what its own is to be like. What is staged is ours if it
+// is what such notes say, and nothing else. That is read right before it is applied. Between
+// that read and the call that applies, somebody can still stage a change: Proxmox VE leaves
+// that gap.
+
+// AnnotationStaged has what a resource has staged, and what was there before, until it is
+// in force.
+const AnnotationStaged = "proxmox.vitistack.io/staged-interface"
+
+// A note is what a resource has staged.
+type note struct {
+	// At is when it was staged, in seconds since 1970.
+	At int64 `json:"at"`
+
+	// Before are checksums of all interfaces before.
+	Before nodenet.Baseline `json:"before"`
+
+	// Interface as it is staged; nil for one that is removed.
+	Interface nodenet.Options `json:"interface"`
+
+	// Former is how it was staged, or in force, until then.
+	Former nodenet.Options `json:"former"`
+
+	// Reload is the task that puts it into force.
+	Reload proxmox.UPID `json:"reload,omitempty"`
+}
+
+// A reload of the network of a node.
+type reload struct {
+	upid proxmox.UPID
+	at   int64 // in seconds since 1970
+}
+
+// A stager stages and applies changes, for all resources of the kind.
+type stager struct {
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+	mu    sync.Mutex
+	locks map[string]*sync.Mutex // by node
+
+	// inForce is what was in force when nothing was staged last, by endpoints and node.
+	inForce map[string]nodenet.Baseline
+
+	// reloads are the last ones of this provider, by endpoints and node.
+	reloads map[string]reload
+}
+
+func newStager(lookup func(ctx context.Context, host string) ([]netip.Addr, error)) *stager {
+	return &stager{lookup: lookup, locks: map[string]*sync.Mutex{}, inForce: map[string]nodenet.Baseline{}, reloads: map[string]reload{}}
+}
+
+// lock a node: one change at a time. Nodes of one name in several clusters share a lock.
+func (s *stager) lock(node string) func() {
+	s.mu.Lock()
+	l := s.locks[node]
+	if l == nil {
+		l = &sync.Mutex{}
+		s.locks[node] = l
+	}
+	s.mu.Unlock()
+	l.Lock()
+	return l.Unlock
+}
+
+func keyOf(v view) string {
+	return strings.Join(v.Endpoints, " ") + " " + v.Resource.Parameters().Node
+}
+
+// keep what is in force, and return what was in force last.
+func (s *stager) keep(v view, now nodenet.Baseline) nodenet.Baseline {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now != nil {
+		s.inForce[keyOf(v)] = now
+	}
+	return s.inForce[keyOf(v)]
+}
+
+// A pending state is what is staged on a node, and by whom.
+type pending struct {
+	config  nodenet.Config
+	changes string // Empty if nothing is staged.
+
+	// before is what a resource that stages a change now has to note.
+	before nodenet.Baseline
+
+	// foreign reports that others have staged changes without consent; by them are the
+	// interfaces, as far as can be told.
+	foreign    bool
+	interfaces []string
+
+	// consented reports that the resource consents to what others have staged.
+	consented bool
+}
+
+// look at what is staged on a node.
+func (s *stager) look(ctx context.Context, v view, maxAge time.Duration) (pending, error) {
+	node := v.Resource.Parameters().Node
+	all, err := v.Inventory.NodeInterfaces(ctx, node, maxAge)
+	if err != nil {
+		return pending{}, err
+	}
+	p := pending{config: configOf(all, node), changes: nodenet.Changes(all.Changes)}
+	if p.changes == "" {
+		p.before = s.keep(v, nodenet.NewBaseline(p.config))
+		return p, nil
+	}
+	notes, err := notesOn(ctx, v)
+	if err != nil {
+		return pending{}, err
+	}
+	p.judge(notes, s.keep(v, nil))
+	if wanted := v.Resource.Parameters().ApplyStaged; p.foreign && wanted != nil && *wanted == nodenet.Checksum(p.changes) {
+		p.foreign, p.consented, p.before = false, true, nodenet.NewBaseline(p.config)
+	}
+	return p, nil
+}
+
+// judge by the notes whether all that is staged is ours.
+func (p *pending) judge(notes map[string]note, inForce nodenet.Baseline) {
+	p.foreign, p.interfaces = true, nil
+	var ours, altered []string
+	for name, n := range notes {
+		ours = append(ours, name)
+		// A note may be of a change that was not made.
+		if !nodenet.AsStaged(n.Interface, p.config[name]) && !nodenet.AsStaged(n.Former, p.config[name]) {
+			altered = append(altered, name)
+		}
+	}
+	for _, n := range notes {
+		foreign := append(n.Before.Foreign(p.config, ours), altered...)
+		if len(foreign) == 0 {
+			p.foreign, p.interfaces, p.before = false, nil, n.Before
+			return
+		}
+		p.interfaces = shorter(p.interfaces, foreign)
+	}
+	if len(notes) == 0 && inForce != nil {
+		p.interfaces = inForce.Foreign(p.config, nil)
+	}
+	slices.Sort(p.interfaces)
+}
+
+func shorter(a, b []string) []string {
+	if a == nil || len(b) < len(a) {
+		return b
+	}
+	return a
+}
+
+// notesOn returns the notes of all resources for interfaces of the node of a resource, by
+// interface.
+func notesOn(ctx context.Context, v view) (map[string]note, error) {
+	notes := map[string]note{}
+	err := each(ctx, v, func(other config.Resource[parameters, *v1alpha1.NodeNetworkObservation]) {
+		if n, ok := noteOf(other); ok {
+			notes[other.Parameters().Interface] = n
+		}
+	})
+	return notes, err
+}
+
+// each calls a function for all resources of the node and cluster of a resource: for the
+// resource itself as it is in memory.
+func each(ctx context.Context, v view, do func(config.Resource[parameters, *v1alpha1.NodeNetworkObservation])) error {
+	for _, list := range v.Scope.Lists("NodeNetwork") {
+		if err := v.Kube.List(ctx, list); err != nil {
+			return errors.Wrap(err, "cannot list resources of the kind NodeNetwork")
+		}
+		for _, item := range list.GetItems() {
+			other, ok := item.(config.Resource[parameters, *v1alpha1.NodeNetworkObservation])
+			if ok && other.GetUID() == v.Resource.GetUID() {
+				other = v.Resource
+			}
+			if ok && other.Parameters().Node == v.Resource.Parameters().Node && sameCluster(other, v.Resource) {
+				do(other)
+			}
+		}
+	}
+	return nil
+}
+
+func sameCluster(a, b resource.Managed) bool {
+	x, y := a.GetAnnotations()[kind.AnnotationCluster], b.GetAnnotations()[kind.AnnotationCluster]
+	return x == "" || y == "" || x == y
+}
+
+func noteOf(mg resource.Managed) (note, bool) {
+	n := note{}
+	raw, ok := mg.GetAnnotations()[AnnotationStaged]
+	return n, ok && json.Unmarshal([]byte(raw), &n) == nil
+}
+
+// write stages a change, after it was noted.
+func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.Change, do func(context.Context) error) error {
+	p := v.Resource.Parameters()
+	defer s.lock(p.Node)()
+	now, err := s.look(ctx, v, inventory.Fresh)
+	if err != nil {
+		return err
+	}
+	if now.foreign {
+		return config.Rejection(stagedByOthers(now))
+	}
+	next := after(now.config, v, verb, c)
+	guests := map[string][]string{}
+	if verb == config.Delete {
+		if guests[p.Interface], err = guestsOn(ctx, v, p.Node, p.Interface); err != nil {
+			return err
+		}
+	}
+	refused, err := s.refusal(ctx, v, now.config, next, guests)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		return config.Rejection(*refused)
+	}
+	if err := keepNote(ctx, v, note{At: time.Now().Unix(), Before: now.before, Interface: next[p.Interface], Former: now.config[p.Interface]}); err != nil {
+		return err
+	}
+	return do(ctx)
+}
+
+// keepNote as an annotation.
+func keepNote(ctx context.Context, v view, n note) error {
+	raw, err := json.Marshal(n)
+	if err != nil {
+		return errors.Wrap(err, "cannot encode what is staged")
+	}
+	return kind.Annotate(ctx, v.Kube, v.Resource, map[string]string{AnnotationStaged: string(raw)})
+}
+
+// removing reports whether the removal of an interface that is not there any more waits to
+// be applied.
+func (s *stager) removing(ctx context.Context, v view) (bool, error) {
+	if _, staged := noteOf(v.Resource); !staged {
+		return false, nil
+	}
+	now, err := s.look(ctx, v, inventory.Fresh)
+	if err != nil {
+		return false, err
+	}
+	return now.changes != "", nil
+}
+
+// apply what is staged, if it is ours.
+func (s *stager) apply(ctx context.Context, v view) error {
+	p := v.Resource.Parameters()
+	defer s.lock(p.Node)()
+	if manual(p) {
+		return errors.Errorf("the change of interface %q is staged: apply it on node %q", v.Name, p.Node)
+	}
+	waits, err := s.waitsFor(ctx, v)
+	if err != nil {
+		return err
+	}
+	if waits != "" {
+		return errors.Errorf("cannot apply what is staged: %s has not staged its change yet", waits)
+	}
+	if running, err := s.reloading(ctx, v); err != nil || running {
+		return err
+	}
+	now, err := s.look(ctx, v, inventory.Fresh)
+	if err != nil {
+		return err
+	}
+	if now.foreign {
+		return config.Rejection(stagedByOthers(now))
+	}
+	refused, err := s.refusal(ctx, v, nil, now.config, nil)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		return config.Rejection(*refused)
+	}
+	return s.start(ctx, v)
+}
+
+// start a reload. It is the last look at what is staged that it follows.
+func (s *stager) start(ctx context.Context, v view) error {
+	node := v.Resource.Parameters().Node
+	upid, err := v.Client.ReloadNetwork(ctx, node)
+	v.Inventory.InvalidateObjects(proxmox.NetworkCollection(node))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.reloads[keyOf(v)] = reload{upid: upid, at: time.Now().Unix()}
+	s.mu.Unlock()
+	v.Resource.Observation().Reload = &v1alpha1.NodeNetworkReload{UPID: string(upid)}
+	n, noted := noteOf(v.Resource)
+	if !noted {
+		return nil
+	}
+	n.Reload = upid
+	return keepNote(ctx, v, n)
+}
+
+// reloadOf returns the reload that puts into force what a note is of: its own, or one for
+// several resources. It is empty if none is known.
+func (s *stager) reloadOf(v view, n note) proxmox.UPID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := s.reloads[keyOf(v)]; last.at >= n.At {
+		return last.upid
+	}
+	return n.Reload
+}
+
+// reloading reports whether a reload for the resource runs.
+func (s *stager) reloading(ctx context.Context, v view) (bool, error) {
+	n, noted := noteOf(v.Resource)
+	upid := s.reloadOf(v, n)
+	if !noted || upid == "" {
+		return false, nil
+	}
+	t, err := v.Client.Task(ctx, upid)
+	if proxmox.IsNoSuchTask(err) {
+		return false, nil
+	}
+	return t.Running, err
+}
+
+func manual(p *parameters) bool { return p.Apply != nil && *p.Apply == "Manual" }
+
+// longestWait is how long one resource waits for others of its node before it applies its
+// change alone.
+const longestWait = 30 * time.Second
+
+// waitsFor returns the name of another resource of the node that is to stage a change first,
+// so that one reload applies both: one that was not looked at yet as its spec is now.
+func (s *stager) waitsFor(ctx context.Context, v view) (string, error) {
+	n, staged := noteOf(v.Resource)
+	if !staged || time.Since(time.Unix(n.At, 0)) > longestWait {
+		return "", nil
+	}
+	name := ""
+	err := each(ctx, v, func(other config.Resource[parameters, *v1alpha1.NodeNetworkObservation]) {
+		c := other.GetCondition(kind.TypeUpToDate)
+		looked := c.Status != corev1.ConditionUnknown && c.ObservedGeneration == other.GetGeneration()
+		if looked || meta.WasDeleted(other) || meta.IsPaused(other) || !kind.MayChange(other) ||
+			other.Parameters().Interface == v.Resource.Parameters().Interface {
+			return
+		}
+		name = "NodeNetwork " + other.GetName()
+	})
+	return name, err
+}
+
+// stagedByOthers is the problem that others have staged changes.
+func stagedByOthers(p pending) kind.Problem {
+	of := ""
+	if len(p.interfaces) > 0 {
+		of = " of " + strings.Join(p.interfaces, ", ")
+	}
+	return kind.Problem{Reason: ReasonStagedByOthers, Message: "others have staged changes" + of +
+		", and Proxmox VE applies all that is staged or nothing: apply or revert them, or consent by applyStaged: " + nodenet.Checksum(p.changes)}
+}
+
+// TypeApplied is the condition that is True while the interface is active as the spec asks.
+const TypeApplied xpv2.ConditionType = "Applied"
