@@ -22,6 +22,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -60,14 +61,14 @@ func TestBackupRequests(t *testing.T) {
 		"Change": {
 			reason: "What is nil stays.",
 			call: func(ctx context.Context, c *Client) error {
-				return c.ChangeVolume(ctx, "pve1", volume, VolumeChange{Protected: new(bool)})
+				return c.ChangeVolume(ctx, "pve1", volume, nil, new(bool))
 			},
 			want: want{http.MethodPut, path, map[string]string{"protected": "0"}},
 		},
 		"Notes": {
 			reason: "Empty notes are sent.",
 			call: func(ctx context.Context, c *Client) error {
-				return c.ChangeVolume(ctx, "pve1", volume, VolumeChange{Notes: new("")})
+				return c.ChangeVolume(ctx, "pve1", volume, new(""), nil)
 			},
 			want: want{http.MethodPut, path, map[string]string{"notes": ""}},
 		},
@@ -92,28 +93,11 @@ func TestBackupWithoutTask(t *testing.T) {
 		_, err := fixed(t, ok(data)).client(t).BackUp(background(), vm100, BackupOptions{Storage: "nas"})
 		return err
 	}
-	if err := backUp(`"OK"`); !IsNotOnNode(err) || IsOutcomeUnknown(err) {
+	if err := backUp(`"OK"`); !errors.Is(err, ErrNotOnNode) || IsOutcomeUnknown(err) {
 		t.Errorf("nothing was started for a VM of another node, got %v", err)
 	}
-	if err := backUp(`null`); !IsOutcomeUnknown(err) || IsNotOnNode(err) {
+	if err := backUp(`null`); !IsOutcomeUnknown(err) || errors.Is(err, ErrNotOnNode) {
 		t.Errorf("an answer without a task may have started one, got %v", err)
-	}
-}
-
-func TestBackupVolume(t *testing.T) {
-	cases := map[string]struct {
-		reason, line, want string
-	}{
-		"File":   {"The name of a file.", "INFO: creating vzdump archive '/mnt/pve/nas/dump/vzdump-qemu-100-x.vma.zst'", "nas:backup/vzdump-qemu-100-x.vma.zst"},
-		"Server": {"That on a backup server.", "INFO: creating Proxmox Backup Server archive 'vm/100/2026-11-22T17:00:00Z'", "nas:backup/vm/100/2026-11-22T17:00:00Z"},
-		"None":   {"Not told yet.", "INFO: Starting Backup of VM 100 (qemu)", ""},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := BackupVolume([]string{"INFO: other", tc.line}, "nas"); got != tc.want {
-				t.Errorf("%s got %q", tc.reason, got)
-			}
-		})
 	}
 }
 
@@ -121,59 +105,6 @@ func TestTaskHead(t *testing.T) {
 	pve := fixed(t, reply{status: "200 OK", body: `{"data":[{"n":2,"t":"b"},{"n":1,"t":"a"}],"total":9}`})
 	got, err := pve.client(t).TaskHead(background(), UPID(strings.Trim(backupTask, `"`)), 2)
 	if diff := cmp.Diff([]string{"a", "b"}, got); err != nil || diff != "" || !strings.Contains(pve.asked()[0].query, "start=0") {
-		t.Errorf("%v -want, +got:\n%s", err, diff)
-	}
-}
-
-func TestBackupFailure(t *testing.T) {
-	log := func(why string) []string {
-		return []string{"ERROR: Backup of VM 100 failed - " + why, "INFO: Backup job finished with errors"}
-	}
-	cases := map[string]struct {
-		reason, exit string
-		log          []string
-		want         BackupProblem
-		sentence     string
-	}{
-		"Content": {
-			"The task sees what the storage takes.",
-			"could not get storage information for 'x1': can't use storage 'x1' for backups - wrong content type", nil,
-			BackupNotSupported, "storage x1 does not take backups: its content types lack backup",
-		},
-		"Storage": {
-			"A storage that is not there.", "could not activate storage 'x1': storage 'x1' does not exist", nil,
-			BackupStorageUnavailable, "storage x1 cannot be used: storage 'x1' does not exist",
-		},
-		"Limit": {
-			"The log tells what the exit status does not.", "job errors", log("There is a max backup limit of 2 enforced by the target storage or the vzdump parameters."),
-			BackupLimit, "the storage keeps at most 2 backups of the VM, and none is removed for this one",
-		},
-		"HA": {
-			"HA would start what the backup stops.", "job errors", log("Cannot execute a backup with stop mode on a HA managed and enabled Service."),
-			BackupNotSupported, "mode stop is not for a VM that HA keeps running",
-		},
-		"Full":    {"No room.", "job errors", log("vma_queue_write: write error - Broken pipe"), BackupStorageFull, "no space is left on the storage"},
-		"Locked":  {"A lock.", "job errors", log("VM is locked (snapshot)"), BackupLocked, "the VM is locked by something else that works on it"},
-		"NoVM":    {"No VM.", "job errors", log("unable to find VM '100'"), BackupNoVM, "VM 100 does not exist"},
-		"Stopped": {"Stopped.", "interrupted by signal", nil, BackupStopped, "the task was stopped"},
-		"Kept":    {"Protected.", "cannot remove protected volume 'x' on 'nas'", nil, BackupIsProtected, "the backup is protected in Proxmox VE"},
-		"Other":   {"Any other is told as it is.", "job errors", log("some new reason"), BackupFailed, "some new reason"},
-		"NoLog":   {"Without a log there is the exit status.", "job errors", nil, BackupFailed, "job errors"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			problem, sentence := BackupFailure(tc.exit, tc.log)
-			if problem != tc.want || sentence != tc.sentence {
-				t.Errorf("%s got %s, %q", tc.reason, problem, sentence)
-			}
-		})
-	}
-}
-
-func TestBackupConfig(t *testing.T) {
-	pve := fixed(t, ok(`"#a note\nname: web\nsmbios1: uuid=1\n#qmdump#map:scsi0:drive-scsi0:local::\n"`))
-	got, err := pve.client(t).BackupConfig(background(), "pve1", "nas:backup/x.vma")
-	if diff := cmp.Diff(map[string]string{"name": "web", "smbios1": "uuid=1"}, got); err != nil || diff != "" {
 		t.Errorf("%v -want, +got:\n%s", err, diff)
 	}
 }

@@ -87,20 +87,18 @@ func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
 		return "", refused
 	}
 	var answer text
-	started := func() UPID {
-		if u := UPID(answer); u.Valid() {
-			return u
-		}
-		return ""
-	}
+	var started UPID
 	c.ownCalls.expectTask(r) // Until its task is known.
 	defer func() {
-		c.ownCalls.started(started())
+		c.ownCalls.started(started)
 		c.ownCalls.release(r)
-		c.limiter.leave(turn, started())
+		c.limiter.leave(turn, started)
 	}()
 	if err := c.do(ctx, r, &answer); err != nil {
 		return "", err
+	}
+	if u := UPID(answer); u.Valid() {
+		started = u
 	}
 	return string(answer), nil
 }

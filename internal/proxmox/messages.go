@@ -142,52 +142,6 @@ func snapshotFailures() []snapshotFailure {
 	}
 }
 
-// The texts of backups. The log tells what the exit status only sums up.
-var (
-	reBackupFailed    = regexp.MustCompile(`^ERROR: Backup of VM \d+ failed - (.*)`)
-	reBackupArchive   = regexp.MustCompile(`^INFO: creating \S.* archive '([^']+)'`)
-	reBackupContent   = regexp.MustCompile(`can't use storage '([^']*)' for backups - wrong content type`)
-	reBackupLimit     = regexp.MustCompile(`There is a max backup limit of (\d+) enforced`)
-	reBackupProtected = regexp.MustCompile(`The number of protected backups per guest is limited to (\d+)`)
-	reBackupHA        = regexp.MustCompile(`Cannot execute a backup with stop mode on a HA managed`)
-	reBackupFull      = regexp.MustCompile(`No space left on device|write error - Broken pipe|[Qq]uota exceeded|ENOSPC`)
-	reBackupStorage   = regexp.MustCompile(`^could not activate storage '([^']*)': (.*)`)
-	reBackupNoVM      = regexp.MustCompile(`unable to find VM '(\d+)'`)
-	reBackupKept      = regexp.MustCompile(`cannot remove protected (volume|archive)`)
-	reBackupWait      = regexp.MustCompile(`can't acquire lock '[^']*vzdump`)
-	reJobErrors       = regexp.MustCompile(`^job errors$`)
-)
-
-// A backupFailure is what a text means.
-type backupFailure struct {
-	pattern  *regexp.Regexp
-	problem  BackupProblem
-	sentence func(m []string) string
-}
-
-// backupFailures are what the texts mean, the most telling first.
-func backupFailures() []backupFailure {
-	says := func(s string) func([]string) string { return func([]string) string { return s } }
-	return []backupFailure{
-		{reBackupContent, BackupNotSupported, func(m []string) string {
-			return "storage " + m[1] + " does not take backups: its content types lack backup"
-		}},
-		{reBackupLimit, BackupLimit, func(m []string) string {
-			return "the storage keeps at most " + m[1] + " backups of the VM, and none is removed for this one"
-		}},
-		{reBackupProtected, BackupLimit, func(m []string) string { return "the storage keeps at most " + m[1] + " protected backups of the VM" }},
-		{reBackupHA, BackupNotSupported, says("mode stop is not for a VM that HA keeps running")},
-		{reBackupFull, BackupStorageFull, says("no space is left on the storage")},
-		{reBackupStorage, BackupStorageUnavailable, func(m []string) string { return "storage " + m[1] + " cannot be used: " + m[2] }},
-		{reBackupNoVM, BackupNoVM, func(m []string) string { return "VM " + m[1] + " does not exist" }},
-		{reBackupKept, BackupIsProtected, says("the backup is protected in Proxmox VE")},
-		{reBackupWait, BackupLocked, says("other backups have kept the node busy for too long")},
-		{reLocked, BackupLocked, says("the VM is locked by something else that works on it")},
-		{reSnapshotInterrupted, BackupStopped, says("the task was stopped")},
-		{reBackupFailed, BackupFailed, func(m []string) string { return m[1] }},
-	}
-}
-
 // agentError begins what PVE says of an error that the guest agent has answered.
 const agentError = "Agent error: "
 
@@ -329,6 +283,9 @@ func scrub(s string, secrets []string) string {
 	s = reTime.ReplaceAllString(s, "(time)")
 	return strings.Join(strings.Fields(s), " ")
 }
+
+// Scrub returns a line of a log without names of tasks and times, which change each time.
+func Scrub(line string) string { return scrub(line, nil) }
 
 // redact hides a secret. PVE repeats a parameter's value in quotes; of a short
 // one nothing else is hidden, since that would hit any word.

@@ -54,14 +54,10 @@ type Volume struct {
 	// clock; 0 if the storage does not tell. For a backup it is when that began.
 	Changed int64
 
-	// Notes of a backup. Storages of files list their first line only.
-	Notes string
-
-	// Protected is true for a backup that is not to be removed.
-	Protected bool
-
-	// Verification is how the latest verification of a backup on a backup server has ended:
-	// ok, failed, or empty for none.
+	// Notes of a backup, of which storages of files list the first line, whether it is
+	// Protected, and how its latest Verification on a backup server ended: ok, failed or none.
+	Notes        string
+	Protected    bool
 	Verification string
 }
 
