@@ -70,20 +70,32 @@ func (p *ImageParameters) ResolveReferences(ctx context.Context, c client.Reader
 // into machine. What was resolved once stays. A Machine that does not exist yet is no
 // error: a Snapshot waits for it.
 func (p *SnapshotParameters) ResolveReferences(ctx context.Context, c client.Reader, snapshot any, kinds Kinds) error {
+	return resolveLater(ctx, c, snapshot, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector)
+}
+
+// ResolveReferences puts the name of the Machine that machineRef or machineSelector means
+// into machine. What was resolved once stays. A Machine that does not exist yet is no
+// error: a Backup waits for it.
+func (p *BackupParameters) ResolveReferences(ctx context.Context, c client.Reader, backup any, kinds Kinds) error {
+	return resolveLater(ctx, c, backup, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector)
+}
+
+// resolveLater sets the name of a Machine that may come to be later.
+func resolveLater(ctx context.Context, c client.Reader, object any, k Kind, name **string, ref **Reference, selector *Selector) error {
 	switch {
-	case p.Machine != nil:
+	case *name != nil:
 		return nil
-	case p.MachineRef != nil:
-		name := p.MachineRef.Name
-		p.Machine = &name
+	case *ref != nil:
+		meant := (*ref).Name
+		*name = &meant
 		return nil
-	case p.MachineSelector == nil:
+	case selector == nil:
 		return nil
 	}
 	found := &seen{Reader: c}
-	err := resolve(ctx, found, snapshot, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector)
+	err := resolve(ctx, found, object, k, name, ref, selector)
 	if err != nil && found.listed {
-		p.Machine, p.MachineRef = nil, nil
+		*name, *ref = nil, nil
 		return nil
 	}
 	return errors.Wrap(err, "machine")

@@ -82,7 +82,7 @@ func (s *suite) testExamples(t *testing.T) {
 	for _, folder := range exampleFolders(t) {
 		t.Run(folder, func(t *testing.T) {
 			s.testMachineExamples(t, folder)
-			s.testSnapshotExamples(t, folder)
+			s.testCopyExamples(t, folder)
 			s.testOtherExamples(t, folder)
 		})
 	}
@@ -93,7 +93,7 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	before := s.holdings(t)
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool {
 		here := func(obj *unstructured.Unstructured) bool { return isMachine(obj) && !isDownload(obj) }
-		return slices.ContainsFunc(read, here) && !slices.ContainsFunc(read, isSnapshot)
+		return slices.ContainsFunc(read, here) && !slices.ContainsFunc(read, isCopy)
 	})
 	keys := make([]machine.Key, 0, len(objs))
 	for _, obj := range objs {
@@ -116,10 +116,10 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	s.holdings(t).sameAs(t, before)
 }
 
-// testSnapshotExamples applies Snapshots, and policies of them, with their Machines.
-func (s *suite) testSnapshotExamples(t *testing.T, folder string) {
+// testCopyExamples applies Snapshots, policies of them, and Backups with their Machines.
+func (s *suite) testCopyExamples(t *testing.T, folder string) {
 	t.Helper()
-	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isSnapshot) })
+	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isCopy) })
 	if len(objs) == 0 {
 		return
 	}
@@ -139,7 +139,7 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 	t.Helper()
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool {
 		other := func(obj *unstructured.Unstructured) bool { return !isMachine(obj) && !isDownload(obj) }
-		return slices.ContainsFunc(read, other) && !slices.ContainsFunc(read, isSnapshot)
+		return slices.ContainsFunc(read, other) && !slices.ContainsFunc(read, isCopy)
 	})
 	isOfDownload := func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isDownload) }
 	if _, downloads := some(t, folder, isOfDownload); len(downloads) > 0 {
@@ -155,8 +155,9 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 
 func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
 
-func isSnapshot(obj *unstructured.Unstructured) bool {
-	return obj.GetKind() == "Snapshot" || obj.GetKind() == "SnapshotPolicy"
+// isCopy reports whether an object is a copy of a Machine, or makes some.
+func isCopy(obj *unstructured.Unstructured) bool {
+	return slices.Contains([]string{"Snapshot", "SnapshotPolicy", "Backup"}, obj.GetKind())
 }
 
 // isDownload reports whether an object is an Image of a server on the internet, which the tests do not reach, or a Machine of such an Image.

@@ -288,6 +288,7 @@ func (w *world) start() {
 			&cluster.Machine{}: mine, &namespaced.Machine{}: mine, &cluster.ProviderConfig{}: mine, &namespaced.ProviderConfig{}: mine,
 			&cluster.Image{}: mine, &namespaced.Image{}: mine, &cluster.Snapshot{}: mine, &namespaced.Snapshot{}: mine,
 			&cluster.SnapshotPolicy{}: mine, &namespaced.SnapshotPolicy{}: mine,
+			&cluster.Backup{}: mine, &namespaced.Backup{}: mine,
 			&cluster.ProxmoxCluster{}: mine, &namespaced.ProxmoxCluster{}: mine, &cluster.ProxmoxNode{}: mine, &namespaced.ProxmoxNode{}: mine,
 		}},
 	})

@@ -35,13 +35,14 @@ func TestReasonsAreExplained(t *testing.T) {
 		reason string
 		in     []string
 	}{
-		"machine":        {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
-		"providerconfig": {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
-		"cluster":        {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
-		"image":          {reason: "Those of Images.", in: []string{"image"}},
-		"snapshot":       {reason: "Those of Snapshots.", in: []string{"snapshot"}},
-		"snapshotpolicy": {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
-		"node":           {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
+		"machine/conditions": {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
+		"providerconfig":     {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
+		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
+		"image":              {reason: "Those of Images.", in: []string{"image"}},
+		"backup":             {reason: "Those of Backups.", in: []string{"backup"}},
+		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}},
+		"snapshotpolicy":     {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
+		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -43,6 +43,7 @@ func rows() []row {
 		{kind: "Image", setup: imageKind(watch)},
 		{kind: "Snapshot", setup: snapshots},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
+		{kind: "Backup", setup: backups},
 		{kind: "ProxmoxCluster", setup: clusters(sched)},
 		{kind: "ProxmoxNode", setup: nodes(sched)},
 		{kind: "Pool", setup: config.Setup(pool.Table())},

@@ -31,6 +31,7 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/backup"
 	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/image"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -204,6 +205,11 @@ func policies(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 	return snapshotpolicy.Setup(mgr, o, snapshotpolicy.Kinds{
 		Identity: s.Identity("SnapshotPolicy"), Snapshot: s.Identity("Snapshot"), Machine: s.Identity("Machine"),
 	})
+}
+
+// backups sets up Backups. Those of all scopes can stand for the same backup.
+func backups(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+	return backup.Setup(mgr, o, backup.Kinds{Identity: s.Identity("Backup"), Lists: s.Lists("Backup"), Machine: s.Identity("Machine").Object})
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

@@ -134,6 +134,8 @@ func TestTable(t *testing.T) {
 		"Snapshot.proxmox.m.vitistack.io",
 		"SnapshotPolicy.proxmox.vitistack.io",
 		"SnapshotPolicy.proxmox.m.vitistack.io",
+		"Backup.proxmox.vitistack.io",
+		"Backup.proxmox.m.vitistack.io",
 		"ProxmoxCluster.proxmox.vitistack.io",
 		"ProxmoxCluster.proxmox.m.vitistack.io",
 		"ProxmoxNode.proxmox.vitistack.io",

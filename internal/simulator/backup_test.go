@@ -65,12 +65,15 @@ func logOf(s *simulator.Server) string {
 func TestBackupAttributes(t *testing.T) {
 	s, c := backedUp(t)
 	const content = "GET /nodes/pve1/storage/local/content"
-	if exit := c.task("POST /nodes/pve1/vzdump", "vmid=100", "storage=local", "compress=zstd", "protected=1", `notes-template=of {{guestname}}\nmore`); exit != "OK" {
+	notes := `notes-template=of {{guestname}}\nmore`
+	if exit := c.task("POST /nodes/pve1/vzdump", "vmid=100", "storage=local", "compress=zstd", "protected=1", notes); exit != "OK" {
 		t.Fatalf("backup: %s\n%s", exit, logOf(s))
 	}
 	name := backups(s)[0]
-	for _, line := range []string{"starting new backup job: vzdump 100", "exclude disk 'scsi1'", "include disk 'scsi0'", "creating vzdump archive '/var/lib/vz/dump/" +
-		strings.TrimPrefix(name, "local:backup/") + "'", "marking backup as protected", "Backup job finished successfully"} {
+	for _, line := range []string{
+		"starting new backup job: vzdump 100", "exclude disk 'scsi1'", "include disk 'scsi0'",
+		"creating vzdump archive '/var/lib/vz/dump/" + strings.TrimPrefix(name, "local:backup/") + "'", "marking backup as protected", "Backup job finished successfully",
+	} {
 		if !strings.Contains(logOf(s), line) {
 			t.Errorf("want %q in the log:\n%s", line, logOf(s))
 		}

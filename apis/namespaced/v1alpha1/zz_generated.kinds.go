@@ -23,6 +23,7 @@ import "github.com/vitistack/provider-proxmox/apis/v1alpha1"
 // Kinds returns the kinds of managed resources of this package, by their names.
 func Kinds() v1alpha1.Kinds {
 	return v1alpha1.Kinds{
+		BackupKind:         {Object: &Backup{}, List: &BackupList{}},
 		ImageKind:          {Object: &Image{}, List: &ImageList{}},
 		MachineKind:        {Object: &Machine{}, List: &MachineList{}},
 		NodeNetworkKind:    {Object: &NodeNetwork{}, List: &NodeNetworkList{}},

@@ -1,0 +1,341 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
+)
+
+// A view is what was found about a Backup, and what is to be done.
+type view struct {
+	decision
+
+	record  *record
+	cluster string
+
+	// target is the VM as it is known, and guest what is listed of it; nil for none.
+	target target
+	guest  *proxmox.Guest
+
+	// seat is the node that is asked for the backup, and volume the backup, or nil.
+	seat   string
+	volume *proxmox.Volume
+
+	difference []v1alpha1.OptionDifference
+	problems   []kind.Problem
+}
+
+// Observe finds the backup, and decides what is to be done.
+func (e *external) Observe(ctx context.Context, m Backup) (managed.ExternalObservation, error) {
+	switch {
+	case e.waits != nil:
+		e.view.decision = because(wait, *e.waits)
+		e.show(m)
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	case e.client == nil:
+		e.retain(m)
+		return managed.ExternalObservation{}, nil
+	}
+	o, err := e.observe(ctx, m)
+	if err != nil {
+		e.showError(m, err)
+	}
+	return o, err
+}
+
+func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObservation, error) {
+	v := e.view
+	if err := e.checkCluster(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if meta.WasDeleted(m) {
+		return e.observeDeleted(ctx, m)
+	}
+	if err := e.look(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if v.action == start && v.problem == nil {
+		var err error
+		if v.problem, err = e.preflight(ctx, m); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+	}
+	e.compare(m)
+	e.show(m)
+	switch {
+	case v.action == start && (v.problem == nil || !kind.MayChange(m)):
+		return managed.ExternalObservation{}, nil
+	case v.action == keep && len(v.difference) > 0:
+		return managed.ExternalObservation{ResourceExists: true}, nil
+	}
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+}
+
+// checkCluster returns an error if the connection leads to another cluster than the one in
+// which the backup is.
+func (e *external) checkCluster(ctx context.Context, m Backup) error {
+	name, err := e.inventory.ClusterName(ctx)
+	if proxmox.IsAuthorization(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.view.cluster = name
+	if in := m.GetAnnotations()[kind.AnnotationCluster]; in != "" && in != name {
+		return problemError{kind.ClusterMismatch("backup", e.volumeID(m), in, name)}
+	}
+	return nil
+}
+
+// volumeID is the volume that the resource stands for; empty for one that is not made.
+func (e *external) volumeID(m Backup) string {
+	if e.view.record.Volume != "" {
+		return e.view.record.Volume
+	}
+	return meta.GetExternalName(m)
+}
+
+// mostTurns is how often it is decided anew after something was noted in the record.
+const mostTurns = 5
+
+// look at the backup, note what has become of it, and decide what is to be done.
+func (e *external) look(ctx context.Context, m Backup) error {
+	v := e.view
+	storage := m.Parameters().Storage
+	if id := e.volumeID(m); id != "" {
+		if storage = storageOf(id); storage != m.Parameters().Storage {
+			return errors.Errorf("backup %s is not on storage %q, which the spec names: a backup cannot be moved", id, m.Parameters().Storage)
+		}
+	}
+	var err error
+	if v.seat, err = e.findSeat(ctx, storage); err != nil {
+		return err
+	}
+	if v.seat == "" && (v.record.made() || e.volumeID(m) != "") {
+		v.decision = because(wait, e.unseen(storage))
+		return nil
+	}
+	for range mostTurns {
+		s, err := e.stateOf(ctx, m)
+		if err != nil {
+			return err
+		}
+		v.volume = s.volume
+		v.decision = v.record.decide(s, e.now().Unix(), m.GetGeneration())
+		noted, err := e.note(ctx, m, s)
+		if err != nil || !noted {
+			return err
+		}
+	}
+	return errors.New("cannot settle what has become of the backup")
+}
+
+// unseen is the problem that no node can be asked for the backup.
+func (e *external) unseen(storage string) kind.Problem {
+	where := "that is online"
+	if n := e.view.record.Node; n != "" {
+		where = "that is online and has the backup, which was made on node " + n
+	}
+	return kind.Problem{Reason: reasonStorageUnavailable, Message: "there is no node with storage " + storage + " " + where + ", or it may not be seen"}
+}
+
+// stateOf the backup. The tasks are read before it: what they have done shows in it then.
+func (e *external) stateOf(ctx context.Context, m Backup) (state, error) {
+	r := e.view.record
+	s := state{looks: !kind.MayChange(m), named: meta.GetExternalName(m) != "" && !r.made()}
+	var err error
+	switch {
+	case s.looks || s.named || r.Done:
+		if id := e.volumeID(m); id != "" {
+			s.volume, err = e.readVolume(ctx, id)
+		}
+	case r.Task != "":
+		err = e.readTask(ctx, m, &s)
+	case r.Begun != 0:
+		err = e.readLost(ctx, m, &s)
+	}
+	if s.volume == nil && (r.Done || s.task != nil && s.task.OK()) && err == nil {
+		err = e.permitToSee(ctx, m)
+	}
+	return s, err
+}
+
+// logHead is how many lines of the log of a task are read to learn what it makes.
+const logHead = 200
+
+// readTask reads the recorded task, and what it has made.
+func (e *external) readTask(ctx context.Context, m Backup, s *state) error {
+	t, err := e.task(ctx, e.view.record.Task)
+	s.task = t
+	if t == nil || t.Running || err != nil {
+		return err
+	}
+	log, err := e.client.TaskHead(ctx, t.UPID, logHead)
+	if err == nil && (t.OK() || backuplog.Volume(log, m.Parameters().Storage) != "") {
+		s.volume, err = e.findMade(ctx, m, log)
+	}
+	return err
+}
+
+// readLost looks for the task whose start was not seen, and for what it has made.
+func (e *external) readLost(ctx context.Context, m Backup, s *state) error {
+	r := e.view.record
+	all, err := e.client.NodeTasks(ctx, r.Node, "vzdump")
+	if err != nil {
+		return err
+	}
+	for i, t := range all {
+		if t.ID != strconv.Itoa(r.VMID) || t.UPID.User() != e.client.Identity().ID || !r.mayBe(t) {
+			continue
+		}
+		log, err := e.client.TaskHead(ctx, t.UPID, logHead)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(log, func(line string) bool { return marked(line, m) }) {
+			s.found = &all[i]
+			return nil
+		}
+		s.unclear = s.unclear || t.Running
+	}
+	s.volume, err = e.findMade(ctx, m, nil)
+	return err
+}
+
+// task returns a task, or nil if PVE does not know it.
+func (e *external) task(ctx context.Context, u proxmox.UPID) (*proxmox.Task, error) {
+	t, err := e.client.Task(ctx, u)
+	if proxmox.IsNoSuchTask(err) {
+		return nil, nil
+	}
+	return &t, err
+}
+
+// busy reports whether a task works on the VM, of ours or anybody's.
+func (e *external) busy(ctx context.Context) (bool, error) {
+	all, err := e.inventory.Tasks(ctx, inventory.Fresh)
+	id := strconv.Itoa(e.view.target.vmid)
+	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id }), err
+}
+
+// note what has become of the backup in the record, and report whether it is to be decided
+// anew.
+func (e *external) note(ctx context.Context, m Backup, s state) (bool, error) {
+	r := e.view.record
+	switch e.view.action {
+	case adopt:
+		return e.adopt(ctx, m)
+	case settle:
+		return e.settle(ctx, m)
+	case claim:
+		r.Task = s.found.UPID
+	case fail:
+		if err := e.noteFailure(ctx, m, *s.task); err != nil {
+			return false, err
+		}
+	case forget:
+		r.Task = ""
+	case lose:
+		r.Done, r.Gone, r.Task = true, true, ""
+	case keep, wait, start, stuck:
+		return false, nil
+	}
+	return true, e.save(ctx, m)
+}
+
+// shownLog is how many lines of the log of a task that has failed are kept.
+const shownLog = 10
+
+// noteFailure notes why the task has failed.
+func (e *external) noteFailure(ctx context.Context, m Backup, t proxmox.Task) error {
+	log, err := e.client.TaskLog(ctx, t.UPID, logHead)
+	if err != nil {
+		return err
+	}
+	problem, message := backuplog.Failure(t.ExitStatus, log)
+	end := backuplog.Lines(log[max(0, len(log)-shownLog):])
+	e.view.record.fail(e.now().Unix(), m.GetGeneration(), problem, message, end)
+	e.inventory.InvalidateGuest(e.view.target.vmid)
+	e.event(m, event.Warning(eventFailed, errors.New(message)))
+	return nil
+}
+
+// settle notes that the backup is there.
+func (e *external) settle(ctx context.Context, m Backup) (bool, error) {
+	r, volume := e.view.record, e.view.volume
+	r.Done, r.Gone, r.Task = true, false, ""
+	r.succeed()
+	r.Volume, r.Time = volume.ID, volume.Changed
+	e.event(m, event.Normal(eventMade, "backup "+r.Volume+" is made"))
+	return true, e.save(ctx, m)
+}
+
+// adopt notes that the backup, which the user has named, is this resource's own. It writes
+// nothing in PVE.
+func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
+	v, r := e.view, e.view.record
+	owner, err := e.peers.Older(ctx, m, func(other resource.Managed) bool {
+		o, err := recordOf(other)
+		return err == nil && o.Done && o.Volume == v.volume.ID
+	})
+	if err != nil {
+		return false, err
+	}
+	if owner != "" {
+		v.decision = because(stuck, kind.OwnershipConflict("backup", v.volume.ID, strings.TrimPrefix(owner, "/")))
+		return false, nil
+	}
+	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.seat, true, true
+	r.Volume, r.Time, r.Notes = v.volume.ID, v.volume.Changed, v.volume.Notes
+	v.target.vmid = r.VMID
+	e.event(m, event.Normal(eventAdopted, "backup "+r.Volume+" is this resource's from now on"))
+	return true, e.save(ctx, m)
+}
+
+// save keeps the record, with the annotations that belong to it. The volume becomes the
+// external name once the backup is there: before, an external name is the user's, who asks
+// for adoption by it.
+func (e *external) save(ctx context.Context, m Backup) error {
+	a := map[string]string{AnnotationRecord: e.view.record.String()}
+	if e.view.record.Done && e.view.record.Volume != "" {
+		a[meta.AnnotationKeyExternalName] = e.view.record.Volume
+	}
+	if e.view.cluster != "" {
+		a[kind.AnnotationCluster] = e.view.cluster
+	}
+	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
+		return err
+	}
+	m.Observation().Annotations = annotations().Copy(m, m.Observation().Annotations)
+	return nil
+}

@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// preflight returns the problem that keeps the backup from being made now, or nil.
+func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, error) {
+	v := e.view
+	var err error
+	if v.guest, err = e.findVM(ctx); err != nil {
+		return nil, err
+	}
+	if v.guest == nil || v.guest.Type != "qemu" {
+		return &kind.Problem{Reason: reasonVMNotFound, Message: fmt.Sprintf("VM %d does not exist", v.target.vmid)}, nil
+	}
+	if p, err := e.online(ctx); p != nil || err != nil {
+		return p, err
+	}
+	if p, err := e.prove(ctx); p != nil || err != nil {
+		return p, err
+	}
+	if p, err := e.takesBackups(ctx, m.Parameters().Storage); p != nil || err != nil {
+		return p, err
+	}
+	return nil, e.permit(ctx, m)
+}
+
+// online returns the problem that the node of the VM is offline.
+func (e *external) online(ctx context.Context) (*kind.Problem, error) {
+	nodes, err := e.inventory.Nodes(ctx)
+	node := e.view.guest.Node
+	if slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }) {
+		return &kind.Problem{Reason: reasonNodeOffline, Message: "node " + node + ", which has the VM, is offline"}, nil
+	}
+	return nil, err
+}
+
+// prove that the VM is the one that the backup is to be of, and that nothing else works on
+// it. It is read now.
+func (e *external) prove(ctx context.Context) (*kind.Problem, error) {
+	t := e.view.target
+	read, err := e.client.Config(ctx, e.view.guest.Ref())
+	if err != nil {
+		return nil, err
+	}
+	config := qemu.Config(read.Values)
+	if uuid := config.UUID(); !strings.EqualFold(t.uuid, uuid) {
+		return &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d is not the one of the Machine: it has the UUID %q, not %q; "+
+			"the provider configuration may lead to another cluster, or the VM was replaced", t.vmid, uuid, t.uuid)}, nil
+	}
+	if lock := config["lock"]; lock != "" {
+		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("VM %d is locked (%s)", t.vmid, lock)}, nil
+	}
+	busy, err := e.busy(ctx)
+	if busy && err == nil {
+		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("another task works on VM %d", t.vmid)}, nil
+	}
+	return nil, err
+}
+
+// takesBackups returns the problem that the storage takes no backups from the node.
+func (e *external) takesBackups(ctx context.Context, storage string) (*kind.Problem, error) {
+	all, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	node := e.view.guest.Node
+	i := slices.IndexFunc(all, func(s proxmox.Storage) bool { return s.Name == storage && s.Node == node })
+	switch {
+	case i < 0:
+		return &kind.Problem{Reason: reasonStorageNotFound, Message: fmt.Sprintf("storage %q is not on node %s, which has the VM, or may not be seen (/storage/%s, "+
+			"Datastore.Audit)", storage, node, storage)}, nil
+	case !slices.Contains(all[i].Content, "backup"):
+		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("storage %q does not take backups: add backup to its content types", storage)}, nil
+	case all[i].Status == "unknown":
+		return &kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf("storage %q is not available on node %s", storage, node)}, nil
+	}
+	return nil, nil
+}
+
+// permit returns an error that names the privileges which are missing to make the backup.
+func (e *external) permit(ctx context.Context, m Backup) error {
+	p, id := m.Parameters(), e.view.target.vmid
+	needed := toSee(p.Storage, id)
+	if p.BandwidthLimit != nil {
+		needed = append(needed, proxmox.Privilege{Path: "/", Names: []string{"Sys.Modify"}})
+	}
+	return kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("back up VM %d to storage %q", id, p.Storage), needed...)
+}
+
+// permitToSee returns an error that names the privileges without which PVE does not list the
+// backup, and lets nobody change or remove it.
+func (e *external) permitToSee(ctx context.Context, m Backup) error {
+	storage, id := m.Parameters().Storage, e.view.target.vmid
+	op := fmt.Sprintf("see and change the backups of VM %d on storage %q", id, storage)
+	all := proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Allocate"}}
+	if err := kind.CheckPrivileges(ctx, e.client, op, all); err == nil || !proxmox.IsAuthorization(err) {
+		return err
+	}
+	return kind.CheckPrivileges(ctx, e.client, op, toSee(storage, id)...)
+}

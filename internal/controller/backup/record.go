@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
+)
+
+// AnnotationRecord has what was done for a Backup, as JSON: of which VM it is, and which
+// volume it is. It is written before each call to Proxmox VE that it is about.
+const AnnotationRecord = "proxmox.vitistack.io/backup-record"
+
+// annotations are those that the status keeps a copy of.
+func annotations() kind.Persisted {
+	return kind.Persisted{Record: AnnotationRecord, Others: []string{kind.AnnotationCluster}}
+}
+
+// A record is what was done for a Backup. It is kept as an annotation, of which the status
+// has a copy.
+type record struct {
+	// UUID and VMID of the VM, and Node that it was on when the backup was begun.
+	UUID string `json:"uuid,omitempty"`
+	VMID int    `json:"vmid,omitempty"`
+	Node string `json:"node,omitempty"`
+
+	// Begun is when the intent to make the backup was noted, in seconds, and Task the
+	// one that makes it. That is empty if its start is not known to have happened.
+	Begun int64        `json:"begun,omitempty"`
+	Task  proxmox.UPID `json:"task,omitempty"`
+
+	// Tried is the task of the latest attempt that has failed.
+	Tried proxmox.UPID `json:"tried,omitempty"`
+
+	// Done is true once the backup was there, and Gone once it was seen to be there no
+	// more.
+	Done bool `json:"done,omitempty"`
+	Gone bool `json:"gone,omitempty"`
+
+	// Volume of the backup, and Time of its beginning by PVE, in seconds: one of the same
+	// name with another time is another backup.
+	Volume string `json:"volume,omitempty"`
+	Time   int64  `json:"time,omitempty"`
+
+	// Notes that were written last, without the mark.
+	Notes string `json:"notes,omitempty"`
+
+	// Adopted is true if somebody else has made the backup.
+	Adopted bool `json:"adopted,omitempty"`
+
+	// Removal is the task that removes the backup.
+	Removal proxmox.UPID `json:"removal,omitempty"`
+
+	// Failures in a row, when the last of them was seen, in seconds, for which generation
+	// of the resource, what it was, and the end of its log.
+	Failures   int      `json:"failures,omitempty"`
+	FailedAt   int64    `json:"failedAt,omitempty"`
+	Generation int64    `json:"generation,omitempty"`
+	Problem    string   `json:"problem,omitempty"`
+	Message    string   `json:"message,omitempty"`
+	Log        []string `json:"log,omitempty"`
+}
+
+// recordOf reads the record of a Backup.
+func recordOf(mg resource.Managed) (*record, error) {
+	r := &record{}
+	text := mg.GetAnnotations()[AnnotationRecord]
+	if m, ok := mg.(Backup); ok {
+		text = annotations().Text(m, m.Observation().Annotations)
+	}
+	if text == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, errors.Errorf("annotation %s is not what this provider wrote", AnnotationRecord)
+	}
+	return r, nil
+}
+
+// String returns what is kept of the record.
+func (r *record) String() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // Such values can always be written.
+	}
+	return string(text)
+}
+
+// made reports whether there is a backup of this record in PVE, or may be one.
+func (r *record) made() bool { return r.Begun != 0 || r.Done }
+
+// fail notes that an attempt has failed, after which nothing is there.
+func (r *record) fail(now, generation int64, problem backuplog.Problem, message string, log []string) {
+	if r.Generation != generation {
+		r.Failures = 0
+	}
+	if r.Task != "" {
+		r.Tried = r.Task
+	}
+	r.Begun, r.Task = 0, ""
+	r.Failures, r.FailedAt, r.Generation = r.Failures+1, now, generation
+	r.Problem, r.Message, r.Log = string(problem), message, log
+}
+
+// succeed forgets the failures.
+func (r *record) succeed() {
+	r.Failures, r.FailedAt, r.Generation, r.Problem, r.Message, r.Log = 0, 0, 0, "", "", nil
+}
+
+// Delays before an attempt that failed is repeated, in seconds.
+const (
+	firstRetry = 30
+	lastRetry  = 3600
+)
+
+// resting reports whether an attempt that failed is not repeated yet. What waits for a lock
+// is tried again soon, and a changed spec at once.
+func (r *record) resting(now, generation int64) bool {
+	if r.Failures == 0 || r.Generation != generation {
+		return false
+	}
+	delay := int64(min(firstRetry<<min(r.Failures-1, 10), lastRetry))
+	if r.Problem == string(backuplog.Locked) {
+		delay = firstRetry
+	}
+	return r.FailedAt+delay > now
+}
+
+// mayBe reports whether a task may be the one whose start was not seen: it is not, and is not
+// older than, the one that was tried before.
+func (r *record) mayBe(t proxmox.Task) bool {
+	return t.UPID != r.Tried && !t.Start.Before(r.Tried.Start())
+}
+
+// mark is the line of the notes by which a backup is told from others, and a task of ours
+// from other tasks, since its log has the notes.
+func mark(m resource.Managed) string { return "provider-proxmox: " + string(m.GetUID()) }
+
+// marked reports whether a text of PVE has the mark: notes, a line of them or of a log.
+func marked(text string, m resource.Managed) bool {
+	_, rest, found := strings.Cut(text, mark(m))
+	return found && (rest == "" || strings.ContainsAny(rest[:1], "\r\n'\" "))
+}
+
+// wantedNotes are those of the spec.
+func wantedNotes(m Backup) string { return ptr.Deref(m.Parameters().Notes, "") }
+
+// fullNotes are the notes that a backup has in PVE.
+func fullNotes(m Backup, notes string) string {
+	if notes == "" {
+		return mark(m)
+	}
+	return strings.TrimRight(notes, "\r\n") + "\n" + mark(m)
+}

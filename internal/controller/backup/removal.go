@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
+)
+
+// retains reports whether the backup stays when its resource is deleted.
+func retains(m Backup) bool {
+	return ptr.Deref(m.Parameters().RemovalPolicy, v1alpha1.BackupRetain) != v1alpha1.BackupDelete
+}
+
+// retain tells that the backup of a deleted resource stays.
+func (e *external) retain(m Backup) {
+	if r := e.view.record; r.Done && !r.Gone {
+		e.event(m, event.Normal(eventRetained, "backup "+r.Volume+" is retained in Proxmox VE"))
+	}
+}
+
+// observeDeleted finds what there is to remove of a Backup that is deleted: what was made or
+// adopted, and is still there.
+func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.ExternalObservation, error) {
+	none, there := managed.ExternalObservation{}, managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
+	v := e.view
+	if !kind.MayChange(m) {
+		return none, nil
+	}
+	if err := e.look(ctx, m); err != nil {
+		return there, err
+	}
+	if running, err := e.removing(ctx, m); running || err != nil {
+		return there, err
+	}
+	if v.action == keep || v.action == wait {
+		return there, nil
+	}
+	if v.action == stuck && v.volume != nil {
+		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("backup %s is left where it is: %s", v.volume.ID, v.problem.Message)))
+	}
+	return none, nil
+}
+
+// removing reports whether the removal is under way. A removal that has failed is told, and
+// tried again.
+func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
+	r := e.view.record
+	if r.Removal == "" {
+		return false, nil
+	}
+	t, err := e.task(ctx, r.Removal)
+	if err != nil {
+		return false, err
+	}
+	if t != nil && t.Running {
+		e.view.decision = because(wait, kind.Problem{Reason: reasonDeleting, Message: "the backup is being removed"})
+		return true, nil
+	}
+	r.Removal, r.Message = "", ""
+	if t != nil && !t.OK() {
+		_, r.Message = backuplog.Failure(t.ExitStatus, nil)
+		e.event(m, event.Warning(eventRemovalFailed, errors.New(r.Message)))
+	}
+	if err := e.save(ctx, m); err != nil {
+		return false, err
+	}
+	return false, e.look(ctx, m)
+}
+
+// Delete starts to remove the backup, if it is proven to be this resource's.
+func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete, error) {
+	none := managed.ExternalDelete{}
+	m.SetConditions(e.deleting().WithObservedGeneration(m.GetGeneration()))
+	v, r := e.view, e.view.record
+	if v.volume == nil || v.action != keep || retains(m) {
+		return none, nil
+	}
+	volume, err := e.stillThere(ctx)
+	if err != nil || volume == nil {
+		return none, err
+	}
+	if volume.Protected {
+		err := refusal(volume.ID)
+		m.SetConditions(xpv2.Deleting().WithMessage(err.Error()).WithObservedGeneration(m.GetGeneration()))
+		return none, err
+	}
+	if err := e.permitToSee(ctx, m); err != nil {
+		return none, err
+	}
+	u, err := e.client.DeleteVolume(ctx, v.seat, volume.ID)
+	if err != nil {
+		return none, err
+	}
+	r.Removal, r.Message = u, ""
+	e.follow(m, u)
+	return none, e.save(ctx, m)
+}
+
+// deleting is the condition of a Backup that is deleted, with what that waits for.
+func (e *external) deleting() xpv2.Condition {
+	c := xpv2.Deleting()
+	switch v := e.view; {
+	case v.problem != nil:
+		return c.WithMessage(v.problem.Message)
+	case v.record.Message != "":
+		return c.WithMessage("the backup could not be removed, which is tried again: " + v.record.Message)
+	}
+	return c
+}

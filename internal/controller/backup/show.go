@@ -1,0 +1,195 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// Reasons of the condition Ready of a Backup, beside those that every kind has.
+const (
+	reasonMachineNotFound    xpv2.ConditionReason = "MachineNotFound"
+	reasonMachineNotReady    xpv2.ConditionReason = "MachineNotReady"
+	reasonVMNotFound         xpv2.ConditionReason = "VMNotFound"
+	reasonVMMismatch         xpv2.ConditionReason = "VMMismatch"
+	reasonNodeOffline        xpv2.ConditionReason = "NodeOffline"
+	reasonStorageNotFound    xpv2.ConditionReason = "StorageNotFound"
+	reasonStorageUnavailable xpv2.ConditionReason = "StorageUnavailable"
+	reasonStorageFull        xpv2.ConditionReason = "StorageFull"
+	reasonNotSupported       xpv2.ConditionReason = "NotSupported"
+	reasonLimitReached       xpv2.ConditionReason = "LimitReached"
+	reasonLocked             xpv2.ConditionReason = "Locked"
+	reasonStopped            xpv2.ConditionReason = "Stopped"
+	reasonFailed             xpv2.ConditionReason = "BackupFailed"
+	reasonCreating           xpv2.ConditionReason = "Creating"
+	reasonDeleting           xpv2.ConditionReason = "Deleting"
+	reasonNotFound           xpv2.ConditionReason = "NotFound"
+	reasonGone               xpv2.ConditionReason = "Gone"
+	reasonProtected          xpv2.ConditionReason = "Protected"
+)
+
+// Reasons of the events of a Backup.
+const (
+	eventMade          event.Reason = "Made"
+	eventAdopted       event.Reason = "Adopted"
+	eventChanged       event.Reason = "Changed"
+	eventFailed        event.Reason = "BackupFailed"
+	eventRetained      event.Reason = "Retained"
+	eventLeftBehind    event.Reason = "LeftBehind"
+	eventRemovalFailed event.Reason = "RemovalFailed"
+)
+
+// The options that can be changed.
+const (
+	optionNotes     = "notes"
+	optionProtected = "protected"
+)
+
+// conditionReason is that of a problem that PVE has reported.
+func conditionReason(problem string) xpv2.ConditionReason {
+	known := []xpv2.ConditionReason{
+		reasonNotSupported, reasonLimitReached, reasonStorageFull, reasonStorageUnavailable, reasonVMNotFound, reasonLocked, reasonStopped,
+	}
+	if i := slices.Index(known, xpv2.ConditionReason(problem)); i >= 0 {
+		return known[i]
+	}
+	return reasonFailed
+}
+
+// A problemError is a problem that ends a reconcile.
+type problemError struct{ kind.Problem }
+
+func (p problemError) Error() string { return p.Message }
+
+// compare the backup with the spec.
+func (e *external) compare(m Backup) {
+	v, p := e.view, m.Parameters()
+	if v.problem != nil {
+		v.problems = append(v.problems, *v.problem)
+	}
+	switch v.action {
+	case start:
+		v.difference = append(v.difference, v1alpha1.OptionDifference{Option: "storage", Desired: p.Storage})
+	case keep:
+		if p.Notes != nil && !e.hasNotes(m) {
+			v.difference = append(v.difference, v1alpha1.OptionDifference{Option: optionNotes, Current: v.volume.Notes, Desired: *p.Notes})
+		}
+		if p.Protected != nil && *p.Protected != v.volume.Protected {
+			v.difference = append(v.difference, v1alpha1.OptionDifference{
+				Option: optionProtected, Current: strconv.FormatBool(v.volume.Protected), Desired: strconv.FormatBool(*p.Protected),
+			})
+		}
+	case wait, claim, adopt, settle, fail, forget, lose, stuck:
+	}
+}
+
+// hasNotes reports whether the notes are those of the spec. Lists of files have their first
+// line only, so a change of another line by somebody else is not seen.
+func (e *external) hasNotes(m Backup) bool {
+	v := e.view
+	wanted, _, _ := strings.Cut(fullNotes(m, wantedNotes(m)), "\n")
+	is, _, _ := strings.Cut(v.volume.Notes, "\n")
+	return (v.record.Notes == wantedNotes(m) || !v.record.Done) && strings.TrimSpace(wanted) == strings.TrimSpace(is)
+}
+
+// show the view as status and conditions.
+func (e *external) show(m Backup) {
+	v := e.view
+	if len(v.problems) == 0 && v.problem != nil {
+		v.problems = []kind.Problem{*v.problem}
+	}
+	e.observation(m)
+	before := m.GetCondition(xpv2.TypeReady)
+	ready := kind.Ready(v.problems...)
+	if v.action == start && len(v.problems) == 0 {
+		ready = xpv2.Creating()
+	}
+	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()),
+		kind.UpToDate(v.difference, v.problems...).WithObservedGeneration(m.GetGeneration()))
+	if e.record != nil && !meta.WasDeleted(m) {
+		kind.Announce(e.record, m, before, ready, "the backup is there")
+	}
+}
+
+// observation of what is seen of the backup.
+func (e *external) observation(m Backup) {
+	v, r, o := e.view, e.view.record, m.Observation()
+	kept := annotations().Copy(m, o.Annotations)
+	*o = v1alpha1.BackupObservation{
+		Volume: r.Volume, State: r.state(v.action), Cluster: v.cluster, VMUUID: v.target.uuid, Node: v.seat, Log: r.Log,
+		Difference: v.difference, Annotations: kept,
+	}
+	if v.target.vmid != 0 {
+		o.VMID = ptr.To(int32(v.target.vmid)) //nolint:gosec // No VMID is that large.
+	}
+	if r.Time != 0 {
+		o.Time = ptr.To(metav1.NewTime(time.Unix(r.Time, 0)))
+	}
+	if v.volume == nil || v.action != keep {
+		return
+	}
+	o.Volume, o.Format, o.Notes, o.Protected = v.volume.ID, v.volume.Format, v.volume.Notes, v.volume.Protected
+	o.Size, o.Time = ptr.To(v.volume.Size), ptr.To(metav1.NewTime(time.Unix(v.volume.Changed, 0)))
+	if v.volume.VMID != 0 {
+		o.VMID = ptr.To(int32(v.volume.VMID)) //nolint:gosec // No VMID is that large.
+	}
+	if v.volume.Verification != "" {
+		o.Verified = ptr.To(v.volume.Verification == "ok")
+	}
+}
+
+// state is how far the backup is.
+func (r *record) state(a action) v1alpha1.BackupState {
+	switch {
+	case a == keep:
+		return v1alpha1.BackupComplete
+	case r.Gone:
+		return v1alpha1.BackupGone
+	case r.Done:
+		return v1alpha1.BackupComplete
+	case r.Begun != 0:
+		return v1alpha1.BackupRunning
+	case r.Failures > 0:
+		return v1alpha1.BackupFailed
+	}
+	return v1alpha1.BackupPending
+}
+
+// showError shows why the backup cannot be looked after.
+func (e *external) showError(m Backup, err error) {
+	upToDate := kind.UpToDate(nil)
+	upToDate.Status, upToDate.Reason, upToDate.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
+	ready := xpv2.Unavailable().WithMessage(err.Error())
+	if p := (problemError{}); errors.As(err, &p) {
+		ready, upToDate = kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem)
+	}
+	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
+}
