@@ -212,9 +212,11 @@ type SnapshotPolicyMachineStatus struct {
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// NewestTime is when the newest snapshot was taken, and Newest its Snapshot.
+	// NewestTime is when the newest snapshot was taken.
 	// +optional
 	NewestTime *metav1.Time `json:"newestTime,omitempty"`
+
+	// Newest is the name of the Snapshot that is the newest.
 	// +optional
 	Newest string `json:"newest,omitempty"`
 
@@ -226,9 +228,11 @@ type SnapshotPolicyMachineStatus struct {
 	// +optional
 	AttemptTime *metav1.Time `json:"attemptTime,omitempty"`
 
-	// Attempts that failed in the run that is going on, and RetryTime of the next one.
+	// Attempts is how many failed in the run that is going on.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
+
+	// RetryTime is when the next attempt begins.
 	// +optional
 	RetryTime *metav1.Time `json:"retryTime,omitempty"`
 

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/lenient"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A Version of PVE.
@@ -170,7 +171,7 @@ func (s *setting) object(b []byte) error {
 	if err := json.Unmarshal(b, &parts); err != nil {
 		return err
 	}
-	var p Properties
+	var p propertystring.Properties
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
 		p.Set(key, string(parts[key]))
 	}

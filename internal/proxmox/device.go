@@ -24,6 +24,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A Disk is the value of a disk option, such as scsi0, efidisk0 or unused0.
@@ -34,7 +36,7 @@ type Disk struct {
 	Volume string
 
 	// Options of the disk besides its volume.
-	Options Properties
+	Options propertystring.Properties
 }
 
 // The volume's key, and another name that PVE knows for it.
@@ -45,7 +47,7 @@ const (
 
 // ParseDisk reads the value of a disk option.
 func ParseDisk(s string) (Disk, error) {
-	p, err := ParseProperties(s, volumeKey)
+	p, err := propertystring.Parse(s, volumeKey)
 	if err != nil {
 		return Disk{}, errors.Wrap(err, "cannot read disk")
 	}
@@ -101,7 +103,7 @@ type NIC struct {
 	MAC string
 
 	// Options of the NIC besides those, such as bridge, tag and firewall.
-	Options Properties
+	Options propertystring.Properties
 }
 
 const (
@@ -123,7 +125,7 @@ func nicModel(s string) bool {
 // ParseNIC reads the value of a network option in any of the forms
 // virtio=BC:24:11:00:00:01, virtio, and model=virtio,macaddr=BC:24:11:00:00:01.
 func ParseNIC(s string) (NIC, error) {
-	p, err := ParseProperties(s, modelKey)
+	p, err := propertystring.Parse(s, modelKey)
 	if err != nil {
 		return NIC{}, errors.Wrap(err, "cannot read NIC")
 	}

@@ -22,6 +22,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // onNode is a call for one node.
@@ -223,7 +225,7 @@ func (c NodeAPI) PCIMappings(ctx context.Context) ([]PCIMapping, error) {
 // add the devices of one entry, which has one node. One that cannot be read has
 // none.
 func (m PCIMapping) add(entry string) {
-	p, err := ParseProperties(entry, "")
+	p, err := propertystring.Parse(entry, "")
 	if err != nil || p.Get("node") == "" {
 		return
 	}

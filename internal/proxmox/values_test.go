@@ -22,6 +22,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 func TestParseSize(t *testing.T) {
@@ -101,7 +103,7 @@ func TestProperties(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseProperties(tc.in, tc.defaultKey)
+			got, err := propertystring.Parse(tc.in, tc.defaultKey)
 			if (err == nil) != (tc.want != nil) {
 				t.Fatalf("%s\nParseProperties(%q): got %v and error %v", tc.reason, tc.in, got, err)
 			}
@@ -119,21 +121,21 @@ func TestProperties(t *testing.T) {
 }
 
 func TestPropertiesChange(t *testing.T) {
-	read, err := ParseProperties("local:1,size=1G,ssd=1", "file")
+	read, err := propertystring.Parse("local:1,size=1G,ssd=1", "file")
 	if err != nil {
 		t.Fatal(err)
 	}
 	steps := map[string]struct {
 		reason string
-		change func(*Properties)
+		change func(*propertystring.Properties)
 		want   string
 	}{
-		"Replace":    {reason: "In its place.", change: func(p *Properties) { p.Set("size", "2G") }, want: "local:1,size=2G,ssd=1"},
-		"Bare":       {reason: "A bare part stays bare.", change: func(p *Properties) { p.Set("file", "local:2") }, want: "local:2,size=1G,ssd=1"},
-		"Add":        {reason: "At the end.", change: func(p *Properties) { p.Set("cache", "none") }, want: "local:1,size=1G,ssd=1,cache=none"},
-		"Delete":     {reason: "Gone.", change: func(p *Properties) { p.Delete("size") }, want: "local:1,ssd=1"},
-		"DeleteNone": {reason: "Nothing to do.", change: func(p *Properties) { p.Delete("x") }, want: "local:1,size=1G,ssd=1"},
-		"Default":    {reason: "To the front.", change: func(p *Properties) { p.SetDefault("size", "3G") }, want: "3G,local:1,ssd=1"},
+		"Replace":    {reason: "In its place.", change: func(p *propertystring.Properties) { p.Set("size", "2G") }, want: "local:1,size=2G,ssd=1"},
+		"Bare":       {reason: "A bare part stays bare.", change: func(p *propertystring.Properties) { p.Set("file", "local:2") }, want: "local:2,size=1G,ssd=1"},
+		"Add":        {reason: "At the end.", change: func(p *propertystring.Properties) { p.Set("cache", "none") }, want: "local:1,size=1G,ssd=1,cache=none"},
+		"Delete":     {reason: "Gone.", change: func(p *propertystring.Properties) { p.Delete("size") }, want: "local:1,ssd=1"},
+		"DeleteNone": {reason: "Nothing to do.", change: func(p *propertystring.Properties) { p.Delete("x") }, want: "local:1,size=1G,ssd=1"},
+		"Default":    {reason: "To the front.", change: func(p *propertystring.Properties) { p.SetDefault("size", "3G") }, want: "3G,local:1,ssd=1"},
 	}
 	for name, tc := range steps {
 		t.Run(name, func(t *testing.T) {
@@ -163,8 +165,8 @@ func TestPropertiesEqual(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a, errA := ParseProperties(tc.a, "file")
-			b, errB := ParseProperties(tc.b, "file")
+			a, errA := propertystring.Parse(tc.a, "file")
+			b, errB := propertystring.Parse(tc.b, "file")
 			if errA != nil || errB != nil {
 				t.Fatal(errA, errB)
 			}
@@ -180,12 +182,12 @@ func FuzzProperties(f *testing.F) {
 		f.Add(s, "file")
 	}
 	f.Fuzz(func(t *testing.T, s, key string) {
-		p, err := ParseProperties(s, key)
+		p, err := propertystring.Parse(s, key)
 		if err != nil {
 			return
 		}
 		if p.String() != s {
-			t.Errorf("ParseProperties(%q): written as %q", s, p)
+			t.Errorf("propertystring.Parse(%q): written as %q", s, p)
 		}
 		if !p.Equal(p) { //nolint:gocritic // The property under test.
 			t.Errorf("%q is not equal to itself", s)

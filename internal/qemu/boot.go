@@ -23,6 +23,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // boot adds the boot order, which may name devices of the same change.
@@ -53,7 +54,7 @@ func (d Difference) AddsBootDevice(s State) bool {
 
 // BootDevices are the devices in a boot option, in order.
 func BootDevices(boot string) []string {
-	p, err := proxmox.ParseProperties(strings.TrimSpace(boot), "legacy")
+	p, err := propertystring.Parse(strings.TrimSpace(boot), "legacy")
 	if err != nil || p.Get("order") == "" {
 		return nil
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A Config is the configuration of a VM: the values of its options, by name. What
@@ -33,7 +34,7 @@ type Config map[string]string
 
 // UUID that the guest sees in its SMBIOS; empty for none.
 func (c Config) UUID() string {
-	p, err := proxmox.ParseProperties(c["smbios1"], "uuid")
+	p, err := propertystring.Parse(c["smbios1"], "uuid")
 	if err != nil {
 		return ""
 	}
@@ -55,7 +56,7 @@ func (c Config) protected() bool { return c["protection"] == "1" }
 
 // Agent reports whether the guest agent is turned on.
 func (c Config) Agent() bool {
-	p, err := proxmox.ParseProperties(c["agent"], "enabled")
+	p, err := propertystring.Parse(c["agent"], "enabled")
 	if err != nil {
 		return false
 	}

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
@@ -93,7 +93,7 @@ func servedKeys(t *testing.T) map[string]bool {
 	for _, o := range d.options() {
 		value, _ := o.Want("")
 		s, _ := Stem(o.Name)
-		all, err := proxmox.ParseProperties(value, "DEFAULT")
+		all, err := propertystring.Parse(value, "DEFAULT")
 		if err != nil {
 			continue // Not a property string.
 		}

@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // An extra is an option of PVE that has no field.
@@ -82,7 +82,7 @@ func (x extra) rejection(value string) string {
 		alternatives := strings.TrimSuffix(strings.TrimPrefix(x.form.String(), "^("), ")$")
 		return fmt.Sprintf("cannot be %q: it is one of %s", value, strings.ReplaceAll(alternatives, "|", ", "))
 	}
-	p, err := proxmox.ParseProperties(value, x.defaultKey)
+	p, err := propertystring.Parse(value, x.defaultKey)
 	unknown := func(key string) bool { return !slices.Contains(x.keys, key) }
 	if len(x.keys) > 0 && (err != nil || slices.ContainsFunc(p.Keys(), unknown)) {
 		return fmt.Sprintf("cannot be %q: its keys are %s", value, strings.Join(x.keys, ", "))

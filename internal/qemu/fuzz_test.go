@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // stored is the configuration that PVE stores when a change is sent to a VM that
@@ -103,7 +104,7 @@ func canonical(t *testing.T, name, value string) string {
 }
 
 // coherent reports whether PVE takes the limits of a disk together.
-func coherent(p proxmox.Properties) bool {
+func coherent(p propertystring.Properties) bool {
 	for key, needed := range map[string]string{
 		"mbps_max": "mbps", "mbps_rd_max": "mbps_rd", "mbps_wr_max": "mbps_wr",
 		"bps_max_length": "mbps_max", "bps_rd_max_length": "mbps_rd_max", "bps_wr_max_length": "mbps_wr_max",

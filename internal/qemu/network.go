@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // nicParts are the properties of a network interface besides its model and MAC
@@ -117,9 +118,9 @@ func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) Option {
 		return Option{Name: name, Want: undeclared}
 	}
 	return Option{Name: name, same: sameProperties(""), Want: func(now string) (string, bool) {
-		p, err := proxmox.ParseProperties(now, "")
+		p, err := propertystring.Parse(now, "")
 		if err != nil {
-			p = proxmox.Properties{}
+			p = propertystring.Properties{}
 		}
 		declared := overlay(&p, ipParts(c)...)
 		// A gateway needs a static address beside it.

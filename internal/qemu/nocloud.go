@@ -22,7 +22,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A NoCloudImage is the drive of a NoCloud image of our own, which PVE's cloud-init drive
@@ -110,9 +110,9 @@ func (d Desired) guestNetworks(config Config) ([]nocloud.Network, bool) {
 		if mac == "" {
 			return nil, false
 		}
-		ip, err := proxmox.ParseProperties(option, "")
+		ip, err := propertystring.Parse(option, "")
 		if err != nil {
-			ip = proxmox.Properties{}
+			ip = propertystring.Properties{}
 		}
 		networks = append(networks, nocloud.Network{
 			Number: deviceNumber(device), MAC: mac,

@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A hostDevice is a device or directory of the node that the guest gets, by its
@@ -51,7 +51,7 @@ func (h hostDevice) option(device string) Option {
 
 // is reports whether an option of a VM is the device that the spec means.
 func (h hostDevice) is(now string) bool {
-	p, err := proxmox.ParseProperties(now, h.defaultKey)
+	p, err := propertystring.Parse(now, h.defaultKey)
 	if err != nil {
 		return false
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // Composed are the options that several fields set a part of each.
@@ -49,8 +50,8 @@ func Composed(p *v1alpha1.MachineParameters) []Option {
 // sameMachine knows that a VM of type q35, pc or virt may have been pinned by PVE to a
 // version of it, as it does for Windows.
 func sameMachine(now, want string) bool {
-	x, errX := proxmox.ParseProperties(now, "type")
-	y, errY := proxmox.ParseProperties(want, "type")
+	x, errX := propertystring.Parse(now, "type")
+	y, errY := propertystring.Parse(want, "type")
 	if errX != nil || errY != nil {
 		return false
 	}
@@ -179,7 +180,7 @@ func numaNodes(c *v1alpha1.MachineCPU) []Option {
 }
 
 func numaNode(n v1alpha1.MachineNUMANode) string {
-	var p proxmox.Properties
+	var p propertystring.Properties
 	overlay(&p, numaParts(&n)...)
 	return p.String()
 }
@@ -213,9 +214,9 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 // sees of its hardware.
 func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
 	return Option{Name: "smbios1", same: sameSMBIOS, others: besideSMBIOS(s), Want: func(now string) (string, bool) {
-		p, err := proxmox.ParseProperties(now, "uuid")
+		p, err := propertystring.Parse(now, "uuid")
 		if err != nil {
-			p = proxmox.Properties{}
+			p = propertystring.Properties{}
 		}
 		known := strings.EqualFold(p.Get("uuid"), uuid)
 		if !known {
@@ -232,7 +233,7 @@ func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
 // besideSMBIOS is what SMBIOS says that the spec leaves open.
 func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 	return func(value string) string {
-		p, err := proxmox.ParseProperties(value, "uuid")
+		p, err := propertystring.Parse(value, "uuid")
 		if err != nil {
 			return value
 		}
@@ -241,7 +242,7 @@ func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 }
 
 // plainSMBIOS has its texts as they are.
-func plainSMBIOS(p proxmox.Properties) proxmox.Properties {
+func plainSMBIOS(p propertystring.Properties) propertystring.Properties {
 	if encoded, err := ParseFlag(p.Get("base64")); err != nil || !encoded {
 		return p
 	}
@@ -255,7 +256,7 @@ func plainSMBIOS(p proxmox.Properties) proxmox.Properties {
 }
 
 // encodedSMBIOS has its texts in base64, in which they may have any characters.
-func encodedSMBIOS(p proxmox.Properties) string {
+func encodedSMBIOS(p propertystring.Properties) string {
 	encoded := false
 	for _, d := range smbiosTexts(nil) {
 		if p.Has(d.key) {
@@ -307,7 +308,7 @@ func (d Desired) vcpuRejections(config Config) []string {
 // machineRejections are options of the machine that PVE does not take together.
 func (d Desired) machineRejections(now string) []string {
 	want, declared := properties("type", "", machineParts(d.MachineParameters)...)(now)
-	p, err := proxmox.ParseProperties(want, "type")
+	p, err := propertystring.Parse(want, "type")
 	if !declared || err != nil || sameMachine(now, want) {
 		return nil
 	}
@@ -331,7 +332,7 @@ var noClipboard = regexp.MustCompile(`^(none|serial\d)$`)
 // displayRejections are a clipboard for a display that the VM has without the spec naming it, or the other way round.
 func (d Desired) displayRejections(now string) []string {
 	want, declared := properties("type", "std", vgaParts(d.VGA)...)(now)
-	p, err := proxmox.ParseProperties(want, "type")
+	p, err := propertystring.Parse(want, "type")
 	if !declared || err != nil || want == now || p.Get("clipboard") != "vnc" || !noClipboard.MatchString(p.Get("type")) {
 		return nil
 	}
@@ -339,8 +340,8 @@ func (d Desired) displayRejections(now string) []string {
 }
 
 func sameSMBIOS(a, b string) bool {
-	x, errX := proxmox.ParseProperties(a, "uuid")
-	y, errY := proxmox.ParseProperties(b, "uuid")
+	x, errX := propertystring.Parse(a, "uuid")
+	y, errY := propertystring.Parse(b, "uuid")
 	if errX != nil || errY != nil {
 		return false
 	}

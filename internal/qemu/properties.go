@@ -24,7 +24,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A part of a property string.
@@ -48,7 +48,7 @@ type part struct {
 
 // in says under which key the part stands in a property string, and whether it
 // does.
-func (d part) in(p *proxmox.Properties) (key string, ok bool) {
+func (d part) in(p *propertystring.Properties) (key string, ok bool) {
 	for _, key := range append([]string{d.key}, d.aliases...) {
 		if p.Has(key) {
 			return key, true
@@ -60,7 +60,7 @@ func (d part) in(p *proxmox.Properties) (key string, ok bool) {
 // overlay sets the declared parts and leaves the others as they are, but for those
 // that PVE would not take beside them. A part that is not there and is wanted as
 // what holds then is not added.
-func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
+func overlay(p *propertystring.Properties, parts ...part) (declared bool) {
 	before := *p
 	for _, d := range parts {
 		if d.value == nil {
@@ -84,7 +84,7 @@ func overlay(p *proxmox.Properties, parts ...part) (declared bool) {
 
 // dropConflicting takes away what is not declared and cannot stay: what a declared part
 // excludes, and then what needs a part that has gone.
-func dropConflicting(p *proxmox.Properties, before proxmox.Properties, parts []part) {
+func dropConflicting(p *propertystring.Properties, before propertystring.Properties, parts []part) {
 	for _, d := range parts {
 		if ptr.Deref(d.value, "") == "" {
 			continue
@@ -107,9 +107,9 @@ func dropConflicting(p *proxmox.Properties, before proxmox.Properties, parts []p
 // first is what that is in a new string that needs one; PVE keeps strings without.
 func properties(defaultKey, first string, parts ...part) func(string) (string, bool) {
 	return func(now string) (string, bool) {
-		p, err := proxmox.ParseProperties(now, defaultKey)
+		p, err := propertystring.Parse(now, defaultKey)
 		if err != nil {
-			p = proxmox.Properties{}
+			p = propertystring.Properties{}
 		}
 		lead := first
 		if p.Len() > 0 && !p.Has(defaultKey) {
@@ -166,7 +166,7 @@ func (c composite) want(now string) (string, bool) {
 // undeclaredParts are what a property string has beside the declared parts.
 func undeclaredParts(defaultKey string, parts []part) func(string) string {
 	return func(value string) string {
-		p, err := proxmox.ParseProperties(value, defaultKey)
+		p, err := propertystring.Parse(value, defaultKey)
 		if err != nil {
 			return value
 		}
@@ -175,13 +175,13 @@ func undeclaredParts(defaultKey string, parts []part) func(string) string {
 }
 
 // beside the declared parts, in an order that says nothing.
-func beside(p proxmox.Properties, parts []part) string {
+func beside(p propertystring.Properties, parts []part) string {
 	for _, d := range parts {
 		if key, there := d.in(&p); there && d.value != nil {
 			p.Delete(key)
 		}
 	}
-	var rest proxmox.Properties
+	var rest propertystring.Properties
 	all := p.Map()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		rest.Set(key, all[key])
@@ -195,14 +195,14 @@ const WholeOption = ""
 // readProperties sets the fields of the parts to what a property string has. It
 // returns the keys that they cannot hold.
 func readProperties(now, defaultKey string, parts []part) (left []string) {
-	p, err := proxmox.ParseProperties(now, defaultKey)
+	p, err := propertystring.Parse(now, defaultKey)
 	if err != nil {
 		return []string{WholeOption}
 	}
 	return readParts(p, parts)
 }
 
-func readParts(p proxmox.Properties, parts []part) (left []string) {
+func readParts(p propertystring.Properties, parts []part) (left []string) {
 	known := map[string]part{}
 	for _, d := range parts {
 		if key, there := d.in(&p); there {
@@ -228,8 +228,8 @@ func unless(enabled *bool, want func(string) (string, bool)) func(string) (strin
 // sameProperties compares property strings, in which order is of no meaning.
 func sameProperties(defaultKey string) func(a, b string) bool {
 	return func(a, b string) bool {
-		x, errX := proxmox.ParseProperties(a, defaultKey)
-		y, errY := proxmox.ParseProperties(b, defaultKey)
+		x, errX := propertystring.Parse(a, defaultKey)
+		y, errY := propertystring.Parse(b, defaultKey)
 		return errX == nil && errY == nil && x.Equal(y)
 	}
 }

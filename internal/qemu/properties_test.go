@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 func TestOverlay(t *testing.T) {
@@ -43,7 +43,7 @@ func TestOverlay(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := proxmox.ParseProperties(tc.now, "")
+			p, err := propertystring.Parse(tc.now, "")
 			if err != nil {
 				t.Fatal(err)
 			}

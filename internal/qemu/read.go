@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A Reader reads the value of an option that a VM has into parameters. It returns the
@@ -47,7 +47,7 @@ func ReadTable(of func(p *v1alpha1.MachineParameters) []Option, i int) Reader {
 // ReadSMBIOS reads what SMBIOS tells the guest of its hardware.
 func ReadSMBIOS(p *v1alpha1.MachineParameters, name, now string) (Option, []string) {
 	uuid := Config{name: now}.UUID()
-	props, err := proxmox.ParseProperties(now, "uuid")
+	props, err := propertystring.Parse(now, "uuid")
 	if err != nil {
 		return smbiosOption(uuid, nil), []string{WholeOption}
 	}
@@ -91,6 +91,6 @@ func ReadNUMANode(i int) Reader {
 }
 
 // ReadHA reads settings of HA, and returns those that have no field.
-func ReadHA(h *v1alpha1.MachineHighAvailability, settings proxmox.Properties) (left []string) {
+func ReadHA(h *v1alpha1.MachineHighAvailability, settings propertystring.Properties) (left []string) {
 	return readParts(settings, haParts(h))
 }

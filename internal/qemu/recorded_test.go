@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // recordedConfigs are the configurations in the recordings of a version of PVE.
@@ -102,7 +103,7 @@ func printed(option, value string) (string, error) {
 		d, err := proxmox.ParseDisk(value)
 		return d.String(), err
 	case ok && option != "numa" && strings.TrimSpace(value) != "":
-		p, err := proxmox.ParseProperties(value, key)
+		p, err := propertystring.Parse(value, key)
 		return p.String(), err
 	}
 	return value, nil

@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // Declared settings, by their PVE names.
@@ -222,7 +223,7 @@ func (s Setting) applied(before string) (string, error) {
 		}
 		return s.Whole.Text, nil
 	}
-	p, err := proxmox.ParseProperties(before, s.DefaultPart)
+	p, err := propertystring.Parse(before, s.DefaultPart)
 	if err != nil {
 		return "", err
 	}
@@ -247,7 +248,7 @@ func (s Setting) taken(before string) (string, error) {
 	if s.Parts == nil {
 		return "", nil
 	}
-	p, err := proxmox.ParseProperties(before, s.DefaultPart)
+	p, err := propertystring.Parse(before, s.DefaultPart)
 	if err != nil {
 		return "", err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -257,7 +258,7 @@ func (w *writer) extra(name string) {
 // poolAndHA are what Proxmox VE keeps elsewhere.
 func (w *writer) poolAndHA(s Subject) {
 	w.p.Pool = declared(s.Pool)
-	var settings proxmox.Properties
+	var settings propertystring.Properties
 	for _, key := range slices.Sorted(maps.Keys(s.HA)) {
 		if s.HA[key] != "" {
 			settings.Set(key, s.HA[key])

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -134,7 +135,7 @@ func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
 
 // privilegesOfValue are those beside the privilege on the VM.
 func privilegesOfValue(stem, value string) []PrivilegeRequirement {
-	p, err := proxmox.ParseProperties(value, map[string]string{"virtiofs": "dirid", "cpu": "cputype"}[stem])
+	p, err := propertystring.Parse(value, map[string]string{"virtiofs": "dirid", "cpu": "cputype"}[stem])
 	switch {
 	case stem == "startup":
 		return []PrivilegeRequirement{On("/", "Sys.Modify")}

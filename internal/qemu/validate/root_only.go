@@ -21,7 +21,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -32,7 +32,7 @@ var rootOnly = regexp.MustCompile(`^(affinity|amd-sev|arch|args|hookscript|hugep
 
 // reserved says why root@pam alone may give an option a value, or take it away.
 func reserved(option, value string) string {
-	p, err := proxmox.ParseProperties(value, "host")
+	p, err := propertystring.Parse(value, "host")
 	switch {
 	case rootOnly.MatchString(option):
 		return "it"

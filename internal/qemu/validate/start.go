@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -97,10 +98,10 @@ func numaErrors(c qemu.Config) []startError {
 }
 
 // numaNodesOf of NUMA, by their number.
-func numaNodesOf(c qemu.Config) map[string]proxmox.Properties {
-	all := map[string]proxmox.Properties{}
+func numaNodesOf(c qemu.Config) map[string]propertystring.Properties {
+	all := map[string]propertystring.Properties{}
 	for _, option := range c.Numbered("numa") {
-		if p, err := proxmox.ParseProperties(c[option], ""); err == nil {
+		if p, err := propertystring.Parse(c[option], ""); err == nil {
 			all[strings.TrimPrefix(option, "numa")] = p
 		}
 	}
@@ -135,7 +136,7 @@ func pcieErrors(c qemu.Config) []startError {
 	}
 	var found []startError
 	for _, option := range c.Numbered("hostpci") {
-		p, err := proxmox.ParseProperties(c[option], "host")
+		p, err := propertystring.Parse(c[option], "host")
 		if on, _ := qemu.ParseFlag(p.Get("pcie")); err == nil && on {
 			found = append(found, startError{"pciDevices[].pcie (" + option + ")", "needs machineType q35"})
 		}

@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -72,7 +73,7 @@ func igdErrors(c qemu.Config) []startError {
 
 // A passed PCI device.
 type passed struct {
-	proxmox.Properties
+	propertystring.Properties
 
 	option string
 }
@@ -88,7 +89,7 @@ func (p passed) has(o igdOption) bool {
 func passedDevices(c qemu.Config) []passed {
 	var all []passed
 	for _, option := range c.Numbered("hostpci") {
-		if p, err := proxmox.ParseProperties(c[option], "host"); err == nil {
+		if p, err := propertystring.Parse(c[option], "host"); err == nil {
 			all = append(all, passed{Properties: p, option: option})
 		}
 	}
@@ -122,7 +123,7 @@ var (
 
 // olderThan reports whether the VM's machine is pinned to a version before one of QEMU.
 func olderThan(c qemu.Config, r release) bool {
-	p, err := proxmox.ParseProperties(c["machine"], "type")
+	p, err := propertystring.Parse(c["machine"], "type")
 	if err != nil {
 		return false
 	}
@@ -162,7 +163,7 @@ func firmwareErrors(c qemu.Config) []startError {
 			found = append(found, startError{"extraConfig." + option, "needs bios ovmf"})
 		}
 	}
-	cpu, err := proxmox.ParseProperties(c["cpu"], "cputype")
+	cpu, err := propertystring.Parse(c["cpu"], "cputype")
 	if kind := cpu.Get("cputype"); err == nil && ovmf && narrow.MatchString(kind) {
 		found = append(found, startError{"bios ovmf", fmt.Sprintf("does not go with cpu.type %s, which has 32 bits", kind)})
 	}
@@ -176,7 +177,7 @@ func shareErrors(c qemu.Config) []startError {
 	}
 	var found []startError
 	for _, option := range c.Numbered("virtiofs") {
-		p, err := proxmox.ParseProperties(c[option], "dirid")
+		p, err := propertystring.Parse(c[option], "dirid")
 		if on, _ := qemu.ParseFlag(p.Get("expose-acl")); err == nil && on {
 			found = append(found, startError{"virtiofs[].exposeACL (" + option + ")", "does not go with Windows"})
 		}

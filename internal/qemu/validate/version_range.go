@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -94,8 +95,8 @@ func (b versionRange) sets(now, want string) bool {
 	if b.key == "" {
 		return true
 	}
-	x, errX := proxmox.ParseProperties(now, "")
-	y, errY := proxmox.ParseProperties(want, "")
+	x, errX := propertystring.Parse(now, "")
+	y, errY := propertystring.Parse(want, "")
 	return errY == nil && y.Has(b.key) && (errX != nil || x.Get(b.key) != y.Get(b.key))
 }
 
@@ -128,7 +129,7 @@ func (d VersionRequirement) Unmet(v proxmox.Version) string {
 
 // temporary reports whether a disk throws away what is written.
 func temporary(disk string) bool {
-	p, err := proxmox.ParseProperties(disk, "file")
+	p, err := propertystring.Parse(disk, "file")
 	on, _ := qemu.ParseFlag(p.Get("snapshot"))
 	return err == nil && on
 }

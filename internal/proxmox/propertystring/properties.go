@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+// Package propertystring reads and writes the values of options that have parts, as PVE::JSONSchema does.
+package propertystring
 
 import (
 	"maps"
@@ -39,10 +40,10 @@ type property struct {
 
 func (i property) is(key string) bool { return !i.blank && i.key == key }
 
-// ParseProperties reads a property string. One part may be written without a
+// Parse reads a property string. One part may be written without a
 // key; it is that of defaultKey. If defaultKey is empty, it has the empty key.
 // Parts may be blank, as PVE lets them be in files that were written by hand.
-func ParseProperties(s, defaultKey string) (Properties, error) {
+func Parse(s, defaultKey string) (Properties, error) {
 	var p Properties
 	if s == "" {
 		return p, nil
