@@ -134,8 +134,10 @@ func TestRefuse(t *testing.T) {
 		"CardTakenByBond": {
 			reason: "The card that has the address itself becomes no slave.",
 			before: config{"eno1": {"type": "eth", "cidr": "192.0.2.11/24", "autostart": "1"}},
-			after: config{"eno1": {"type": "eth",
-				"cidr": "192.0.2.11/24", "autostart": "1"}, "bond0": {"type": "bond", "slaves": "eno1"}}, refused: "makes eno1 a port of bond0",
+			after: config{"eno1": {
+				"type": "eth",
+				"cidr": "192.0.2.11/24", "autostart": "1",
+			}, "bond0": {"type": "bond", "slaves": "eno1"}}, refused: "makes eno1 a port of bond0",
 		},
 		"AddressRemoved": {
 			reason: "The address of the node stays.",
