@@ -42,6 +42,12 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{vmid: 101}`,
 			want:   []string{"spec.forProvider.vmid", "cannot change", "100", "101"},
 		},
+		"RollbackSnapshot": {
+			reason: "What a token stands for is one thing.",
+			before: `{rollback: {snapshot: s1, token: a}}`,
+			after:  `{rollback: {snapshot: s2, token: a}}`,
+			want:   []string{"spec.forProvider.rollback", "needs another rollback.token"},
+		},
 		"TemplateName": {
 			reason: "A VM is cloned once.",
 			before: `{template: ubuntu-24.04}`,

@@ -1020,6 +1020,16 @@ func lifecycleRefusals() map[string]refusal {
 			spec:   `{powerAction: {action: Explode, token: a}}`,
 			want:   []string{"spec.forProvider.powerAction.action", `"Explode"`, `"Reboot", "Reset", "Shutdown", "Stop", "Start"`},
 		},
+		"RollbackToken": {
+			reason: "Without a token nobody knows whether it was done.",
+			spec:   `{rollback: {snapshot: s1, token: ""}}`,
+			want:   []string{"spec.forProvider.rollback.token", "at least 1 chars long"},
+		},
+		"RollbackCurrent": {
+			reason: "The present state is no snapshot.",
+			spec:   `{rollback: {snapshot: current, token: a}}`,
+			want:   []string{"spec.forProvider.rollback.snapshot", "current is what the VM is now"},
+		},
 		"NoToken": {
 			reason: "Without a token nobody knows what was done.",
 			spec:   `{powerAction: {action: Reset, token: ""}}`,

@@ -159,6 +159,10 @@ type MachineObservation struct {
 	// +optional
 	PowerAction *MachinePowerActionObservation `json:"powerAction,omitempty"`
 
+	// Rollback that was asked for last.
+	// +optional
+	Rollback *MachineRollbackObservation `json:"rollback,omitempty"`
+
 	// LastUpdated is when one of these values, the uptime apart, last changed.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`

@@ -442,6 +442,12 @@ type MachineParameters struct {
 	// +optional
 	PowerAction *MachinePowerAction `json:"powerAction,omitempty"`
 
+	// Rollback goes back to a snapshot, once for each new token. Afterwards the VM is
+	// made as the spec asks again, and its run strategy decides whether it runs.
+	// PVE: snapshot/{snapname}/rollback.
+	// +optional
+	Rollback *MachineRollback `json:"rollback,omitempty"`
+
 	// RunStrategy says what happens when the VM stops by itself while it is to
 	// run. Always starts it again, whatever stopped it. RerunOnFailure starts it
 	// again only when it is known to have failed: its node went down, or QEMU

@@ -23,6 +23,7 @@ package faults
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -117,6 +118,9 @@ func live(t *testing.T, w *env, s scenario) []sideEffect {
 	w.identity(t, g)
 	if s.holds != nil {
 		s.holds(t, g)
+	}
+	if n := len(slices.DeleteFunc(w.writes(), func(r simulator.Request) bool { return r.Path != s.once })); s.once != "" && n > 1 {
+		t.Errorf("%s was called %d times", s.once, n)
 	}
 	w.untouched(t, s, g)
 	w.delete(t)

@@ -311,7 +311,10 @@ func (w *env) settled() bool {
 // acted reports whether what was to be done once has been done.
 func (w *env) acted() bool {
 	want, got := w.m.Parameters().PowerAction, w.m.Observation().PowerAction
-	return want == nil || got != nil && got.Token == want.Token && got.Result != ""
+	done := want == nil || got != nil && got.Token == want.Token && got.Result != ""
+	asked, back := w.m.Parameters().Rollback, w.m.Observation().Rollback
+	final := []v1alpha1.MachineRollbackState{v1alpha1.RollbackSucceeded, v1alpha1.RollbackRefused, v1alpha1.RollbackFailed, v1alpha1.RollbackUnknown}
+	return done && (asked == nil || back != nil && back.Token == asked.Token && slices.Contains(final, back.State))
 }
 
 // tidy reports whether the Machine is settled, is not about to be restarted, and nothing

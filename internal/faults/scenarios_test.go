@@ -18,8 +18,10 @@ package faults
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -62,6 +64,9 @@ type scenario struct {
 	// something to it, and to the VM, until they say that it is done.
 	before func(*simulator.State)
 	others func(s *simulator.State, vmid int) bool
+
+	// once is the path of a call that is made at most once, whoever dies.
+	once string
 
 	// holds checks the VM when all changes are made.
 	holds func(*testing.T, simulator.Guest)
@@ -311,6 +316,29 @@ func scenarios() map[string]scenario {
 				func(p *v1alpha1.MachineParameters) { p.Disks = p.Disks[:1] },
 			},
 			holds: has(map[string]string{"efidisk0": "ceph:", "tpmstate0": "local-lvm:", "unused0": "ceph:"}),
+		},
+		"Rollback": {
+			reason: "A VM goes back to a snapshot at most once, after a safety snapshot, and gets back the disk that it has got since.",
+			adopts: 100, annotations: map[string]string{meta.AnnotationKeyExternalName: "100"},
+			grants: []simulator.ScenarioGrant{{Path: "/vms/100", User: "crossplane@pve", Roles: []string{"PVEVMAdmin"}}},
+			spec:   v1alpha1.MachineParameters{PowerState: new(v1alpha1.PowerStateRunning), Description: new("ours")},
+			before: func(s *simulator.State) {
+				config := maps.Clone(s.Guests[100].Config)
+				s.Guests[100].Snapshots = map[string]*simulator.Snapshot{"before-upgrade": {Config: config, Time: time.Unix(1_700_000_000, 0)}}
+				s.Guests[100].Config["parent"] = "before-upgrade"
+			},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) {
+					p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi5"), Size: new("1G"), Storage: new("ceph")}}
+				},
+				func(p *v1alpha1.MachineParameters) {
+					p.Rollback = &v1alpha1.MachineRollback{
+						Snapshot: "before-upgrade", Token: "1", AllowRunning: new(true), SafetySnapshot: new(true),
+					}
+				},
+			},
+			once:  "/nodes/pve1/qemu/100/snapshot/before-upgrade/rollback",
+			holds: has(map[string]string{"description": "ours", "scsi5": "ceph:vm-100-disk-"}),
 		},
 		"Adoption": {
 			reason:      "A VM of somebody's is adopted and changed.",

@@ -141,6 +141,26 @@ func (c GuestAPI) RemoveSnapshot(ctx context.Context, ref Ref, name string) (UPI
 	return c.startTask(ctx, ref, snapshotRequest("remove", http.MethodDelete, ref, name, ""))
 }
 
+// RollbackOptions describe how a VM goes back to a snapshot.
+type RollbackOptions struct {
+	// Name of the snapshot.
+	Name string
+
+	// Start the VM afterwards. PVE starts one with the memory of the snapshot anyway.
+	Start bool
+}
+
+// RollbackSnapshot starts to put a VM back to a snapshot. PVE stops a VM that runs for that,
+// hard and without asking. That there is no such snapshot, the VM locked or a storage that
+// cannot go back to it is found by the task only.
+func (c GuestAPI) RollbackSnapshot(ctx context.Context, ref Ref, o RollbackOptions) (UPID, error) {
+	r := snapshotRequest("go back to", http.MethodPost, ref, o.Name, "/rollback")
+	if o.Start {
+		r.form = map[string]string{"start": formBool(true)}
+	}
+	return c.startTask(ctx, ref, r)
+}
+
 // DescribeSnapshot changes the description of a snapshot. Without that snapshot
 // IsUnknownReference holds for the error.
 func (c GuestAPI) DescribeSnapshot(ctx context.Context, ref Ref, name, description string) error {

@@ -112,6 +112,20 @@ func TestSnapshotRequests(t *testing.T) {
 			call:   func(ctx context.Context, c *Client) error { return task(c.RemoveSnapshot(ctx, vm100, "s1")) },
 			want:   want{http.MethodDelete, snapshots + "/s1", map[string]string{}},
 		},
+		"Rollback": {
+			reason: "The VM is not started.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.RollbackSnapshot(ctx, vm100, RollbackOptions{Name: "s1"}))
+			},
+			want: want{http.MethodPost, snapshots + "/s1/rollback", map[string]string{}},
+		},
+		"RollbackStart": {
+			reason: "The VM is started if that is asked for.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.RollbackSnapshot(ctx, vm100, RollbackOptions{Name: "s1", Start: true}))
+			},
+			want: want{http.MethodPost, snapshots + "/s1/rollback", map[string]string{"start": "1"}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

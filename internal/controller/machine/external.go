@@ -192,6 +192,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if o.PowerAction != nil || m.Parameters().PowerAction != nil {
 		actionFeature{external: e}.observeAction(ctx, m)
 	}
+	rollbackFeature{external: e}.show(m)
 	if o.Difference = nil; !e.planned.empty() || len(e.planned.steps) > 0 {
 		e.planned.recordPlan(o, e.vm.Config)
 	}

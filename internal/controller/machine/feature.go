@@ -90,6 +90,8 @@ func (e *external) features(m Machine) []feature {
 		// Entries that have left their list are known by the annotation alone.
 		{hasDisks(p) || a[object.AnnotationDevices] != "{}", disksFeature{external: e}},
 		{p.Node != nil || a[object.AnnotationTarget] != "", migrateFeature{external: e}},
+		// It is the last, since it drops what the others plan.
+		{p.Rollback != nil || a[object.AnnotationRollback] != "", rollbackFeature{external: e}},
 	} {
 		if row.declared {
 			all = append(all, row.feature)

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
@@ -84,6 +85,9 @@ type plan struct {
 
 	// laterAction is an action that waits for the guest to boot.
 	laterAction *v1alpha1.MachinePowerAction
+
+	// rollback is what was done for the last one that was asked for; nil for none.
+	rollback *rollback.Record
 }
 
 // An step is a call to PVE that changes what is no option of the configuration.
@@ -97,6 +101,9 @@ type step struct {
 
 	// atNextStart is true for what waits for the VM's next start.
 	atNextStart bool
+
+	// tells is true if the call tells what came of it itself.
+	tells bool
 
 	// needsDigest steps carry the digest of the configuration that was looked at. They
 	// wait for the next look if it has been changed since.

@@ -74,6 +74,10 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 			reason = xpv2.ReasonUpdateRestricted
 		}
 	}
+	if why, message := e.planned.rollbackFailure(m.Parameters().Rollback); why != "" {
+		lines = append(lines, message)
+		reason = firstReason(reason, why)
+	}
 	if pending := e.pendingLines(); len(pending) > 0 {
 		lines = append(lines, pending...)
 		reason = firstReason(reason, e.planned.restart.Reason)

@@ -258,7 +258,7 @@ func (e *external) changesWithoutSpec(option, desired string) bool {
 
 // emitStep tells of a change beside options that was made, unless the end of its task tells.
 func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
-	if u != "" && !events.Told(u.Type()) {
+	if s.tells || u != "" && !events.Told(u.Type()) {
 		return
 	}
 	for _, line := range kind.Changes(s.difference.Option, s.difference.Current, s.difference.Desired) {

@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // Create starts to take the snapshot. The intent is noted first: if the answer is lost,
@@ -63,7 +64,7 @@ func (e *external) intend(ctx context.Context, m Snapshot) error {
 	r := v.record
 	r.UUID, r.VMID, r.Node, r.Name = v.target.uuid, v.target.vmid, v.guest.Node, v.name
 	r.Description, r.Memory = ptr.Deref(p.Description, ""), ptr.Deref(p.IncludeMemory, false)
-	r.Begun, r.Before, r.Task = e.now().Unix(), latestTasks(before), ""
+	r.Begun, r.Before, r.Task = e.now().Unix(), tasktrack.Latest(before), ""
 	return e.save(ctx, m)
 }
 

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -157,25 +156,6 @@ func TestIncomplete(t *testing.T) {
 	}
 	if got := r.incomplete(state{entry: &half, busy: true}).Message; got != "the snapshot is being removed" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestNewTasks(t *testing.T) {
-	task := func(upid string, start int64) proxmox.Task {
-		return proxmox.Task{UPID: proxmox.UPID(upid), Start: time.Unix(start, 0)}
-	}
-	before := []proxmox.Task{task("b", 20), task("c", 20), task("a", 10)}
-	latest := latestTasks(before)
-	if diff := cmp.Diff([]proxmox.UPID{"b", "c"}, latest); diff != "" {
-		t.Errorf("latestTasks(): -want, +got:\n%s", diff)
-	}
-	r := record{Before: latest}
-	got := r.newTasks(append([]proxmox.Task{task("e", 21), task("d", 20)}, before...))
-	if diff := cmp.Diff([]proxmox.Task{task("e", 21), task("d", 20)}, got); diff != "" {
-		t.Errorf("newTasks(): -want, +got:\n%s", diff)
-	}
-	if got := (&record{}).newTasks(before); len(got) != 3 {
-		t.Errorf("without any before all are new, got %v", got)
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // A view is what was found about a Snapshot, and what is to be done.
@@ -202,7 +203,7 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 		}
 		var all []proxmox.Task
 		all, err = e.takingTasks(ctx, r.Node)
-		s.others = slices.DeleteFunc(r.newTasks(all), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
+		s.others = slices.DeleteFunc(tasktrack.Since(all, r.Before), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
 	}
 	return err
 }

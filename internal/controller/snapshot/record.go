@@ -18,7 +18,6 @@ package snapshot
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -124,33 +123,4 @@ func (r *record) resting(now, generation int64) bool {
 		delay = firstRetry
 	}
 	return r.FailedAt+delay > now
-}
-
-// newTasks returns the tasks that were not there before. Tasks that start within the same
-// second are told apart by their names.
-func (r *record) newTasks(all []proxmox.Task) []proxmox.Task {
-	latest := int64(0)
-	for _, t := range all {
-		if slices.Contains(r.Before, t.UPID) {
-			latest = t.Start.Unix()
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(t proxmox.Task) bool {
-		return slices.Contains(r.Before, t.UPID) || t.Start.Unix() < latest
-	})
-}
-
-// latestTasks returns the tasks that have started last, all within the same second.
-func latestTasks(all []proxmox.Task) []proxmox.UPID {
-	var latest []proxmox.UPID
-	start := int64(0)
-	for _, t := range all {
-		switch at := t.Start.Unix(); {
-		case at > start:
-			start, latest = at, []proxmox.UPID{t.UPID}
-		case at == start:
-			latest = append(latest, t.UPID)
-		}
-	}
-	return latest
 }

@@ -79,6 +79,8 @@ var taskEvents = map[string]struct {
 	"imgcopy":    {"ImageUploaded", "Uploaded a cloud-init image for VM %s"},
 	"imgdel":     {"ImageRemoved", "Removed a cloud-init image of VM %s"},
 	"qmdestroy":  {"Destroyed", "Destroyed VM %s"},
+	"qmsnapshot": {"SnapshotTaken", "Took a snapshot of VM %s"},
+	"qmrollback": {"RolledBack", "VM %s went back to a snapshot"},
 }
 
 // OfTask returns the event of a task that has ended well.

@@ -76,6 +76,10 @@ const (
 	// is written before the call, so that no action is ever done twice.
 	AnnotationPowerAction = annotationPrefix + "power-action"
 
+	// AnnotationRollback has the rollback that was asked for last, as JSON. It is written
+	// before each call, so that no rollback is ever done twice.
+	AnnotationRollback = annotationPrefix + "rollback"
+
 	// AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
 	// itself did before decides whether it is started again.
 	AnnotationRunningSince = annotationPrefix + "running-since"

@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// preflight returns why the rollback cannot be done; empty if it can.
+func (a *Act) preflight(ctx context.Context, q Request) (string, error) {
+	for _, check := range []func(context.Context, Request) (string, error){a.checkSnapshot, a.checkRunning, a.checkStorages, a.checkSafety, a.checkPrivileges} {
+		if no, err := check(ctx, q); no != "" || err != nil {
+			return no, err
+		}
+	}
+	return "", nil
+}
+
+// checkVM reads the VM now, whatever is remembered of it: it must be this Machine's, and a lock
+// is waited for.
+func (a *Act) checkVM(ctx context.Context) error {
+	read, err := a.Client.Config(ctx, a.Ref)
+	if err != nil {
+		return err
+	}
+	config := qemu.Config(read.Values)
+	if uuid := config.UUID(); !strings.EqualFold(uuid, a.UUID) {
+		return errors.Errorf("VM %d has the UUID %q, not %q: it is left alone", a.Ref.VMID, uuid, a.UUID)
+	}
+	if lock := config["lock"]; lock != "" {
+		return kind.Wait(errors.Errorf("VM %d is locked (%s)", a.Ref.VMID, lock))
+	}
+	return nil
+}
+
+// checkSnapshot reads the snapshot. It must be whole, and of the VM as this Machine's: a VM
+// that went back to another UUID would be nobody's.
+func (a *Act) checkSnapshot(ctx context.Context, q Request) (string, error) {
+	var err error
+	if a.tree, err = a.Client.SnapshotTree(ctx, a.Ref); err != nil {
+		return "", err
+	}
+	s := a.tree.Named(q.Snapshot)
+	switch {
+	case s == nil:
+		return fmt.Sprintf("VM %d has no snapshot %q", a.Ref.VMID, q.Snapshot), nil
+	case s.State != "":
+		return fmt.Sprintf("snapshot %q is not whole (snapstate %s)", q.Snapshot, s.State), nil
+	case !q.Taken.IsZero() && !s.Time.Equal(q.Taken):
+		return fmt.Sprintf("snapshot %q is not the one that the Snapshot has taken: it is of another time", q.Snapshot), nil
+	}
+	a.snapshot = *s
+	read, err := a.Client.SnapshotConfig(ctx, a.Ref, q.Snapshot)
+	if err != nil {
+		return "", err
+	}
+	a.config = qemu.Config(read.Values)
+	if uuid := a.config.UUID(); !strings.EqualFold(uuid, a.UUID) {
+		return fmt.Sprintf("the VM had the UUID %q at snapshot %q, and has %q: it would no longer be this Machine's", uuid, q.Snapshot, a.UUID), nil
+	}
+	return "", nil
+}
+
+// checkRunning reads whether the VM runs, which PVE does not ask before it stops it.
+func (a *Act) checkRunning(ctx context.Context, q Request) (string, error) {
+	s, err := a.Client.Status(ctx, a.Ref)
+	if err != nil {
+		return "", err
+	}
+	a.running = s.Running()
+	switch {
+	case !a.running:
+		return "", nil
+	case !q.AllowRunning:
+		return "the VM runs, and would be stopped hard: stop it, or set allowRunning", nil
+	case s.HAManaged && s.HAState != "ignored":
+		return "the VM runs, and high availability would start it in the midst of the rollback: stop it, or set highAvailability.state to ignored", nil
+	}
+	return "", nil
+}
+
+// newestOnly are the types of storages that only go back to the newest snapshot of a volume.
+// Others may do so by their options: then the task fails before it changes anything.
+func newestOnly(storage string) bool {
+	return slices.Contains([]string{"zfspool", "zfs", "lvm"}, storage)
+}
+
+// checkStorages looks for volumes that can go back to their newest snapshot only.
+func (a *Act) checkStorages(ctx context.Context, q Request) (string, error) {
+	storages, err := a.Storages(ctx)
+	if err != nil {
+		return "", err
+	}
+	limited := map[string]string{}
+	for _, device := range slices.Concat(a.config.Drives(), a.config.Firmware()) {
+		volume := a.config.Volume(device)
+		id, _, _ := strings.Cut(volume, ":")
+		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == id && s.Node == a.Ref.Node })
+		if i >= 0 && newestOnly(storages[i].Type) && !strings.Contains(a.config[device], "media=cdrom") {
+			limited[volume] = fmt.Sprintf("storage %s (%s) only goes back to the newest snapshot of a volume", id, storages[i].Type)
+		}
+	}
+	for volume, why := range limited {
+		if q.Safety && !a.Record.Taken {
+			return why + ": leave out safetySnapshot", nil
+		}
+		later, err := a.laterSnapshot(ctx, volume)
+		if later != "" || err != nil {
+			return fmt.Sprintf("%s, and %s has the later snapshot %q", why, volume, later), err
+		}
+	}
+	return "", nil
+}
+
+// laterSnapshot returns the name of a snapshot of a volume that was taken after the one to go
+// back to; empty for none.
+func (a *Act) laterSnapshot(ctx context.Context, volume string) (string, error) {
+	for _, s := range a.tree.Snapshots {
+		if s.Name == a.snapshot.Name || !s.Time.After(a.snapshot.Time) && s.Parent != a.snapshot.Name {
+			continue
+		}
+		read, err := a.Client.SnapshotConfig(ctx, a.Ref, s.Name)
+		if err != nil {
+			return "", err
+		}
+		if qemu.Config(read.Values).Uses(volume) != "" {
+			return s.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// checkSafety reads whether the safety snapshot can be taken, or is there.
+func (a *Act) checkSafety(ctx context.Context, q Request) (string, error) {
+	if !q.Safety {
+		return "", nil
+	}
+	there := a.tree.Named(SafetyName(q.Token)) != nil
+	switch {
+	case there != a.Record.Taken && there:
+		return fmt.Sprintf("another snapshot has the name of the safety snapshot, %s", SafetyName(q.Token)), nil
+	case there != a.Record.Taken:
+		return fmt.Sprintf("the safety snapshot %s is gone", SafetyName(q.Token)), nil
+	case there:
+		return "", nil
+	}
+	can, err := a.Client.CanSnapshot(ctx, a.Ref)
+	if err != nil || can {
+		return "", err
+	}
+	return "no safety snapshot can be taken: the storage of a disk of the VM has no snapshots", nil
+}
+
+// checkPrivileges names what is missing.
+func (a *Act) checkPrivileges(ctx context.Context, q Request) (string, error) {
+	path := fmt.Sprintf("/vms/%d", a.Ref.VMID)
+	needs := []proxmox.Privilege{{Path: path, Names: []string{"VM.Snapshot", "VM.Snapshot.Rollback"}}}
+	if q.Safety {
+		needs = append(needs, proxmox.Privilege{Path: path, Names: []string{"VM.Snapshot"}})
+	}
+	if a.starts(q) {
+		needs = append(needs, proxmox.Privilege{Path: path, Names: []string{"VM.PowerMgmt"}})
+	}
+	err := kind.CheckPrivileges(ctx, a.Client, fmt.Sprintf("go back to a snapshot of VM %d", a.Ref.VMID), needs...)
+	if proxmox.IsAuthorization(err) {
+		return err.Error(), nil
+	}
+	return "", err
+}
+
+// starts reports whether the call asks for a start: of a VM that ran, unless PVE starts it
+// anyway.
+func (a *Act) starts(q Request) bool { return q.Start && a.running && !a.snapshot.Memory }

@@ -1,0 +1,481 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package rollback
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+)
+
+const (
+	uuid  = "11111111-2222-4333-8444-555555555555"
+	other = "99999999-2222-4333-8444-555555555555"
+	path  = "/nodes/pve1/qemu/500/snapshot"
+)
+
+var ref = proxmox.Ref{Node: "pve1", VMID: 500} //nolint:gochecknoglobals // It is a constant.
+
+// A lab is a simulated cluster with VM 500, which has the snapshot s1.
+type lab struct {
+	*testing.T
+	*simulator.Server
+
+	root  *proxmox.Client
+	act   *Act
+	saves int
+}
+
+func newLab(t *testing.T, version string) *lab {
+	t.Helper()
+	scenario, err := simulator.Quickstart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}})
+	l := &lab{T: t, Server: simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Version: version})}
+	l.root = l.connect(proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword})
+	c := l.connect(proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret})
+	l.ended(l.root.Create(t.Context(), ref, proxmox.Params{"name": "web", "memory": "64", "scsi0": "local-lvm:1", "smbios1": "uuid=" + uuid}))
+	l.taken("s1", false)
+	l.act = &Act{
+		Client: c, Storages: c.Storages, Ref: ref, UUID: uuid, Record: New("1", time.Now()), Now: time.Now(),
+		Save: func(context.Context, *Record) error { l.saves++; return nil },
+	}
+	return l
+}
+
+func (l *lab) connect(by proxmox.Credentials) *proxmox.Client {
+	l.Helper()
+	c, err := proxmox.New(proxmox.Config{Endpoints: []string{l.URL()}, TLS: proxmox.TLS{CA: l.CA()}, Credentials: by})
+	l.must(err)
+	l.Cleanup(c.Close)
+	return c
+}
+
+// must fails the test if something fails that others do.
+func (l *lab) must(err error) {
+	l.Helper()
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// ended waits for the end of a task of somebody.
+func (l *lab) ended(u proxmox.UPID, err error) {
+	l.Helper()
+	l.must(err)
+	for {
+		t, err := l.root.Task(l.Context(), u)
+		l.must(err)
+		if !t.Running {
+			if !t.OK() {
+				l.Logf("task %s: %s", t.Type, t.ExitStatus)
+			}
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+func (l *lab) taken(name string, memory bool) {
+	l.Helper()
+	l.ended(l.root.TakeSnapshot(l.Context(), ref, proxmox.SnapshotOptions{Name: name, Memory: memory}))
+}
+
+func (l *lab) started() {
+	l.Helper()
+	l.ended(l.root.Start(l.Context(), ref))
+}
+
+// edit the VM behind everybody's back.
+func (l *lab) edit(change func(*simulator.Guest)) {
+	l.Edit(func(s *simulator.State) { change(s.Guests[ref.VMID]) })
+}
+
+// next makes the next call, and waits for its task.
+func (l *lab) next(q Request) error {
+	l.Helper()
+	u, err := l.act.Next(l.Context(), q)
+	if u != "" {
+		l.ended(u, nil)
+	}
+	return err
+}
+
+func (l *lab) settled() {
+	l.Helper()
+	l.must(l.act.Settle(l.Context()))
+}
+
+// is checks the state of the record, with words of its message.
+func (l *lab) is(state v1alpha1.MachineRollbackState, words ...string) {
+	l.Helper()
+	r := l.act.Record
+	for _, w := range words {
+		if !strings.Contains(r.Message, w) {
+			l.Errorf("the message is %q, want %q in it", r.Message, w)
+		}
+	}
+	if r.State != state {
+		l.Errorf("the state is %s (%s), want %s", r.State, r.Message, state)
+	}
+}
+
+// calls that the provider has made: paths below that of the snapshots.
+func (l *lab) calls() []string {
+	var all []string
+	for _, r := range l.Requests() {
+		if r.Method == http.MethodPost && strings.HasPrefix(r.User, "crossplane@pve") {
+			all = append(all, strings.TrimPrefix(r.Path, path))
+		}
+	}
+	return all
+}
+
+func (l *lab) called(want ...string) {
+	l.Helper()
+	if got := l.calls(); strings.Join(got, " ") != strings.Join(want, " ") {
+		l.Errorf("want the calls %q, got %q", want, got)
+	}
+}
+
+func (l *lab) running() bool {
+	l.Helper()
+	s, err := l.root.Status(l.Context(), ref)
+	l.must(err)
+	return s.Running()
+}
+
+func back() Request { return Request{Token: "1", Snapshot: "s1"} }
+
+// storagesAs has all storages be of a type.
+func (l *lab) storagesAs(kind string) {
+	l.act.Storages = func(ctx context.Context) ([]proxmox.Storage, error) {
+		all, err := l.root.Storages(ctx)
+		for i := range all {
+			all[i].Type = kind
+		}
+		return all, err
+	}
+}
+
+// TestRefused has what cannot be done be refused for good, before any call that changes
+// something.
+func TestRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		prepare func(*lab)
+		request func(*Request)
+		words   []string
+	}{
+		"Missing": {reason: "A snapshot that is not there is named.", request: func(q *Request) { q.Snapshot = "s2" }, words: []string{`no snapshot "s2"`}},
+		"Problem": {reason: "What is known before is the reason.", request: func(q *Request) { q.Problem = "not ready" }, words: []string{"not ready"}},
+		"Time": {
+			reason:  "Another snapshot of the name is not the one.",
+			request: func(q *Request) { q.Taken = time.Unix(1, 0) }, words: []string{"another time"},
+		},
+		"Running": {reason: "A VM that runs is not stopped unasked.", prepare: (*lab).started, words: []string{"would be stopped hard", "allowRunning"}},
+		"Newest": {
+			reason:  "ZFS goes back to the newest only.",
+			prepare: func(l *lab) { l.taken("s2", false); l.storagesAs("zfspool") }, words: []string{"newest", `"s2"`},
+		},
+		"Reserved": {
+			reason:  "A safety snapshot would be newer.",
+			prepare: func(l *lab) { l.storagesAs("lvm") }, request: safely, words: []string{"leave out safetySnapshot"},
+		},
+		"Taken": {
+			reason:  "The name may be somebody's.",
+			prepare: func(l *lab) { l.taken(SafetyName("1"), false) }, request: safely, words: []string{SafetyName("1")},
+		},
+		"Gone": {
+			reason:  "A safety snapshot has to be there.",
+			prepare: func(l *lab) { l.act.Record.Taken = true }, request: safely, words: []string{"is gone"},
+		},
+		"UUID": {
+			reason: "The VM must stay this Machine's.",
+			prepare: func(l *lab) {
+				l.edit(func(g *simulator.Guest) { g.Snapshots["s1"].Config["smbios1"] = "uuid=" + other })
+			},
+			words: []string{other, "no longer be this Machine's"},
+		},
+		"Whole": {
+			reason:  "A snapshot must be whole.",
+			prepare: func(l *lab) { l.act.Client = incomplete{l.act.Client} },
+			words:   []string{"not whole"},
+		},
+		"HA": {
+			reason: "High availability would start it in between.",
+			prepare: func(l *lab) {
+				l.started()
+				l.Edit(func(s *simulator.State) { s.HA["vm:500"] = &simulator.HAResource{State: "started"} })
+			},
+			request: func(q *Request) { q.AllowRunning = true }, words: []string{"high availability"},
+		},
+		"Unsupported": {
+			reason: "A disk without snapshots has no safety snapshot.",
+			prepare: func(l *lab) {
+				l.edit(func(g *simulator.Guest) { g.Config["scsi1"] = "local:500/vm-500-disk-9.raw,size=1G" })
+			},
+			request: safely, words: []string{"no snapshots"},
+		},
+		"Privilege": {
+			reason: "What is missing is named.", prepare: func(l *lab) {
+				l.Edit(func(s *simulator.State) {
+					s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+				})
+			}, words: []string{"/vms/500", "VM.Snapshot.Rollback"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, q := newLab(t, "9.2"), back()
+			if tc.prepare != nil {
+				tc.prepare(l)
+			}
+			if tc.request != nil {
+				tc.request(&q)
+			}
+			if err := l.next(q); err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			l.is(v1alpha1.RollbackRefused, tc.words...)
+			l.called()
+			if l.saves != 1 {
+				t.Errorf("%s\nit is noted once, got %d", tc.reason, l.saves)
+			}
+		})
+	}
+}
+
+// TestWaits has a VM that is locked, or is another one, left alone. Nothing is refused for good.
+func TestWaits(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		option string
+		value  string
+		wait   bool
+		words  string
+	}{
+		"Locked": {reason: "A lock is waited for.", option: "lock", value: "backup", wait: true, words: "locked (backup)"},
+		"Other":  {reason: "Another VM is somebody else's.", option: "smbios1", value: "uuid=" + other, words: other},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, "9.2")
+			before := ""
+			l.edit(func(g *simulator.Guest) { before, g.Config[tc.option] = g.Config[tc.option], tc.value })
+			err := l.next(back())
+			if err == nil || kind.IsWait(err) != tc.wait || !strings.Contains(err.Error(), tc.words) {
+				t.Errorf("%s\ngot %v", tc.reason, err)
+			}
+			l.is(v1alpha1.RollbackPending)
+			l.called()
+			l.edit(func(g *simulator.Guest) {
+				if g.Config[tc.option] = before; before == "" {
+					delete(g.Config, tc.option)
+				}
+			})
+			l.must(l.next(back()))
+			l.settled()
+			l.is(v1alpha1.RollbackSucceeded)
+		})
+	}
+}
+
+// incomplete is a client of a cluster whose snapshots are not whole.
+type incomplete struct{ Client }
+
+func (c incomplete) SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error) {
+	tree, err := c.Client.SnapshotTree(ctx, ref)
+	for i := range tree.Snapshots {
+		tree.Snapshots[i].State = "delete"
+	}
+	return tree, err
+}
+
+func safely(q *Request) { q.Safety = true }
+
+func TestRollback(t *testing.T) {
+	for _, version := range []string{"8.4", "9.2"} {
+		t.Run(version, func(t *testing.T) {
+			l := newLab(t, version)
+			l.must(l.root.Configure(t.Context(), ref, proxmox.Change{Set: proxmox.Params{"name": "changed"}}))
+			q := back()
+			safely(&q)
+			l.must(l.next(q))
+			l.is(v1alpha1.RollbackTakingSafetySnapshot)
+			l.settled()
+			l.is(v1alpha1.RollbackPending)
+			l.must(l.next(q))
+			l.is(v1alpha1.RollbackRollingBack)
+			l.settled()
+			l.is(v1alpha1.RollbackSucceeded)
+			l.called("", "/s1/rollback")
+			if g, _ := l.Guest(500); g.Config["name"] != "web" || g.Config["parent"] != "s1" || g.Snapshots[SafetyName("1")] == nil {
+				t.Errorf("the VM is as at the snapshot, got %v", g.Config)
+			}
+			if o := l.act.Record.Observation(); o.SafetySnapshot != SafetyName("1") || o.Snapshot != "s1" || o.Time == nil {
+				t.Errorf("it is shown, got %+v", o)
+			}
+		})
+	}
+}
+
+// TestPower has a VM that ran run after, or not.
+func TestPower(t *testing.T) {
+	cases := map[string]struct {
+		reason        string
+		memory, start bool
+		want          bool
+	}{
+		"Off":    {reason: "Proxmox VE stops it."},
+		"Start":  {reason: "It is started if asked for.", start: true, want: true},
+		"Memory": {reason: "With its memory it runs.", memory: true, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, "9.2")
+			l.started()
+			l.taken("s2", tc.memory)
+			l.must(l.next(Request{Token: "1", Snapshot: "s2", AllowRunning: true, Start: tc.start}))
+			l.settled()
+			l.is(v1alpha1.RollbackSucceeded)
+			for end := time.Now().Add(2 * time.Minute); l.running() != tc.want && time.Now().Before(end); {
+				<-time.After(time.Millisecond)
+			}
+			if l.running() != tc.want {
+				t.Errorf("%s\nruns: %t", tc.reason, !tc.want)
+			}
+		})
+	}
+}
+
+// TestLostAnswer loses the answers of both calls, which are not made again.
+func TestLostAnswer(t *testing.T) {
+	l, q := newLab(t, "9.2"), back()
+	safely(&q)
+	for range 2 {
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path + "**", CutAfter: true, Count: 1})
+		if err := l.next(q); !proxmox.IsOutcomeUnknown(err) {
+			t.Fatalf("the answer is lost, got %v", err)
+		}
+		for l.act.Record.Open() {
+			if err := l.next(q); err == nil {
+				t.Fatal("nothing is begun while a call is open")
+			}
+			l.settled()
+		}
+	}
+	l.is(v1alpha1.RollbackSucceeded)
+	l.called("", "/s1/rollback")
+}
+
+// TestLostCall loses the calls. The safety snapshot is taken anew, and the rollback is not
+// repeated.
+func TestLostCall(t *testing.T) {
+	l, q := newLab(t, "9.2"), back()
+	safely(&q)
+	lose := func() {
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path + "**", CutBefore: true, Count: 1})
+		if err := l.next(q); !proxmox.IsOutcomeUnknown(err) {
+			t.Fatalf("the answer is lost, got %v", err)
+		}
+		if l.settled(); !l.act.Record.Open() {
+			t.Fatal("it may show yet")
+		}
+		l.act.Now = l.act.Now.Add(time.Minute)
+		l.settled()
+	}
+	lose()
+	l.is(v1alpha1.RollbackPending)
+	l.must(l.next(q))
+	l.settled()
+	lose()
+	l.is(v1alpha1.RollbackUnknown, "no task")
+	l.called("", "", "/s1/rollback")
+}
+
+// TestFails has tasks and calls fail: nothing is repeated.
+func TestFails(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		fault  simulator.Fault
+		lock   bool
+		safety bool
+		words  []string
+	}{
+		"Task": {
+			reason: "The task tells why.",
+			fault:  simulator.Fault{Task: "qmrollback", TaskExit: "can't rollback, 's1' is not most recent"}, words: []string{"not most recent"},
+		},
+		"Locked": {
+			reason: "A lock that stays is told.",
+			fault:  simulator.Fault{Task: "qmrollback", TaskExit: "broken"}, lock: true, words: []string{"broken", "qm unlock 500"},
+		},
+		"Call": {
+			reason: "What is refused has failed.",
+			fault:  simulator.Fault{Method: http.MethodPost, Path: path + "/s1/rollback", Status: 403}, words: []string{"Permission"},
+		},
+		"Safety": {
+			reason: "Without its safety snapshot nothing goes back.", fault: simulator.Fault{Task: "qmsnapshot", TaskExit: "No space left on device"},
+			safety: true, words: []string{"safety snapshot could not be taken", "no space", "nothing was rolled back"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, q := newLab(t, "9.2"), back()
+			q.Safety = tc.safety
+			l.Inject(tc.fault)
+			l.must(l.next(q))
+			if tc.lock {
+				l.edit(func(g *simulator.Guest) { g.Config["lock"] = "rollback" })
+			}
+			l.settled()
+			l.is(v1alpha1.RollbackFailed, tc.words...)
+			if n := len(l.calls()); n != 1 {
+				t.Errorf("%s\nit is called once, got %d", tc.reason, n)
+			}
+		})
+	}
+}
+
+func TestRecord(t *testing.T) {
+	r := New("1", time.Unix(5, 0))
+	r.Call.Begun = 7
+	back, err := Parse(r.String())
+	if err != nil || back.String() != r.String() || !back.Open() {
+		t.Errorf("a record is read as it was written, got %v and %v", back, err)
+	}
+	if _, err := Parse("{"); err == nil {
+		t.Error("what the provider has not written is an error")
+	}
+	if empty, err := Parse(""); err != nil || empty.Observation() != nil || empty.Open() {
+		t.Errorf("nothing was done without a record, got %v and %v", empty, err)
+	}
+	if n := SafetyName("a token"); len(n) != 24 || n == SafetyName("b") {
+		t.Errorf("each token has its safety snapshot, got %s", n)
+	}
+}
