@@ -46,6 +46,7 @@ func (s *suite) testPolicies(t *testing.T) {
 		return ""
 	})
 	s.kubectl(t, "delete", "--timeout=2m", "-f", "cluster/crossplane/testdata/policies.yaml")
+	defer s.kubectl(t, "delete", "-f", "examples/crossplane/policies.yaml")
 	for _, group := range []string{"proxmox.vitistack.io", "proxmox.m.vitistack.io"} {
 		if left := s.kubectl(t, "get", "snapshots."+group, "--all-namespaces", "--output=name"); left != "" {
 			t.Errorf("these are left without their policy: %s", left)
