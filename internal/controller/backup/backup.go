@@ -115,7 +115,12 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		wake:   func(m Backup) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		now:    o.Clock(),
 	}
-	if err := c.watchMachines(mgr.GetCache()); err != nil {
+	watch := kind.MachineWatch{Kube: c.kube, Machine: k.Machine, List: k.List, Means: mayMean, Wake: func(mg resource.Managed) {
+		if m, ok := mg.(Backup); ok {
+			c.wake(m)
+		}
+	}}
+	if err := watch.Start(mgr.GetCache()); err != nil {
 		return errors.Wrap(err, "cannot watch the Machines of Backups")
 	}
 	return kind.Setup(mgr, o, kind.Kind[Backup]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
@@ -203,4 +208,10 @@ func (e *external) event(m Backup, v event.Event) {
 	if e.record != nil {
 		e.record.Event(m, v)
 	}
+}
+
+// mayMean reports whether a Backup is of a Machine, or may turn out to be.
+func mayMean(mg resource.Managed, machine string) bool {
+	m, ok := mg.(Backup)
+	return ok && kind.MeansMachine(machine, m.Parameters().Machine, m.Parameters().MachineRef, m.Parameters().MachineSelector)
 }

@@ -29,7 +29,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -39,13 +38,6 @@ import (
 type target struct {
 	vmid int
 	uuid string
-}
-
-// hasVM reports whether a Machine has its VM.
-func hasVM(x Machine) bool {
-	o := x.Observation()
-	creating := o.Phase == "" || o.Phase == v1alpha1.MachinePending || o.Phase == v1alpha1.MachineCreating
-	return !creating && o.UUID != "" && o.VMID != nil
 }
 
 // findTarget finds the VM without asking PVE. A backup that was begun is of the VM that it
@@ -82,7 +74,7 @@ func (e *external) targetOfMachine(ctx context.Context, m Backup, name string) (
 		return nil, errors.Wrapf(err, "cannot read Machine %q", name)
 	case meta.WasDeleted(x):
 		return problem(reasonMachineNotReady, "is being deleted: no backup is made"), nil
-	case !hasVM(x):
+	case !kind.HasVM(x.Observation()):
 		return problem(reasonMachineNotReady, "does not have its VM yet: the backup is made then"), nil
 	}
 	e.view.target = target{vmid: int(*x.Observation().VMID), uuid: x.Observation().UUID}

@@ -116,7 +116,12 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		wake:   func(m Snapshot) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		now:    o.Clock(),
 	}
-	if err := c.watchMachines(mgr.GetCache()); err != nil {
+	watch := kind.MachineWatch{Kube: c.kube, Machine: k.Machine, List: k.List, Means: mayMean, Wake: func(mg resource.Managed) {
+		if m, ok := mg.(Snapshot); ok {
+			c.wake(m)
+		}
+	}}
+	if err := watch.Start(mgr.GetCache()); err != nil {
 		return errors.Wrap(err, "cannot watch the Machines of Snapshots")
 	}
 	return kind.Setup(mgr, o, kind.Kind[Snapshot]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
@@ -198,4 +203,10 @@ func (e *external) follow(m Snapshot, u proxmox.UPID) {
 		return
 	}
 	e.inventory.Follow(u, func(proxmox.Task) { go e.wake(c) })
+}
+
+// mayMean reports whether a Snapshot is of a Machine, or may turn out to be.
+func mayMean(mg resource.Managed, machine string) bool {
+	m, ok := mg.(Snapshot)
+	return ok && kind.MeansMachine(machine, m.Parameters().Machine, m.Parameters().MachineRef, m.Parameters().MachineSelector)
 }

@@ -30,7 +30,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -45,13 +44,6 @@ type target struct {
 
 	// machine is the name of the Machine that manages it; empty for none.
 	machine string
-}
-
-// hasVM reports whether a Machine has its VM.
-func hasVM(x Machine) bool {
-	o := x.Observation()
-	creating := o.Phase == "" || o.Phase == v1alpha1.MachinePending || o.Phase == v1alpha1.MachineCreating
-	return !creating && o.UUID != "" && o.VMID != nil
 }
 
 // findTarget finds the VM without asking PVE. A snapshot that was begun is of the VM that it
@@ -85,7 +77,7 @@ func (e *external) targetOfMachine(ctx context.Context, m Snapshot, name string)
 		return nil, errors.Wrapf(err, "cannot read Machine %q", name)
 	case meta.WasDeleted(x):
 		return &kind.Problem{Reason: reasonMachineNotReady, Message: fmt.Sprintf("Machine %q is being deleted: no snapshot is taken", name)}, nil
-	case !hasVM(x):
+	case !kind.HasVM(x.Observation()):
 		return &kind.Problem{Reason: reasonMachineNotReady, Message: fmt.Sprintf("Machine %q does not have its VM yet: the snapshot is taken then", name)}, nil
 	}
 	e.view.target = target{vmid: int(*x.Observation().VMID), uuid: x.Observation().UUID, machine: name}
