@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 // Referenced returns the external names of the resources of a kind that references and a
@@ -63,19 +64,13 @@ func (v View[P, O]) Referenced(ctx context.Context, kind string, refs []v1alpha1
 
 // list the resources of a kind in the scope and namespace of the resource, but for those
 // that are being deleted.
-func (v View[P, O]) list(ctx context.Context, kind string) ([]resource.Managed, error) {
-	list := v.Scope.Identity(kind).List
-	if list == nil {
-		return nil, errors.Errorf("there is no kind %s", kind)
+func (v View[P, O]) list(ctx context.Context, of string) ([]resource.Managed, error) {
+	empty := v.Scope.Identity(of).List
+	if empty == nil {
+		return nil, errors.Errorf("there is no kind %s", of)
 	}
-	copied, ok := list.DeepCopyObject().(resource.ManagedList)
-	if !ok {
-		return nil, errors.Errorf("cannot copy a %T", list)
-	}
-	if err := v.Kube.List(ctx, copied, client.InNamespace(v.Resource.GetNamespace())); err != nil {
-		return nil, errors.Wrapf(err, "cannot list resources of the kind %s", kind)
-	}
-	return slices.DeleteFunc(copied.GetItems(), func(mg resource.Managed) bool { return meta.WasDeleted(mg) }), nil
+	all, err := kind.List(ctx, v.Kube, empty, client.InNamespace(v.Resource.GetNamespace()))
+	return slices.DeleteFunc(all, func(mg resource.Managed) bool { return meta.WasDeleted(mg) }), err
 }
 
 // means reports whether one of the references or the selector means a resource.

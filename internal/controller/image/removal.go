@@ -26,11 +26,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -292,14 +292,11 @@ func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]
 func (e removal) machineUsers(ctx context.Context, m Image, rev *revision) ([]string, error) {
 	var users []string
 	for _, empty := range e.kinds.Machines {
-		list, ok := empty.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			return nil, errors.Errorf("cannot copy a %T", empty)
+		all, err := kind.ListCached(ctx, e.kube, empty)
+		if err != nil {
+			return nil, err
 		}
-		if err := e.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, errors.Wrap(err, "cannot list Machines")
-		}
-		for _, mg := range list.GetItems() {
+		for _, mg := range all {
 			if x, ok := mg.(Machine); ok && needs(x, m, rev) {
 				users = append(users, "Machine "+client.ObjectKeyFromObject(x).String())
 			}

@@ -207,15 +207,12 @@ func (w *waker) wake(r reconcile.Request) {
 // works again.
 func (w *waker) recovered(kube client.Reader, empty resource.ManagedList, log logging.Logger) func(func(resource.Managed) bool) {
 	return func(used func(resource.Managed) bool) {
-		list, ok := empty.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			return
-		}
-		if err := kube.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+		all, err := ListCached(context.Background(), kube, empty)
+		if err != nil {
 			log.Info("Cannot list what to try again", "error", err)
 			return
 		}
-		for _, mg := range list.GetItems() {
+		for _, mg := range all {
 			if used(mg) && mg.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionTrue {
 				w.wake(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)})
 			}

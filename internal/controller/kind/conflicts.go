@@ -19,10 +19,8 @@ package kind
 import (
 	"context"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -42,17 +40,11 @@ type Conflicts struct {
 // that a mistake changes nothing.
 func (p Conflicts) Older(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (string, error) {
 	for _, empty := range p.Lists {
-		list, ok := empty.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			return "", errors.Errorf("cannot copy a %T", empty)
+		all, err := List(ctx, p.Reader, empty)
+		if err != nil {
+			return "", err
 		}
-		if err := p.Reader.List(ctx, list); err != nil {
-			if meta.IsNoMatchError(err) {
-				continue
-			}
-			return "", errors.Wrap(err, "cannot list resources of the same kind")
-		}
-		for _, other := range list.GetItems() {
+		for _, other := range all {
 			if Older(other, mg) && Manages(other) && claims(other) {
 				return client.ObjectKeyFromObject(other).String(), nil
 			}

@@ -83,19 +83,17 @@ func (w MachineWatch) Start(all cache.Informers) error {
 
 // endsWait reports whether a change of a Machine may end the wait of a resource.
 func endsWait(before, after watchedMachine) bool {
-	return HasVM(before.Observation()) != HasVM(after.Observation()) || meta.WasDeleted(before) != meta.WasDeleted(after) || !maps.Equal(before.GetLabels(), after.GetLabels())
+	return HasVM(before.Observation()) != HasVM(after.Observation()) || meta.WasDeleted(before) != meta.WasDeleted(after) ||
+		!maps.Equal(before.GetLabels(), after.GetLabels())
 }
 
 // wakeFor wakes the resources of a Machine's scope and namespace that are not ready and may mean the Machine.
 func (w MachineWatch) wakeFor(m watchedMachine) {
-	list, ok := w.List.DeepCopyObject().(resource.ManagedList)
-	if !ok {
-		return
-	}
-	if err := w.Kube.List(context.Background(), list, client.InNamespace(m.GetNamespace())); err != nil {
+	all, err := List(context.Background(), w.Kube, w.List, client.InNamespace(m.GetNamespace()))
+	if err != nil {
 		return // They look again by themselves.
 	}
-	for _, mg := range list.GetItems() {
+	for _, mg := range all {
 		if mg.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue && w.Means(mg, m.GetName()) {
 			w.Wake(mg)
 		}

@@ -50,7 +50,7 @@ func (s Scope) Identity(kind string) Identity {
 	return id
 }
 
-// Lists returns empty lists of a kind, one for each scope.
+// Lists returns empty lists of a kind, one for each scope. All callers share them: see List.
 func (s Scope) Lists(kind string) []resource.ManagedList {
 	var all []resource.ManagedList
 	for _, kinds := range s.All {

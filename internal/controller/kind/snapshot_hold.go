@@ -25,7 +25,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -84,17 +83,11 @@ type Holds struct {
 func (h Holds) Of(ctx context.Context, uuid string) ([]string, error) {
 	var names []string
 	for _, empty := range h.Lists {
-		list, ok := empty.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			return nil, errors.Errorf("cannot copy a %T", empty)
+		all, err := ListCached(ctx, h.Reader, empty)
+		if err != nil {
+			return nil, err
 		}
-		if err := h.Reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			if apimeta.IsNoMatchError(err) {
-				continue
-			}
-			return nil, errors.Wrap(err, "cannot list the Snapshots of the VM")
-		}
-		for _, mg := range list.GetItems() {
+		for _, mg := range all {
 			if s, ok := mg.(snapshot); ok && retained(s, uuid) {
 				names = append(names, strings.TrimPrefix(client.ObjectKeyFromObject(s).String(), "/"))
 			}

@@ -206,11 +206,12 @@ func notesOn(ctx context.Context, v view) (map[string]note, error) {
 // each calls a function for all resources of the node and cluster of a resource: for the
 // resource itself as it is in memory.
 func each(ctx context.Context, v view, do func(config.Resource[parameters, *v1alpha1.NodeNetworkObservation])) error {
-	for _, list := range v.Scope.Lists("NodeNetwork") {
-		if err := v.Kube.List(ctx, list); err != nil {
-			return errors.Wrap(err, "cannot list resources of the kind NodeNetwork")
+	for _, empty := range v.Scope.Lists("NodeNetwork") {
+		all, err := kind.List(ctx, v.Kube, empty)
+		if err != nil {
+			return err
 		}
-		for _, item := range list.GetItems() {
+		for _, item := range all {
 			other, ok := item.(config.Resource[parameters, *v1alpha1.NodeNetworkObservation])
 			if ok && other.GetUID() == v.Resource.GetUID() {
 				other = v.Resource

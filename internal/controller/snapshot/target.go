@@ -25,7 +25,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -113,17 +112,11 @@ func (e *external) offline(ctx context.Context, node string) (bool, error) {
 // managedBy returns the name of the Machine, of any scope, that manages the VM with the UUID.
 func (e *external) managedBy(ctx context.Context, uuid string) (string, error) {
 	for _, empty := range e.kinds.Machines {
-		list, ok := empty.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			return "", errors.Errorf("cannot copy a %T", empty)
+		all, err := kind.ListCached(ctx, e.kube, empty)
+		if err != nil {
+			return "", err
 		}
-		if err := e.kube.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			if apimeta.IsNoMatchError(err) {
-				continue
-			}
-			return "", errors.Wrap(err, "cannot list Machines")
-		}
-		for _, mg := range list.GetItems() {
+		for _, mg := range all {
 			if x, ok := mg.(Machine); ok && strings.EqualFold(x.Observation().UUID, uuid) && kind.Manages(x) {
 				return strings.TrimPrefix(client.ObjectKeyFromObject(x).String(), "/"), nil
 			}

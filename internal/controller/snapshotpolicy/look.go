@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 // view of all that decides about a policy.
@@ -158,12 +159,7 @@ func ours(p Policy, list []resource.Managed) []Snapshot {
 // listed are the resources of a kind that are in the namespace of the policy. They may be those
 // of the cache, and must only be read.
 func listed(ctx context.Context, from client.Reader, empty resource.ManagedList, p Policy, s labels.Selector) ([]resource.Managed, error) {
-	list, ok := empty.DeepCopyObject().(resource.ManagedList)
-	if !ok {
-		return nil, errors.Errorf("cannot copy a %T", empty)
-	}
-	err := from.List(ctx, list, client.InNamespace(p.GetNamespace()), client.MatchingLabelsSelector{Selector: s}, client.UnsafeDisableDeepCopy)
-	return list.GetItems(), err
+	return kind.ListCached(ctx, from, empty, client.InNamespace(p.GetNamespace()), client.MatchingLabelsSelector{Selector: s})
 }
 
 func isRetained(s Snapshot) bool {

@@ -20,13 +20,13 @@ import (
 	"context"
 	"sync"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 )
@@ -87,15 +87,12 @@ func (w *Notifier) Watch(all cache.Informers, group string, object client.Object
 
 // WaitingFor returns the Machines of a kind that wait for an Image.
 func WaitingFor(ctx context.Context, kube client.Reader, list resource.ManagedList, image client.ObjectKey) ([]object.Machine, error) {
-	all, ok := list.DeepCopyObject().(resource.ManagedList)
-	if !ok {
-		return nil, errors.Errorf("cannot copy a %T", list)
-	}
-	if err := kube.List(ctx, all, client.InNamespace(image.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	all, err := kind.ListCached(ctx, kube, list, client.InNamespace(image.Namespace))
+	if err != nil {
 		return nil, err
 	}
 	var waiting []object.Machine
-	for _, mg := range all.GetItems() {
+	for _, mg := range all {
 		m, ok := mg.(object.Machine)
 		if !ok || m.Observation().UUID != "" || meta.WasDeleted(m) {
 			continue

@@ -19,10 +19,10 @@ package scheduler
 import (
 	"context"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
@@ -42,14 +42,11 @@ func (f *Scheduler) OtherClaimants(ctx context.Context, m object.Machine, claim 
 	f.mu.Unlock()
 	var all []object.Machine
 	for _, s := range sources {
-		list, ok := s.list.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			continue
+		listed, err := kind.ListCached(ctx, s.reader, s.list, client.MatchingFields{object.ClaimIndex: claim})
+		if err != nil {
+			return nil, err
 		}
-		if err := s.reader.List(ctx, list, client.MatchingFields{object.ClaimIndex: claim}, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, errors.Wrapf(err, "cannot list a %T", list)
-		}
-		for _, mg := range list.GetItems() {
+		for _, mg := range listed {
 			if other, ok := mg.(object.Machine); ok && other.GetUID() != m.GetUID() {
 				all = append(all, other)
 			}

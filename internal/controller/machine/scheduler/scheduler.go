@@ -25,12 +25,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 )
@@ -86,14 +86,11 @@ func (f *Scheduler) Members(ctx context.Context, shares func(resource.Managed) b
 	f.mu.Unlock()
 	ms := &Members{clusters: map[types.NamespacedName]bool{}}
 	for _, s := range sources {
-		list, ok := s.list.DeepCopyObject().(resource.ManagedList)
-		if !ok {
-			continue
+		listed, err := kind.ListCached(ctx, s.reader, s.list)
+		if err != nil {
+			return nil, err
 		}
-		if err := s.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, errors.Wrapf(err, "cannot list a %T", list)
-		}
-		for _, mg := range list.GetItems() {
+		for _, mg := range listed {
 			ms.add(mg, shares)
 		}
 	}
