@@ -35,10 +35,13 @@ BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated|TestSteadyCluster)$$
 
 # Tests of many cases without concurrency. The race detector would find nothing and take eight times as long.
-TABLE = ^(TestEveryOption|TestFaults|TestManyGuests)$$
+TABLE = ^(TestEveryOption|TestFaults|TestManyGuests|TestPolicy(Behind|Killed|Year))$$
 
 # The packages that make test runs with the race detector. make test-faults runs internal/faults.
 PACKAGES_WITH_RACE = $$($(GO) list ./... | grep -v '/internal/faults$$')
+
+# The packages whose tests run in both scopes and on both versions of Proxmox VE.
+SCOPED_PACKAGES = ./internal/controller $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./internal/controller/... | awk '/configtest/ { print $$1 }')
 
 # The packages in cluster/ without those whose tests need Helm, Chromium, Crossplane or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui|crossplane|crossplane/composition)$$')
@@ -74,15 +77,15 @@ test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and 
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && $(GO) test -trimpath $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),$(PACKAGES_WITH_RACE)) $(if $(PACKAGES),,&& \
-	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/simulator && \
+	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/controller/snapshotpolicy ./internal/simulator && \
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES))
 
 test-all: ## Run everything that a change must pass, as .ci/run does.
 	@.ci/run
 
-test-scopes: launcher ## Run each scenario in both scopes and on both versions of Proxmox VE. SCOPES=rest: without those that make test runs.
+test-scopes: launcher ## Run each life of a resource in both scopes and on both versions of Proxmox VE. SCOPES=rest: without those that make test runs.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && SCOPES=$(SCOPES) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)' $(ARGS) ./internal/controller/
+	set -x && SCOPES=$(SCOPES) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)|$(TABLE)' $(ARGS) $(SCOPED_PACKAGES)
 
 test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \

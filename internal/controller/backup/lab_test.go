@@ -83,14 +83,10 @@ type lab struct {
 	last     error
 }
 
-// everywhere runs a test in both scopes and on both versions.
+// everywhere runs a test in its ways.
 func everywhere(t *testing.T, run func(*lab)) {
 	t.Helper()
-	for name, s := range configtest.Scopes() {
-		for _, version := range []string{"8.4", "9.2"} {
-			t.Run(name+"/"+version, func(t *testing.T) { run(newLab(t, s, version)) })
-		}
-	}
+	configtest.EachWay(t, func(t *testing.T, w configtest.Way) { run(newLab(t, w.Scope, w.Version)) })
 }
 
 // here runs a test in one scope and on one version.

@@ -356,7 +356,7 @@ func TestNights(t *testing.T) {
 }
 
 // A provider that dies at any write takes each snapshot once.
-func TestDeath(t *testing.T) {
+func TestPolicyKilled(t *testing.T) {
 	for fatal := 1; ; fatal++ {
 		l := newLab(t, configtest.Scopes()["Namespaced"], 2)
 		l.policy.Parameters().Retention.Last, l.policy.Parameters().MaxConcurrent = ptr.To(int32(1)), ptr.To(int32(1))
@@ -385,7 +385,7 @@ func TestDeath(t *testing.T) {
 }
 
 // A cache that is behind lets no more begin than are allowed.
-func TestBehind(t *testing.T) {
+func TestPolicyBehind(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Namespaced"], 40)
 	l.stale = true
 	for n := 1; n <= 2; n++ {

@@ -191,7 +191,7 @@ func nightly() v1alpha1.SnapshotPolicyParameters {
 
 // A year of a policy ends with the same snapshots whether it is left alone, or its clock is set
 // back and forth and its status is lost.
-func TestYear(t *testing.T) {
+func TestPolicyYear(t *testing.T) {
 	end := time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC)
 	calm := newPlay(t, 3, nightly())
 	calm.until(end, 30*time.Minute)

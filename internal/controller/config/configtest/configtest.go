@@ -21,7 +21,6 @@ limitations under the License.
 package configtest
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -100,8 +99,8 @@ type Kind struct {
 	Use, Release func(Simulator)
 	User         string
 
-	// Once runs the lives in one scope and on one version: for another variety of a kind
-	// that is run in all of them.
+	// Once runs each life in one way: for another variety of a kind that is run in all
+	// of them.
 	Once bool
 
 	// Denied is the privilege that the user lacks in one of the lives, with its path.
@@ -116,17 +115,12 @@ func Run(t *testing.T, k Kind) {
 		"Conflict": conflicting, "InUse": inUse, "Denied": denied, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
 		"Mismatch": mismatched, "Cost": cost, "Killed": killed,
 	}
-	for scope, s := range scopes() {
-		for _, version := range []string{"8.4", "9.2"} {
-			if k.Once && (scope != "Namespaced" || version != "9.2") {
-				continue
-			}
-			for name, live := range lives {
-				t.Run(fmt.Sprintf("%s/%s/%s", scope, version, name), func(t *testing.T) {
-					t.Parallel()
-					live(newEnv(t, k, s, version))
-				})
-			}
+	for name, live := range lives {
+		for _, w := range waysOf(t.Name()+"/"+name, k.Once) {
+			t.Run(w.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				live(newEnv(t, k, w.Scope, w.Version))
+			})
 		}
 	}
 }

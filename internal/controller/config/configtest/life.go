@@ -30,18 +30,15 @@ type Life struct {
 	env *env
 }
 
-// RunIn runs a test in both scopes and on both versions.
+// RunIn runs a test in its ways.
 func RunIn(t *testing.T, k Kind, run func(*Life)) {
 	t.Helper()
-	for scope, s := range scopes() {
-		for _, version := range []string{"8.4", "9.2"} {
-			t.Run(scope+"/"+version, func(t *testing.T) {
-				t.Parallel()
-				e := newEnv(t, k, s, version)
-				run(&Life{Simulator: e.Simulator(), env: e})
-			})
-		}
-	}
+	EachWay(t, func(t *testing.T, w Way) {
+		t.Helper()
+		t.Parallel()
+		e := newEnv(t, k, w.Scope, w.Version)
+		run(&Life{Simulator: e.Simulator(), env: e})
+	})
 }
 
 // Resource makes a resource of the kind, older than those of higher numbers.

@@ -1,0 +1,68 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package configtest
+
+import (
+	"hash/crc32"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// A Way is a scope and a version of Proxmox VE.
+type Way struct {
+	Name    string
+	Scope   kind.Scope
+	Version string
+}
+
+// EachWay runs a test in both scopes on both versions. The race detector takes several times as long: with it each test runs in
+// one way, which its name decides. SCOPES=rest selects the ways that the race detector leaves out.
+func EachWay(t *testing.T, run func(*testing.T, Way)) {
+	t.Helper()
+	for _, w := range waysOf(t.Name(), false) {
+		t.Run(w.Name, func(t *testing.T) { run(t, w) })
+	}
+}
+
+// waysOf returns the ways in which to run a test: one of them if once is enough.
+func waysOf(test string, once bool) []Way {
+	all := ways()
+	first := int(crc32.ChecksumIEEE([]byte(test))) % len(all)
+	one, rest := all[first:first+1], append(slices.Clone(all[:first]), all[first+1:]...)
+	switch left := os.Getenv("SCOPES") == "rest"; {
+	case left && once:
+		return nil
+	case left:
+		return rest
+	case once, Raced:
+		return one
+	}
+	return all
+}
+
+func ways() []Way {
+	var all []Way
+	for _, scope := range []string{"Cluster", "Namespaced"} {
+		for _, version := range []string{"8.4", "9.2"} {
+			all = append(all, Way{Name: scope + "/" + version, Scope: scopes()[scope], Version: version})
+		}
+	}
+	return all
+}
