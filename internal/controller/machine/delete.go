@@ -30,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -82,7 +83,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 		return e.planned.waitReason
 	}
 	if e.vm == nil {
-		u, err := cloudInitFeature{external: e.external}.removeStaleImage(ctx, m, e.planned.staleImages)
+		u, err := e.noCloud().RemoveStale(ctx, m, e.planned.staleImages)
 		if err == nil && u != "" {
 			taskWatch(e).follow(m, u, u.Node())
 		}
@@ -134,7 +135,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 			return err
 		}
 	}
-	if err := kind.Annotate(ctx, e.kube, m, (cloudInitFeature{external: e.external}).imageAnnotation(m)); err != nil {
+	if err := kind.Annotate(ctx, e.kube, m, e.noCloud().Annotation(m)); err != nil {
 		return err
 	}
 	if err := e.rules().Leave(ctx, m); err != nil {
@@ -186,7 +187,7 @@ func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	if m.GetAnnotations()[object.AnnotationHARules] != "" || e.vm.HAFailed() {
 		needs = append(needs, validate.On("/", "Sys.Console"))
 	}
-	for _, p := range imageRefs(m) {
+	for _, p := range cloudinit.Refs(m) {
 		needs = append(needs, validate.On("/storage/"+p.Storage(), "Datastore.Allocate"))
 	}
 	if len(needs) == 1 {

@@ -18,7 +18,6 @@ package machine
 
 import (
 	"context"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -31,7 +30,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
-	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -134,13 +132,4 @@ func (e passwordFeature) preparePassword(ctx context.Context, m Machine, c *crea
 		c.password = p
 	}
 	return err
-}
-
-// passwordHash is what custom data tell of the password, empty if there is none.
-func (e passwordFeature) passwordHash(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit, id qemu.Identity) (string, error) {
-	p, err := e.passwordOf(ctx, m, c)
-	if p == nil || err != nil {
-		return "", err
-	}
-	return nocloud.PasswordHash(p.Text, strings.ToLower(id.UUID))
 }

@@ -65,12 +65,12 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 	if e.planned.orphanedRules, err = e.rules().Orphaned(ctx, m); err != nil || len(e.planned.orphanedRules) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	all, err := cloudInitFeature{external: e}.staleImages(ctx, m)
+	all, err := e.noCloud().Stale(ctx, m, e.planned.image)
 	e.planned.staleImages = slices.DeleteFunc(all, func(p nocloud.Ref) bool { return there.Uses(p.Volume) != "" })
 	if err != nil || len(e.planned.staleImages) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
-	if e.planned.waitReason, err = (cloudInitFeature{external: e}).waitForImages(ctx, m); err != nil || e.planned.waitReason != nil {
+	if e.planned.waitReason, err = e.noCloud().Wait(ctx, m); err != nil || e.planned.waitReason != nil {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	e.forget(m)

@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -165,7 +166,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 
 // addChange plans the change of options, and says what of the spec cannot be.
 func (e planner) addChange(ctx context.Context, m Machine, d desired, features []feature) error {
-	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == changeIgnore && e.vm.HasUUID(d.Identity)
+	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == cloudinit.ChangeIgnore && e.vm.HasUUID(d.Identity)
 	var rejections []string
 	for _, f := range features {
 		no, err := f.complete(ctx, m, &d)
@@ -253,7 +254,7 @@ type desired struct {
 	placedNode string
 
 	// image is the NoCloud image that the VM is to have, if any.
-	image *noCloudImage
+	image *cloudinit.Image
 
 	// password of cloud-init's user, if it is to be sent; resealed is the version
 	// of the one that was sent, if only its Secret has changed since.

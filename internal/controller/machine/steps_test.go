@@ -353,17 +353,6 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
-// An annotation may name an image of another VM, or any that a person wrote there.
-func TestImagesOfOthers(t *testing.T) {
-	ours := "local:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
-	theirs := "local:iso/cidata-10000-" + otherUUID + "-0123456789abcdef.iso"
-	m := &namespaced.Machine{}
-	m.Annotations = map[string]string{object.AnnotationUUID: ourUUID, object.AnnotationImages: "pve1=local:iso/debian.iso pve1=" + theirs + " pve1=" + ours}
-	if got := imageRefs(m); len(got) != 1 || got[0].Volume != ours {
-		t.Errorf("want the image of this VM only, got %v", got)
-	}
-}
-
 // A guest that runs finds what is changed for it at its next boot, whatever else is
 // changed with it.
 func TestDriveIsRenewed(t *testing.T) {

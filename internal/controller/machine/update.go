@@ -92,7 +92,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		e.tasks.Refused(m, err)
 		return err
 	}
-	if u, err := (cloudInitFeature{external: e}).ensureUploaded(ctx, m); u != "" || err != nil {
+	if u, err := e.noCloud().EnsureUploaded(ctx, m, p.image, p.change); u != "" || err != nil {
 		return e.start(m)(u, err)
 	}
 	if p.change.Allocates && e.vm.Status.Running() && p.change.NeedsCloudInitRegen(e.vm.State) {
@@ -138,10 +138,10 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 			return e.start(m)(u, err)
 		}
 	}
-	if !p.imagePending() && (p.power != power.Keep || p.restart.Due || p.action != nil) {
+	if !p.image.Pending() && (p.power != power.Keep || p.restart.Due || p.action != nil) {
 		return e.afterChanges(ctx, m) // What PVE does not let be removed holds up nothing else.
 	}
-	return e.start(m)(cloudInitFeature{external: e}.removeStaleImage(ctx, m, p.staleImages))
+	return e.start(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
 }
 
 // afterChanges does what comes when the VM is configured: power, a restart, an
@@ -207,25 +207,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 		lookup{external: e}.predictChange(m)
 	}
 	e.waker(m)()
-	return cloudInitFeature{external: e}.regenerateDrive(ctx, m)
-}
-
-// regenerateDrive has a running guest find what was changed for it when it boots next, by
-// itself too. That is lost if the provider ends before: then PVE does it when it
-// starts the VM.
-func (e cloudInitFeature) regenerateDrive(ctx context.Context, m Machine) error {
-	if !e.tasks.DriveStale(m) {
-		return nil
-	}
-	err := e.client.RenewCloudInit(ctx, e.vm.Ref)
-	if proxmox.IsAuthorization(err) {
-		e.log.Debug("Cloud-init drive is written when the VM starts next", "vmid", e.vm.VMID, "error", err)
-		err = nil
-	}
-	if err == nil {
-		e.tasks.MarkDriveFresh(m)
-	}
-	return errors.Wrap(err, "cannot renew the cloud-init drive, which has old data until the VM is started next")
+	return e.noCloud().RegenerateDrive(ctx, m)
 }
 
 // setByOthers is added to a change that takes back what others have set.
