@@ -958,7 +958,7 @@ func lifecycleRefusals() map[string]refusal {
 		"UnknownPowerState": {
 			reason: "A VM is not kept rebooting.",
 			spec:   `{powerState: Rebooting}`,
-			want:   []string{"spec.forProvider.powerState", `"Rebooting"`, `"Running", "Stopped", "Suspended"`},
+			want:   []string{"spec.forProvider.powerState", `"Rebooting"`, `"Running", "Stopped", "Paused", "Suspended"`},
 		},
 		"ShutdownTimeoutZero": {
 			reason: "A guest needs some time.",
@@ -984,6 +984,16 @@ func lifecycleRefusals() map[string]refusal {
 			reason: "HA and the power state agree.",
 			spec:   `{highAvailability: {state: stopped}, powerState: Running}`,
 			want:   []string{"spec.forProvider", "highAvailability.state stopped and powerState Running disagree"},
+		},
+		"HAPaused": {
+			reason: "HA keeps no VM both stopped and paused.",
+			spec:   `{highAvailability: {state: stopped}, powerState: Paused}`,
+			want:   []string{"spec.forProvider", "highAvailability.state stopped and powerState Paused disagree"},
+		},
+		"ManualPaused": {
+			reason: "Who leaves the power to people has no VM paused.",
+			spec:   `{runStrategy: Manual, powerState: Paused}`,
+			want:   []string{"spec.forProvider", "runStrategy Manual and powerState Paused disagree"},
 		},
 		"HASuspended": {
 			reason: "PVE does not suspend what HA manages.",

@@ -179,7 +179,7 @@ const (
 	// MachineCreating means that the VM is being created or configured for the
 	// first time.
 	MachineCreating MachinePhase = "Creating"
-	// MachineRunning means that the VM runs.
+	// MachineRunning means that the VM is on. Whether it is paused is in powerState.
 	MachineRunning MachinePhase = "Running"
 	// MachineStopped means that the VM does not run.
 	MachineStopped MachinePhase = "Stopped"

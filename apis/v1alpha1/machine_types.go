@@ -43,8 +43,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.image) == has(oldSelf.image)",message="the source of a Machine cannot change: image can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.image) || has(self.disks) && self.disks.exists(d, !has(self.image.disk) || d.name == self.image.disk)",message="image needs the disk that it fills: list it in disks",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
-// +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.highAvailability.state) || !has(self.powerState) || self.highAvailability.state == 'ignored' || (self.highAvailability.state == 'started') == (self.powerState == 'Running')",messageExpression="'highAvailability.state %s and powerState %s disagree: leave one of them out'.format([self.highAvailability.state, self.powerState])"
-// +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.powerState) || self.powerState != 'Suspended' || has(self.highAvailability.enabled) && !self.highAvailability.enabled",message="a VM that high availability manages cannot be suspended to disk: powerState is Running or Stopped"
+// +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.highAvailability.state) || !has(self.powerState) || self.highAvailability.state == 'ignored' || (self.highAvailability.state == 'started') == (self.powerState in ['Running', 'Paused'])",messageExpression="'highAvailability.state %s and powerState %s disagree: leave one of them out'.format([self.highAvailability.state, self.powerState])"
+// +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.powerState) || self.powerState != 'Suspended' || has(self.highAvailability.enabled) && !self.highAvailability.enabled",message="a VM that high availability manages cannot be suspended to disk: powerState is Running, Paused or Stopped"
 // +kubebuilder:validation:XValidation:rule="!has(self.runStrategy) || !has(self.powerState) || self.runStrategy in ['Always', 'RerunOnFailure'] || self.runStrategy == 'Halted' && self.powerState == 'Stopped'",messageExpression="'runStrategy %s and powerState %s disagree: leave powerState out'.format([self.runStrategy, self.powerState])"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootOrder) || self.bootOrder.all(d, d in ['disk', 'network', 'cdrom'] || (has(self.disks) && self.disks.exists(x, x.name == d)) || (has(self.cdroms) && self.cdroms.exists(x, x.name == d)) || (has(self.networks) && self.networks.exists(x, x.name == d)) || (has(self.pciDevices) && self.pciDevices.exists(x, x.name == d)) || (has(self.usbDevices) && self.usbDevices.exists(x, x.name == d)) || d.matches('^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|net([0-9]|[12][0-9]|3[01])|hostpci([0-9]|1[0-5])|usb([0-9]|1[0-3]))$'))",messageExpression="'bootOrder %s: entries are disk, network, cdrom, the name of a disk, CD-ROM drive, network, PCI or USB device of this Machine, or a PVE device such as scsi0'.format([self.bootOrder])"
 // +kubebuilder:validation:XValidation:rule="!has(self.disks) || !has(self.cdroms) || !self.disks.exists(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))",messageExpression="'a disk and a CD-ROM drive have the same device: %s'.format([self.disks.filter(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))[0].device])"
@@ -429,13 +429,15 @@ type MachineParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z][a-z0-9_-]{0,39}$') && !self[k].contains('\\n'))",message="extraConfig has names of Proxmox VE's options (lower-case letters, digits, _ and -) and values of one line"
 	ExtraConfig map[string]ExtraValue `json:"extraConfig,omitempty"`
 
-	// PowerState that the VM is kept in: Running, Stopped, or Suspended, which
-	// saves the memory of the running VM to disk and stops it; Running resumes
-	// it. A VM that was paused is resumed to be Running. Default: Running for a
-	// VM that this resource creates; the power state of an adopted VM is left
-	// alone. PVE: status/start, shutdown, suspend (todisk), resume.
+	// PowerState that the VM is kept in: Running, Stopped, Paused, which stops the
+	// CPUs of the running VM and keeps its memory on the node, or Suspended, which
+	// saves the memory of the running VM to disk and stops it. Running resumes it.
+	// A VM that is off is neither started to be paused nor to be suspended, and a
+	// paused one is resumed to be shut down. Default: Running for a VM that this
+	// resource creates; the power state of an adopted VM is left alone. PVE:
+	// status/start, shutdown, suspend (with todisk for Suspended), resume.
 	// +optional
-	// +kubebuilder:validation:Enum=Running;Stopped;Suspended
+	// +kubebuilder:validation:Enum=Running;Stopped;Paused;Suspended
 	PowerState *PowerState `json:"powerState,omitempty"`
 
 	// PowerAction is done once for each new token.
@@ -505,6 +507,8 @@ const (
 	PowerStateRunning PowerState = "Running"
 	// PowerStateStopped keeps the VM shut down.
 	PowerStateStopped PowerState = "Stopped"
+	// PowerStatePaused keeps the VM's CPUs stopped and its memory on the node.
+	PowerStatePaused PowerState = "Paused"
 	// PowerStateSuspended keeps the VM's state on disk.
 	PowerStateSuspended PowerState = "Suspended"
 )

@@ -243,6 +243,7 @@ func rolledBack(w *world) {
 func TestOtherRequests(t *testing.T) {
 	t.Parallel()
 	runAll(t, map[string]scenario{
+		"pause":    {reason: "A VM is paused, kept so, and shut down in good order.", run: pause},
 		"suspend":  {reason: "A VM is suspended to disk and resumed.", run: suspend},
 		"action":   {reason: "An action is done once.", run: act},
 		"restarts": {reason: "What needs a restart gets one, once.", run: restarts},
@@ -255,6 +256,32 @@ func TestOtherRequests(t *testing.T) {
 		"ha":       {reason: "A VM is handed to HA and taken back.", run: handed},
 		"ha8":      {reason: "On PVE 8 too.", run: handed, version: "8.4"},
 	})
+}
+
+func pause(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStatePaused) })
+	w.eventually("the VM is paused", func() bool { return w.vm().Power == simulator.Paused })
+	w.ready()
+	if o := w.m.Observation(); o.PowerState != "paused" || o.Phase != v1alpha1.MachineRunning {
+		w.Errorf("want it shown, got %q and %q", o.PowerState, o.Phase)
+	}
+	w.ended(w.admin.Resume(w.Context(), w.ref()))
+	w.eventually("the VM is paused again", func() bool { return w.vm().Power == simulator.Paused })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
+	w.eventually("the VM is off", func() bool { return w.vm().Power == simulator.Stopped })
+	w.ready()
+	if w.tasks("qmresume") != 2 || w.tasks("qmpause") != 2 || w.tasks("qmstop") != 0 {
+		w.Errorf("want it resumed and shut down:\n%s", w)
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = nil })
+	w.eventually("the VM runs", func() bool { return w.vm().Power == simulator.Running })
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStatePaused) })
+	w.eventually("the VM is paused", func() bool { return w.vm().Power == simulator.Paused })
+	w.finish()
 }
 
 func suspend(w *world) {

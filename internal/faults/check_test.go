@@ -126,7 +126,11 @@ func excuses() map[string]func(*randomRun) bool {
 			return (p.CloudInit == nil || p.CloudInit.Storage == nil) && !strings.Contains(effective(g)["ide2"], "cloudinit")
 		},
 		`has given the VM up \(state error\)`: (*randomRun).isGivenUp,
-		`only a VM that runs can be suspended`: func(k *randomRun) bool {
+		`the VM is paused, and its guest would not hear`: func(k *randomRun) bool {
+			g, _ := k.pve.Guest(k.vmid())
+			return g.Power == simulator.Paused && ptr.Deref(k.m.Parameters().PowerState, "") == v1alpha1.PowerStatePaused
+		},
+		`only a VM that runs can be (suspended|paused)`: func(k *randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return g.Power == simulator.Stopped
 		},

@@ -60,6 +60,7 @@ func roleCases() map[string]roleCase {
 		"LocalMigration": {scenario: s["LocalMigration"], features: []proxmox.Feature{proxmox.FeatureUserData, proxmox.FeatureMigration}},
 		"HA":             {scenario: s["HA"], rights: map[string][]string{"/": {"Sys.Audit", "Sys.Console"}}},
 		"Restart":        {scenario: s["Restart"]},
+		"Paused":         {scenario: s["Paused"]},
 		"Suspended":      {scenario: s["Suspended"]},
 		"Firmware":       {scenario: s["Firmware"]},
 		"Password":       {scenario: s["Password"]},

@@ -85,7 +85,8 @@ func edits() map[string]step {
 		}),
 		"power": edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 			p.RunStrategy = nil
-			p.PowerState = oneOf(r, nil, new(v1alpha1.PowerStateRunning), new(v1alpha1.PowerStateStopped), new(v1alpha1.PowerStateSuspended))
+			p.PowerState = oneOf(r, nil, new(v1alpha1.PowerStateRunning), new(v1alpha1.PowerStateStopped), new(v1alpha1.PowerStatePaused),
+				new(v1alpha1.PowerStateSuspended))
 		}),
 		"strategy": edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 			p.PowerState = nil

@@ -294,6 +294,21 @@ func scenarios() map[string]scenario {
 			},
 			holds: has(map[string]string{"ciuser": "admin"}),
 		},
+		"Paused": {
+			reason: "A VM is paused, resumed, and paused again until it is removed.",
+			spec:   v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04"))},
+			changes: []func(*v1alpha1.MachineParameters){
+				func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStatePaused) },
+				func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateRunning) },
+				func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStatePaused) },
+			},
+			holds: func(t *testing.T, g simulator.Guest) {
+				t.Helper()
+				if g.Power != simulator.Paused {
+					t.Errorf("the VM is %s, want it paused", g.Power)
+				}
+			},
+		},
 		"Suspended": {
 			reason: "The memory of a VM is saved, brought back, and saved again until it is removed.",
 			spec:   v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04"))},

@@ -118,17 +118,19 @@ func TestPhase(t *testing.T) {
 		reason string
 		lock   string
 		status string
+		qmp    string
 		want   v1alpha1.MachinePhase
 	}{
 		"Creating": {reason: "A VM under the lock of its creation is being created.", lock: "create", status: "stopped", want: v1alpha1.MachineCreating},
 		"Cloning":  {reason: "So is one under the lock of a clone.", lock: "clone", status: "stopped", want: v1alpha1.MachineCreating},
 		"Running":  {reason: "A running VM runs.", status: "running", want: v1alpha1.MachineRunning},
+		"Paused":   {reason: "A paused VM is on.", status: "running", qmp: "paused", want: v1alpha1.MachineRunning},
 		"BackedUp": {reason: "Other locks do not stop it.", lock: "backup", status: "running", want: v1alpha1.MachineRunning},
 		"Stopped":  {reason: "A stopped VM is stopped.", status: "stopped", want: v1alpha1.MachineStopped},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			v := &VM{State: qemu.State{Config: qemu.Config{"lock": tc.lock}}, Status: proxmox.Status{Status: tc.status}}
+			v := &VM{State: qemu.State{Config: qemu.Config{"lock": tc.lock}}, Status: proxmox.Status{Status: tc.status, QMPStatus: tc.qmp}}
 			if got := v.Phase(); got != tc.want {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}

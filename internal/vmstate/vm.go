@@ -175,12 +175,25 @@ const (
 	QMPPaused        = "paused"
 	QMPPrelaunch     = "prelaunch"
 	qmpShutdown      = "shutdown"
+	qmpAsleep        = "suspended"
 	QMPPanicked      = "guest-panicked"
 	QMPInternalError = "internal-error"
 )
 
 // Suspended reports whether the VM's memory is on disk.
 func (v *VM) Suspended() bool { return v.Lock() == "suspended" && !v.Status.Running() }
+
+// Paused reports whether the VM's CPUs were stopped and its memory is kept, as suspension in RAM does.
+func (v *VM) Paused() bool { return v.On() && v.Status.QMPStatus == QMPPaused }
+
+// Asleep reports whether the guest has suspended itself to RAM.
+func (v *VM) Asleep() bool { return v.On() && v.Status.QMPStatus == qmpAsleep }
+
+// RefusesShutdown reports whether Proxmox VE does not ask the guest to shut down, because it would
+// not hear, and stops the VM hard or refuses.
+func (v *VM) RefusesShutdown() bool {
+	return v.Paused() || v.Asleep() || v.Status.QMPStatus == QMPPrelaunch
+}
 
 // WaitsFor says what ends the lock that keeps changes from the VM.
 func (v *VM) WaitsFor() string {

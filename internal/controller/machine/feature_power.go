@@ -81,6 +81,15 @@ func (e powerFeature) needs(_ context.Context, c *creation, at validate.Place) (
 	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}, nil
 }
 
+// stopUnresumable stops a VM hard that is to be off and cannot be resumed to hear of it.
+func (e powerFeature) stopUnresumable(m Machine) {
+	t, known := e.tasks.Last(m)
+	failed := known && t.Type == "qmresume" && !t.OK() && !e.tasks.WaitsForLock(m, t.Err())
+	if failed && e.planned.power == power.Resume && e.planned.DesiredPower(e.vm) == v1alpha1.PowerStateStopped {
+		e.planned.power = power.Off
+	}
+}
+
 // delayStart of a VM that stops soon after each of its starts.
 func (e powerFeature) delayStart(m Machine) {
 	if e.planned.power != power.On || e.vm.Suspended() {
@@ -100,7 +109,7 @@ func (e powerFeature) setPower(ctx context.Context, m Machine) error {
 	if e.planned.power == power.Keep {
 		return nil
 	}
-	if e.vm.Status.HAManaged && e.tasks.Asked(m, fmt.Sprintf("power %d", e.planned.power), haDelay) {
+	if e.vm.Status.HAManaged && e.planned.power.LeftToHA() && e.tasks.Asked(m, fmt.Sprintf("power %d", e.planned.power), haDelay) {
 		return nil
 	}
 	return e.start(m)(e.power(ctx, m))
@@ -114,6 +123,8 @@ func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error
 		return e.client.Shutdown(ctx, ref, e.shutdownRound(m))
 	case power.Suspend:
 		return e.client.Suspend(ctx, ref, proxmox.SuspendOptions{ToDisk: true})
+	case power.Pause:
+		return e.client.Suspend(ctx, ref, proxmox.SuspendOptions{})
 	case power.Resume:
 		return e.client.Resume(ctx, ref)
 	case power.Kill:
@@ -126,7 +137,7 @@ func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error
 // shutdownRound is the next request to shut the guest down. High availability takes one request.
 func (e powerFeature) shutdownRound(m Machine) proxmox.ShutdownOptions {
 	total, round := shutdownTimeout(m), tasktrack.BootingRound
-	if e.vm.Status.HAManaged || total == 0 {
+	if e.vm.Status.HAManaged || total == 0 || e.vm.RefusesShutdown() {
 		return shutdown(m)
 	}
 	if restart.Booted(e.vm) {
@@ -139,6 +150,9 @@ func (e powerFeature) shutdownRound(m Machine) proxmox.ShutdownOptions {
 func (e *external) shutdownWait(m Machine) string {
 	if e.vm.Status.HAManaged {
 		return "high availability is to stop the VM"
+	}
+	if e.vm.RefusesShutdown() {
+		return fmt.Sprintf("the VM is stopped hard, since its guest does not hear a request to shut down (%s)", e.vm.Status.QMPStatus)
 	}
 	begun := e.tasks.ShutdownBegun(m)
 	if begun.IsZero() {

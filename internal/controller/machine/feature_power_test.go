@@ -24,6 +24,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -118,6 +119,21 @@ func TestLife(t *testing.T) {
 		"ResumeFirst":     {reason: "Its options cannot change before.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }), vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
 		"ChangeSuspended": {reason: "Nor while it stays suspended.", machine: all(powerState("Suspended"), spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
 
+		"Pause":         {reason: "A VM that is to be paused keeps its memory on the node.", machine: powerState("Paused"), vm: qmp("running"), writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch},
+		"PausedAsked":   {reason: "A VM that is paused is as it should be.", machine: powerState("Paused"), vm: qmp("paused"), ready: xpv2.ReasonAvailable},
+		"PausedBackup":  {reason: "Also while it is backed up.", machine: powerState("Paused"), vm: locked(qmp("paused"), "backup"), ready: xpv2.ReasonAvailable},
+		"PauseLocked":   {reason: "A VM is not paused under a lock.", machine: powerState("Paused"), vm: locked(qmp("running"), "migrate"), ready: conditions.ReasonLocked},
+		"PauseArrived":  {reason: "A state of a migration is not ours to change.", machine: powerState("Paused"), vm: qmp("postmigrate"), ready: conditions.ReasonGuestHalted},
+		"PauseDiskFull": {reason: "Nor is that of a disk that failed.", machine: powerState("Paused"), vm: qmp("io-error"), ready: conditions.ReasonGuestHalted},
+		"PauseStopped":  {reason: "A VM that does not run is not started to be paused.", machine: powerState("Paused"), vm: ourVM("stopped"), ready: conditions.ReasonPowerMismatch},
+		"PauseSaved":    {reason: "Nor is one whose memory is on disk.", machine: powerState("Paused"), vm: suspendedVM(), ready: conditions.ReasonPowerMismatch},
+		"PauseHA":       {reason: "HA does not mind a paused VM.", machine: powerState("Paused"), vm: managedByHA(qmp("running"), "started"), writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch},
+		"PausedPCI":     {reason: "A device of the host stays with a paused VM.", machine: powerState("Paused"), vm: func() *guest { g := qmp("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch},
+		"PausedOff":     {reason: "A paused guest is resumed, to hear that it is to shut down.", machine: powerState("Stopped"), vm: qmp("paused"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
+		"AsleepOff":     {reason: "So is one that sleeps.", machine: powerState("Stopped"), vm: qmp("suspended"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
+		"PostMigrate":   {reason: "What a migration leaves is not resumed.", vm: qmp("postmigrate"), ready: conditions.ReasonGuestHalted},
+		"Frozen":        {reason: "A VM whose options have it start frozen is not resumed.", vm: func() *guest { g := qmp("prelaunch"); g.config["freeze"] = "1"; return g }(), ready: conditions.ReasonGuestHalted},
+
 		"RerunFirst":      {reason: "A VM that has never run is started.", machine: runStrategy("RerunOnFailure"), vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
 		"RerunStopped":    {reason: "One that stopped while its node went on is not known to have failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(2 * time.Hour), ready: xpv2.ReasonAvailable},
 		"RerunNodeDown":   {reason: "One whose node went down has failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(time.Minute), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
@@ -144,6 +160,62 @@ func TestLife(t *testing.T) {
 				t.Errorf("\n%s\nwant Ready %s, got %s: %s", tc.reason, tc.ready, got.Reason, got.Message)
 			}
 		})
+	}
+}
+
+// A guest that cannot be resumed, to be asked to shut down, is stopped hard.
+func TestUnresumableIsStopped(t *testing.T) {
+	b := newBench(t, powerState("Stopped"))
+	b.vms[10000] = qmp("paused")
+	b.reconcile(t.Context())
+	b.end(t, upid("pve1", "qmresume", 10000), "Resetting the Virtual Machine is required")
+	for range 20 {
+		b.clock.wait(10 * time.Second)
+		b.reconcile(t.Context())
+		if len(b.writes) > 1 {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"Resume 10000", "Shutdown 10000 0s force true"}, b.writes); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// A paused VM that is removed is not resumed for that: its disks go with it.
+func TestPausedIsDeleted(t *testing.T) {
+	b := newBench(t, all(powerState("Paused"), spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(180)) })))
+	b.vms[10000] = qmp("paused")
+	b.m.DeletionTimestamp = &metav1.Time{Time: b.clock.now()}
+	b.reconcile(t.Context())
+	if diff := cmp.Diff([]string{"Shutdown 10000 3m0s force true"}, b.writes); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if c := b.m.GetCondition(xpv2.TypeReady); !strings.Contains(c.Message, "is stopped hard") {
+		t.Errorf("want that said, got %s: %s", c.Reason, c.Message)
+	}
+}
+
+// The agent of a paused guest is not asked, and what it has told before stays.
+func TestPausedAgent(t *testing.T) {
+	b := newBench(t, powerState("Paused"))
+	b.vms[10000] = qmp("paused")
+	b.vms[10000].config["agent"], b.vms[10000].config["net0"] = "1", "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+	b.vms[10000].now.Uptime = time.Hour
+	b.m.Status.AtProvider.IPAddresses = []string{"192.0.2.1"}
+	asked := 0
+	b.on["Interfaces"] = func() { asked++ }
+	for range 3 {
+		b.reconcile(t.Context())
+		b.clock.wait(time.Minute)
+	}
+	if asked != 0 {
+		t.Errorf("want the agent left alone, got %d questions", asked)
+	}
+	if diff := cmp.Diff([]string{"192.0.2.1"}, b.m.Status.AtProvider.IPAddresses); diff != "" {
+		t.Errorf("addresses: -want, +got:\n%s", diff)
+	}
+	if c := b.m.GetCondition(conditions.TypeNetworkConfigured); c.Status != corev1.ConditionTrue {
+		t.Errorf("want no fault of the network, got %s: %s", c.Reason, c.Message)
 	}
 }
 

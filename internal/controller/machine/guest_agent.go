@@ -41,6 +41,7 @@ func (e agentPoll) pollAgent(m Machine) {
 	boot := e.now().Add(-e.vm.Status.Uptime)
 	at := guestagent.Node{Cluster: e.inventory, Name: e.vm.Node}
 	switch {
+	case e.vm.Paused(): // It answers nothing until it is resumed.
 	case e.agents.Due(m, boot, at):
 		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool {
 			return agentPoll{external: asker}.readAddresses(ctx, later, boot, at)

@@ -145,6 +145,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 	}
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
 	e.planned = plan{desired: d, power: d.PowerChange(e.vm), restart: restart.Decision{Reason: conditions.ReasonPendingChanges}, annotations: map[string]string{}}
+	powerFeature{external: e.external}.stopUnresumable(m)
 	powerFeature{external: e.external}.delayStart(m)
 	if e.optionsSettled(m, d) {
 		e.planned.Devices = before

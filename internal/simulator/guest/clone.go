@@ -274,6 +274,7 @@ func mirror(o *engine.Op, cl *CloneRequest, key string, size int64) {
 	}
 	if !agent {
 		lines = append(lines, "suspend vm")
+		g.Power = state.Running // It is resumed after that, whatever it was before.
 	}
 	lines = append(lines, job+": Cancelling block job", job+": Done.")
 	if agent {

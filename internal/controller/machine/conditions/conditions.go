@@ -116,6 +116,8 @@ func OfVM(v *vmstate.VM, o *v1alpha1.MachineObservation) []xpv2.Condition {
 func networkCondition(v *vmstate.VM, o *v1alpha1.MachineObservation) xpv2.Condition {
 	waiting := v.On() && v.AgentOn() && len(v.Active.NICs()) > 0 && len(o.IPAddresses) == 0
 	switch {
+	case waiting && v.Paused():
+		return New(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the VM is paused, and its guest agent cannot report an address")
 	case waiting && v.AgentUnavailable != "":
 		return New(TypeNetworkConfigured, corev1.ConditionFalse, ReasonWaitingForAddress, "the guest agent cannot be asked for addresses: "+v.AgentUnavailable)
 	case waiting:

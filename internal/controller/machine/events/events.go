@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Events of a Machine beside those of the managed reconciler.
@@ -36,6 +37,7 @@ const (
 	ReasonTaskFailed xpevent.Reason = "TaskFailed"
 	reasonMoved      xpevent.Reason = "Moved"
 	reasonStopped    xpevent.Reason = "Stopped"
+	reasonPaused     xpevent.Reason = "Paused"
 	ReasonChanged    xpevent.Reason = "Changed"
 
 	ReasonUnreplicating    xpevent.Reason = "RemovingReplicas"
@@ -75,6 +77,7 @@ var taskEvents = map[string]struct {
 	"qmreboot":   {"Rebooted", "Rebooted VM %s"},
 	"qmreset":    {"Reset", "Reset VM %s"},
 	"qmsuspend":  {"Suspended", "Suspended VM %s to disk"},
+	"qmpause":    {reasonPaused, "Paused VM %s"},
 	"qmresume":   {"Resumed", "Resumed VM %s"},
 	"imgcopy":    {"ImageUploaded", "Uploaded a cloud-init image for VM %s"},
 	"imgdel":     {"ImageRemoved", "Removed a cloud-init image of VM %s"},
@@ -115,6 +118,9 @@ func OfChange(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.E
 	}
 	if before.Phase == v1alpha1.MachineRunning && after.Phase == v1alpha1.MachineStopped {
 		all = append(all, xpevent.Normal(reasonStopped, fmt.Sprintf("VM %d was stopped in Proxmox VE, or has stopped by itself", *after.VMID)))
+	}
+	if before.PowerState == vmstate.QMPRunning && after.PowerState == vmstate.QMPPaused && after.Lock == "" {
+		all = append(all, xpevent.Normal(reasonPaused, fmt.Sprintf("VM %d was paused in Proxmox VE", *after.VMID)))
 	}
 	return all
 }

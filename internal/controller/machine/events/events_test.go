@@ -49,6 +49,10 @@ func TestChanged(t *testing.T) {
 	seen := v1alpha1.MachineObservation{VMID: new(int32(100)), Node: "pve1", Phase: v1alpha1.MachineRunning}
 	there, off := seen, seen
 	there.Node, off.Phase = "pve2", v1alpha1.MachineStopped
+	runs, paused := seen, seen
+	runs.PowerState, paused.PowerState = "running", "paused"
+	copied := paused
+	copied.Lock = "backup"
 	cases := map[string]struct {
 		reason        string
 		before, after v1alpha1.MachineObservation
@@ -59,6 +63,8 @@ func TestChanged(t *testing.T) {
 		"Same":    {reason: "Nothing changed.", before: seen, after: seen},
 		"Moved":   {reason: "A VM that was moved is told of.", before: seen, after: there, want: []string{"VM 100 was moved from node pve1 to node pve2 in Proxmox VE"}},
 		"Stopped": {reason: "So is one that was stopped.", before: seen, after: off, want: []string{"VM 100 was stopped in Proxmox VE, or has stopped by itself"}},
+		"Paused":  {reason: "So is one that was paused.", before: runs, after: paused, want: []string{"VM 100 was paused in Proxmox VE"}},
+		"Copied":  {reason: "A backup pauses it for a moment.", before: runs, after: copied},
 		"Ours":    {reason: "What we did is told by its task.", before: seen, after: off, ours: true},
 	}
 	for name, tc := range cases {

@@ -43,7 +43,7 @@ func (d Policy) HAState(v *vmstate.VM) string {
 		return vmstate.HAIgnored
 	}
 	switch d.DesiredPower(v) {
-	case v1alpha1.PowerStateRunning:
+	case v1alpha1.PowerStateRunning, v1alpha1.PowerStatePaused: // HA takes a paused VM for one that runs.
 		return vmstate.HAStarted
 	case v1alpha1.PowerStateStopped:
 		return vmstate.HAStopped

@@ -19,6 +19,7 @@ limitations under the License.
 package power
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,8 @@ const (
 	Resume
 	// Kill stops a VM whose guest is dead.
 	Kill
+	// Pause stops the VM's CPUs and keeps its memory on the node.
+	Pause
 )
 
 // A Policy is what decides in which power state a VM is kept.
@@ -80,7 +83,7 @@ func (d Policy) SpecPower() v1alpha1.PowerState {
 	if d.HighAvailability != nil && d.HAEnabled() {
 		switch ptr.Deref(d.HighAvailability.State, "") {
 		case vmstate.HAStarted:
-			return v1alpha1.PowerStateRunning
+			return cmp.Or(d.paused(), v1alpha1.PowerStateRunning)
 		case vmstate.HAStopped, vmstate.HADisabled:
 			return v1alpha1.PowerStateStopped
 		}
@@ -98,11 +101,23 @@ func (d Policy) SpecPower() v1alpha1.PowerState {
 	return ""
 }
 
+// paused returns Paused if powerState says so, which high availability takes for running.
+func (d Policy) paused() v1alpha1.PowerState {
+	if ptr.Deref(d.PowerState, "") == v1alpha1.PowerStatePaused {
+		return v1alpha1.PowerStatePaused
+	}
+	return ""
+}
+
+// LeftToHA reports whether the change is made by high availability where that manages the VM. It does
+// not know paused VMs.
+func (c Change) LeftToHA() bool { return c != Keep && c != Resume && c != Pause }
+
 // PowerChange returns the change that brings the VM to the power state of the spec. What HA was told
 // to see to is left to HA, which takes a VM that is paused for one that runs.
 func (d Policy) PowerChange(v *vmstate.VM) Change {
 	change := d.changeAlone(v)
-	if change != Keep && change != Resume && (d.ManagedByHA(v) || v.HAFailed()) {
+	if change.LeftToHA() && (d.ManagedByHA(v) || v.HAFailed()) {
 		return Keep
 	}
 	return change
@@ -110,20 +125,27 @@ func (d Policy) PowerChange(v *vmstate.VM) Change {
 
 // changeAlone is the change where nobody but us sees to the VM.
 func (d Policy) changeAlone(v *vmstate.VM) Change {
-	running := v.On()
-	switch d.DesiredPower(v) {
-	case v1alpha1.PowerStateRunning:
+	switch target := d.DesiredPower(v); {
+	case target == v1alpha1.PowerStateRunning:
 		return d.startChange(v)
-	case v1alpha1.PowerStateStopped:
-		if running {
-			return Off
-		}
-	case v1alpha1.PowerStateSuspended:
-		if running {
-			return Suspend
-		}
+	case !v.On():
+	case target == v1alpha1.PowerStateStopped:
+		return stopChange(v)
+	case target == v1alpha1.PowerStatePaused && v.Status.QMPStatus == vmstate.QMPRunning:
+		return Pause
+	case target == v1alpha1.PowerStateSuspended:
+		return Suspend
 	}
 	return Keep
+}
+
+// stopChange is what makes a VM that is on stop. A guest that is paused or asleep hears no request
+// to shut down: Proxmox VE would stop it hard, and what it has not written would be lost.
+func stopChange(v *vmstate.VM) Change {
+	if v.Paused() || v.Asleep() {
+		return Resume
+	}
+	return Off
 }
 
 // startChange is what makes the VM run.
@@ -134,7 +156,7 @@ func (d Policy) startChange(v *vmstate.VM) Change {
 		return On
 	case !v.On():
 		return Keep
-	case v.Status.QMPStatus == vmstate.QMPPaused, v.Status.QMPStatus == vmstate.QMPPrelaunch:
+	case v.Paused(), v.Status.QMPStatus == vmstate.QMPPrelaunch && v.Active["freeze"] != "1":
 		return Resume
 	case dead && d.RunStrategy != nil:
 		return Kill
@@ -195,6 +217,10 @@ func (d Policy) UnmanagedPower(v *vmstate.VM) xpv2.Condition {
 		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
 	case (ha == vmstate.HAStopped || ha == vmstate.HADisabled) && v.On():
 		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is still running: high availability is to stop it")
+	case target == v1alpha1.PowerStatePaused && !v.On():
+		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is "+v.PowerState()+": only a VM that runs can be paused")
+	case target == v1alpha1.PowerStatePaused && v.Paused():
+		return xpv2.Available()
 	case target == v1alpha1.PowerStateSuspended && !v.Suspended():
 		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is stopped: only a VM that runs can be suspended")
 	case v.Halted():
@@ -210,7 +236,7 @@ func (d Policy) UnmanagedPower(v *vmstate.VM) xpv2.Condition {
 //nolint:gochecknoglobals // A constant.
 var messages = map[Change]string{
 	On: "the VM is not running yet", Off: "the VM is still running", Suspend: "the VM is not suspended yet",
-	Resume: "the VM is paused", Kill: "the guest has crashed: the VM is stopped and started again",
+	Resume: "the VM is paused", Kill: "the guest has crashed: the VM is stopped and started again", Pause: "the VM is not paused yet",
 }
 
 // Message says what a VM is that needs the change.

@@ -136,6 +136,9 @@ func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 	if again && last.restarted(v, now) {
 		return Decision{Reason: conditions.ReasonRestartIneffective, Why: "a restart was made for them and did not apply them, and is not repeated", Request: last}
 	}
+	if v.Paused() {
+		return Decision{Reason: conditions.ReasonWaitingForGuest, Why: "the VM is paused, and its guest would not hear the request"}
+	}
 	if no := validate.StartError(v.State); len(no) > 0 {
 		return Decision{Reason: conditions.ReasonStartBlocked, Why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
 	}
@@ -204,12 +207,12 @@ const BootTime = 2 * time.Minute
 
 // Booted reports whether the guest's system is up, as far as can be known.
 func Booted(v *vmstate.VM) bool {
-	return v.Status.QMPStatus != vmstate.QMPPaused && (v.Interfaces != nil || v.Status.Uptime >= BootTime)
+	return !v.Paused() && (v.Interfaces != nil || v.Status.Uptime >= BootTime)
 }
 
 // Booting reports whether the VM runs and its guest may not hear a request yet.
 func Booting(v *vmstate.VM) bool {
-	return v.Status.Running() && v.Status.QMPStatus != vmstate.QMPPaused && !Booted(v)
+	return v.Status.Running() && !v.Paused() && !Booted(v)
 }
 
 // fingerprint of a set of changes. It is not kept in clear, since values may be
