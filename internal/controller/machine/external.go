@@ -203,8 +203,11 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if e.vm.BeingCreated() {
 		return e.observeCreating(m, id)
 	}
-	ready := report{external: e}.withDevices(ctx, m, powerFeature{external: e}.ready())
-	conditions.Set(m, append(report{external: e}.withHealth(ctx, conditions.OfVM(e.vm, o)...), e.planned.restart.Condition(e.vm), ready)...)
+	checks, ready := report{external: e}.health(m), powerFeature{external: e}.ready()
+	if !meta.WasDeleted(m) {
+		ready = checks.Ready(ctx, m.Parameters(), ready)
+	}
+	conditions.Set(m, append(checks.Conditions(ctx, conditions.OfVM(e.vm, o)...), e.planned.restart.Condition(e.vm), ready)...)
 	seen := managed.ExternalObservation{
 		ResourceExists:    true,
 		ResourceUpToDate:  e.planned.empty(),

@@ -17,12 +17,8 @@ limitations under the License.
 package machine
 
 import (
-	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -34,10 +30,13 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
+
+// A report tells in conditions what separates the VM from the spec, and what that waits for.
+type report struct{ *external }
 
 // upToDate is the condition UpToDate after a look at the VM: False while anything differs from
 // the spec or waits, with what that is and what it waits for.
@@ -158,24 +157,6 @@ func (e report) pendingLines() []string {
 	return append(lines, "waits for a restart of the VM")
 }
 
-// withDevices is the condition Ready of a VM that is in the power state of the spec, by what it
-// has.
-func (e report) withDevices(ctx context.Context, m Machine, ready xpv2.Condition) xpv2.Condition {
-	if ready.Status != corev1.ConditionTrue || meta.WasDeleted(m) {
-		return ready
-	}
-	if missing := e.missingDevices(m); len(missing) > 0 {
-		return conditions.NotReady(conditions.ReasonDeviceMissing, "the VM does not have "+strings.Join(missing, ", "))
-	}
-	if volume := e.vm.MissingBootDisk(); volume != "" {
-		return conditions.NotReady(conditions.ReasonBootDiskMissing, "the VM has no disk to boot from: "+volume)
-	}
-	if missing := e.knownMissingBridges(ctx); missing != "" {
-		return conditions.NotReady(conditions.ReasonBridgeMissing, missing)
-	}
-	return ready
-}
-
 // adds reports whether a device comes with the change that is made next, or whose task runs. After a failure nothing is known to bring
 // it.
 func (e report) adds(m Machine, device string) bool {
@@ -186,57 +167,10 @@ func (e report) adds(m Machine, device string) bool {
 	return e.planned.change.Set[device] != "" || e.planned.deferred.Set[device] != ""
 }
 
-// missingDevices are entries of the spec's lists whose device the VM does not have, and that neither a
-// restart nor a change under way brings.
-func (e report) missingDevices(m Machine) []string {
-	p, d := m.Parameters(), e.planned.Devices
-	var missing []string
-	find := func(noun string, devices map[string]string, names []string) {
-		for _, name := range names {
-			device := devices[name]
-			if device != "" && e.vm.Config[device] == "" && e.vm.Active[device] == "" && !e.adds(m, device) {
-				missing = append(missing, fmt.Sprintf("%s %q (%s)", noun, name, device))
-			}
-		}
-	}
-	find("disk", d.Disks, namesOf(p.Disks, func(i int) string { return p.Disks[i].Name }))
-	find("CD-ROM drive", d.CDROMs, namesOf(p.CDROMs, func(i int) string { return p.CDROMs[i].Name }))
-	find("network", d.Networks, namesOf(p.Networks, func(i int) string { return p.Networks[i].Name }))
-	find("PCI device", d.PCI, namesOf(p.PCIDevices, func(i int) string { return p.PCIDevices[i].Name }))
-	find("USB device", d.USB, namesOf(p.USBDevices, func(i int) string { return p.USBDevices[i].Name }))
-	find("share", d.VirtioFS, namesOf(p.VirtioFS, func(i int) string { return p.VirtioFS[i].Name }))
-	return missing
-}
-
-func namesOf[T any](entries []T, name func(int) string) []string {
-	names := make([]string, 0, len(entries))
-	for i := range entries {
-		names = append(names, name(i))
-	}
-	return names
-}
-
-// knownMissingBridges says which bridges of the VM its node does not have, as far as the user
-// may see them.
-func (e report) knownMissingBridges(ctx context.Context) string {
-	wanted := e.vm.Bridges()
-	if len(wanted) == 0 {
-		return ""
-	}
-	there, err := e.checks.BridgesWith(ctx, slices.Sorted(maps.Keys(wanted)), e.vm.Node)
-	if err != nil {
-		return ""
-	}
-	for _, b := range there {
-		delete(wanted, b.Name)
-	}
-	for name := range wanted {
-		has, err := e.inventory.Privileges(ctx, "/sdn/zones/localnetwork/"+name)
-		if err != nil || !has["SDN.Use"] && !has["SDN.Audit"] {
-			delete(wanted, name)
-		}
-	}
-	return sentences(wanted, "bridge '%s' not found on node "+e.vm.Node)
+// health returns what finds out what the VM lacks.
+func (e report) health(m Machine) health.Checker {
+	adds := func(device string) bool { return e.adds(m, device) }
+	return health.Checker{Inventory: e.inventory, Checks: e.checks, VM: e.vm, Devices: e.planned.Devices, Adds: adds}
 }
 
 // announceFault tells of a VM that lacks something, once.
@@ -248,97 +182,4 @@ func (e report) announceFault(m Machine, before xpv2.Condition) {
 	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {
 		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
 	}
-}
-
-// A report tells in conditions what the VM lacks, and what it waits for.
-type report struct{ *external }
-
-// withHealth are conditions of a VM, with those replaced that its surroundings put
-// in doubt: a bridge or a storage that has gone, or is full. What cannot be read
-// now is in no doubt.
-func (e report) withHealth(ctx context.Context, all ...xpv2.Condition) []xpv2.Condition {
-	for i, c := range all {
-		if c.Type == conditions.TypeNetworkConfigured {
-			if missing := e.missingBridges(ctx); missing != "" {
-				all[i] = unhealthy(c, conditions.ReasonNetworkError, missing)
-			}
-		}
-		if c.Type == conditions.TypeResourcesAllocated {
-			if unavailable := e.unavailableStorages(ctx); unavailable != "" {
-				all[i] = unhealthy(c, conditions.ReasonInsufficientResources, unavailable)
-			}
-		}
-	}
-	return all
-}
-
-// unhealthy returns the condition as a false one.
-func unhealthy(c xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
-	return conditions.New(c.Type, corev1.ConditionFalse, r, message)
-}
-
-// missingBridges says which bridges of the VM its node does not have.
-func (e report) missingBridges(ctx context.Context) string {
-	wanted := e.vm.Bridges()
-	if len(wanted) == 0 {
-		return ""
-	}
-	for _, maxAge := range []time.Duration{inventory.Stable, inventory.Relaxed} {
-		there, err := e.inventory.Bridges(ctx, e.vm.Node, maxAge)
-		if err != nil {
-			return ""
-		}
-		for _, b := range there {
-			delete(wanted, b.Name)
-		}
-		if len(wanted) == 0 {
-			return ""
-		}
-	}
-	return sentences(wanted, "bridge '%s' not found on node "+e.vm.Node+", or the user may not use it")
-}
-
-// fullAt is the part of a storage from which on it is called full.
-const fullAt = 0.99
-
-// unavailableStorages says which storages of the VM's disks are full or not available.
-func (e report) unavailableStorages(ctx context.Context) string {
-	storages, err := e.inventory.Storages(ctx)
-	if err != nil {
-		return ""
-	}
-	full, gone := map[string]bool{}, map[string]bool{}
-	for _, device := range e.vm.Active.Drives() {
-		d, err := proxmox.ParseDisk(e.vm.Active[device])
-		if err != nil || d.CDROM() {
-			continue
-		}
-		name, _, _ := strings.Cut(d.Volume, ":")
-		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == name && s.Node == e.vm.Node })
-		switch {
-		case i < 0: // The user may not see it.
-		case storages[i].Status == "unknown":
-			gone[name] = true
-		case storages[i].MaxDisk > 0 && float64(storages[i].Disk) >= fullAt*float64(storages[i].MaxDisk):
-			full[name] = true
-		}
-	}
-	if len(full) == 0 && len(gone) == 0 {
-		return ""
-	}
-	return join(sentences(full, "storage '%s' on node "+e.vm.Node+" is full"), sentences(gone, "storage '%s' is not available on node "+e.vm.Node))
-}
-
-// sentences say the same of each name, in order.
-func sentences(names map[string]bool, format string) string {
-	var out []string
-	for name := range names {
-		out = append(out, fmt.Sprintf(format, name))
-	}
-	slices.Sort(out)
-	return strings.Join(out, "; ")
-}
-
-func join(sentences ...string) string {
-	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), "; ")
 }

@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package health
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+// A cluster is an Inventory, and that of the checks.
+type cluster struct {
+	preflight.Inventory
+
+	bridges    []proxmox.Bridge
+	storages   []proxmox.Storage
+	privileges proxmox.Privileges
+}
+
+func (c cluster) Bridges(context.Context, string, time.Duration) ([]proxmox.Bridge, error) {
+	return c.bridges, nil
+}
+
+func (c cluster) Storages(context.Context) ([]proxmox.Storage, error) { return c.storages, nil }
+
+func (c cluster) Privileges(context.Context, string) (proxmox.Privileges, error) {
+	return c.privileges, nil
+}
+
+func newChecker(in cluster, config qemu.Config) Checker {
+	return Checker{
+		Inventory: in, Checks: &preflight.Checks{Inventory: in}, Adds: func(string) bool { return false },
+		VM: &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, State: qemu.State{Config: config, Active: config}},
+	}
+}
+
+func TestReady(t *testing.T) {
+	disks := []v1alpha1.MachineDisk{{Name: "data"}}
+	cases := map[string]struct {
+		reason  string
+		before  corev1.ConditionStatus
+		spec    v1alpha1.MachineParameters
+		devices qemu.Devices
+		config  qemu.Config
+		adds    bool
+		has     proxmox.Privileges
+		want    xpv2.ConditionReason
+		message string
+	}{
+		"Whole":  {reason: "A VM with the disk is ready.", spec: v1alpha1.MachineParameters{Disks: disks}, config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"}},
+		"Disk":   {reason: "A VM without the disk is not.", spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`},
+		"Coming": {reason: "A VM whose disk is being added is.", spec: v1alpha1.MachineParameters{Disks: disks}, adds: true},
+		"Off":    {reason: "Of a VM that is not in its power state nothing else is said.", before: corev1.ConditionFalse, spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonPowerMismatch},
+		"BootDisk": {
+			reason: "A VM whose only disk is detached does not boot.", config: qemu.Config{"unused0": "lvm:vm-100-disk-0"},
+			want: conditions.ReasonBootDiskMissing, message: "the VM has no disk to boot from: unused0 (lvm:vm-100-disk-0) is not attached",
+		},
+		"Bridge": {
+			reason: "A bridge that may be seen and is not there is missing.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr9"},
+			has: proxmox.Privileges{"SDN.Use": true}, want: conditions.ReasonBridgeMissing, message: "bridge 'vmbr9' not found on node pve1",
+		},
+		"Hidden": {reason: "A bridge that may not be seen is not said to be missing.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr9"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newChecker(cluster{bridges: []proxmox.Bridge{{Name: "vmbr0"}}, privileges: tc.has}, tc.config)
+			c.Devices, c.Adds = qemu.Devices{Disks: map[string]string{"data": "scsi1"}}, func(string) bool { return tc.adds }
+			before := xpv2.Available()
+			if tc.before != "" {
+				before = conditions.New(xpv2.TypeReady, tc.before, conditions.ReasonPowerMismatch, "")
+			}
+			want := tc.want
+			if want == "" {
+				want = before.Reason
+			}
+			if got := c.Ready(t.Context(), &tc.spec, before); got.Reason != want || got.Message != tc.message {
+				t.Errorf("%s Want %s: %q, got %s: %q", tc.reason, want, tc.message, got.Reason, got.Message)
+			}
+		})
+	}
+}
+
+func TestConditions(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		storage proxmox.Storage
+		bridge  string
+		of      xpv2.ConditionType
+		want    xpv2.ConditionReason
+		message string
+	}{
+		"Healthy":   {reason: "With bridge and storage nothing is in doubt.", storage: proxmox.Storage{Node: "pve1"}, bridge: "vmbr1", of: conditions.TypeResourcesAllocated},
+		"Hidden":    {reason: "A storage that may not be seen is in no doubt.", storage: proxmox.Storage{Node: "pve2"}, bridge: "vmbr1", of: conditions.TypeResourcesAllocated},
+		"AlmostOut": {reason: "A storage with a little space is not full.", storage: proxmox.Storage{Node: "pve1", Disk: 98, MaxDisk: 100}, bridge: "vmbr1", of: conditions.TypeResourcesAllocated},
+		"Full": {
+			reason: "A storage with less than one part in a hundred is full.", storage: proxmox.Storage{Node: "pve1", Disk: 99, MaxDisk: 100}, bridge: "vmbr1",
+			of: conditions.TypeResourcesAllocated, want: conditions.ReasonInsufficientResources, message: "storage 'lvm' on node pve1 is full",
+		},
+		"Gone": {
+			reason: "A storage without an answer is not available.", storage: proxmox.Storage{Node: "pve1", Status: "unknown"}, bridge: "vmbr1",
+			of: conditions.TypeResourcesAllocated, want: conditions.ReasonInsufficientResources, message: "storage 'lvm' is not available on node pve1",
+		},
+		"Bridge": {
+			reason: "A bridge that is not there breaks the network.", storage: proxmox.Storage{Node: "pve1"}, bridge: "vmbr0",
+			of: conditions.TypeNetworkConfigured, want: conditions.ReasonNetworkError, message: "bridge 'vmbr1' not found on node pve1, or the user may not use it",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.storage.Name = "lvm"
+			in := cluster{bridges: []proxmox.Bridge{{Name: tc.bridge}}, storages: []proxmox.Storage{tc.storage}}
+			c := newChecker(in, qemu.Config{"scsi0": "lvm:vm-100-disk-0", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr1"})
+			for _, kind := range []xpv2.ConditionType{conditions.TypeNetworkConfigured, conditions.TypeResourcesAllocated} {
+				before := conditions.New(kind, corev1.ConditionTrue, xpv2.ReasonAvailable, "")
+				want := before
+				if kind == tc.of && tc.want != "" {
+					want = conditions.New(kind, corev1.ConditionFalse, tc.want, tc.message)
+				}
+				got := c.Conditions(t.Context(), before)[0]
+				if got.Status != want.Status || got.Reason != want.Reason || got.Message != want.Message {
+					t.Errorf("%s Want %s %s: %q, got %s %s: %q", tc.reason, kind, want.Reason, want.Message, got.Type, got.Reason, got.Message)
+				}
+			}
+		})
+	}
+}
