@@ -19,8 +19,14 @@ package controller_test
 import (
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -30,11 +36,12 @@ import (
 func TestRollbacks(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
-		"back":      {reason: "A VM goes back once for each token, and gets back what the spec asks for.", run: goesBack},
-		"stillon":   {reason: "A VM that runs does not go back unasked.", run: staysOn},
-		"offfirst":  {reason: "A VM that is to be off goes back once it is.", run: offFirst},
-		"memory":    {reason: "The run strategy decides after a snapshot with memory.", run: backToMemory},
-		"backwaits": {reason: "A lock is waited for.", run: backWaits},
+		"back":       {reason: "A VM goes back once for each token, and gets back what the spec asks for.", run: goesBack},
+		"stillon":    {reason: "A VM that runs does not go back unasked.", run: staysOn},
+		"offfirst":   {reason: "A VM that is to be off goes back once it is.", run: offFirst},
+		"memory":     {reason: "The run strategy decides after a snapshot with memory.", run: backToMemory},
+		"backwaits":  {reason: "A lock is waited for.", run: backWaits},
+		"importback": {reason: "A manifest that is applied anew takes no VM back.", run: importedBack},
 	})
 }
 
@@ -102,6 +109,38 @@ func goesBack(w *world) {
 		w.Errorf("another token asks again, got %d rollbacks", n)
 	}
 	w.finish()
+}
+
+// importedBack is a Machine that was lost, and is made again from the manifest that asked for a rollback.
+func importedBack(w *world) {
+	w.create(ubuntu(), func(m machine.Machine) {
+		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
+	})
+	w.ready()
+	w.snapshotTaken("before", false)
+	vmid := meta.GetExternalName(w.m)
+	w.delete()
+	w.gone()
+	w.uncollected("connection-" + w.name)
+	spec := ubuntu()
+	spec.Rollback = &v1alpha1.MachineRollback{Snapshot: "before", Token: "1", AllowRunning: new(true)}
+	w.create(spec, func(m machine.Machine) { meta.SetExternalName(m, vmid) })
+	w.says(kind.TypeUpToDate, "RollbackRefused", "another rollback.token")
+	if n := w.tasks("qmrollback"); n > 0 || w.vm().Power != simulator.Running {
+		w.Errorf("a manifest that is applied anew asks for nothing, got %d rollbacks", n)
+	}
+	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "2", AllowRunning: new(true)}, v1alpha1.RollbackSucceeded)
+	w.ready()
+	w.finish()
+}
+
+// uncollected removes the connection Secret of a Machine that is gone, which nobody else does here.
+func (w *world) uncollected(name string) {
+	w.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := w.kube.Delete(w.Context(), s); err != nil {
+		w.Fatal(err)
+	}
 }
 
 func staysOn(w *world) {

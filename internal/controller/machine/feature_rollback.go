@@ -21,6 +21,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -188,6 +189,17 @@ func (e rollbackFeature) act(m Machine, r *rollback.Record) *rollback.Act {
 		Record: r, Now: e.now(),
 		Save: func(ctx context.Context, r *rollback.Record) error { return e.save(ctx, m, r) },
 	}
+}
+
+// refuseEarlyRollback refuses for good the rollback that the manifest of a Machine without a VM asks for. It is an old one: the
+// manifest was applied anew, to take over a VM that has gone on since.
+func refuseEarlyRollback(ctx context.Context, kube client.Client, m Machine) error {
+	s := m.Parameters().Rollback
+	if s == nil || m.GetAnnotations()[object.AnnotationRollback] != "" {
+		return nil
+	}
+	r := rollback.Refuse(s.Token, s.Snapshot, "it was asked for before the Machine had a VM", time.Now())
+	return kind.Annotate(ctx, kube, m, map[string]string{object.AnnotationRollback: r.String()})
 }
 
 // save the record where it outlives the provider, with the copy of it in the status.

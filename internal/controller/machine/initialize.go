@@ -53,6 +53,9 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if meta.GetExternalName(m) == "" && !object.MayCreate(m) {
 		return nil
 	}
+	if err := refuseEarlyRollback(ctx, c.kube, m); err != nil {
+		return err
+	}
 	if waits, err := c.awaitImage(ctx, m); waits || err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 )
 
 // view of all that decides about a policy.
@@ -89,8 +90,14 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 // lockRollback is PVE's lock of a VM that goes back to a snapshot.
 const lockRollback = "rollback"
 
-// goesBack reports whether the VM of a Machine goes back to a snapshot, which is to stay then.
-func goesBack(m Machine) bool { return m.Observation().Lock == lockRollback }
+// goesBack reports whether the VM of a Machine goes back to a snapshot, or is asked to, which is to stay then.
+func goesBack(m Machine) bool {
+	o, asked := m.Observation(), m.Parameters().Rollback
+	if o.Lock == lockRollback {
+		return true
+	}
+	return asked != nil && (o.Rollback == nil || o.Rollback.Token != asked.Token || !rollback.IsFinal(o.Rollback.State))
+}
 
 // snapshots that the policy has made: those of the cache, and those that it does not have yet.
 func (r *reconciler) snapshots(ctx context.Context, p Policy) ([]Snapshot, error) {

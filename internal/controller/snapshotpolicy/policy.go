@@ -60,6 +60,7 @@ type Snapshot interface {
 type Machine interface {
 	resource.Managed
 
+	Parameters() *v1alpha1.MachineParameters
 	Observation() *v1alpha1.MachineObservation
 }
 

@@ -98,9 +98,17 @@ func New(token string, now time.Time) *Record {
 	return &Record{Token: token, State: v1alpha1.RollbackPending, At: now.Unix()}
 }
 
+// Refuse returns the record of a request that nothing is done for.
+func Refuse(token, snapshot, message string, now time.Time) *Record {
+	return &Record{Token: token, Snapshot: snapshot, State: v1alpha1.RollbackRefused, Message: message, At: now.Unix()}
+}
+
 // Final reports whether nothing more is done for the token.
-func (r *Record) Final() bool {
-	switch r.State {
+func (r *Record) Final() bool { return IsFinal(r.State) }
+
+// IsFinal reports whether nothing more is done in a state.
+func IsFinal(s v1alpha1.MachineRollbackState) bool {
+	switch s {
 	case v1alpha1.RollbackSucceeded, v1alpha1.RollbackRefused, v1alpha1.RollbackFailed, v1alpha1.RollbackUnknown:
 		return true
 	case v1alpha1.RollbackPending, v1alpha1.RollbackTakingSafetySnapshot, v1alpha1.RollbackRollingBack:
