@@ -88,27 +88,60 @@ func TestClustersAndNodesRefused(t *testing.T) {
 		spec   string
 		parts  []string
 	}{
-		"NoOption":         {reason: "Options without any are a mistake.", kind: "ProxmoxCluster", spec: `options: {}`, parts: []string{"options"}},
-		"OnDelete":         {reason: "Deleting knows two ways.", kind: "ProxmoxCluster", spec: `onDelete: Destroy`, parts: []string{"onDelete"}},
-		"NodeTwice":        {reason: "A set has no duplicates.", kind: "ProxmoxCluster", spec: `nodes: [pve1, pve1]`, parts: []string{"nodes"}},
-		"ProxyPassword":    {reason: "A password has no place in a spec.", kind: "ProxmoxCluster", spec: `options: {httpProxy: "http://u:p@proxy:3128"}`, parts: []string{"httpProxySecretRef"}},
-		"TwoProxies":       {reason: "There is one proxy.", kind: "ProxmoxCluster", spec: `options: {httpProxy: "http://proxy:3128", httpProxySecretRef: {name: a, key: b}}`, parts: []string{"only one"}},
-		"ProxyScheme":      {reason: "PVE takes http:// only.", kind: "ProxmoxCluster", spec: `options: {httpProxy: "https://proxy:3128"}`, parts: []string{"httpProxy"}},
-		"MACPrefix":        {reason: "A multicast address is none of a VM's.", kind: "ProxmoxCluster", spec: `options: {macPrefix: "BD:24:11"}`, parts: []string{"macPrefix"}},
-		"MigrationNetwork": {reason: "A network is in CIDR notation.", kind: "ProxmoxCluster", spec: `options: {migration: {type: secure, network: 192.0.2.1}}`, parts: []string{"CIDR"}},
-		"MigrationType":    {reason: "PVE wants a type.", kind: "ProxmoxCluster", spec: `options: {migration: {network: 192.0.2.0/24}}`, parts: []string{"type"}},
-		"Rebalance":        {reason: "PVE wants the switch with its settings.", kind: "ProxmoxCluster", spec: `options: {crs: {autoRebalanceMargin: 5}}`, parts: []string{"need autoRebalance"}},
-		"NextID":           {reason: "A range begins before it ends.", kind: "ProxmoxCluster", spec: `options: {nextID: {lower: 2000, upper: 1000}}`, parts: []string{"lower is not above upper"}},
-		"Latitude":         {reason: "The earth ends at the pole.", kind: "ProxmoxCluster", spec: `options: {location: {latitude: "91", longitude: "0"}}`, parts: []string{"-90 to 90"}},
-		"Tag":              {reason: "A tag has no blanks.", kind: "ProxmoxCluster", spec: `options: {registeredTags: ["a b"]}`, parts: []string{"registeredTags"}},
-		"NodeName":         {reason: "A path is no node.", kind: "ProxmoxNode", spec: `nodeName: ../pve1`, parts: []string{"nodeName"}},
-		"MaxVMs":           {reason: "Fewer than none are none.", kind: "ProxmoxNode", spec: `maxVMs: -1`, parts: []string{"maxVMs"}},
-		"Delay":            {reason: "PVE waits five minutes at most.", kind: "ProxmoxNode", spec: `startAllOnBootDelay: 301`, parts: []string{"startAllOnBootDelay"}},
-		"DNSServer":        {reason: "A name server has an address.", kind: "ProxmoxNode", spec: `dns: {servers: [ns.example.com]}`, parts: []string{"servers are IP addresses"}},
-		"DNSServers":       {reason: "A resolver asks three.", kind: "ProxmoxNode", spec: `dns: {servers: [192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4]}`, parts: []string{"servers"}},
-		"NoDNS":            {reason: "Nothing to set is a mistake.", kind: "ProxmoxNode", spec: `dns: {}`, parts: []string{"dns"}},
-		"WakeOnLAN":        {reason: "A packet goes to one interface.", kind: "ProxmoxNode", spec: `wakeOnLAN: {macAddress: "01:00:5E:00:00:01"}`, parts: []string{"macAddress"}},
-		"TimeZone":         {reason: "A time zone is a name.", kind: "ProxmoxNode", spec: `timeZone: "../etc/passwd"`, parts: []string{"timeZone"}},
+		"NoOption":  {reason: "Options without any are a mistake.", kind: "ProxmoxCluster", spec: `options: {}`, parts: []string{"options"}},
+		"OnDelete":  {reason: "Deleting knows two ways.", kind: "ProxmoxCluster", spec: `onDelete: Destroy`, parts: []string{"onDelete"}},
+		"NodeTwice": {reason: "A set has no duplicates.", kind: "ProxmoxCluster", spec: `nodes: [pve1, pve1]`, parts: []string{"nodes"}},
+		"ProxyPassword": {
+			reason: "A password has no place in a spec.", kind: "ProxmoxCluster", spec: `options: {httpProxy: "http://u:p@proxy:3128"}`,
+			parts: []string{"httpProxySecretRef"},
+		},
+		"TwoProxies": {
+			reason: "There is one proxy.", kind: "ProxmoxCluster",
+			spec: `options: {httpProxy: "http://proxy:3128", httpProxySecretRef: {name: a, key: b}}`, parts: []string{"only one"},
+		},
+		"ProxyScheme": {
+			reason: "PVE takes http:// only.", kind: "ProxmoxCluster", spec: `options: {httpProxy: "https://proxy:3128"}`,
+			parts: []string{"httpProxy"},
+		},
+		"MACPrefix": {
+			reason: "A multicast address is none of a VM's.", kind: "ProxmoxCluster", spec: `options: {macPrefix: "BD:24:11"}`,
+			parts: []string{"macPrefix"},
+		},
+		"MigrationNetwork": {
+			reason: "A network is in CIDR notation.", kind: "ProxmoxCluster", spec: `options: {migration: {type: secure, network: 192.0.2.1}}`,
+			parts: []string{"CIDR"},
+		},
+		"MigrationType": {reason: "PVE wants a type.", kind: "ProxmoxCluster", spec: `options: {migration: {network: 192.0.2.0/24}}`, parts: []string{"type"}},
+		"Rebalance": {
+			reason: "PVE wants the switch with its settings.", kind: "ProxmoxCluster", spec: `options: {crs: {autoRebalanceMargin: 5}}`,
+			parts: []string{"need autoRebalance"},
+		},
+		"NextID": {
+			reason: "A range begins before it ends.", kind: "ProxmoxCluster", spec: `options: {nextID: {lower: 2000, upper: 1000}}`,
+			parts: []string{"lower is not above upper"},
+		},
+		"Latitude": {
+			reason: "The earth ends at the pole.", kind: "ProxmoxCluster", spec: `options: {location: {latitude: "91", longitude: "0"}}`,
+			parts: []string{"-90 to 90"},
+		},
+		"Tag":      {reason: "A tag has no blanks.", kind: "ProxmoxCluster", spec: `options: {registeredTags: ["a b"]}`, parts: []string{"registeredTags"}},
+		"NodeName": {reason: "A path is no node.", kind: "ProxmoxNode", spec: `nodeName: ../pve1`, parts: []string{"nodeName"}},
+		"MaxVMs":   {reason: "Fewer than none are none.", kind: "ProxmoxNode", spec: `maxVMs: -1`, parts: []string{"maxVMs"}},
+		"Delay":    {reason: "PVE waits five minutes at most.", kind: "ProxmoxNode", spec: `startAllOnBootDelay: 301`, parts: []string{"startAllOnBootDelay"}},
+		"DNSServer": {
+			reason: "A name server has an address.", kind: "ProxmoxNode", spec: `dns: {servers: [ns.example.com]}`,
+			parts: []string{"servers are IP addresses"},
+		},
+		"DNSServers": {
+			reason: "A resolver asks three.", kind: "ProxmoxNode", spec: `dns: {servers: [192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4]}`,
+			parts: []string{"servers"},
+		},
+		"NoDNS": {reason: "Nothing to set is a mistake.", kind: "ProxmoxNode", spec: `dns: {}`, parts: []string{"dns"}},
+		"WakeOnLAN": {
+			reason: "A packet goes to one interface.", kind: "ProxmoxNode", spec: `wakeOnLAN: {macAddress: "01:00:5E:00:00:01"}`,
+			parts: []string{"macAddress"},
+		},
+		"TimeZone": {reason: "A time zone is a name.", kind: "ProxmoxNode", spec: `timeZone: "../etc/passwd"`, parts: []string{"timeZone"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

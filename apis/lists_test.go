@@ -113,8 +113,11 @@ func TestListsThatAreLeftOut(t *testing.T) {
 			do     []func(*testing.T, *unstructured.Unstructured) error
 			want   map[string]int
 		}{
-			"Empty":        {reason: "An empty list is one.", spec: emptyLists, want: empty},
-			"Update":       {reason: "It stays when the provider writes the whole object.", spec: emptyLists, do: []func(*testing.T, *unstructured.Unstructured) error{update}, want: empty},
+			"Empty": {reason: "An empty list is one.", spec: emptyLists, want: empty},
+			"Update": {
+				reason: "It stays when the provider writes the whole object.", spec: emptyLists,
+				do: []func(*testing.T, *unstructured.Unstructured) error{update}, want: empty,
+			},
 			"UpdateAbsent": {reason: "So does a list that is not there.", spec: `{}`, do: []func(*testing.T, *unstructured.Unstructured) error{update}, want: none},
 			"ClientSide": {
 				reason: "kubectl apply, like Helm, sends null for a list that the manifest had before.", spec: someLists,

@@ -114,7 +114,8 @@ func TestMachineAccepted(t *testing.T) {
 				memoryOptions: {hugePages: ""}, machineType: "", machineOptions: {viommu: "", awBits: 0}, hookscript: "", description: "",
 				vga: {memoryMiB: 0, clipboard: ""}, audio: {enabled: false}, rng: {enabled: false}, watchdog: {enabled: false}, startup: {enabled: false},
 				efiDisk: {enabled: false}, tpm: {enabled: false}, smbios: {serial: ""}, pciDevices: [], usbDevices: [], virtiofs: [], extraConfig: {args: ""},
-				disks: [{name: a, aio: "", serial: "", wwn: "", vendor: "", product: "", queues: 0, readError: "", writeError: "", limits: {totalMBps: 0, totalBurstMBps: "0", totalBurstSeconds: 0, totalIOPS: 0, totalBurstIOPS: 0}}],
+				disks: [{name: a, aio: "", serial: "", wwn: "", vendor: "", product: "", queues: 0, readError: "", writeError: "", limits: ` +
+				`{totalMBps: 0, totalBurstMBps: "0", totalBurstSeconds: 0, totalIOPS: 0, totalBurstIOPS: 0}}],
 				networks: [{name: a, vlan: 0, trunks: "", mtu: 0, queues: 0, rateMBps: 0, ipConfig: {address: "", gateway: "", address6: "", gateway6: ""}}]}`,
 		},
 		"SerialPortOfTheHost": {
@@ -139,7 +140,8 @@ func TestMachineAccepted(t *testing.T) {
 		},
 		"WindowsFromISO": {
 			reason: "A VM has as many CD-ROM drives as it needs, beside that of its installer.",
-			spec:   `{iso: "nfs:iso/windows.iso", cdroms: [{name: drivers, iso: "nfs:iso/virtio-win.iso"}, {name: empty, iso: "", device: ide0}, {name: disc, physical: true, type: sata, device: sata5}], bootOrder: [drivers, cdrom]}`,
+			spec: `{iso: "nfs:iso/windows.iso", cdroms: [{name: drivers, iso: "nfs:iso/virtio-win.iso"}, {name: empty, iso: "", device: ide0}, ` +
+				`{name: disc, physical: true, type: sata, device: sata5}], bootOrder: [drivers, cdrom]}`,
 		},
 		"ToolsForATemplate": {
 			reason: "Further drives are no source.",
@@ -160,7 +162,8 @@ func TestMachineAccepted(t *testing.T) {
 		"SSHKeys": {
 			reason: "The types of public keys that OpenSSH writes.",
 			spec: `{cloudInit: {sshKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== a@example.com", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB",
-				"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAI", "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9w", "sk-ecdsa-sha2-nistp256@openssh.com AAAAInNrLWVjZHNhLXNoYTI="]}}`,
+				"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAI", "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9w", ` +
+				`"sk-ecdsa-sha2-nistp256@openssh.com AAAAInNrLWVjZHNhLXNoYTI="]}}`,
 		},
 		"Window": {
 			reason: "A maintenance window may be in a time zone, and a restart may end hard.",

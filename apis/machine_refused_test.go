@@ -152,8 +152,9 @@ func sourceRefusals() map[string]refusal {
 		},
 		"TwoChecksums": {
 			reason: "One checksum counts.",
-			spec:   `{image: {url: "https://example.org/a.raw", checksum: "md5:d41d8cd98f00b204e9800998ecf8427e", checksumURL: "https://example.org/SUMS"}, disks: [{name: root}]}`,
-			want:   []string{"spec.forProvider.image", "one of checksum and checksumURL"},
+			spec: `{image: {url: "https://example.org/a.raw", checksum: "md5:d41d8cd98f00b204e9800998ecf8427e", checksumURL: ` +
+				`"https://example.org/SUMS"}, disks: [{name: root}]}`,
+			want: []string{"spec.forProvider.image", "one of checksum and checksumURL"},
 		},
 		"SnapshotOfATemplateRef": {
 			reason: "Templates have no snapshots.",

@@ -67,7 +67,10 @@ func TestPolicies(t *testing.T) {
 		"Memory":   {reason: "At most 64 GiB.", spec: least + "memory: 65Gi", refused: "at most 64Gi"},
 		"Disk":     {reason: "At most 500 GB.", spec: least + "disks: [{name: a, size: 1T, storage: ceph}]", refused: "at most 500G"},
 		"Template": {reason: "No other template.", spec: "pool: shop\ntemplate: mine", refused: "must name debian-13"},
-		"URL":      {reason: "No image from anywhere.", spec: "pool: shop\nimage: {url: 'https://example.com/a.qcow2'}\ndisks: [{name: root, storage: ceph}]", refused: "must name debian-13"},
+		"URL": {
+			reason: "No image from anywhere.",
+			spec:   "pool: shop\nimage: {url: 'https://example.com/a.qcow2'}\ndisks: [{name: root, storage: ceph}]", refused: "must name debian-13",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -130,8 +130,9 @@ func TestProviderConfigRefused(t *testing.T) {
 		},
 		"TokenSecretInTheID": {
 			reason: "A spec is no place for a secret.",
-			spec:   `{endpoints: ["https://pve1.example.com"], credentials: {tokenID: "crossplane@pve!provider=secret", tokenSecret: {secretRef: {NS name: pve, key: token}}}}`,
-			want:   []string{"spec.credentials.tokenID", "should match"},
+			spec: `{endpoints: ["https://pve1.example.com"], credentials: {tokenID: "crossplane@pve!provider=secret", tokenSecret: {secretRef: ` +
+				`{NS name: pve, key: token}}}}`,
+			want: []string{"spec.credentials.tokenID", "should match"},
 		},
 		"TokenWithoutID": {
 			reason: "A user has many tokens.",
@@ -227,12 +228,15 @@ func TestProviderConfigRefused(t *testing.T) {
 // references to Secrets and ConfigMaps, with REF for the reference.
 func references() map[string]string {
 	return map[string]string{
-		"spec.credentials.secretRef":             `{endpoints: ["https://a.example"], credentials: {secretRef: {REF}}}`,
-		"spec.credentials.password.secretRef":    `{endpoints: ["https://a.example"], credentials: {username: a@pve, password: {secretRef: {REF, key: k}}}}`,
-		"spec.credentials.tokenSecret.secretRef": `{endpoints: ["https://a.example"], credentials: {tokenID: a@pve!provider, tokenSecret: {secretRef: {REF, key: k}}}}`,
-		"spec.tls.caCertificateSecretRef":        `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: {caCertificateSecretRef: {REF, key: k}}}`,
-		"spec.tls.caCertificateConfigMapRef":     `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: {caCertificateConfigMapRef: {REF, key: k}}}`,
-		"spec.tls.clientCertificateSecretRef":    `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: {clientCertificateSecretRef: {REF}}}`,
+		"spec.credentials.secretRef":          `{endpoints: ["https://a.example"], credentials: {secretRef: {REF}}}`,
+		"spec.credentials.password.secretRef": `{endpoints: ["https://a.example"], credentials: {username: a@pve, password: {secretRef: {REF, key: k}}}}`,
+		"spec.credentials.tokenSecret.secretRef": `{endpoints: ["https://a.example"], credentials: {tokenID: a@pve!provider, tokenSecret: ` +
+			`{secretRef: {REF, key: k}}}}`,
+		"spec.tls.caCertificateSecretRef": `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: ` +
+			`{caCertificateSecretRef: {REF, key: k}}}`,
+		"spec.tls.caCertificateConfigMapRef": `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: ` +
+			`{caCertificateConfigMapRef: {REF, key: k}}}`,
+		"spec.tls.clientCertificateSecretRef": `{endpoints: ["https://a.example"], credentials: {secretRef: {NS name: a}}, tls: {clientCertificateSecretRef: {REF}}}`,
 	}
 }
 
@@ -297,7 +301,8 @@ func TestProviderConfigAccepted(t *testing.T) {
 			spec: `{endpoints: ["https://pve1"], credentials: {secretRef: {NS name: pve}}, defaultNode: pve1, defaultStorage: ceph, defaultBridge: vmbr0,
 				vmidRange: {min: 100, max: 999999999}, requestTimeoutSeconds: 60, features: [Machines, Images],
 				limits: {requestsPerSecond: 20, concurrentTasks: 8, concurrentTasksPerNode: 4, concurrentClonesPerSource: 1},
-				tls: {insecureSkipTLSVerify: false, caCertificateConfigMapRef: {NS name: pve, key: ca.crt}, clientCertificateSecretRef: {NS name: client}, serverName: pve1}}`,
+				tls: {insecureSkipTLSVerify: false, caCertificateConfigMapRef: {NS name: pve, key: ca.crt}, clientCertificateSecretRef: {NS name: ` +
+				`client}, serverName: pve1}}`,
 		},
 	}
 	for name, tc := range cases {

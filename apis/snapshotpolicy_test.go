@@ -46,7 +46,10 @@ func TestSnapshotPolicyRefused(t *testing.T) {
 		"Local": {
 			reason: "The provider's machine has no say.", spec: `{schedule: "0 3 * * *", timeZone: Local, ` + rest + `}`, want: []string{"unknown time zone"},
 		},
-		"NoSelector": {reason: "All Machines are not meant by saying nothing.", spec: `{schedule: "0 3 * * *", retention: {last: 1}}`, want: []string{"machineSelector"}},
+		"NoSelector": {
+			reason: "All Machines are not meant by saying nothing.", spec: `{schedule: "0 3 * * *", retention: {last: 1}}`,
+			want: []string{"machineSelector"},
+		},
 		"NoRetention": {
 			reason: "Snapshots must not pile up unasked.", spec: `{schedule: "0 3 * * *", machineSelector: {}}`, want: []string{"set retention"},
 		},

@@ -104,13 +104,35 @@ func TestImportDirectly(t *testing.T) {
 		files  []string
 		has    string
 	}{
-		"All":        {reason: "All VMs have a manifest that looks only.", files: []string{"archive.yaml", "router.yaml"}, has: "apiVersion: proxmox.vitistack.io/v1alpha1\nkind: Machine\nmetadata:\n  name: router\n"},
-		"Filter":     {reason: "Others are left out.", args: []string{"--name", "r*", "--node", "pve1"}, files: []string{"router.yaml"}, has: "managementPolicies:\n    - Observe\n"},
-		"Namespaced": {reason: "Machines may have a namespace.", args: []string{"--vmid", "100", "-n", "team-a"}, files: []string{"router.yaml"}, has: "apiVersion: proxmox.m.vitistack.io/v1alpha1\nkind: Machine\nmetadata:\n  namespace: team-a\n  name: router\n"},
-		"Manage":     {reason: "They may manage.", args: []string{"--vmid", "100", "--manage"}, files: []string{"router.yaml"}, has: "managementPolicies:\n    - \"*\"\n  forProvider:\n"},
-		"Config":     {reason: "They name the provider configuration.", args: []string{"--vmid", "100", "--provider-config", "site"}, files: []string{"router.yaml"}, has: "providerConfigRef:\n    name: site\n"},
-		"Kind":       {reason: "And its kind, where there are two.", args: []string{"--vmid", "100", "-n", "team-a", "--provider-config-kind", "ProviderConfig"}, files: []string{"router.yaml"}, has: "providerConfigRef:\n    kind: ProviderConfig\n    name: default\n"},
-		"File":       {reason: "Credentials may be in a file.", args: []string{"--vmid", "100", "--credentials-file", file}, files: []string{"router.yaml"}, has: "crossplane.io/external-name: \"100\""},
+		"All": {
+			reason: "All VMs have a manifest that looks only.", files: []string{"archive.yaml", "router.yaml"},
+			has: "apiVersion: proxmox.vitistack.io/v1alpha1\nkind: Machine\nmetadata:\n  name: router\n",
+		},
+		"Filter": {
+			reason: "Others are left out.", args: []string{"--name", "r*", "--node", "pve1"}, files: []string{"router.yaml"},
+			has: "managementPolicies:\n    - Observe\n",
+		},
+		"Namespaced": {
+			reason: "Machines may have a namespace.", args: []string{"--vmid", "100", "-n", "team-a"}, files: []string{"router.yaml"},
+			has: "apiVersion: proxmox.m.vitistack.io/v1alpha1\nkind: Machine\nmetadata:\n  namespace: team-a\n  name: router\n",
+		},
+		"Manage": {
+			reason: "They may manage.", args: []string{"--vmid", "100", "--manage"}, files: []string{"router.yaml"},
+			has: "managementPolicies:\n    - \"*\"\n  forProvider:\n",
+		},
+		"Config": {
+			reason: "They name the provider configuration.", args: []string{"--vmid", "100", "--provider-config", "site"},
+			files: []string{"router.yaml"}, has: "providerConfigRef:\n    name: site\n",
+		},
+		"Kind": {
+			reason: "And its kind, where there are two.",
+			args:   []string{"--vmid", "100", "-n", "team-a", "--provider-config-kind", "ProviderConfig"}, files: []string{"router.yaml"},
+			has: "providerConfigRef:\n    kind: ProviderConfig\n    name: default\n",
+		},
+		"File": {
+			reason: "Credentials may be in a file.", args: []string{"--vmid", "100", "--credentials-file", file}, files: []string{"router.yaml"},
+			has: "crossplane.io/external-name: \"100\"",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -143,17 +165,39 @@ func TestImportFails(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"Pattern":     {reason: "A pattern has to be one.", args: []string{"list", "--name", "[a"}, want: "pattern"},
-		"Credentials": {reason: "Credentials are needed, and told by name.", env: map[string]string{"PROXMOX_TOKEN": ""}, args: []string{"list"}, want: "PROXMOX_USERNAME with PROXMOX_PASSWORD: the environment has neither"},
-		"Token":       {reason: "A wrong token is said so.", env: map[string]string{"PROXMOX_TOKEN": "crossplane@pve!demo=11111111-1111-4111-8111-111111111111"}, args: []string{"list"}, want: "Authentication failed"},
-		"CA":          {reason: "The certificate counts.", env: map[string]string{"PROXMOX_CA_FILE": ""}, args: []string{"list"}, want: "unknown authority"},
-		"NoFile":      {reason: "A file of certificates has to be there.", env: map[string]string{"PROXMOX_CA_FILE": "/does/not/exist"}, args: []string{"list"}, want: "cannot read the certificates"},
-		"NoSecret":    {reason: "A file of credentials has to be there.", args: []string{"list", "--credentials-file", "/does/not/exist"}, want: "cannot read credentials"},
-		"Endpoint":    {reason: "Something has to be connected to.", env: map[string]string{"PROXMOX_ENDPOINT": "", "KUBECONFIG": "", "HOME": t.TempDir()}, args: []string{"list"}, want: "there is no --endpoint to connect to"},
-		"Namespace":   {reason: "Names of manifests are those that Kubernetes takes.", args: []string{"list", "-n", "Team A"}, want: "is not a name of a namespace"},
-		"Config":      {reason: "That of the provider configuration, too.", args: []string{"list", "--provider-config", "a b"}, want: "is not a name of a provider configuration"},
-		"Folder":      {reason: "Manifests go into a folder.", args: []string{"write", "-o", "/dev/null/x"}, want: "cannot make the folder"},
-		"Report":      {reason: "A report that cannot be written is told.", args: []string{"write", "-o", filepath.Join(t.TempDir(), "x"), "--report", "/does/not/exist"}, want: "cannot write the report"},
+		"Pattern": {reason: "A pattern has to be one.", args: []string{"list", "--name", "[a"}, want: "pattern"},
+		"Credentials": {
+			reason: "Credentials are needed, and told by name.", env: map[string]string{"PROXMOX_TOKEN": ""}, args: []string{"list"},
+			want: "PROXMOX_USERNAME with PROXMOX_PASSWORD: the environment has neither",
+		},
+		"Token": {
+			reason: "A wrong token is said so.",
+			env:    map[string]string{"PROXMOX_TOKEN": "crossplane@pve!demo=11111111-1111-4111-8111-111111111111"}, args: []string{"list"},
+			want: "Authentication failed",
+		},
+		"CA": {reason: "The certificate counts.", env: map[string]string{"PROXMOX_CA_FILE": ""}, args: []string{"list"}, want: "unknown authority"},
+		"NoFile": {
+			reason: "A file of certificates has to be there.", env: map[string]string{"PROXMOX_CA_FILE": "/does/not/exist"},
+			args: []string{"list"}, want: "cannot read the certificates",
+		},
+		"NoSecret": {
+			reason: "A file of credentials has to be there.", args: []string{"list", "--credentials-file", "/does/not/exist"},
+			want: "cannot read credentials",
+		},
+		"Endpoint": {
+			reason: "Something has to be connected to.", env: map[string]string{"PROXMOX_ENDPOINT": "", "KUBECONFIG": "", "HOME": t.TempDir()},
+			args: []string{"list"}, want: "there is no --endpoint to connect to",
+		},
+		"Namespace": {reason: "Names of manifests are those that Kubernetes takes.", args: []string{"list", "-n", "Team A"}, want: "is not a name of a namespace"},
+		"Config": {
+			reason: "That of the provider configuration, too.", args: []string{"list", "--provider-config", "a b"},
+			want: "is not a name of a provider configuration",
+		},
+		"Folder": {reason: "Manifests go into a folder.", args: []string{"write", "-o", "/dev/null/x"}, want: "cannot make the folder"},
+		"Report": {
+			reason: "A report that cannot be written is told.",
+			args:   []string{"write", "-o", filepath.Join(t.TempDir(), "x"), "--report", "/does/not/exist"}, want: "cannot write the report",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +262,9 @@ func TestImportByProviderConfig(t *testing.T) {
 	}
 	var uuid string
 	pve.Edit(func(s *simulator.State) { uuid = strings.TrimPrefix(s.Guests[100].Config["smbios1"], "uuid=") })
-	router := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gateway", Annotations: map[string]string{object.AnnotationUUID: uuid}}}
+	router := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "gateway", Annotations: map[string]string{object.AnnotationUUID: uuid},
+	}}
 	if err := kube.Create(t.Context(), router); err != nil {
 		t.Fatal(err)
 	}

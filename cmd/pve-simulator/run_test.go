@@ -201,10 +201,16 @@ func TestRunRefuses(t *testing.T) {
 		o      options
 		want   string
 	}{
-		"State":        {reason: "Another file is no state.", o: options{State: file("other", "x")}, want: "it was not written by pve-simulator"},
-		"StateFolder":  {reason: "A folder is no state.", o: options{State: dir}, want: "cannot read the state"},
-		"Scenario":     {reason: "Errors of a scenario name its line.", o: options{Scenario: file("bad.yaml", "nodes:\n- nam: x\n")}, want: "bad.yaml\": cannot parse the scenario: line 2"},
-		"Guests":       {reason: "Also those of its content.", o: options{Scenario: file("guest.yaml", "nodes: [{name: a}]\nguests:\n- {vmid: 1, node: b}\n")}, want: "guest.yaml\": cannot build the scenario: line 3"},
+		"State":       {reason: "Another file is no state.", o: options{State: file("other", "x")}, want: "it was not written by pve-simulator"},
+		"StateFolder": {reason: "A folder is no state.", o: options{State: dir}, want: "cannot read the state"},
+		"Scenario": {
+			reason: "Errors of a scenario name its line.", o: options{Scenario: file("bad.yaml", "nodes:\n- nam: x\n")},
+			want: "bad.yaml\": cannot parse the scenario: line 2",
+		},
+		"Guests": {
+			reason: "Also those of its content.", o: options{Scenario: file("guest.yaml", "nodes: [{name: a}]\nguests:\n- {vmid: 1, node: b}\n")},
+			want: "guest.yaml\": cannot build the scenario: line 3",
+		},
 		"Tokens":       {reason: "Lines of tokens have a form.", o: options{TokenFile: file("tokens", "# x\nnothing\n")}, want: "line 2: want user@realm!id=secret"},
 		"ControlToken": {reason: "A token is not empty.", o: options{ControlTokenFile: file("empty", "\n")}, want: "it is empty"},
 		"Certificates": {reason: "Half the certificates are not replaced.", o: options{TLSDir: half}, want: "it lacks"},

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -41,6 +42,9 @@ const (
 	maxFunctionLines = 60
 	shortFunction    = 10
 )
+
+// maxTestColumns bounds the lines of tests. The linter bounds those of all other files, by less.
+const maxTestColumns = 160
 
 // A pkg is what the bounds are about.
 type pkg struct {
@@ -91,17 +95,47 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// packages returns what the folders of the repository have of hand-written Go, without tests.
-func packages(t *testing.T) map[string]*pkg {
-	t.Helper()
-	all := map[string]*pkg{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+func TestColumns(t *testing.T) {
+	err := walk(func(path string) error {
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		n := 0
+		for line := range bytes.Lines(source) {
+			n++
+			if columns := utf8.RuneCount(bytes.TrimRight(line, "\n")); columns > maxTestColumns {
+				t.Errorf("%s:%d has %d columns, want at most %d", path, n, columns, maxTestColumns)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// walk calls a function for each file of Go.
+func walk(each func(path string) error) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == "testdata" || d.Name() != ".." && strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_")):
 			return filepath.SkipDir
-		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+		case d.IsDir() || filepath.Ext(path) != ".go":
+			return nil
+		}
+		return each(path)
+	})
+}
+
+// packages returns what the folders of the repository have of hand-written Go, without tests.
+func packages(t *testing.T) map[string]*pkg {
+	t.Helper()
+	all := map[string]*pkg{}
+	err := walk(func(path string) error {
+		if strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
 		dir, err := filepath.Rel(root, filepath.Dir(path))

@@ -36,17 +36,29 @@ func TestDescribe(t *testing.T) {
 		kind   string
 		want   string
 	}{
-		"Plain":    {reason: "A text stands in one line.", schema: extv1.JSONSchemaProps{Type: "boolean", Description: "KVM can be\nturned off."}, kind: "boolean", want: "KVM can be turned off."},
-		"Escaped":  {reason: "A table takes no bars and no tags.", schema: extv1.JSONSchemaProps{Type: "string", Description: "a|b <name>"}, kind: "string", want: `a\|b &lt;name>`},
-		"Enum":     {reason: "What is allowed is listed.", schema: extv1.JSONSchemaProps{Type: "string", Enum: []extv1.JSON{*raw(`"a"`), *raw(`""`)}}, kind: "string", want: "One of `a`, empty."},
+		"Plain": {
+			reason: "A text stands in one line.", schema: extv1.JSONSchemaProps{Type: "boolean", Description: "KVM can be\nturned off."},
+			kind: "boolean", want: "KVM can be turned off.",
+		},
+		"Escaped": {
+			reason: "A table takes no bars and no tags.", schema: extv1.JSONSchemaProps{Type: "string", Description: "a|b <name>"}, kind: "string",
+			want: `a\|b &lt;name>`,
+		},
+		"Enum": {
+			reason: "What is allowed is listed.", schema: extv1.JSONSchemaProps{Type: "string", Enum: []extv1.JSON{*raw(`"a"`), *raw(`""`)}},
+			kind: "string", want: "One of `a`, empty.",
+		},
 		"Default":  {reason: "So is the default.", schema: extv1.JSONSchemaProps{Type: "integer", Default: raw("180")}, kind: "integer", want: "Default: `180`."},
 		"NoObject": {reason: "An empty object is no default to speak of.", schema: extv1.JSONSchemaProps{Type: "object", Default: raw("{}")}, kind: "object"},
 		"Quantity": {reason: "Quantities are known by their pattern.", schema: extv1.JSONSchemaProps{XIntOrString: true, Pattern: "^([KMGTPE]i)$"}, kind: "quantity"},
 		"Either":   {reason: "Not every number or text is a quantity.", schema: extv1.JSONSchemaProps{XIntOrString: true}, kind: "integer or string"},
 		"List": {
 			reason: "A list's values may be limited.",
-			schema: extv1.JSONSchemaProps{Type: "array", Items: &extv1.JSONSchemaPropsOrArray{Schema: &extv1.JSONSchemaProps{Type: "string", Enum: []extv1.JSON{*raw(`"disk"`)}}}},
-			kind:   "list of strings", want: "One of `disk`.",
+			schema: extv1.JSONSchemaProps{
+				Type:  "array",
+				Items: &extv1.JSONSchemaPropsOrArray{Schema: &extv1.JSONSchemaProps{Type: "string", Enum: []extv1.JSON{*raw(`"disk"`)}}},
+			},
+			kind: "list of strings", want: "One of `disk`.",
 		},
 		"Map": {
 			reason: "A map has values.", kind: "map of strings",

@@ -73,8 +73,11 @@ func TestFind(t *testing.T) {
 			reason: "The name that always means the newest is one among others.", list: "Alma",
 			url: "https://repo.almalinux.org/x/AlmaLinux-10-GenericCloud-latest.x86_64.qcow2", want: "sha256:" + sum("4", 64),
 		},
-		"Alone":        {reason: "A sum that stands alone is the file's.", list: "Alone", url: "https://example.org/disk.qcow2", want: "sha512:" + sum("5", 128)},
-		"Folders":      {reason: "Of equal names the one of the URL's folder counts.", list: "Folders", url: "https://example.org/arm64/disk.qcow2", want: "sha256:" + sum("7", 64)},
+		"Alone": {reason: "A sum that stands alone is the file's.", list: "Alone", url: "https://example.org/disk.qcow2", want: "sha512:" + sum("5", 128)},
+		"Folders": {
+			reason: "Of equal names the one of the URL's folder counts.", list: "Folders", url: "https://example.org/arm64/disk.qcow2",
+			want: "sha256:" + sum("7", 64),
+		},
 		"OtherFolders": {reason: "Which of equal names is meant is not guessed.", list: "Folders", url: "https://example.org/x/disk.qcow2"},
 		"Several":      {reason: "The longest of several sums counts.", list: "Several", url: "https://example.org/disk.qcow2", want: "sha256:" + sum("9", 64)},
 		"Twice":        {reason: "A list that contradicts itself proves nothing.", list: "Twice", url: "https://example.org/disk.qcow2"},

@@ -48,17 +48,29 @@ func TestFetch(t *testing.T) {
 		url     string
 		want    string // of the error, or of the list
 	}{
-		"Fine":      {reason: "A list is read.", fetcher: Fetcher{AllowLocal: true}, url: url + "/SHA256SUMS", want: "the list"},
-		"Redirect":  {reason: "A mirror is followed.", fetcher: Fetcher{AllowLocal: true}, url: url + "/once", want: "the list"},
-		"Forever":   {reason: "Redirects end.", fetcher: Fetcher{AllowLocal: true}, url: url + "/forever", want: "redirects"},
-		"Large":     {reason: "A list is never that large.", fetcher: Fetcher{AllowLocal: true}, url: url + "/large", want: "more than 4 MiB"},
-		"Missing":   {reason: "A list that is missing is told.", fetcher: Fetcher{AllowLocal: true}, url: url + "/nosuch", want: "404 Not Found"},
-		"Loopback":  {reason: "The pod itself is not asked.", url: url + "/SHA256SUMS", want: "127.0.0.1 is an address of the machine"},
-		"Named":     {reason: "Nor by a name that leads to it.", url: strings.Replace(url, "127.0.0.1", "localhost", 1) + "/SHA256SUMS", want: "is an address of the machine"},
-		"Host":      {reason: "Hosts that are not listed are not asked.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"example.org"}}, url: url + "/SHA256SUMS", want: "--checksum-hosts"},
-		"Permitted": {reason: "Hosts that are listed are.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"127.0.0.1"}}, url: url + "/SHA256SUMS", want: "the list"},
-		"Elsewhere": {reason: "A redirect leads to no other.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"127.0.0.1"}}, url: url + "/metadata", want: "--checksum-hosts"},
-		"File":      {reason: "Nor to a file.", fetcher: Fetcher{AllowLocal: true}, url: url + "/file", want: "neither https nor http"},
+		"Fine":     {reason: "A list is read.", fetcher: Fetcher{AllowLocal: true}, url: url + "/SHA256SUMS", want: "the list"},
+		"Redirect": {reason: "A mirror is followed.", fetcher: Fetcher{AllowLocal: true}, url: url + "/once", want: "the list"},
+		"Forever":  {reason: "Redirects end.", fetcher: Fetcher{AllowLocal: true}, url: url + "/forever", want: "redirects"},
+		"Large":    {reason: "A list is never that large.", fetcher: Fetcher{AllowLocal: true}, url: url + "/large", want: "more than 4 MiB"},
+		"Missing":  {reason: "A list that is missing is told.", fetcher: Fetcher{AllowLocal: true}, url: url + "/nosuch", want: "404 Not Found"},
+		"Loopback": {reason: "The pod itself is not asked.", url: url + "/SHA256SUMS", want: "127.0.0.1 is an address of the machine"},
+		"Named": {
+			reason: "Nor by a name that leads to it.", url: strings.Replace(url, "127.0.0.1", "localhost", 1) + "/SHA256SUMS",
+			want: "is an address of the machine",
+		},
+		"Host": {
+			reason: "Hosts that are not listed are not asked.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"example.org"}},
+			url: url + "/SHA256SUMS", want: "--checksum-hosts",
+		},
+		"Permitted": {
+			reason: "Hosts that are listed are.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"127.0.0.1"}}, url: url + "/SHA256SUMS",
+			want: "the list",
+		},
+		"Elsewhere": {
+			reason: "A redirect leads to no other.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"127.0.0.1"}}, url: url + "/metadata",
+			want: "--checksum-hosts",
+		},
+		"File": {reason: "Nor to a file.", fetcher: Fetcher{AllowLocal: true}, url: url + "/file", want: "neither https nor http"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

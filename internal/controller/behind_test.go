@@ -247,7 +247,10 @@ func TestOtherRequests(t *testing.T) {
 		"suspend":  {reason: "A VM is suspended to disk and resumed.", run: suspend},
 		"action":   {reason: "An action is done once.", run: act},
 		"restarts": {reason: "What needs a restart gets one, once.", run: restarts},
-		"booting":  {reason: "A VM that is deleted while it boots is asked until it hears, and not stopped hard.", durations: map[string]string{"boot": "5s"}, run: deleteBooting},
+		"booting": {
+			reason:    "A VM that is deleted while it boots is asked until it hears, and not stopped hard.",
+			durations: map[string]string{"boot": "5s"}, run: deleteBooting,
+		},
 		"deaf":     {reason: "A guest that does not hear the request is told of, and stopped hard once the spec says so.", run: restartsHard},
 		"moves":    {reason: "A disk is moved, attached and destroyed.", run: moves},
 		"migrates": {reason: "A VM migrates to the node of the spec.", run: migrates},
@@ -364,7 +367,10 @@ func restartsHard(w *world) {
 	w.tamper(func(g *simulator.Guest) { g.Agent = &simulator.Agent{IgnoresShutdown: true} })
 	w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
 	w.says(kind.TypeUpToDate, conditions.ReasonRestartFailed, "cores 2 → 4; waits for a restart of the VM: the VM was not restarted")
-	w.says(conditions.TypeRestartRequired, conditions.ReasonRestartFailed, "the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again at ")
+	w.says(
+		conditions.TypeRestartRequired, conditions.ReasonRestartFailed,
+		"the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again at ",
+	)
 	if w.tasks("qmreboot") != 1 || w.tasks("qmstop") != 0 {
 		w.Errorf("want the guest asked once and left alone:\n%s", w)
 	}

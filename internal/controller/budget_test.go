@@ -71,8 +71,12 @@ func leisurely(mgr ctrl.Manager) kind.Options {
 // shared are the paths that are read for all Machines together, whatever is about the
 // template, and what is asked of guests in the background.
 func shared(r simulator.Request) bool {
-	return slices.Contains([]string{"/version", "/cluster/tasks", "/cluster/resources", "/cluster/log", "/cluster/status", "/access/permissions", "/access/ticket"}, r.Path) ||
-		strings.HasSuffix(r.Path, "/network") || strings.HasSuffix(r.Path, "/tasks") || strings.Contains(r.Path, "/agent/") || strings.HasSuffix(r.Path, "/content") || r.Method == http.MethodGet && strings.Contains(r.Path, "/qemu/9000/")
+	return slices.Contains([]string{
+		"/version", "/cluster/tasks", "/cluster/resources", "/cluster/log", "/cluster/status", "/access/permissions", "/access/ticket",
+	}, r.Path) ||
+		strings.HasSuffix(r.Path, "/network") || strings.HasSuffix(r.Path, "/tasks") || strings.Contains(r.Path, "/agent/") ||
+		strings.HasSuffix(r.Path, "/content") || r.Method == http.MethodGet &&
+		strings.Contains(r.Path, "/qemu/9000/")
 }
 
 // calls for the Machine so far.

@@ -430,7 +430,10 @@ func (w *world) lead(to *simulator.Server) {
 }
 
 func silenced(w *world) {
-	w.pve.Inject(simulator.Fault{Method: "GET", Path: "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces", Status: 403, Message: "Permission check failed (/vms/10000, VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted)"})
+	w.pve.Inject(simulator.Fault{
+		Method: "GET", Path: "/nodes/{node}/qemu/{vmid}/agent/network-get-interfaces", Status: 403,
+		Message: "Permission check failed (/vms/10000, VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted)",
+	})
 	w.create(ubuntu())
 	w.ready()
 	w.says(conditions.TypeNetworkConfigured, conditions.ReasonWaitingForAddress, "cannot be asked for addresses: ")

@@ -123,7 +123,9 @@ func (w *world) observes(config qemu.Config) {
 	for _, n := range o.Networks {
 		networks = append(networks, n.Device)
 	}
-	if want := slices.Concat(config.Disks(), config.Firmware(), config.Unused()); !cmp.Equal(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(disks))) {
+	if want := slices.Concat(config.Disks(), config.Firmware(), config.Unused()); !cmp.Equal(
+		slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(disks)),
+	) {
 		w.Errorf("disks: want %q, got %q", want, disks)
 	}
 	if want := config.NICs(); !slices.Equal(want, networks) {
@@ -136,7 +138,8 @@ func (w *world) observes(config qemu.Config) {
 			w.Errorf("%s is not shown", option)
 		}
 	}
-	if o.UUID != config.UUID() || o.Name != config["name"] || *o.MemoryBytes != config.Memory() || o.CPU.Cores != config.Integer("cores", 1) || o.Lock != config["lock"] {
+	if o.UUID != config.UUID() || o.Name != config["name"] || *o.MemoryBytes != config.Memory() || o.CPU.Cores != config.Integer("cores", 1) ||
+		o.Lock != config["lock"] {
 		w.Errorf("observed %+v", o)
 	}
 }

@@ -254,7 +254,11 @@ func TestImportEstate(t *testing.T) {
 func (c *imported) hurry() {
 	c.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec": {"limits": {"requestsPerSecond": 1000}}}`))
-	if err := c.kube.Patch(c.Context(), c.scope.config(c.meta(), v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{}}}), patch); err != nil {
+	if err := c.kube.Patch(
+		c.Context(),
+		c.scope.config(c.meta(), v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{}}}),
+		patch,
+	); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -280,7 +284,8 @@ func noKeys(version string) sets.Set[string] {
 	if version == "8.4" { // It does not have them, but its formats are described with those of 9.2.
 		none.Insert("guest-phys-bits", "level", "ms-cert", "driver")
 	}
-	return none.Insert("file", "volume", "import-from", "format", "size", "media", "base64", "model", "macaddr", "freeze-fs", "guest-fsfreeze", "freeze-fs-on-backup",
+	return none.Insert("file", "volume", "import-from", "format", "size", "media", "base64", "model", "macaddr", "freeze-fs",
+		"guest-fsfreeze", "freeze-fs-on-backup",
 		"legacy", "current", "reported-model", "bps", "bps_rd", "bps_wr", "bps_rd_length", "bps_wr_length", "iops_rd_length", "iops_wr_length")
 }
 

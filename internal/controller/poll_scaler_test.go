@@ -274,7 +274,9 @@ func TestPlacement(t *testing.T) {
 					s.Guests[9100] = &simulator.Guest{VMID: 9100, Node: "pve1", Config: map[string]string{
 						"name": "local-template", "template": "1", "memory": "512", "scsi0": "local-lvm:base-9100-disk-0,size=1G", "boot": "order=scsi0",
 					}}
-					s.Volumes[simulator.VolumeKey{Storage: "local-lvm", Node: "pve1", Name: "base-9100-disk-0"}] = &simulator.Volume{VMID: 9100, Format: "raw", Content: "images", Size: 1 << 30}
+					s.Volumes[simulator.VolumeKey{
+						Storage: "local-lvm", Node: "pve1", Name: "base-9100-disk-0",
+					}] = &simulator.Volume{VMID: 9100, Format: "raw", Content: "images", Size: 1 << 30}
 				})
 			},
 			check: func(w *world) {

@@ -425,7 +425,10 @@ func full(w *world) {
 	spec := ubuntu()
 	spec.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")}
 	spec.Disks = []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("local-lvm")}}
-	spec.CloudInit = &v1alpha1.MachineCloudInit{User: new("admin"), SSHKeys: []string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl a b+c@example.org"}}
+	spec.CloudInit = &v1alpha1.MachineCloudInit{
+		User:    new("admin"),
+		SSHKeys: []string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl a b+c@example.org"},
+	}
 	w.create(spec)
 	w.ready()
 	if d := w.vm().Config["scsi0"]; !strings.HasPrefix(d, "local-lvm:vm-10000-disk") || !strings.Contains(d, "size=10G") {
@@ -446,12 +449,15 @@ func full(w *world) {
 func empty(w *world) {
 	w.create(v1alpha1.MachineParameters{
 		Node: new("pve2"), Memory: new(resource.MustParse("1Gi")), OSType: new("linux"),
-		Disks:    []v1alpha1.MachineDisk{{Name: "root", Size: new("3G"), SSD: new(true)}, {Name: "data", Size: new("1500M"), Type: new("virtio"), Storage: new("ceph")}},
+		Disks: []v1alpha1.MachineDisk{
+			{Name: "root", Size: new("3G"), SSD: new(true)}, {Name: "data", Size: new("1500M"), Type: new("virtio"), Storage: new("ceph")},
+		},
 		Networks: []v1alpha1.MachineNetwork{{Name: "lan", MACAddress: new("BC:24:11:00:00:0A")}}, BootOrder: []string{"root", "network"},
 	})
 	w.ready()
 	v := w.vm()
-	if v.Node != "pve2" || v.Config["scsihw"] != "virtio-scsi-single" || v.Config["boot"] != "order=scsi0;net0" || !strings.Contains(v.Config["net0"], "BC:24:11:00:00:0A") {
+	if v.Node != "pve2" || v.Config["scsihw"] != "virtio-scsi-single" || v.Config["boot"] != "order=scsi0;net0" ||
+		!strings.Contains(v.Config["net0"], "BC:24:11:00:00:0A") {
 		w.Errorf("the VM is %+v", v)
 	}
 	if n := len(w.writes()); n != 2 {

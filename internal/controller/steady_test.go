@@ -63,7 +63,10 @@ func newStoppedPopulation(t *testing.T, scopeName, name string, n int, spec v1al
 func TestManyOfHA(t *testing.T) {
 	t.Parallel()
 	const n = 50
-	c, seen := newStoppedPopulation(t, "Namespaced", "many-ha", n, v1alpha1.MachineParameters{HighAvailability: &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}})
+	c, seen := newStoppedPopulation(
+		t, "Namespaced", "many-ha", n,
+		v1alpha1.MachineParameters{HighAvailability: &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}},
+	)
 	seen.further(c.world, 1, 2*n) // What was just created is read more often.
 	vms, ha := c.asked("/nodes/{node}/qemu/{vmid}"), c.asked("/cluster/ha")
 	seen.further(c.world, 1, 5*n)

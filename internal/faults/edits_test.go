@@ -349,7 +349,9 @@ func changeNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
 }
 
 func setCDROM(p *v1alpha1.MachineParameters, r *rand.Rand) {
-	p.CDROMs = oneOf(r, nil, []v1alpha1.MachineCDROM{{Name: "tools", ISO: new(oneOf(r, "", "nfs:iso/virtio-win.iso", "local:iso/debian-13.1.0-amd64-netinst.iso"))}})
+	p.CDROMs = oneOf(r, nil, []v1alpha1.MachineCDROM{{
+		Name: "tools", ISO: new(oneOf(r, "", "nfs:iso/virtio-win.iso", "local:iso/debian-13.1.0-amd64-netinst.iso")),
+	}})
 }
 
 func setCloudInit(p *v1alpha1.MachineParameters, r *rand.Rand) {
@@ -362,7 +364,9 @@ func setCloudInit(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		c.User, c.PasswordSecretRef = new("admin"), passwordAt(oneOf(r, "first", "second"))
 		c.UserData = nil
 	case 1:
-		c.UserData, c.PasswordSecretRef, c.User = &v1alpha1.CloudInitData{SecretRef: &v1alpha1.SecretKeyReference{Name: "userdata", Key: oneOf(r, "a", "b")}}, nil, nil
+		c.UserData, c.PasswordSecretRef, c.User = &v1alpha1.CloudInitData{SecretRef: &v1alpha1.SecretKeyReference{
+			Name: "userdata", Key: oneOf(r, "a", "b"),
+		}}, nil, nil
 	case 2:
 		c.ChangePolicy = oneOf(r, nil, new("Ignore"), new("Regenerate"), new("RerunOnReboot"))
 	case 3:

@@ -102,7 +102,8 @@ func (w *env) start(t *testing.T, fatal int) *process {
 			PollInterval: time.Minute, MaxConcurrentReconciles: 1, Features: features,
 		},
 		Connections: connect.New(mgr.GetClient(), connect.WithObserver(p.called), connect.WithClock(w.clock.Now), connect.WithInventory(
-			inventory.WithPollInterval(pollInterval), inventory.WithEventPollInterval(pollInterval), inventory.WithMaxAge(pollInterval), inventory.WithClock(w.clock.Now))),
+			inventory.WithPollInterval(pollInterval), inventory.WithEventPollInterval(pollInterval), inventory.WithMaxAge(pollInterval),
+			inventory.WithClock(w.clock.Now))),
 		Metrics: metrics.New(),
 		Now:     w.clock.Now,
 	}

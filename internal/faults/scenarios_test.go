@@ -146,7 +146,10 @@ func scenarios() map[string]scenario {
 			spec: v1alpha1.MachineParameters{
 				Template: new(intstr.FromString("ubuntu-24.04")), Clone: &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")},
 				Pool: new("crossplane"), Description: new("full"),
-				Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("local-lvm")}, {Name: "data", Type: new("scsi"), Size: new("2G"), Storage: new("ceph")}},
+				Disks: []v1alpha1.MachineDisk{
+					{Name: "root", Size: new("10G"), Storage: new("local-lvm")},
+					{Name: "data", Type: new("scsi"), Size: new("2G"), Storage: new("ceph")},
+				},
 			},
 			holds: has(map[string]string{"scsi0": "size=10G", "scsi1": "size=2G"}),
 		},

@@ -132,10 +132,19 @@ func TestQuestions(t *testing.T) {
 		each   float64                       // questions to those after the first five, on average
 		late   time.Duration                 // the longest after the agent is up, of these
 	}{
-		"Fast":    {reason: "Guests that boot fast are asked soon.", needs: func(int) time.Duration { return 3 * time.Second }, first: 1, each: 1.5, late: 2 * time.Second},
-		"Usual":   {reason: "Usual ones cost one question or two.", needs: func(int) time.Duration { return 15 * time.Second }, first: 5, each: 2, late: 2 * time.Second},
-		"Slow":    {reason: "Slow ones do too.", needs: func(int) time.Duration { return 30 * time.Second }, first: 7, each: 2, late: 3 * time.Second},
-		"Varying": {reason: "So do those that take now more and now less.", needs: func(i int) time.Duration { return time.Duration(10+i*7%20) * time.Second }, first: 5, each: 2, late: 16 * time.Second},
+		"Fast": {
+			reason: "Guests that boot fast are asked soon.", needs: func(int) time.Duration { return 3 * time.Second }, first: 1, each: 1.5,
+			late: 2 * time.Second,
+		},
+		"Usual": {
+			reason: "Usual ones cost one question or two.", needs: func(int) time.Duration { return 15 * time.Second }, first: 5, each: 2,
+			late: 2 * time.Second,
+		},
+		"Slow": {reason: "Slow ones do too.", needs: func(int) time.Duration { return 30 * time.Second }, first: 7, each: 2, late: 3 * time.Second},
+		"Varying": {
+			reason: "So do those that take now more and now less.",
+			needs:  func(i int) time.Duration { return time.Duration(10+i*7%20) * time.Second }, first: 5, each: 2, late: 16 * time.Second,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -192,9 +201,15 @@ func TestBoots(t *testing.T) {
 		unanswered int
 		want       time.Duration
 	}{
-		"New":      {reason: "What a guest needed is learned.", took: 20 * time.Second, unanswered: 3, want: 20 * time.Second},
-		"Slower":   {reason: "A guest that needed longer than others counts half.", knows: 16 * time.Second, took: 20 * time.Second, unanswered: 1, want: 18 * time.Second},
-		"At once":  {reason: "One that answers the first question may have been up earlier.", knows: 16 * time.Second, took: 16 * time.Second, want: 15 * time.Second},
+		"New": {reason: "What a guest needed is learned.", took: 20 * time.Second, unanswered: 3, want: 20 * time.Second},
+		"Slower": {
+			reason: "A guest that needed longer than others counts half.", knows: 16 * time.Second, took: 20 * time.Second, unanswered: 1,
+			want: 18 * time.Second,
+		},
+		"At once": {
+			reason: "One that answers the first question may have been up earlier.", knows: 16 * time.Second, took: 16 * time.Second,
+			want: 15 * time.Second,
+		},
 		"Shortest": {reason: "No guest is asked at once.", knows: 2 * time.Second, took: 2 * time.Second, want: minBootTime},
 		"Late":     {reason: "Who was asked late tells nothing.", knows: 16 * time.Second, took: time.Minute, want: 16 * time.Second},
 		"Longest":  {reason: "Nor does who needed too long.", knows: 16 * time.Second, took: time.Hour, unanswered: 9, want: 16 * time.Second},

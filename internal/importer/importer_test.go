@@ -43,8 +43,12 @@ func TestFilter(t *testing.T) {
 		filter Filter
 		want   bool
 	}{
-		"None":      {reason: "No filter keeps all.", want: true},
-		"All":       {reason: "A guest that fits all is kept.", filter: Filter{Nodes: []string{"pve2", "pve1"}, Pools: []string{"prod"}, Tags: []string{"Blue"}, Names: []string{"web-?"}, VMIDs: []int{100}}, want: true},
+		"None": {reason: "No filter keeps all.", want: true},
+		"All": {
+			reason: "A guest that fits all is kept.",
+			filter: Filter{Nodes: []string{"pve2", "pve1"}, Pools: []string{"prod"}, Tags: []string{"Blue"}, Names: []string{"web-?"}, VMIDs: []int{100}},
+			want:   true,
+		},
 		"Node":      {reason: "Another node is not kept.", filter: Filter{Nodes: []string{"pve2"}}},
 		"Pool":      {reason: "Another pool is not kept.", filter: Filter{Pools: []string{"test"}}},
 		"Tag":       {reason: "A part of a tag is no tag.", filter: Filter{Tags: []string{"blu"}}},
@@ -70,11 +74,23 @@ func TestResourceNames(t *testing.T) {
 		guests map[int]string
 		want   map[int]string
 	}{
-		"Plain":    {reason: "Names that Kubernetes takes stay.", guests: map[int]string{1: "web-1.example.com", 2: "db"}, want: map[int]string{1: "web-1.example.com", 2: "db"}},
+		"Plain": {
+			reason: "Names that Kubernetes takes stay.", guests: map[int]string{1: "web-1.example.com", 2: "db"},
+			want: map[int]string{1: "web-1.example.com", 2: "db"},
+		},
 		"Capitals": {reason: "Capitals become small letters.", guests: map[int]string{1: "WinServer2019"}, want: map[int]string{1: "winserver2019"}},
-		"Odd":      {reason: "What a name cannot have becomes a hyphen.", guests: map[int]string{1: "-my_vm. (old).", 2: "ü"}, want: map[int]string{1: "my-vm.old", 2: "vm-2"}},
-		"Twins":    {reason: "VMs of one name have their VMID.", guests: map[int]string{1: "web", 2: "WEB", 3: "db"}, want: map[int]string{1: "web-1", 2: "web-2", 3: "db"}},
-		"Taken":    {reason: "A name that arises is not one that another has.", guests: map[int]string{1: "web", 2: "web", 3: "web-1"}, want: map[int]string{1: "web-1-1", 2: "web-2", 3: "web-1-3"}},
+		"Odd": {
+			reason: "What a name cannot have becomes a hyphen.", guests: map[int]string{1: "-my_vm. (old).", 2: "ü"},
+			want: map[int]string{1: "my-vm.old", 2: "vm-2"},
+		},
+		"Twins": {
+			reason: "VMs of one name have their VMID.", guests: map[int]string{1: "web", 2: "WEB", 3: "db"},
+			want: map[int]string{1: "web-1", 2: "web-2", 3: "db"},
+		},
+		"Taken": {
+			reason: "A name that arises is not one that another has.", guests: map[int]string{1: "web", 2: "web", 3: "web-1"},
+			want: map[int]string{1: "web-1-1", 2: "web-2", 3: "web-1-3"},
+		},
 		"Nameless": {reason: "A VM without a name has one of its VMID.", guests: map[int]string{7: ""}, want: map[int]string{7: "vm-7"}},
 	}
 	for name, tc := range cases {
@@ -161,10 +177,16 @@ func TestDescribe(t *testing.T) {
 		"Container": {reason: "A container is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "lxc"}, skipped: "container"},
 		"Template":  {reason: "A template is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "qemu", Template: true}, skipped: "template"},
 		"NoUUID":    {reason: "What cannot be adopted is skipped.", guest: vm, skipped: "SMBIOS UUID"},
-		"Managed":   {reason: "A VM that has a Machine gets no other.", cluster: cluster{options: map[int]map[string]string{100: id}}, managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "default/a"}, guest: vm, skipped: "Machine default/a already"},
-		"Own":       {reason: "The Machine of its manifest is no other.", cluster: cluster{options: map[int]map[string]string{100: id}}, managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "team-a/a"}, guest: vm},
-		"Offline":   {reason: "A node that is offline is not asked.", guest: proxmox.Guest{VMID: 100, Node: "pve2", Type: "qemu"}, err: `node "pve2" is offline`},
-		"Unread":    {reason: "What goes wrong with a VM is noted.", cluster: cluster{err: errors.New("boom")}, guest: vm, err: "boom"},
+		"Managed": {
+			reason: "A VM that has a Machine gets no other.", cluster: cluster{options: map[int]map[string]string{100: id}},
+			managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "default/a"}, guest: vm, skipped: "Machine default/a already",
+		},
+		"Own": {
+			reason: "The Machine of its manifest is no other.", cluster: cluster{options: map[int]map[string]string{100: id}},
+			managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "team-a/a"}, guest: vm,
+		},
+		"Offline": {reason: "A node that is offline is not asked.", guest: proxmox.Guest{VMID: 100, Node: "pve2", Type: "qemu"}, err: `node "pve2" is offline`},
+		"Unread":  {reason: "What goes wrong with a VM is noted.", cluster: cluster{err: errors.New("boom")}, guest: vm, err: "boom"},
 		"HA": {
 			reason: "What HA does not tell is noted.", cluster: cluster{options: map[int]map[string]string{100: id}},
 			guest:   proxmox.Guest{VMID: 100, Name: "a", Node: "pve1", Type: "qemu", HAState: "started"},
@@ -355,7 +377,9 @@ func TestLists(t *testing.T) {
 	if err := json.Unmarshal(asJSON.Bytes(), &entries); err != nil {
 		t.Fatal(err)
 	}
-	if got := []string{entries[0].Machine, entries[1].Skipped, entries[2].Error}; !cmp.Equal(got, []string{"web", "it is a container", "boom"}) || len(entries[0].Omissions) != 3 {
+	if got := []string{
+		entries[0].Machine, entries[1].Skipped, entries[2].Error,
+	}; !cmp.Equal(got, []string{"web", "it is a container", "boom"}) || len(entries[0].Omissions) != 3 {
 		t.Errorf("JSON: got %s", asJSON.String())
 	}
 	if !strings.HasPrefix(asYAML.String(), "- vmid: 100\n  name: Web\n") {
@@ -376,8 +400,12 @@ func TestSchema(t *testing.T) {
 	}{
 		"Good":  {reason: "What admission takes is not refused.", p: v1alpha1.MachineParameters{Name: new("a"), Memory: &memory}},
 		"Field": {reason: "A value that does not match is.", p: v1alpha1.MachineParameters{Name: new("a b")}, want: []string{"name"}},
-		"Entry": {reason: "One in a list has its place.", p: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a"}, {Name: "b", Cache: new("much")}}}, want: []string{"disks[1].cache"}},
-		"Item":  {reason: "An item has its number.", p: v1alpha1.MachineParameters{Tags: []string{"a", "B"}}, want: []string{"tags[1]"}},
+		"Entry": {
+			reason: "One in a list has its place.",
+			p:      v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a"}, {Name: "b", Cache: new("much")}}},
+			want:   []string{"disks[1].cache"},
+		},
+		"Item": {reason: "An item has its number.", p: v1alpha1.MachineParameters{Tags: []string{"a", "B"}}, want: []string{"tags[1]"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -101,15 +101,38 @@ func TestLogFeed(t *testing.T) {
 		want   changes
 		more   bool
 	}{
-		"Nothing":  {reason: "A line that was there is no news.", lines: []proxmox.LogLine{old}},
-		"Update":   {reason: "A change of options is one.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "update VM 101: -cores 2 -description VM 7"), old}, want: changes{101: ChangeConfig}},
-		"Other":    {reason: "What else names a VM may have changed all.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "delete snapshot VM 102: before"), old}, want: changes{102: ChangeAll}},
-		"Task":     {reason: "A task counts.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "starting task "+string(task)), old}, want: changes{100: ChangeAll}},
-		"Ours":     {reason: "A line of our own call does not count.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 100: -cores 2"), old}, want: changes{}},
-		"OurUser":  {reason: "One of our user that is not our call's does.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 103: -cores 2"), old}, want: changes{103: ChangeConfig}},
-		"Unnamed":  {reason: "A line without a VM touches none.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "successful auth for user 'root@pam'"), old}},
-		"TooShort": {reason: "Lines that do not reach back may not be all.", lines: []proxmox.LogLine{line("9:pve1", "root@pam", "update VM 100: -cores 2")}, want: changes{100: ChangeConfig}, more: true},
-		"Restart":  {reason: "A node that counts anew has new lines.", lines: []proxmox.LogLine{{ID: "1:pve1", Time: time.Unix(9, 0), Message: "update VM 104: -cores 1"}, old}, want: changes{104: ChangeConfig}},
+		"Nothing": {reason: "A line that was there is no news.", lines: []proxmox.LogLine{old}},
+		"Update": {
+			reason: "A change of options is one.",
+			lines:  []proxmox.LogLine{line("2:pve1", "root@pam", "update VM 101: -cores 2 -description VM 7"), old},
+			want:   changes{101: ChangeConfig},
+		},
+		"Other": {
+			reason: "What else names a VM may have changed all.",
+			lines:  []proxmox.LogLine{line("2:pve1", "root@pam", "delete snapshot VM 102: before"), old}, want: changes{102: ChangeAll},
+		},
+		"Task": {
+			reason: "A task counts.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "starting task "+string(task)), old},
+			want: changes{100: ChangeAll},
+		},
+		"Ours": {
+			reason: "A line of our own call does not count.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 100: -cores 2"), old},
+			want: changes{},
+		},
+		"OurUser": {
+			reason: "One of our user that is not our call's does.", lines: []proxmox.LogLine{line("2:pve1", "we", "update VM 103: -cores 2"), old},
+			want: changes{103: ChangeConfig},
+		},
+		"Unnamed": {reason: "A line without a VM touches none.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "successful auth for user 'root@pam'"), old}},
+		"TooShort": {
+			reason: "Lines that do not reach back may not be all.",
+			lines:  []proxmox.LogLine{line("9:pve1", "root@pam", "update VM 100: -cores 2")}, want: changes{100: ChangeConfig}, more: true,
+		},
+		"Restart": {
+			reason: "A node that counts anew has new lines.",
+			lines:  []proxmox.LogLine{{ID: "1:pve1", Time: time.Unix(9, 0), Message: "update VM 104: -cores 1"}, old},
+			want:   changes{104: ChangeConfig},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,9 +156,12 @@ func TestSummary(t *testing.T) {
 		change func(*proxmox.Guest)
 		want   bool
 	}{
-		"Same":      {reason: "What changes by itself says nothing.", change: func(g *proxmox.Guest) { g.Uptime += time.Minute; g.CPU = 1; g.Memory = 7 }},
-		"Tags":      {reason: "The order of tags says nothing.", change: func(g *proxmox.Guest) { g.Tags = []string{"a", "b"} }},
-		"Unknown":   {reason: "A node that does not tell says nothing.", change: func(g *proxmox.Guest) { *g = proxmox.Guest{VMID: 100, Node: "pve1", Status: "unknown", Tags: g.Tags} }},
+		"Same": {reason: "What changes by itself says nothing.", change: func(g *proxmox.Guest) { g.Uptime += time.Minute; g.CPU = 1; g.Memory = 7 }},
+		"Tags": {reason: "The order of tags says nothing.", change: func(g *proxmox.Guest) { g.Tags = []string{"a", "b"} }},
+		"Unknown": {
+			reason: "A node that does not tell says nothing.",
+			change: func(g *proxmox.Guest) { *g = proxmox.Guest{VMID: 100, Node: "pve1", Status: "unknown", Tags: g.Tags} },
+		},
 		"Restarted": {reason: "An uptime that goes backwards is a start.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: true},
 		"Stopped":   {reason: "The status counts.", change: func(g *proxmox.Guest) { g.Status, g.Uptime = "stopped", 0 }, want: true},
 		"Moved":     {reason: "The node counts.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: true},

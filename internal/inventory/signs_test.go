@@ -67,15 +67,24 @@ func TestSigns(t *testing.T) {
 		"HAActs": {reason: "HA does something else with a guest.", sign: func(p *pve, _ *Cluster) {
 			p.set(func() { p.guests = []proxmox.Guest{{VMID: 100, HAState: "stopped"}} })
 		}, again: []string{"HAResources", "HAStatus"}},
-		"HAAsked":   {reason: "Somebody stops a guest of HA, which is told so.", sign: ended("hastop", "pve1", "100"), again: []string{"HAResources", "HAStatus"}},
-		"Other":     {reason: "What happens to other guests is no sign.", sign: ended("qmstop", "pve1", "101")},
-		"Offline":   {reason: "Without a node much is different.", sign: nodeIs(proxmox.Node{Name: "pve1", Status: "offline"}), again: []string{"HAResources", "HAStatus", "ClusterStatus", "Fingerprints", "NodeStatus"}},
-		"Rebooted":  {reason: "A node that was started again may be another release.", sign: nodeIs(proxmox.Node{Name: "pve1", Status: "online", Uptime: time.Second}), again: []string{"NodeStatus"}},
+		"HAAsked": {reason: "Somebody stops a guest of HA, which is told so.", sign: ended("hastop", "pve1", "100"), again: []string{"HAResources", "HAStatus"}},
+		"Other":   {reason: "What happens to other guests is no sign.", sign: ended("qmstop", "pve1", "101")},
+		"Offline": {
+			reason: "Without a node much is different.", sign: nodeIs(proxmox.Node{Name: "pve1", Status: "offline"}),
+			again: []string{"HAResources", "HAStatus", "ClusterStatus", "Fingerprints", "NodeStatus"},
+		},
+		"Rebooted": {
+			reason: "A node that was started again may be another release.",
+			sign:   nodeIs(proxmox.Node{Name: "pve1", Status: "online", Uptime: time.Second}), again: []string{"NodeStatus"},
+		},
 		"Networks":  {reason: "Networks of the node were reloaded.", sign: ended("srvreload", "pve1", "networking"), again: []string{"Bridges"}},
 		"Elsewhere": {reason: "Those of another node do not matter.", sign: ended("srvreload", "pve2", "networking")},
 		"SDN":       {reason: "Those of all nodes were.", sign: ended("reloadnetworkall", "pve2", ""), again: []string{"Bridges", "VNets"}},
 		"Options":   {reason: "We have changed options of the cluster.", sign: func(_ *pve, c *Cluster) { c.InvalidateOptions() }, again: []string{"ClusterOptions"}},
-		"Settings":  {reason: "We have changed settings of the node.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve1") }, again: []string{"NodeConfig", "NodeDNS", "NodeTimeZone"}},
+		"Settings": {
+			reason: "We have changed settings of the node.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve1") },
+			again: []string{"NodeConfig", "NodeDNS", "NodeTimeZone"},
+		},
 		"OtherNode": {reason: "Those of another node do not matter.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve2") }},
 	}
 	for name, tc := range cases {
@@ -139,7 +148,8 @@ func TestRefused(t *testing.T) {
 		within time.Duration
 	}{
 		"HAResources": {reason: "What HA was told is seen soon.", get: seldom()["HAResources"], within: Relaxed},
-		"ClusterName": {reason: "The name is read once a day, but for as long as it is not permitted.", within: Stable, get: func(ctx context.Context, c *Cluster) error {
+		"ClusterName": {reason: "The name is read once a day, but for as long as it is not " +
+			"permitted.", within: Stable, get: func(ctx context.Context, c *Cluster) error {
 			name, err := c.ClusterName(ctx)
 			if err == nil && name != "lab" {
 				t.Errorf("ClusterName(): got %q", name)

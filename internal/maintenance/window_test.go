@@ -33,10 +33,19 @@ func TestWindow(t *testing.T) {
 		"First":     {reason: "It is open from its first second.", schedule: "0 2 * * 6", now: "2026-11-21T02:00:00Z", open: true, start: "2026-11-21T02:00:00Z"},
 		"Last":      {reason: "It is open until its last second.", schedule: "0 2 * * 6", now: "2026-11-21T03:59:59Z", open: true, start: "2026-11-21T02:00:00Z"},
 		"Afterward": {reason: "It ends when its time is over.", schedule: "0 2 * * 6", now: "2026-11-21T04:00:00Z", start: "2026-11-28T02:00:00Z"},
-		"Summer":    {reason: "A zone has summer time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-07-18T00:00:00Z", open: true, start: "2026-07-18T02:00:00+02:00"},
-		"Winter":    {reason: "And winter time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-11-21T00:30:00Z", start: "2026-11-21T02:00:00+01:00"},
-		"Skipped":   {reason: "A time that the change of clocks leaves out opens no window.", schedule: "30 2 * * *", zone: "Europe/Oslo", now: "2026-03-29T01:00:00Z", start: "2026-03-30T02:30:00+02:00"},
-		"Elsewhere": {reason: "Schedules are in UTC, wherever the provider runs.", schedule: "0 2 * * 6", now: "2026-11-21T03:30:00+01:00", open: true, start: "2026-11-21T02:00:00Z"},
+		"Summer": {
+			reason: "A zone has summer time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-07-18T00:00:00Z", open: true,
+			start: "2026-07-18T02:00:00+02:00",
+		},
+		"Winter": {reason: "And winter time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-11-21T00:30:00Z", start: "2026-11-21T02:00:00+01:00"},
+		"Skipped": {
+			reason: "A time that the change of clocks leaves out opens no window.", schedule: "30 2 * * *", zone: "Europe/Oslo",
+			now: "2026-03-29T01:00:00Z", start: "2026-03-30T02:30:00+02:00",
+		},
+		"Elsewhere": {
+			reason: "Schedules are in UTC, wherever the provider runs.", schedule: "0 2 * * 6", now: "2026-11-21T03:30:00+01:00", open: true,
+			start: "2026-11-21T02:00:00Z",
+		},
 		"EitherDay": {reason: "Two restricted days are alternatives.", schedule: "0 0 1 * 1", now: "2026-11-21T08:00:00Z", start: "2026-11-23T00:00:00Z"},
 	}
 	for name, tc := range cases {
@@ -66,7 +75,9 @@ func TestWindowRefusals(t *testing.T) {
 }
 
 func TestWindowZones(t *testing.T) {
-	for zone, refused := range map[string]bool{"UTC": false, "Europe/Oslo": false, "America/Argentina/Buenos_Aires": false, "Europe/Olso": true, "Local": true, "+02:00": true} {
+	for zone, refused := range map[string]bool{
+		"UTC": false, "Europe/Oslo": false, "America/Argentina/Buenos_Aires": false, "Europe/Olso": true, "Local": true, "+02:00": true,
+	} {
 		w := &v1alpha1.MaintenanceWindow{Schedule: "0 2 * * *", DurationMinutes: 1, TimeZone: &zone}
 		if got := Rejections(w); (len(got) > 0) != refused {
 			t.Errorf("%q: got %q", zone, got)

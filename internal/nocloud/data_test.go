@@ -179,14 +179,29 @@ func TestUnderstood(t *testing.T) {
 		data   Data
 		want   string
 	}{
-		"Good":     {reason: "What is YAML is taken.", data: Data{UserData: new("#cloud-config\nruncmd:\n- [sh, -c, 'echo 1']\n"), NetworkConfig: new("version: 1\nconfig: disabled\n")}},
-		"Empty":    {reason: "So is what says nothing.", data: Data{UserData: new("#cloud-config\n"), VendorData: new(""), NetworkConfig: new("")}},
-		"Keys":     {reason: "YAML knows more than JSON does.", data: Data{UserData: new("#cloud-config\n1: a\ntrue: b\ndate: 2026-11-21\n")}},
-		"UserData": {reason: "Cloud-config that is not YAML would be left out.", data: Data{UserData: new("#cloud-config\npackages:\n - a\n  b: hush-hush: x\n")}, want: "cloudInit.userData is not YAML, near line"},
-		"Tab":      {reason: "YAML has no tabs.", data: Data{VendorData: new("#cloud-config\r\nusers:\n\t- hush-hush\n")}, want: "cloudInit.vendorData is not YAML, near line"},
-		"Network":  {reason: "Network configuration has no header.", data: Data{NetworkConfig: new("version: 1\n config: hush-hush\n")}, want: "cloudInit.networkConfig is not YAML, near line"},
-		"Script":   {reason: "What is not cloud-config need not be YAML.", data: Data{UserData: new("#!/bin/sh\n\tset -e: :\n")}},
-		"Template": {reason: "A template is YAML only when it is filled in.", data: Data{UserData: new("## template: jinja\n#cloud-config\n{% if true %}\na: b: c\n{% endif %}\n")}},
+		"Good": {
+			reason: "What is YAML is taken.",
+			data:   Data{UserData: new("#cloud-config\nruncmd:\n- [sh, -c, 'echo 1']\n"), NetworkConfig: new("version: 1\nconfig: disabled\n")},
+		},
+		"Empty": {reason: "So is what says nothing.", data: Data{UserData: new("#cloud-config\n"), VendorData: new(""), NetworkConfig: new("")}},
+		"Keys":  {reason: "YAML knows more than JSON does.", data: Data{UserData: new("#cloud-config\n1: a\ntrue: b\ndate: 2026-11-21\n")}},
+		"UserData": {
+			reason: "Cloud-config that is not YAML would be left out.",
+			data:   Data{UserData: new("#cloud-config\npackages:\n - a\n  b: hush-hush: x\n")}, want: "cloudInit.userData is not YAML, near line",
+		},
+		"Tab": {
+			reason: "YAML has no tabs.", data: Data{VendorData: new("#cloud-config\r\nusers:\n\t- hush-hush\n")},
+			want: "cloudInit.vendorData is not YAML, near line",
+		},
+		"Network": {
+			reason: "Network configuration has no header.", data: Data{NetworkConfig: new("version: 1\n config: hush-hush\n")},
+			want: "cloudInit.networkConfig is not YAML, near line",
+		},
+		"Script": {reason: "What is not cloud-config need not be YAML.", data: Data{UserData: new("#!/bin/sh\n\tset -e: :\n")}},
+		"Template": {
+			reason: "A template is YAML only when it is filled in.",
+			data:   Data{UserData: new("## template: jinja\n#cloud-config\n{% if true %}\na: b: c\n{% endif %}\n")},
+		},
 		"Ignition": {reason: "Nor is it for others than cloud-init.", data: Data{UserData: new("{\"ignition\": {\"version\": \"3.4.0\"}}")}},
 	}
 	for name, tc := range cases {

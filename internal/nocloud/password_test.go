@@ -28,7 +28,10 @@ func TestPasswordHash(t *testing.T) {
 		want           string
 	}{
 		// By openssl passwd -6 -salt 19b25856e1c150ca 'correct horse'.
-		"Plain":    {reason: "A password is hashed as crypt(3) does.", password: "correct horse", seed: "seed", want: "$6$19b25856e1c150ca$h74y6uAPt04OumDCibQ.eaf3/mgta2CKaYpRpgRjDxeIvXBD8s/df.XAYFrJU3NsBNJ6CwvU6SplAzpHfrj/90"},
+		"Plain": {
+			reason: "A password is hashed as crypt(3) does.", password: "correct horse", seed: "seed",
+			want: "$6$19b25856e1c150ca$h74y6uAPt04OumDCibQ.eaf3/mgta2CKaYpRpgRjDxeIvXBD8s/df.XAYFrJU3NsBNJ6CwvU6SplAzpHfrj/90",
+		},
 		"SHA256":   {reason: "A hash is left as it is.", password: "$5$salt$hash", seed: "seed", want: "$5$salt$hash"},
 		"Bcrypt":   {reason: "Of any kind that PVE takes for one.", password: "$2y$10$salthash", seed: "seed", want: "$2y$10$salthash"},
 		"Yescrypt": {reason: "And no others.", password: "$y$j9T$salt$hash", seed: "seed"},

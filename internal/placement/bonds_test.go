@@ -72,8 +72,11 @@ func TestBonds(t *testing.T) {
 		"None": {reason: "Who has no rules is free.", all: []Occupant{machine("a", "x", "n1", none), machine("b", "x", "n1", none)}},
 		"Group": {
 			reason: "Those of a group that require its spreading are one bond.",
-			all:    []Occupant{machine("a", "x", "n1", spread("g", must)), machine("b", "x", "n2", spread("g", must)), machine("c", "x", "n3", spread("g", must)), machine("d", "x", "n3", spread("h", must))},
-			want:   map[string][]string{"a": {"apart a b c"}, "b": {"apart a b c"}, "c": {"apart a b c"}},
+			all: []Occupant{
+				machine("a", "x", "n1", spread("g", must)), machine("b", "x", "n2", spread("g", must)), machine("c", "x", "n3", spread("g", must)),
+				machine("d", "x", "n3", spread("h", must)),
+			},
+			want: map[string][]string{"a": {"apart a b c"}, "b": {"apart a b c"}, "c": {"apart a b c"}},
 		},
 		"GroupPreferred": {reason: "A preference is no bond.", all: []Occupant{machine("a", "x", "n1", spread("g", nil)), machine("b", "x", "n2", spread("g", nil))}},
 		"GroupMixed": {
@@ -107,7 +110,10 @@ func TestBonds(t *testing.T) {
 			all:    []Occupant{machine("a", "x", "n1", away(app("x"))), machine("b", "x", "n2", away(app("x"))), machine("c", "x", "n3", none)},
 			want:   map[string][]string{"a": {"apart a b", "apart a c"}, "b": {"apart a b", "apart b c"}, "c": {"apart a c", "apart b c"}},
 		},
-		"ApartPreferred": {reason: "A preference is no bond.", all: []Occupant{machine("a", "x", "n1", away(preferred(app("x")))), machine("b", "x", "n2", away(preferred(app("x"))))}},
+		"ApartPreferred": {
+			reason: "A preference is no bond.",
+			all:    []Occupant{machine("a", "x", "n1", away(preferred(app("x")))), machine("b", "x", "n2", away(preferred(app("x"))))},
+		},
 		"Held": {
 			reason: "Those that a bond of more holds need none of their own.",
 			all: []Occupant{
@@ -123,14 +129,20 @@ func TestBonds(t *testing.T) {
 		},
 		"Follows": {
 			reason: "Who has to be with any of several is kept with one that it is with.",
-			all:    []Occupant{machine("a", "web", "n2", with(app("db"))), machine("b", "db", "n1", none), machine("c", "db", "n2", none), machine("d", "db", "n2", none)},
-			want:   map[string][]string{"a": {"together a c"}, "c": {"together a c"}},
+			all: []Occupant{
+				machine("a", "web", "n2", with(app("db"))), machine("b", "db", "n1", none), machine("c", "db", "n2", none),
+				machine("d", "db", "n2", none),
+			},
+			want: map[string][]string{"a": {"together a c"}, "c": {"together a c"}},
 		},
 		"FollowsNobody": {
 			reason: "Who is not where the others are is not moved there.",
 			all:    []Occupant{machine("a", "web", "n2", with(app("db"))), machine("b", "db", "n1", none)},
 		},
-		"FollowsPreferably": {reason: "A preference is no bond.", all: []Occupant{machine("a", "web", "n1", with(preferred(app("db")))), machine("b", "db", "n1", none)}},
+		"FollowsPreferably": {
+			reason: "A preference is no bond.",
+			all:    []Occupant{machine("a", "web", "n1", with(preferred(app("db")))), machine("b", "db", "n1", none)},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -152,9 +164,18 @@ func TestBonds(t *testing.T) {
 func TestBondsAreSymmetric(t *testing.T) {
 	term := v1alpha1.MachineAffinityTerm{MatchLabels: map[string]string{"app": "x"}}
 	all := []Occupant{
-		{ID: "a", Node: "n1", Labels: map[string]string{"app": "x"}, Rules: v1alpha1.MachinePlacement{Group: new("g"), AntiAffinity: []v1alpha1.MachineAffinityTerm{{Group: new("g")}, term}}},
-		{ID: "b", Node: "n2", Labels: map[string]string{"app": "x"}, Rules: v1alpha1.MachinePlacement{Group: new("g"), Spread: new(v1alpha1.SpreadRequired), AntiAffinity: []v1alpha1.MachineAffinityTerm{term}}},
-		{ID: "c", Node: "n1", Labels: map[string]string{"app": "y"}, Rules: v1alpha1.MachinePlacement{Group: new("g"), Affinity: []v1alpha1.MachineAffinityTerm{{Group: new("g"), MatchLabels: map[string]string{"app": "x"}}}}},
+		{
+			ID: "a", Node: "n1", Labels: map[string]string{"app": "x"},
+			Rules: v1alpha1.MachinePlacement{Group: new("g"), AntiAffinity: []v1alpha1.MachineAffinityTerm{{Group: new("g")}, term}},
+		},
+		{
+			ID: "b", Node: "n2", Labels: map[string]string{"app": "x"},
+			Rules: v1alpha1.MachinePlacement{Group: new("g"), Spread: new(v1alpha1.SpreadRequired), AntiAffinity: []v1alpha1.MachineAffinityTerm{term}},
+		},
+		{
+			ID: "c", Node: "n1", Labels: map[string]string{"app": "y"},
+			Rules: v1alpha1.MachinePlacement{Group: new("g"), Affinity: []v1alpha1.MachineAffinityTerm{{Group: new("g"), MatchLabels: map[string]string{"app": "x"}}}},
+		},
 		{ID: "d", Node: "n1", Rules: v1alpha1.MachinePlacement{Affinity: []v1alpha1.MachineAffinityTerm{term}}},
 	}
 	found := map[string]map[string]int{}
@@ -180,18 +201,32 @@ func TestBondsAreSymmetric(t *testing.T) {
 }
 
 func TestAllowed(t *testing.T) {
-	nodes := []Node{{Name: "c", Labels: map[string]string{"zone": "1"}, Status: "offline"}, {Name: "a", Labels: map[string]string{"zone": "1"}, Cordoned: true}, {Name: "b"}}
+	nodes := []Node{
+		{Name: "c", Labels: map[string]string{"zone": "1"}, Status: "offline"},
+		{Name: "a", Labels: map[string]string{"zone": "1"}, Cordoned: true},
+		{Name: "b"},
+	}
 	cases := map[string]struct {
 		reason  string
 		rules   v1alpha1.MachinePlacement
 		want    []string
 		limited bool
 	}{
-		"All":      {reason: "Without a rule there is no limit."},
-		"List":     {reason: "Of a list those count that exist.", rules: v1alpha1.MachinePlacement{Nodes: []string{"b", "a", "x"}}, want: []string{"a", "b"}, limited: true},
-		"Selector": {reason: "What passes, such as a node that is off or cordoned, does not count.", rules: v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "1"}}, want: []string{"a", "c"}, limited: true},
-		"Both":     {reason: "Both have to hold.", rules: v1alpha1.MachinePlacement{Nodes: []string{"b", "c"}, NodeSelector: map[string]string{"zone": "1"}}, want: []string{"c"}, limited: true},
-		"Nothing":  {reason: "It may leave none.", rules: v1alpha1.MachinePlacement{Nodes: []string{"x"}}, want: []string{}, limited: true},
+		"All": {reason: "Without a rule there is no limit."},
+		"List": {
+			reason: "Of a list those count that exist.", rules: v1alpha1.MachinePlacement{Nodes: []string{"b", "a", "x"}},
+			want: []string{"a", "b"}, limited: true,
+		},
+		"Selector": {
+			reason: "What passes, such as a node that is off or cordoned, does not count.",
+			rules:  v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "1"}}, want: []string{"a", "c"}, limited: true,
+		},
+		"Both": {
+			reason: "Both have to hold.",
+			rules:  v1alpha1.MachinePlacement{Nodes: []string{"b", "c"}, NodeSelector: map[string]string{"zone": "1"}}, want: []string{"c"},
+			limited: true,
+		},
+		"Nothing": {reason: "It may leave none.", rules: v1alpha1.MachinePlacement{Nodes: []string{"x"}}, want: []string{}, limited: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -190,12 +190,21 @@ func TestLoginFailures(t *testing.T) {
 		class  Class
 		text   string
 	}{
-		"Password": {reason: "PVE does not say what is wrong.", login: reply{status: "401 authentication failure", body: message("authentication failure")}, class: ClassAuthentication, text: "login failed: authentication failure"},
+		"Password": {
+			reason: "PVE does not say what is wrong.", login: reply{status: "401 authentication failure", body: message("authentication failure")},
+			class: ClassAuthentication, text: "login failed: authentication failure",
+		},
 		"TFA":      {reason: "A second factor cannot be given.", login: ok(`{"NeedTFA":1,"ticket":"PVE:!tfa!"}`), class: ClassAuthentication, text: "second factor"},
 		"NoTicket": {reason: "Success without a ticket is none.", login: ok(`{}`), class: ClassAuthentication, text: "no ticket"},
-		"Down":     {reason: "A cluster that is down knows no passwords.", login: reply{status: "503 Service Unavailable"}, class: ClassUnavailable, text: "login failed"},
-		"Cut":      {reason: "A lost login is no lost call.", login: reply{cut: true}, class: ClassUnavailable, text: "login failed"},
-		"Echo":     {reason: "The password does not show, whatever PVE says.", login: reply{status: "400 bad '" + password + "'"}, class: ClassValidation, text: "bad '***'"},
+		"Down": {
+			reason: "A cluster that is down knows no passwords.", login: reply{status: "503 Service Unavailable"}, class: ClassUnavailable,
+			text: "login failed",
+		},
+		"Cut": {reason: "A lost login is no lost call.", login: reply{cut: true}, class: ClassUnavailable, text: "login failed"},
+		"Echo": {
+			reason: "The password does not show, whatever PVE says.", login: reply{status: "400 bad '" + password + "'"}, class: ClassValidation,
+			text: "bad '***'",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -33,8 +33,11 @@ func TestNewRefuses(t *testing.T) {
 		change func(*Config)
 		ok     bool
 	}{
-		"Valid":           {reason: "Endpoint and token are enough.", change: func(*Config) {}, ok: true},
-		"SplitToken":      {reason: "User and token may be apart.", change: func(c *Config) { c.Credentials.Username, c.Credentials.TokenID = "a@pve", "b" }, ok: true},
+		"Valid": {reason: "Endpoint and token are enough.", change: func(*Config) {}, ok: true},
+		"SplitToken": {
+			reason: "User and token may be apart.", change: func(c *Config) { c.Credentials.Username, c.Credentials.TokenID = "a@pve", "b" },
+			ok: true,
+		},
 		"Password":        {reason: "A password will do.", change: func(c *Config) { c.Credentials = passwordCredentials() }, ok: true},
 		"NoEndpoint":      {reason: "Nowhere to go.", change: func(c *Config) { c.Endpoints = nil }},
 		"BadEndpoint":     {reason: "Each endpoint counts.", change: func(c *Config) { c.Endpoints = append(c.Endpoints, "pve2") }},

@@ -96,11 +96,18 @@ func TestErrorsOfPVE(t *testing.T) {
 		class  Class
 		is     map[string]bool
 	}{
-		"NoTicket":     {reason: "Without credentials.", reply: reply{status: "401 No ticket"}, class: ClassAuthentication},
-		"BadToken":     {reason: "Wrong token.", reply: reply{status: "401 Authentication failed!"}, class: ClassAuthentication},
-		"CSRF":         {reason: "Wrong CSRF token.", reply: reply{status: "401 Permission denied - invalid csrf token"}, class: ClassAuthentication},
-		"Forbidden":    {reason: "A privilege is named.", reply: reply{status: "403 Permission check failed (/vms/100, VM.PowerMgmt)", body: message("Permission check failed (/vms/100, VM.PowerMgmt)")}, class: ClassAuthorization},
-		"ForbiddenAny": {reason: "No privilege is named.", reply: reply{status: "403 Permission check failed", body: message("Permission check failed")}, class: ClassAuthorization},
+		"NoTicket": {reason: "Without credentials.", reply: reply{status: "401 No ticket"}, class: ClassAuthentication},
+		"BadToken": {reason: "Wrong token.", reply: reply{status: "401 Authentication failed!"}, class: ClassAuthentication},
+		"CSRF":     {reason: "Wrong CSRF token.", reply: reply{status: "401 Permission denied - invalid csrf token"}, class: ClassAuthentication},
+		"Forbidden": {
+			reason: "A privilege is named.",
+			reply:  reply{status: "403 Permission check failed (/vms/100, VM.PowerMgmt)", body: message("Permission check failed (/vms/100, VM.PowerMgmt)")},
+			class:  ClassAuthorization,
+		},
+		"ForbiddenAny": {
+			reason: "No privilege is named.", reply: reply{status: "403 Permission check failed", body: message("Permission check failed")},
+			class: ClassAuthorization,
+		},
 		"ForbiddenLater": {
 			reason: "What is checked under the lock of a file has the status in the text.",
 			reply: reply{
@@ -109,76 +116,209 @@ func TestErrorsOfPVE(t *testing.T) {
 			},
 			class: ClassAuthorization,
 		},
-		"NoPool": {reason: "A missing pool is a 403, yet nobody's lack of privileges.", reply: reply{status: "403 Permission check failed (pool 'nopool' does not exist)", body: message("Permission check failed (pool 'nopool' does not exist)")}, class: ClassValidation, is: set("UnknownReference")},
+		"NoPool": {
+			reason: "A missing pool is a 403, yet nobody's lack of privileges.",
+			reply:  reply{status: "403 Permission check failed (pool 'nopool' does not exist)", body: message("Permission check failed (pool 'nopool' does not exist)")},
+			class:  ClassValidation, is: set("UnknownReference"),
+		},
 
-		"NotFound":        {reason: "The VM is not on this node.", reply: refused500("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"), class: ClassConflict, is: set("NotFound")},
-		"NotFoundOld":     {reason: "Before 8.4 the message is in the status line only.", reply: reply{status: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist", body: `{"data":null}`}, class: ClassConflict, is: set("NotFound")},
-		"NotFoundBare":    {reason: "Or there is no body at all.", reply: reply{status: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"}, class: ClassConflict, is: set("NotFound")},
-		"CloneNotFound":   {reason: "Clone says it in other words.", reply: refused500("unable to find configuration file for VM 100 on node 'pve1'"), class: ClassConflict, is: set("NotFound")},
-		"NoStorage":       {reason: "A missing storage is not a missing VM.", reply: refused500("storage 'nostore' does not exist"), class: ClassValidation, is: set("UnknownReference")},
-		"NoStorage400":    {reason: "It has two forms.", reply: invalid400("storage", "No such storage."), class: ClassValidation, is: set("UnknownReference")},
-		"StorageOff":      {reason: "A disabled storage is as good as none.", reply: refused500("storage 'btr1' is disabled"), class: ClassValidation, is: set("UnknownReference")},
-		"NoDisk":          {reason: "A missing disk is not a missing VM.", reply: refused500("disk 'scsi9' does not exist"), class: ClassValidation, is: set("UnknownReference")},
-		"NoVolume":        {reason: "A missing volume is not a missing VM.", reply: refused500("volume 'local:100/vm-100-disk-9.qcow2' does not exist"), class: ClassValidation, is: set("UnknownReference")},
-		"NoSnapshot":      {reason: "A missing snapshot is not a missing VM.", reply: refused500("snapshot 'nosnap' does not exist"), class: ClassValidation, is: set("UnknownReference")},
-		"NoBootDevice":    {reason: "Boot names a device that is not there.", reply: refused500("invalid bootorder: device 'scsi9' does not exist'"), class: ClassValidation, is: set("UnknownReference")},
-		"NoNode":          {reason: "The target is no node.", reply: refused500("no such cluster node 'othernode'"), class: ClassValidation, is: set("UnknownReference")},
-		"Exists":          {reason: "The VMID is taken.", reply: refused500("unable to create VM 100 - VM 100 already exists on node 'pve1'"), class: ClassConflict, is: set("AlreadyExists")},
-		"ExistsElsewhere": {reason: "The clone's worker finds a VMID of another node.", reply: refused500("close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/100.conf' failed: File exists"), class: ClassConflict, is: set("AlreadyExists")},
-		"ExistsClone":     {reason: "Clone says it in other words.", reply: refused500("unable to create VM 100: config file already exists"), class: ClassConflict, is: set("AlreadyExists")},
-		"ExistsNextID":    {reason: "And nextid is a 400.", reply: invalid400("vmid", "VM 100 already exists"), class: ClassConflict, is: set("AlreadyExists")},
-		"UserExists":      {reason: "Other things may exist too.", reply: refused500("create pool failed: pool 'p1' already exists"), class: ClassUnknown},
-		"Locked":          {reason: "Something runs.", reply: refused500("VM is locked (backup)"), class: ClassConflict, is: set("Locked")},
-		"LockFile":        {reason: "Something else has the file.", reply: refused500("can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"), class: ClassConflict, is: set("Locked")},
-		"ClusterLock":     {reason: "Or a file of the cluster.", reply: refused500("cfs-lock 'domain-ha' error: got lock request timeout"), class: ClassConflict, is: set("Locked")},
-		"Digest":          {reason: "The config changed.", reply: refused500("checksum mismatch (file change by other user?)"), class: ClassConflict, is: set("DigestMismatch")},
-		"DigestOther":     {reason: "Other files say it in other words.", reply: refused500("detected modified configuration - file changed by other user? Try again."), class: ClassConflict, is: set("DigestMismatch")},
-		"Running":         {reason: "Stop it first.", reply: refused500("VM 100 is running - destroy failed"), class: ClassConflict, is: set("Running")},
-		"RunningConvert":  {reason: "Stop it first.", reply: refused500("you can't convert a VM to template if VM is running"), class: ClassConflict, is: set("Running")},
-		"NotRunning":      {reason: "There is nothing to reboot, and no agent.", reply: refused500("VM 100 not running"), class: ClassConflict, is: set("NotRunning", "AgentUnavailable")},
-		"NotRunningIs":    {reason: "The agent's calls say it in other words.", reply: refused500("VM 100 is not running"), class: ClassConflict, is: set("NotRunning", "AgentUnavailable")},
-		"AgentOff":        {reason: "No agent answers.", reply: refused500("QEMU guest agent is not running"), class: ClassUnknown, is: set("AgentUnavailable")},
-		"AgentNone":       {reason: "No agent is configured.", reply: refused500("No QEMU guest agent configured"), class: ClassUnknown, is: set("AgentUnavailable")},
-		"AgentSlow":       {reason: "The agent hangs.", reply: refused500("VM 100 qga command 'guest-network-get-interfaces' failed - got timeout"), class: ClassUnknown, is: set("AgentUnavailable")},
-		"AgentError":      {reason: "The agent cannot do it.", reply: refused500("Agent error: failed to open file '/none' (mode: 'r'): No such file or directory"), class: ClassUnknown, is: set("AgentUnavailable")},
-		"Protected":       {reason: "Protection forbids it.", reply: refused500("can't remove VM 100 - protection mode enabled"), class: ClassConflict, is: set("Protected")},
-		"NotInHA":         {reason: "Somebody was faster.", reply: refused500("cannot delete service 'vm:100', not HA managed!"), class: ClassUnknown, is: set("NotInHA")},
-		"Hotplug8":        {reason: "8.4's guest did not let go.", reply: invalid400("net1", "hotplug problem - error on hot-unplugging device 'net1'\n"), class: ClassConflict, is: set("HotplugRefused")},
-		"Hotplug9":        {reason: "9.2's guest did not let go.", reply: invalid400("net1", "hotplug problem - error on hot-unplugging device 'net1' - still busy in guest?\n"), class: ClassConflict, is: set("HotplugRefused")},
-		"NoTask":          {reason: "Not visible yet.", reply: invalid400("upid", "no such task"), class: ClassConflict, is: set("NoSuchTask")},
+		"NotFound": {
+			reason: "The VM is not on this node.", reply: refused500("Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"),
+			class: ClassConflict, is: set("NotFound"),
+		},
+		"NotFoundOld": {
+			reason: "Before 8.4 the message is in the status line only.",
+			reply:  reply{status: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist", body: `{"data":null}`},
+			class:  ClassConflict, is: set("NotFound"),
+		},
+		"NotFoundBare": {
+			reason: "Or there is no body at all.", reply: reply{status: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"},
+			class: ClassConflict, is: set("NotFound"),
+		},
+		"CloneNotFound": {
+			reason: "Clone says it in other words.", reply: refused500("unable to find configuration file for VM 100 on node 'pve1'"),
+			class: ClassConflict, is: set("NotFound"),
+		},
+		"NoStorage": {
+			reason: "A missing storage is not a missing VM.", reply: refused500("storage 'nostore' does not exist"), class: ClassValidation,
+			is: set("UnknownReference"),
+		},
+		"NoStorage400": {reason: "It has two forms.", reply: invalid400("storage", "No such storage."), class: ClassValidation, is: set("UnknownReference")},
+		"StorageOff": {
+			reason: "A disabled storage is as good as none.", reply: refused500("storage 'btr1' is disabled"), class: ClassValidation,
+			is: set("UnknownReference"),
+		},
+		"NoDisk": {
+			reason: "A missing disk is not a missing VM.", reply: refused500("disk 'scsi9' does not exist"), class: ClassValidation,
+			is: set("UnknownReference"),
+		},
+		"NoVolume": {
+			reason: "A missing volume is not a missing VM.", reply: refused500("volume 'local:100/vm-100-disk-9.qcow2' does not exist"),
+			class: ClassValidation, is: set("UnknownReference"),
+		},
+		"NoSnapshot": {
+			reason: "A missing snapshot is not a missing VM.", reply: refused500("snapshot 'nosnap' does not exist"), class: ClassValidation,
+			is: set("UnknownReference"),
+		},
+		"NoBootDevice": {
+			reason: "Boot names a device that is not there.", reply: refused500("invalid bootorder: device 'scsi9' does not exist'"),
+			class: ClassValidation, is: set("UnknownReference"),
+		},
+		"NoNode": {
+			reason: "The target is no node.", reply: refused500("no such cluster node 'othernode'"), class: ClassValidation,
+			is: set("UnknownReference"),
+		},
+		"Exists": {
+			reason: "The VMID is taken.", reply: refused500("unable to create VM 100 - VM 100 already exists on node 'pve1'"),
+			class: ClassConflict, is: set("AlreadyExists"),
+		},
+		"ExistsElsewhere": {
+			reason: "The clone's worker finds a VMID of another node.",
+			reply:  refused500("close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/100.conf' failed: File exists"), class: ClassConflict,
+			is: set("AlreadyExists"),
+		},
+		"ExistsClone": {
+			reason: "Clone says it in other words.", reply: refused500("unable to create VM 100: config file already exists"),
+			class: ClassConflict, is: set("AlreadyExists"),
+		},
+		"ExistsNextID": {reason: "And nextid is a 400.", reply: invalid400("vmid", "VM 100 already exists"), class: ClassConflict, is: set("AlreadyExists")},
+		"UserExists":   {reason: "Other things may exist too.", reply: refused500("create pool failed: pool 'p1' already exists"), class: ClassUnknown},
+		"Locked":       {reason: "Something runs.", reply: refused500("VM is locked (backup)"), class: ClassConflict, is: set("Locked")},
+		"LockFile": {
+			reason: "Something else has the file.", reply: refused500("can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"),
+			class: ClassConflict, is: set("Locked"),
+		},
+		"ClusterLock": {
+			reason: "Or a file of the cluster.", reply: refused500("cfs-lock 'domain-ha' error: got lock request timeout"), class: ClassConflict,
+			is: set("Locked"),
+		},
+		"Digest": {
+			reason: "The config changed.", reply: refused500("checksum mismatch (file change by other user?)"), class: ClassConflict,
+			is: set("DigestMismatch"),
+		},
+		"DigestOther": {
+			reason: "Other files say it in other words.",
+			reply:  refused500("detected modified configuration - file changed by other user? Try again."), class: ClassConflict,
+			is: set("DigestMismatch"),
+		},
+		"Running": {reason: "Stop it first.", reply: refused500("VM 100 is running - destroy failed"), class: ClassConflict, is: set("Running")},
+		"RunningConvert": {
+			reason: "Stop it first.", reply: refused500("you can't convert a VM to template if VM is running"), class: ClassConflict,
+			is: set("Running"),
+		},
+		"NotRunning": {
+			reason: "There is nothing to reboot, and no agent.", reply: refused500("VM 100 not running"), class: ClassConflict,
+			is: set("NotRunning", "AgentUnavailable"),
+		},
+		"NotRunningIs": {
+			reason: "The agent's calls say it in other words.", reply: refused500("VM 100 is not running"), class: ClassConflict,
+			is: set("NotRunning", "AgentUnavailable"),
+		},
+		"AgentOff":  {reason: "No agent answers.", reply: refused500("QEMU guest agent is not running"), class: ClassUnknown, is: set("AgentUnavailable")},
+		"AgentNone": {reason: "No agent is configured.", reply: refused500("No QEMU guest agent configured"), class: ClassUnknown, is: set("AgentUnavailable")},
+		"AgentSlow": {
+			reason: "The agent hangs.", reply: refused500("VM 100 qga command 'guest-network-get-interfaces' failed - got timeout"),
+			class: ClassUnknown, is: set("AgentUnavailable"),
+		},
+		"AgentError": {
+			reason: "The agent cannot do it.",
+			reply:  refused500("Agent error: failed to open file '/none' (mode: 'r'): No such file or directory"), class: ClassUnknown,
+			is: set("AgentUnavailable"),
+		},
+		"Protected": {
+			reason: "Protection forbids it.", reply: refused500("can't remove VM 100 - protection mode enabled"), class: ClassConflict,
+			is: set("Protected"),
+		},
+		"NotInHA": {reason: "Somebody was faster.", reply: refused500("cannot delete service 'vm:100', not HA managed!"), class: ClassUnknown, is: set("NotInHA")},
+		"Hotplug8": {
+			reason: "8.4's guest did not let go.", reply: invalid400("net1", "hotplug problem - error on hot-unplugging device 'net1'\n"),
+			class: ClassConflict, is: set("HotplugRefused"),
+		},
+		"Hotplug9": {
+			reason: "9.2's guest did not let go.",
+			reply:  invalid400("net1", "hotplug problem - error on hot-unplugging device 'net1' - still busy in guest?\n"), class: ClassConflict,
+			is: set("HotplugRefused"),
+		},
+		"NoTask": {reason: "Not visible yet.", reply: invalid400("upid", "no such task"), class: ClassConflict, is: set("NoSuchTask")},
 
-		"BadValue":      {reason: "A value out of range.", reply: invalid400("cores", "value must have a minimum value of 1"), class: ClassValidation},
-		"BadOption":     {reason: "An option that is none.", reply: invalid400("foo", "property is not defined in schema and the schema does not allow additional properties"), class: ClassValidation},
-		"RootOnly":      {reason: "Not for us.", reply: refused500("only root can set 'args' config"), class: ClassValidation, is: set("RootOnly")},
-		"RootOnlyPath":  {reason: "Not for us.", reply: refused500("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651."), class: ClassValidation, is: set("RootOnly")},
-		"RootOnly400":   {reason: "Not for us.", reply: invalid400("skiplock", "Only root may use this option."), class: ClassValidation, is: set("RootOnly")},
-		"NoLinkedClone": {reason: "The storage cannot.", reply: refused500("Linked clone feature is not supported for 'local:501/vm-501-disk-0.raw' (scsi0)"), class: ClassValidation},
+		"BadValue": {reason: "A value out of range.", reply: invalid400("cores", "value must have a minimum value of 1"), class: ClassValidation},
+		"BadOption": {
+			reason: "An option that is none.",
+			reply:  invalid400("foo", "property is not defined in schema and the schema does not allow additional properties"),
+			class:  ClassValidation,
+		},
+		"RootOnly": {reason: "Not for us.", reply: refused500("only root can set 'args' config"), class: ClassValidation, is: set("RootOnly")},
+		"RootOnlyPath": {
+			reason: "Not for us.",
+			reply:  refused500("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651."),
+			class:  ClassValidation, is: set("RootOnly"),
+		},
+		"RootOnly400": {reason: "Not for us.", reply: invalid400("skiplock", "Only root may use this option."), class: ClassValidation, is: set("RootOnly")},
+		"NoLinkedClone": {
+			reason: "The storage cannot.", reply: refused500("Linked clone feature is not supported for 'local:501/vm-501-disk-0.raw' (scsi0)"),
+			class: ClassValidation,
+		},
 		"LinkedStorage": {reason: "Full clones only.", reply: refused500("parameter 'storage' not allowed for linked clones"), class: ClassValidation},
 		"BadKey":        {reason: "Not a key.", reply: refused500("SSH public key validation error"), class: ClassValidation},
 		"Volume":        {reason: "Not a volume.", reply: refused500("unable to parse directory volume name '1G'"), class: ClassValidation},
-		"HASwitch":      {reason: "Purge is needed.", reply: refused500("unable to remove VM 100 - used in HA resources and purge parameter not set."), class: ClassValidation},
-		"Unimplemented": {reason: "Not in this PVE.", reply: reply{status: "501 Method 'POST /nope' not implemented", body: message("Method 'POST /nope' not implemented")}, class: ClassValidation},
+		"HASwitch": {
+			reason: "Purge is needed.", reply: refused500("unable to remove VM 100 - used in HA resources and purge parameter not set."),
+			class: ClassValidation,
+		},
+		"Unimplemented": {
+			reason: "Not in this PVE.",
+			reply:  reply{status: "501 Method 'POST /nope' not implemented", body: message("Method 'POST /nope' not implemented")},
+			class:  ClassValidation,
+		},
 
 		"NoQuorum": {reason: "Retry later; nothing ran.", reply: refused500("cluster not ready - no quorum?"), class: ClassUnavailable},
-		"CfsLock":  {reason: "So without a quorum for a lock.", reply: refused500("create pool failed: cfs-lock 'file-user_cfg' error: no quorum!"), class: ClassUnavailable},
+		"CfsLock": {
+			reason: "So without a quorum for a lock.", reply: refused500("create pool failed: cfs-lock 'file-user_cfg' error: no quorum!"),
+			class: ClassUnavailable,
+		},
 		"ReadOnly": {
 			reason: "So where a file cannot be written.", class: ClassUnavailable,
 			reply: refused500("unable to open file '/etc/pve/nodes/pve1/qemu-server/711.conf.tmp.4711' - Permission denied"),
 		},
-		"NoWorker":   {reason: "Nothing was started.", reply: refused500("got no worker upid - start worker failed"), class: ClassUnavailable},
-		"NoName":     {reason: "The cluster's DNS fails.", reply: refused500("hostname lookup 'pve2' failed - failed to get address info for: pve2: Temporary failure in name resolution"), class: ClassUnavailable},
-		"595":        {reason: "The node behind the proxy did not answer.", reply: reply{status: "595 Connection timed out"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
-		"596":        {reason: "Nor here.", reply: reply{status: "596 error:0A000086:SSL routines::certificate verify failed"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
-		"599":        {reason: "Nor here.", reply: reply{status: "599 Too many redirections"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
-		"Gateway":    {reason: "A reverse proxy lost the answer.", reply: reply{status: "502 Bad Gateway", body: "<html>"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
+		"NoWorker": {reason: "Nothing was started.", reply: refused500("got no worker upid - start worker failed"), class: ClassUnavailable},
+		"NoName": {
+			reason: "The cluster's DNS fails.",
+			reply:  refused500("hostname lookup 'pve2' failed - failed to get address info for: pve2: Temporary failure in name resolution"),
+			class:  ClassUnavailable,
+		},
+		"595": {
+			reason: "The node behind the proxy did not answer.", reply: reply{status: "595 Connection timed out"}, class: ClassUnavailable,
+			is: set("OutcomeUnknown"),
+		},
+		"596": {
+			reason: "Nor here.", reply: reply{status: "596 error:0A000086:SSL routines::certificate verify failed"}, class: ClassUnavailable,
+			is: set("OutcomeUnknown"),
+		},
+		"599": {reason: "Nor here.", reply: reply{status: "599 Too many redirections"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
+		"Gateway": {
+			reason: "A reverse proxy lost the answer.", reply: reply{status: "502 Bad Gateway", body: "<html>"}, class: ClassUnavailable,
+			is: set("OutcomeUnknown"),
+		},
 		"GatewayOut": {reason: "It got tired.", reply: reply{status: "504 Gateway Timeout", body: "<html>"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
 		"Proxy":      {reason: "It did not pass it on.", reply: reply{status: "503 Service Unavailable", body: "<html>"}, class: ClassUnavailable},
-		"Moved":      {reason: "A redirect is not followed.", reply: reply{status: "301 Moved Permanently", header: "Location: https://elsewhere/\r\n"}, class: ClassUnknown},
-		"Other":      {reason: "What nobody foresaw.", reply: refused500("volume_size_info on 'st1:500/vm-500-disk-0.qcow2' failed - no format"), class: ClassUnknown},
-		"Nonsense":   {reason: "Success without sense may have been one.", reply: reply{status: "200 OK", body: "hello"}, class: ClassUnknown, is: set("OutcomeUnknown")},
-		"Empty":      {reason: "Nor is nothing an answer.", reply: reply{status: "200 OK"}, class: ClassUnknown, is: set("OutcomeUnknown")},
-		"OddUPID":    {reason: "What is no UPID is no answer.", reply: ok(`"hello"`), class: ClassUnknown, is: set("OutcomeUnknown")},
-		"ShortBody":  {reason: "The answer did not arrive whole.", reply: reply{status: "200 OK", body: `{"data":"UP`, short: true}, class: ClassUnavailable, is: set("OutcomeUnknown")},
+		"Moved": {
+			reason: "A redirect is not followed.", reply: reply{status: "301 Moved Permanently", header: "Location: https://elsewhere/\r\n"},
+			class: ClassUnknown,
+		},
+		"Other": {
+			reason: "What nobody foresaw.", reply: refused500("volume_size_info on 'st1:500/vm-500-disk-0.qcow2' failed - no format"),
+			class: ClassUnknown,
+		},
+		"Nonsense": {
+			reason: "Success without sense may have been one.", reply: reply{status: "200 OK", body: "hello"}, class: ClassUnknown,
+			is: set("OutcomeUnknown"),
+		},
+		"Empty":   {reason: "Nor is nothing an answer.", reply: reply{status: "200 OK"}, class: ClassUnknown, is: set("OutcomeUnknown")},
+		"OddUPID": {reason: "What is no UPID is no answer.", reply: ok(`"hello"`), class: ClassUnknown, is: set("OutcomeUnknown")},
+		"ShortBody": {
+			reason: "The answer did not arrive whole.", reply: reply{status: "200 OK", body: `{"data":"UP`, short: true}, class: ClassUnavailable,
+			is: set("OutcomeUnknown"),
+		},
 		"ShortError": {reason: "A refusal remains one.", reply: reply{status: "403 Permission check failed", body: `{"data`, short: true}, class: ClassAuthorization},
 		"Cut":        {reason: "The connection broke.", reply: reply{cut: true}, class: ClassUnavailable, is: set("OutcomeUnknown")},
 	}
@@ -265,9 +405,18 @@ func TestMissingPrivilege(t *testing.T) {
 		want   Privilege
 		ok     bool
 	}{
-		"One":     {reason: "One privilege.", text: "Permission check failed (/vms/100, VM.Audit)", want: Privilege{Path: "/vms/100", Names: []string{"VM.Audit"}}, ok: true},
-		"Any":     {reason: "Any of some.", text: "Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)", want: Privilege{Path: "/storage/local", Names: []string{"Datastore.Audit", "Datastore.AllocateSpace"}}, ok: true},
-		"Deep":    {reason: "Paths have depth.", text: "Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)", want: Privilege{Path: "/sdn/zones/localnetwork/vmbr0", Names: []string{"SDN.Use"}}, ok: true},
+		"One": {
+			reason: "One privilege.", text: "Permission check failed (/vms/100, VM.Audit)",
+			want: Privilege{Path: "/vms/100", Names: []string{"VM.Audit"}}, ok: true,
+		},
+		"Any": {
+			reason: "Any of some.", text: "Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)",
+			want: Privilege{Path: "/storage/local", Names: []string{"Datastore.Audit", "Datastore.AllocateSpace"}}, ok: true,
+		},
+		"Deep": {
+			reason: "Paths have depth.", text: "Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
+			want: Privilege{Path: "/sdn/zones/localnetwork/vmbr0", Names: []string{"SDN.Use"}}, ok: true,
+		},
 		"Unnamed": {reason: "Not named.", text: "Permission check failed"},
 		"Pool":    {reason: "Not a privilege.", text: "Permission check failed (pool 'nopool' does not exist)"},
 	}
@@ -294,9 +443,12 @@ func TestErrorTextIsStable(t *testing.T) {
 			reply:  reply{status: "400 Parameter verification failed.", body: `{"errors":{"b":"two\n","a":"one\nmore\n"},"message":"Parameter verification failed.\n"}`},
 			want:   "Parameter verification failed: a: one more; b: two",
 		},
-		"Task":   {reason: "Tasks differ each time.", reply: refused500("lost " + upid + " again"), want: "lost task again"},
-		"Time":   {reason: "So do times.", reply: refused500("since 2026-11-21T10:00:00Z"), want: "since (time)"},
-		"Secret": {reason: "Secrets are nobody's business.", reply: invalid400("cipassword", "no good: sesame, "+tokenSecret), want: "Parameter verification failed: cipassword: no good: ***, ***"},
+		"Task": {reason: "Tasks differ each time.", reply: refused500("lost " + upid + " again"), want: "lost task again"},
+		"Time": {reason: "So do times.", reply: refused500("since 2026-11-21T10:00:00Z"), want: "since (time)"},
+		"Secret": {
+			reason: "Secrets are nobody's business.", reply: invalid400("cipassword", "no good: sesame, "+tokenSecret),
+			want: "Parameter verification failed: cipassword: no good: ***, ***",
+		},
 		"NoText": {reason: "A status will do.", reply: reply{status: "502 "}, want: "HTTP status 502 Bad Gateway"},
 		"Cut":    {reason: "No ports of ours.", reply: reply{cut: true}, want: "connection closed before the answer"},
 	}
@@ -363,7 +515,10 @@ func TestRefusedLocally(t *testing.T) {
 			_, err := c.Interfaces(ctx, Ref{Node: "pve1", VMID: 1000000000})
 			return err
 		}},
-		"CloneID": {reason: "Never a clone without an id.", call: func(ctx context.Context, c *Client) error { _, err := c.Clone(ctx, vm100, CloneOptions{}); return err }},
+		"CloneID": {
+			reason: "Never a clone without an id.",
+			call:   func(ctx context.Context, c *Client) error { _, err := c.Clone(ctx, vm100, CloneOptions{}); return err },
+		},
 		"Relative": {reason: "A relative size adds each time.", call: func(ctx context.Context, c *Client) error {
 			_, err := c.Resize(ctx, vm100, "scsi0", "+1G", "")
 			return err

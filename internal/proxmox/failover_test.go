@@ -172,9 +172,15 @@ func TestTransportTexts(t *testing.T) {
 		want   string
 	}{
 		"Authority": {reason: "The CA is another one.", change: func(c *Config) { c.TLS = TLS{} }, want: "server certificate is signed by an unknown authority"},
-		"Name":      {reason: "The name is another one.", change: func(c *Config) { c.TLS.ServerName = "pve.invalid" }, want: `server certificate is not valid for "pve.invalid"`},
-		"NotTLS":    {reason: "Something else listens.", change: func(c *Config) { c.Endpoints = []string{"https://" + plain.Addr().String()} }, want: "server does not speak TLS"},
-		"NoHost":    {reason: "There is no such name.", change: func(c *Config) { c.Endpoints = []string{"https://pve.invalid"} }, want: "host \"pve.invalid\""},
+		"Name": {
+			reason: "The name is another one.", change: func(c *Config) { c.TLS.ServerName = "pve.invalid" },
+			want: `server certificate is not valid for "pve.invalid"`,
+		},
+		"NotTLS": {
+			reason: "Something else listens.", change: func(c *Config) { c.Endpoints = []string{"https://" + plain.Addr().String()} },
+			want: "server does not speak TLS",
+		},
+		"NoHost": {reason: "There is no such name.", change: func(c *Config) { c.Endpoints = []string{"https://pve.invalid"} }, want: "host \"pve.invalid\""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

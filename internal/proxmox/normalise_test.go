@@ -68,7 +68,10 @@ func TestWireFormat(t *testing.T) {
 			call: func(c *Client) {
 				_ = c.Configure(background(), vm100, Change{Set: Params{"tags": "a;b", "description": "x&y=ü"}})
 			},
-			has:    []string{"PUT /api2/json/nodes/pve1/qemu/100/config HTTP/1.1\r\n", "Content-Type: application/x-www-form-urlencoded\r\n", "tags=a%3Bb", "description=x%26y%3D%C3%BC"},
+			has: []string{
+				"PUT /api2/json/nodes/pve1/qemu/100/config HTTP/1.1\r\n", "Content-Type: application/x-www-form-urlencoded\r\n", "tags=a%3Bb",
+				"description=x%26y%3D%C3%BC",
+			},
 			hasNot: []string{"Transfer-Encoding"},
 		},
 		"Path": {

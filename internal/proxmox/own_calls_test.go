@@ -44,15 +44,21 @@ func TestTraces(t *testing.T) {
 		user   string
 		want   bool
 	}{
-		"None":    {reason: "Without a call there is no line of ours.", traces: traced(), user: "x@pve!t"},
-		"Made":    {reason: "A call has its line.", traces: traced(enter(configure), leave(configure, true)), user: "x@pve!t", want: true},
-		"Early":   {reason: "Its line may come before its answer.", traces: traced(enter(configure)), user: "x@pve!t", want: true},
-		"Once":    {reason: "It has one line.", traces: traced(enter(configure), leave(configure, true), ask), user: "x@pve!t"},
-		"Was":     {reason: "One that came early does not come again.", traces: traced(enter(configure), ask, leave(configure, true)), user: "x@pve!t"},
-		"Twice":   {reason: "Two calls have two lines.", traces: traced(enter(configure), leave(configure, true), enter(configure), leave(configure, true), ask), user: "x@pve!t", want: true},
-		"Power":   {reason: "A line that comes while the VM is started is another's, who uses the same token.", traces: traced(enter(start)), user: "x@pve!t"},
-		"Both":    {reason: "Of two lines that come early one is another's.", traces: traced(enter(configure), ask), user: "x@pve!t"},
-		"Failed":  {reason: "What came early of a call that was refused does not stand for the next.", traces: traced(enter(configure), ask, leave(configure, false), enter(configure), leave(configure, true)), user: "x@pve!t", want: true},
+		"None":  {reason: "Without a call there is no line of ours.", traces: traced(), user: "x@pve!t"},
+		"Made":  {reason: "A call has its line.", traces: traced(enter(configure), leave(configure, true)), user: "x@pve!t", want: true},
+		"Early": {reason: "Its line may come before its answer.", traces: traced(enter(configure)), user: "x@pve!t", want: true},
+		"Once":  {reason: "It has one line.", traces: traced(enter(configure), leave(configure, true), ask), user: "x@pve!t"},
+		"Was":   {reason: "One that came early does not come again.", traces: traced(enter(configure), ask, leave(configure, true)), user: "x@pve!t"},
+		"Twice": {
+			reason: "Two calls have two lines.",
+			traces: traced(enter(configure), leave(configure, true), enter(configure), leave(configure, true), ask), user: "x@pve!t", want: true,
+		},
+		"Power": {reason: "A line that comes while the VM is started is another's, who uses the same token.", traces: traced(enter(start)), user: "x@pve!t"},
+		"Both":  {reason: "Of two lines that come early one is another's.", traces: traced(enter(configure), ask), user: "x@pve!t"},
+		"Failed": {
+			reason: "What came early of a call that was refused does not stand for the next.",
+			traces: traced(enter(configure), ask, leave(configure, false), enter(configure), leave(configure, true)), user: "x@pve!t", want: true,
+		},
 		"Refused": {reason: "A call that was refused has none.", traces: traced(enter(configure), leave(configure, false)), user: "x@pve!t"},
 		"Start":   {reason: "A call that is a task has none of this kind.", traces: traced(enter(start), leave(start, true)), user: "x@pve!t"},
 		"Theirs":  {reason: "Another user's line is another's.", traces: traced(enter(configure), leave(configure, true)), user: "root@pam"},

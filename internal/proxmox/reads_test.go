@@ -93,7 +93,8 @@ func TestReads(t *testing.T) {
 		"HARules": {
 			reason: "Rules have what belongs to their type.",
 			data: `[{"digest":"abc","nodes":"pve2,pve1:2","order":1,"resources":"vm:100","rule":"r1","strict":1,"type":"node-affinity"},
-				{"affinity":"negative","comment":"x","digest":"abc","errors":{"resources":["rule is ineffective as there are less than two resources"]},"order":2,"resources":"vm:101,ct:100","rule":"r2","type":"resource-affinity"}]`,
+				{"affinity":"negative","comment":"x","digest":"abc","errors":{"resources":["rule is ineffective as there are less than two ` +
+				`resources"]},"order":2,"resources":"vm:101,ct:100","rule":"r2","type":"resource-affinity"}]`,
 			call: func(ctx context.Context, c *Client) (any, error) { return read(c.HARules(ctx)) },
 			path: "/cluster/ha/rules",
 			want: HARules{Rules: []HARule{
@@ -111,7 +112,8 @@ func TestReads(t *testing.T) {
 		},
 		"ReplicationFailures": {
 			reason: "Jobs that went well have no error.",
-			data: `[{"duration":3.1,"fail_count":2,"error":"command 'ssh' failed: exit code 255","guest":100,"id":"100-0","last_sync":1795274110,"last_try":1795274990,"target":"pve2"},
+			data: `[{"duration":3.1,"fail_count":2,"error":"command 'ssh' failed: exit code 255","guest":100,"id":"100-0","last_sync":1795274110,` +
+				`"last_try":1795274990,"target":"pve2"},
 				{"fail_count":0,"guest":100,"id":"100-1","last_sync":1795274110,"last_try":1795274110,"target":"pve3"}]`,
 			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.ReplicationFailures(ctx, vm100)) },
 			path:  "/nodes/pve1/replication",
@@ -120,7 +122,8 @@ func TestReads(t *testing.T) {
 		},
 		"Nodes": {
 			reason: "A node that is offline has no numbers.",
-			data: `[{"cgroup-mode":2,"cpu":0.0276,"disk":12,"id":"node/pve1","level":"","maxcpu":2,"maxdisk":34,"maxmem":8320000000,"mem":1000000000,"node":"pve1","status":"online","type":"node","uptime":28},
+			data: `[{"cgroup-mode":2,"cpu":0.0276,"disk":12,"id":"node/pve1","level":"","maxcpu":2,"maxdisk":34,"maxmem":8320000000,` +
+				`"mem":1000000000,"node":"pve1","status":"online","type":"node","uptime":28},
 				{"id":"node/pve2","node":"pve2","status":"offline","type":"node"}]`,
 			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.Nodes(ctx)) },
 			path:  "/cluster/resources",
@@ -132,25 +135,31 @@ func TestReads(t *testing.T) {
 		},
 		"Guests": {
 			reason: "A VM that was just created has hardly more than its VMID.",
-			data: `[{"netin":70,"node":"pve1","uptime":14,"disk":0,"maxdisk":19922944,"mem":5,"status":"running","id":"qemu/500","diskread":0,"memhost":0,"maxcpu":1,"diskwrite":0,"type":"qemu","cpu":0.344438196011878,"netout":1733,"name":"snap","maxmem":67108864,"vmid":500,"template":0,"hastate":"started"},
+			data: `[{"netin":70,"node":"pve1","uptime":14,"disk":0,"maxdisk":19922944,"mem":5,"status":"running","id":"qemu/500","diskread":0,` +
+				`"memhost":0,"maxcpu":1,"diskwrite":0,"type":"qemu","cpu":0.344438196011878,"netout":1733,"name":"snap","maxmem":67108864,` +
+				`"vmid":500,"template":0,"hastate":"started"},
 				{"status":"unknown","id":"qemu/210","tags":"web;prod","vmid":210,"node":"pve1","pool":"testpool","type":"qemu"},
 				{"type":"lxc","id":"lxc/960","node":"pve1","vmid":"960","lock":"migrate","template":1,"status":"stopped"}]`,
 			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.Guests(ctx)) },
 			path:  "/cluster/resources",
 			query: "type=vm",
 			want: []Guest{
-				{VMID: 500, Node: "pve1", Name: "snap", Type: "qemu", Status: "running", Uptime: 14 * time.Second, CPU: 0.344438196011878, MaxCPU: 1, Memory: 5, MaxMemory: 67108864, MaxDisk: 19922944, HAState: "started"},
+				{
+					VMID: 500, Node: "pve1", Name: "snap", Type: "qemu", Status: "running", Uptime: 14 * time.Second, CPU: 0.344438196011878, MaxCPU: 1,
+					Memory: 5, MaxMemory: 67108864, MaxDisk: 19922944, HAState: "started",
+				},
 				{VMID: 210, Node: "pve1", Type: "qemu", Status: "unknown", Tags: []string{"web", "prod"}, Pool: "testpool"},
 				{VMID: 960, Node: "pve1", Type: "lxc", Status: "stopped", Lock: "migrate", Template: true},
 			},
 		},
 		"Storages": {
 			reason: "Content is a list.",
-			data:   `[{"content":"images,iso,import","disk":5,"id":"storage/pve1/local","maxdisk":10,"node":"pve1","plugintype":"dir","shared":0,"status":"available","storage":"local","type":"storage"}]`,
-			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Storages(ctx)) },
-			path:   "/cluster/resources",
-			query:  "type=storage",
-			want:   []Storage{{Name: "local", Node: "pve1", Status: "available", Type: "dir", Content: []string{"images", "iso", "import"}, Disk: 5, MaxDisk: 10}},
+			data: `[{"content":"images,iso,import","disk":5,"id":"storage/pve1/local","maxdisk":10,"node":"pve1","plugintype":"dir","shared":0,` +
+				`"status":"available","storage":"local","type":"storage"}]`,
+			call:  func(ctx context.Context, c *Client) (any, error) { return read(c.Storages(ctx)) },
+			path:  "/cluster/resources",
+			query: "type=storage",
+			want:  []Storage{{Name: "local", Node: "pve1", Status: "available", Type: "dir", Content: []string{"images", "iso", "import"}, Disk: 5, MaxDisk: 10}},
 		},
 		"Bridges": {
 			reason: "Bridges of the node and of SDN.",
@@ -192,9 +201,10 @@ func TestReads(t *testing.T) {
 		},
 		"Config": {
 			reason: "Numbers and booleans become strings, a blank becomes nothing.",
-			data:   `{"boot":" ","cores":2,"cpulimit":"0.5","cpuunits":1e3,"digest":"e1e1","memory":"64","onboot":true,"numa":false,"tags":" ","description":"line1\nline2 ü","lock":"clone","template":0}`,
-			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Config(ctx, vm100)) },
-			path:   "/nodes/pve1/qemu/100/config",
+			data: `{"boot":" ","cores":2,"cpulimit":"0.5","cpuunits":1e3,"digest":"e1e1","memory":"64","onboot":true,"numa":false,"tags":" ",` +
+				`"description":"line1\nline2 ü","lock":"clone","template":0}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Config(ctx, vm100)) },
+			path: "/nodes/pve1/qemu/100/config",
 			want: VMConfig{Digest: "e1e1", Values: map[string]string{
 				"boot": "", "cores": "2", "cpulimit": "0.5", "cpuunits": "1000", "memory": "64", "onboot": "1", "numa": "0", "tags": "",
 				"description": "line1\nline2 ü", "lock": "clone", "template": "0",
@@ -254,9 +264,10 @@ func TestReads(t *testing.T) {
 		},
 		"StatusRunning": {
 			reason: "A running VM has a process.",
-			data:   `{"cpus":1,"tags":" ","qmpstatus":"paused","maxmem":134217728,"mem":7,"uptime":28,"status":"running","clipboard":null,"name":"full","ha":{"managed":1,"state":"started"},"agent":1,"vmid":100,"pid":430,"running-machine":"pc-i440fx-10.0","running-qemu":"10.0.13"}`,
-			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Status(ctx, vm100)) },
-			path:   "/nodes/pve1/qemu/100/status/current",
+			data: `{"cpus":1,"tags":" ","qmpstatus":"paused","maxmem":134217728,"mem":7,"uptime":28,"status":"running","clipboard":null,` +
+				`"name":"full","ha":{"managed":1,"state":"started"},"agent":1,"vmid":100,"pid":430,"running-machine":"pc-i440fx-10.0","running-qemu":"10.0.13"}`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Status(ctx, vm100)) },
+			path: "/nodes/pve1/qemu/100/status/current",
 			want: Status{
 				Status: "running", QMPStatus: "paused", Uptime: 28 * time.Second, Agent: true, PID: 430, HAManaged: true, HAState: "started", Name: "full",
 				CPUs: 1, Memory: 7, MaxMemory: 134217728, RunningMachine: "pc-i440fx-10.0", RunningQEMU: "10.0.13",
@@ -271,8 +282,11 @@ func TestReads(t *testing.T) {
 		},
 		"Interfaces": {
 			reason: "IPv4 and IPv6, loopback too; a tunnel has no MAC.",
-			data: `{"result":[{"hardware-address":"00:00:00:00:00:00","ip-addresses":[{"prefix":8,"ip-address-type":"ipv4","ip-address":"127.0.0.1"},{"ip-address":"::1","ip-address-type":"ipv6","prefix":128}],"statistics":{"tx-packets":0,"rx-errs":0,"tx-errs":0,"rx-packets":0,"rx-bytes":0,"rx-dropped":0,"tx-dropped":0,"tx-bytes":0},"name":"lo"},
-				{"ip-addresses":[{"ip-address-type":"ipv4","prefix":24,"ip-address":"10.99.0.104"},{"ip-address-type":"ipv6","prefix":64,"ip-address":"fe80::be24:11ff:fe00:600"}],"hardware-address":"BC:24:11:00:06:00","name":"eth0"},
+			data: `{"result":[{"hardware-address":"00:00:00:00:00:00","ip-addresses":[{"prefix":8,"ip-address-type":"ipv4",` +
+				`"ip-address":"127.0.0.1"},{"ip-address":"::1","ip-address-type":"ipv6","prefix":128}],"statistics":{"tx-packets":0,"rx-errs":0,` +
+				`"tx-errs":0,"rx-packets":0,"rx-bytes":0,"rx-dropped":0,"tx-dropped":0,"tx-bytes":0},"name":"lo"},
+				{"ip-addresses":[{"ip-address-type":"ipv4","prefix":24,"ip-address":"10.99.0.104"},{"ip-address-type":"ipv6","prefix":64,` +
+				`"ip-address":"fe80::be24:11ff:fe00:600"}],"hardware-address":"BC:24:11:00:06:00","name":"eth0"},
 				{"name":"tun0"}]}`,
 			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Interfaces(ctx, vm100)) },
 			path: "/nodes/pve1/qemu/100/agent/network-get-interfaces",
@@ -284,18 +298,24 @@ func TestReads(t *testing.T) {
 		},
 		"InterfacesWindows": {
 			reason: "Prefixes may be -1, and loopback may have no MAC.",
-			data: `{"result":[{"hardware-address":"76:05:ee:00:00:01","ip-addresses":[{"ip-address":"fe80::15df:19eb%3","ip-address-type":"ipv6","prefix":-1},{"ip-address":"2001:db8::5","ip-address-type":"ipv6","prefix":-1},{"ip-address":"192.0.2.45","ip-address-type":"ipv4","prefix":24}],"name":"Ethernet"},
+			data: `{"result":[{"hardware-address":"76:05:ee:00:00:01","ip-addresses":[{"ip-address":"fe80::15df:19eb%3","ip-address-type":"ipv6",` +
+				`"prefix":-1},{"ip-address":"2001:db8::5","ip-address-type":"ipv6","prefix":-1},{"ip-address":"192.0.2.45","ip-address-type":"ipv4",` +
+				`"prefix":24}],"name":"Ethernet"},
 				{"ip-addresses":[{"ip-address":"127.0.0.1","ip-address-type":"ipv4","prefix":-1}],"name":"Loopback Pseudo-Interface 1"}]}`,
 			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Interfaces(ctx, vm100)) },
 			path: "/nodes/pve1/qemu/100/agent/network-get-interfaces",
 			want: []Interface{
-				{Name: "Ethernet", MAC: "76:05:ee:00:00:01", Addresses: []netip.Addr{netip.MustParseAddr("fe80::15df:19eb%3"), netip.MustParseAddr("2001:db8::5"), netip.MustParseAddr("192.0.2.45")}},
+				{
+					Name: "Ethernet", MAC: "76:05:ee:00:00:01",
+					Addresses: []netip.Addr{netip.MustParseAddr("fe80::15df:19eb%3"), netip.MustParseAddr("2001:db8::5"), netip.MustParseAddr("192.0.2.45")},
+				},
 				{Name: "Loopback Pseudo-Interface 1", Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1")}},
 			},
 		},
 		"InterfacesOdd": {
 			reason: "What one interface lacks or has in its own form does not hide the others.",
-			data: `{"result":[{"name":"sit0","hardware-address":"00:00:00:00","ip-addresses":[{"prefix":8},{"ip-address":"x"},{"ip-address":null}],"statistics":{"rx-bytes":"1"}},
+			data: `{"result":[{"name":"sit0","hardware-address":"00:00:00:00","ip-addresses":[{"prefix":8},{"ip-address":"x"},` +
+				`{"ip-address":null}],"statistics":{"rx-bytes":"1"}},
 				{"name":5,"hardware-address":null,"ip-addresses":null,"more":[]},{},
 				{"name":"ib0","hardware-address":"80-00-02-08-FE-80-00-00-00-00-00-00-00-11-22-33-44-55-66-77"},
 				{"name":"eth0","hardware-address":"BC:24:11:00:06:00","ip-addresses":[{"ip-address":"::ffff:192.0.2.4","prefix":"24"}]}]}`,

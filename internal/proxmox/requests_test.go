@@ -122,7 +122,10 @@ func TestRequests(t *testing.T) {
 			call: func(ctx context.Context, c *Client) error {
 				return c.AddHARule(ctx, HARule{Name: "r", Type: HANodeAffinity, Resources: []string{"vm:100"}, Nodes: []string{"pve1", "pve2"}, Strict: true, Comment: "x"})
 			},
-			want: want{http.MethodPost, "/api2/json/cluster/ha/rules", "", map[string]string{"rule": "r", "type": "node-affinity", "resources": "vm:100", "nodes": "pve1,pve2", "strict": "1", "comment": "x"}},
+			want: want{
+				http.MethodPost, "/api2/json/cluster/ha/rules", "",
+				map[string]string{"rule": "r", "type": "node-affinity", "resources": "vm:100", "nodes": "pve1,pve2", "strict": "1", "comment": "x"},
+			},
 		},
 		"AddHAGroup": {
 			reason: "A group is another kind of thing.",
@@ -136,7 +139,10 @@ func TestRequests(t *testing.T) {
 			call: func(ctx context.Context, c *Client) error {
 				return c.ChangeHARule(ctx, HARule{Name: "r", Type: HAResourceAffinity, Resources: []string{"vm:100", "vm:101"}, Affinity: HANegative, Digest: "abc"})
 			},
-			want: want{http.MethodPut, "/api2/json/cluster/ha/rules/r", "", map[string]string{"type": "resource-affinity", "resources": "vm:100,vm:101", "affinity": "negative", "digest": "abc"}},
+			want: want{
+				http.MethodPut, "/api2/json/cluster/ha/rules/r", "",
+				map[string]string{"type": "resource-affinity", "resources": "vm:100,vm:101", "affinity": "negative", "digest": "abc"},
+			},
 		},
 		"RemoveHARule": {
 			reason: "No parameters.",

@@ -105,7 +105,8 @@ func TestSettingsRead(t *testing.T) {
 		"PCIMappings": {
 			reason: "Each entry has one node, whose devices have several functions.",
 			data: `[{"id":"gpu","type":"pci","description":"x","digest":"abc","map":[
-				"id=10de:2204,node=pve1,path=0000:01:00.0;0000:01:00.1,subsystem-id=1","id=10de:2204,node=pve1,path=0000:02:00","id=10de:2204,node=pve2,path=0000:01:00","garbage,","id=1"]},
+				"id=10de:2204,node=pve1,path=0000:01:00.0;0000:01:00.1,subsystem-id=1","id=10de:2204,node=pve1,path=0000:02:00","id=10de:2204,` +
+				`node=pve2,path=0000:01:00","garbage,","id=1"]},
 				{"id":"none"}]`,
 			call: func(ctx context.Context, c *Client) (any, error) { return read(c.PCIMappings(ctx)) },
 			path: "/cluster/mapping/pci",
@@ -134,7 +135,8 @@ func TestSettingsRead(t *testing.T) {
 			data: `[{"id":"quorum","node":"pve1","quorate":1,"status":"OK","type":"quorum"},
 				{"id":"master","node":"pve2","status":"pve2 (active, Sat Nov 21 08:00:00 2026)","timestamp":1,"type":"master"},
 				{"id":"lrm:pve1","node":"pve1","status":"pve1 (active, …)","timestamp":1,"type":"lrm"},
-				{"id":"service:vm:100","sid":"vm:100","node":"pve1","crm_state":"started","state":"started","request_state":"started","status":"pve1 (started)","type":"service"}]`,
+				{"id":"service:vm:100","sid":"vm:100","node":"pve1","crm_state":"started","state":"started","request_state":"started",` +
+				`"status":"pve1 (started)","type":"service"}]`,
 			call: func(ctx context.Context, c *Client) (any, error) { return read(c.HAStatus(ctx)) },
 			path: "/cluster/ha/status/current",
 			want: HAStatus{Quorum: "OK", Manager: "pve2", Resources: []HAResource{{ID: "vm:100", Node: "pve1", State: "started"}}},

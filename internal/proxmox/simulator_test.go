@@ -133,7 +133,9 @@ func TestLifeOfVM(t *testing.T) {
 		if got := before.Values["description"]; got != "a;b&c=d\nü %41" {
 			t.Errorf("description: got %q", got)
 		}
-		if err := l.Configure(ctx, vm, proxmox.Change{Set: proxmox.Params{"cores": "2", "tags": "x"}, Delete: []string{"description"}, Digest: before.Digest}); err != nil {
+		if err := l.Configure(ctx, vm, proxmox.Change{
+			Set: proxmox.Params{"cores": "2", "tags": "x"}, Delete: []string{"description"}, Digest: before.Digest,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		l.done(l.Start(ctx, vm))

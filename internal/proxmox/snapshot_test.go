@@ -188,15 +188,18 @@ func TestSnapshotFailure(t *testing.T) {
 		},
 		"Full": {
 			reason: "A full file system.",
-			exit:   "unable to save VM state and RAM - No space left on device", want: SnapshotStorageFull, text: "no space is left on the storage of the disks or of the memory",
+			exit:   "unable to save VM state and RAM - No space left on device", want: SnapshotStorageFull, text: "no space is left on the storage of the " +
+				"disks or of the memory",
 		},
 		"ThinPool": {
 			reason: "A full thin pool.",
-			exit:   "lvcreate snapshot 'pve/snap_vm-100-disk-0_s1' error: Cannot create new thin volume, free space in thin pool pve/data reached threshold.", want: SnapshotStorageFull, text: "no space is left on the storage of the disks or of the memory",
+			exit: "lvcreate snapshot 'pve/snap_vm-100-disk-0_s1' error: Cannot create new thin volume, free space in thin pool pve/data reached " +
+				"threshold.", want: SnapshotStorageFull, text: "no space is left on the storage of the disks or of the memory",
 		},
 		"Replication": {
 			reason: "A job that has not run.",
-			exit:   "snapshot 's1' needed by replication job '100-0' - run replication first", want: SnapshotInUse, text: "a replication job needs the snapshot until it has run again",
+			exit: "snapshot 's1' needed by replication job '100-0' - run " +
+				"replication first", want: SnapshotInUse, text: "a replication job needs the snapshot until it has run again",
 		},
 		"Locked": {
 			reason: "A backup.",
@@ -204,7 +207,8 @@ func TestSnapshotFailure(t *testing.T) {
 		},
 		"LockFile": {
 			reason: "A clone.",
-			exit:   "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", want: SnapshotLocked, text: "the VM is locked by something else that works on it",
+			exit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - " +
+				"got timeout", want: SnapshotLocked, text: "the VM is locked by something else that works on it",
 		},
 		"Stopped": {reason: "A stopped task is no fault of the VM.", exit: "unexpected status", want: SnapshotStopped, text: "the task was stopped"},
 		"Other": {

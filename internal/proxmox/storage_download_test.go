@@ -92,8 +92,12 @@ func TestDownloadProgress(t *testing.T) {
 		want   int
 		known  bool
 	}{
-		"None":     {reason: "A small file shows nothing.", log: []string{"downloading http://x/a to /b", "Length: 10 [text/plain]"}},
-		"Middle":   {reason: "The last line counts.", log: []string{"     0K ........ ........ ........ ........  9% 38.4M 8s", " 32768K ........ ........ ........ ........ 19% 100M 6s"}, want: 19, known: true},
+		"None": {reason: "A small file shows nothing.", log: []string{"downloading http://x/a to /b", "Length: 10 [text/plain]"}},
+		"Middle": {
+			reason: "The last line counts.",
+			log:    []string{"     0K ........ ........ ........ ........  9% 38.4M 8s", " 32768K ........ ........ ........ ........ 19% 100M 6s"},
+			want:   19, known: true,
+		},
 		"Checksum": {reason: "What is checked is there.", log: []string{" 32768K ........ 99% 100M 0s", "calculating checksum..."}, want: 100, known: true},
 		"NoLength": {reason: "Without a size there are no percents.", log: []string{"     0K ........ ........ 38.4M"}},
 	}

@@ -47,9 +47,12 @@ func TestLimitsOfTasks(t *testing.T) {
 		ask    []request
 		want   []bool
 	}{
-		"None":    {reason: "Without limits nothing waits.", ask: []request{starts("a", 1), starts("a", 2)}, want: []bool{true, true}},
-		"All":     {reason: "Tasks of all nodes count.", limits: Limits{Tasks: 1}, ask: []request{starts("a", 1), starts("b", 2)}, want: []bool{true, false}},
-		"PerNode": {reason: "Other nodes are free.", limits: Limits{TasksPerNode: 1}, ask: []request{starts("a", 1), starts("a", 2), starts("b", 3)}, want: []bool{true, false, true}},
+		"None": {reason: "Without limits nothing waits.", ask: []request{starts("a", 1), starts("a", 2)}, want: []bool{true, true}},
+		"All":  {reason: "Tasks of all nodes count.", limits: Limits{Tasks: 1}, ask: []request{starts("a", 1), starts("b", 2)}, want: []bool{true, false}},
+		"PerNode": {
+			reason: "Other nodes are free.", limits: Limits{TasksPerNode: 1}, ask: []request{starts("a", 1), starts("a", 2), starts("b", 3)},
+			want: []bool{true, false, true},
+		},
 		"PerSource": {
 			reason: "Other sources are free, and what is no clone.", limits: Limits{ClonesPerSource: 1},
 			ask: []request{clones(9000, 1), clones(9000, 2), clones(9001, 3), starts("pve1", 9000)}, want: []bool{true, false, true, true},

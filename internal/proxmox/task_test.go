@@ -54,8 +54,14 @@ func TestUPID(t *testing.T) {
 		want   parts
 		valid  bool
 	}{
-		"Token":     {reason: "A task of a token.", upid: "UPID:pve-01:00000EF8:000629DA:6B00B985:qmclone:501:tester@pve!full:", want: parts{"pve-01", "qmclone", "501", "tester@pve!full"}, valid: true},
-		"NoID":      {reason: "A task of no VM.", upid: "UPID:pve1:00000EF8:0000629DA:6B00B985:aptupdate::root@pam:", want: parts{"pve1", "aptupdate", "", "root@pam"}, valid: true},
+		"Token": {
+			reason: "A task of a token.", upid: "UPID:pve-01:00000EF8:000629DA:6B00B985:qmclone:501:tester@pve!full:",
+			want: parts{"pve-01", "qmclone", "501", "tester@pve!full"}, valid: true,
+		},
+		"NoID": {
+			reason: "A task of no VM.", upid: "UPID:pve1:00000EF8:0000629DA:6B00B985:aptupdate::root@pam:",
+			want: parts{"pve1", "aptupdate", "", "root@pam"}, valid: true,
+		},
 		"Short":     {reason: "A part is missing.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:"},
 		"Open":      {reason: "It ends with a colon.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:root@pam:x"},
 		"Hex":       {reason: "Numbers are hexadecimal.", upid: "UPID:pve1:0000XXXX:000629DA:6B00B985:qmclone:501:root@pam:"},
@@ -88,12 +94,36 @@ func TestTask(t *testing.T) {
 		ok       bool
 		warnings int
 	}{
-		"Running":  {reason: "A look does not wait.", data: `{"id":"100","node":"pve1","starttime":1795209830,"status":"running","type":"qmstart","upid":"` + startUPID + `","user":"tester@pve"}`, want: Task{Running: true}},
-		"OK":       {reason: "Success.", data: `{"exitstatus":"OK","id":"100","node":"pve1","starttime":1795209830,"endtime":1795209831,"status":"stopped","type":"qmstart","upid":"` + startUPID + `","user":"tester@pve"}`, want: Task{ExitStatus: "OK", End: time.Unix(1795209831, 0)}, ok: true},
-		"Warnings": {reason: "Warnings are success.", data: `{"exitstatus":"WARNINGS: 3","id":"100","node":"pve1","starttime":"1795209830","status":"stopped","type":"qmstart","user":"tester@pve"}`, want: Task{ExitStatus: "WARNINGS: 3"}, ok: true, warnings: 3},
-		"Failed":   {reason: "Failure.", data: `{"exitstatus":"VM is locked (backup)","id":100,"node":"pve1","starttime":1795209830,"status":"stopped","type":"qmstart","user":"tester@pve"}`, want: Task{ExitStatus: "VM is locked (backup)"}},
-		"Lost":     {reason: "PVE knows that it ended, not how.", data: `{"exitstatus":"unexpected status","id":"100","node":"pve1","starttime":1795209830,"status":"stopped","type":"qmstart","user":"tester@pve"}`, want: Task{ExitStatus: "unexpected status"}},
-		"Nothing":  {reason: "No exit status is no success.", data: `{"id":"100","node":"pve1","starttime":1795209830,"status":"stopped","type":"qmstart","user":"tester@pve"}`},
+		"Running": {
+			reason: "A look does not wait.",
+			data:   `{"id":"100","node":"pve1","starttime":1795209830,"status":"running","type":"qmstart","upid":"` + startUPID + `","user":"tester@pve"}`,
+			want:   Task{Running: true},
+		},
+		"OK": {
+			reason: "Success.",
+			data: `{"exitstatus":"OK","id":"100","node":"pve1","starttime":1795209830,"endtime":1795209831,"status":"stopped","type":"qmstart","upid":"` + startUPID +
+				`","user":"tester@pve"}`,
+			want: Task{ExitStatus: "OK", End: time.Unix(1795209831, 0)}, ok: true,
+		},
+		"Warnings": {
+			reason: "Warnings are success.",
+			data:   `{"exitstatus":"WARNINGS: 3","id":"100","node":"pve1","starttime":"1795209830","status":"stopped","type":"qmstart","user":"tester@pve"}`,
+			want:   Task{ExitStatus: "WARNINGS: 3"}, ok: true, warnings: 3,
+		},
+		"Failed": {
+			reason: "Failure.",
+			data:   `{"exitstatus":"VM is locked (backup)","id":100,"node":"pve1","starttime":1795209830,"status":"stopped","type":"qmstart","user":"tester@pve"}`,
+			want:   Task{ExitStatus: "VM is locked (backup)"},
+		},
+		"Lost": {
+			reason: "PVE knows that it ended, not how.",
+			data:   `{"exitstatus":"unexpected status","id":"100","node":"pve1","starttime":1795209830,"status":"stopped","type":"qmstart","user":"tester@pve"}`,
+			want:   Task{ExitStatus: "unexpected status"},
+		},
+		"Nothing": {
+			reason: "No exit status is no success.",
+			data:   `{"id":"100","node":"pve1","starttime":1795209830,"status":"stopped","type":"qmstart","user":"tester@pve"}`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,8 +145,10 @@ func TestTask(t *testing.T) {
 }
 
 func TestTasks(t *testing.T) {
-	data := `[{"saved":1,"status":"OK","endtime":1795209835,"id":"501","upid":"` + startUPID + `","node":"pve1","tokenid":"full","starttime":1795209830,"type":"qmstart","user":"tester@pve"},
-		{"status":"snapshot feature is not available","saved":"1","id":"501","endtime":1795209835,"node":"pve1","starttime":1795209830,"type":"qmsnapshot","user":"tester@pve"},
+	data := `[{"saved":1,"status":"OK","endtime":1795209835,"id":"501","upid":"` +
+		startUPID + `","node":"pve1","tokenid":"full","starttime":1795209830,"type":"qmstart","user":"tester@pve"},
+		{"status":"snapshot feature is not available","saved":"1","id":"501","endtime":1795209835,"node":"pve1","starttime":1795209830,` +
+		`"type":"qmsnapshot","user":"tester@pve"},
 		{"id":"502","node":"pve2","starttime":1795209830,"type":"qmclone","user":"root@pam","upid":"UPID:pve2:00000EF8:000629DA:6B00B985:qmclone:502:root@pam:"}]`
 	got, err := fixed(t, ok(data)).client(t).Tasks(background())
 	if err != nil {

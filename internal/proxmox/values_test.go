@@ -88,18 +88,30 @@ func TestProperties(t *testing.T) {
 		defaultKey string
 		want       map[string]string // nil: refused
 	}{
-		"Disk":      {reason: "The volume has no key.", in: "local:210/vm-210-disk-1.qcow2,discard=on,size=2G", defaultKey: "file", want: map[string]string{"file": "local:210/vm-210-disk-1.qcow2", "discard": "on", "size": "2G"}},
-		"Base64":    {reason: "Values may have an equals sign.", in: "base64=1,serial=YWI=,uuid=x", want: map[string]string{"base64": "1", "serial": "YWI=", "uuid": "x"}},
-		"Middle":    {reason: "PVE takes the bare part anywhere.", in: "flags=+aes,host", defaultKey: "cputype", want: map[string]string{"flags": "+aes", "cputype": "host"}},
-		"NoDefault": {reason: "Without a default key it has the empty one.", in: "1,fstrim_cloned_disks=1", want: map[string]string{"": "1", "fstrim_cloned_disks": "1"}},
-		"Empty":     {reason: "Nothing is nothing.", in: "", want: map[string]string{}},
-		"NoValue":   {reason: "A value may be empty.", in: "a=", want: map[string]string{"a": ""}},
-		"Twice":     {reason: "Not one key twice.", in: "a=1,a=2"},
-		"TwoBare":   {reason: "Nor two without.", in: "a,b"},
-		"Both":      {reason: "Nor the default key in both forms.", in: "a,file=b", defaultKey: "file"},
-		"Comma":     {reason: "PVE passes over a comma too many.", in: "x,,a=1, ,b=2,", defaultKey: "d", want: map[string]string{"d": "x", "a": "1", "b": "2"}},
-		"Commas":    {reason: "Nothing in between is nothing.", in: ",", want: map[string]string{}},
-		"NoKey":     {reason: "No value without a key.", in: "=1"},
+		"Disk": {
+			reason: "The volume has no key.", in: "local:210/vm-210-disk-1.qcow2,discard=on,size=2G", defaultKey: "file",
+			want: map[string]string{"file": "local:210/vm-210-disk-1.qcow2", "discard": "on", "size": "2G"},
+		},
+		"Base64": {
+			reason: "Values may have an equals sign.", in: "base64=1,serial=YWI=,uuid=x",
+			want: map[string]string{"base64": "1", "serial": "YWI=", "uuid": "x"},
+		},
+		"Middle": {
+			reason: "PVE takes the bare part anywhere.", in: "flags=+aes,host", defaultKey: "cputype",
+			want: map[string]string{"flags": "+aes", "cputype": "host"},
+		},
+		"NoDefault": {
+			reason: "Without a default key it has the empty one.", in: "1,fstrim_cloned_disks=1",
+			want: map[string]string{"": "1", "fstrim_cloned_disks": "1"},
+		},
+		"Empty":   {reason: "Nothing is nothing.", in: "", want: map[string]string{}},
+		"NoValue": {reason: "A value may be empty.", in: "a=", want: map[string]string{"a": ""}},
+		"Twice":   {reason: "Not one key twice.", in: "a=1,a=2"},
+		"TwoBare": {reason: "Nor two without.", in: "a,b"},
+		"Both":    {reason: "Nor the default key in both forms.", in: "a,file=b", defaultKey: "file"},
+		"Comma":   {reason: "PVE passes over a comma too many.", in: "x,,a=1, ,b=2,", defaultKey: "d", want: map[string]string{"d": "x", "a": "1", "b": "2"}},
+		"Commas":  {reason: "Nothing in between is nothing.", in: ",", want: map[string]string{}},
+		"NoKey":   {reason: "No value without a key.", in: "=1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -212,11 +224,23 @@ func TestDisk(t *testing.T) {
 		sized   bool
 		cdrom   bool
 	}{
-		"Disk":   {reason: "A disk as PVE stores it.", in: "local:210/vm-210-disk-1.qcow2,discard=on,iothread=1,serial=ABC,size=2G,ssd=1", volume: "local:210/vm-210-disk-1.qcow2", storage: "local", size: 2 * GiB, sized: true},
-		"EFI":    {reason: "Small ones are in KiB.", in: "local:210/vm-210-disk-0.raw,efitype=4m,pre-enrolled-keys=1,size=528K", volume: "local:210/vm-210-disk-0.raw", storage: "local", size: 528 * KiB, sized: true},
+		"Disk": {
+			reason: "A disk as PVE stores it.", in: "local:210/vm-210-disk-1.qcow2,discard=on,iothread=1,serial=ABC,size=2G,ssd=1",
+			volume: "local:210/vm-210-disk-1.qcow2", storage: "local", size: 2 * GiB, sized: true,
+		},
+		"EFI": {
+			reason: "Small ones are in KiB.", in: "local:210/vm-210-disk-0.raw,efitype=4m,pre-enrolled-keys=1,size=528K",
+			volume: "local:210/vm-210-disk-0.raw", storage: "local", size: 528 * KiB, sized: true,
+		},
 		"Unused": {reason: "An unused disk has no options.", in: "local:400/vm-400-disk-0.qcow2", volume: "local:400/vm-400-disk-0.qcow2", storage: "local"},
-		"Linked": {reason: "A linked clone names its base.", in: "local:700/base-700-disk-0.qcow2/801/vm-801-disk-0.qcow2,size=1G", volume: "local:700/base-700-disk-0.qcow2/801/vm-801-disk-0.qcow2", storage: "local", size: GiB, sized: true},
-		"ISO":    {reason: "A medium.", in: "local:iso/tiny.iso,media=cdrom,size=350K", volume: "local:iso/tiny.iso", storage: "local", size: 350 * KiB, sized: true, cdrom: true},
+		"Linked": {
+			reason: "A linked clone names its base.", in: "local:700/base-700-disk-0.qcow2/801/vm-801-disk-0.qcow2,size=1G",
+			volume: "local:700/base-700-disk-0.qcow2/801/vm-801-disk-0.qcow2", storage: "local", size: GiB, sized: true,
+		},
+		"ISO": {
+			reason: "A medium.", in: "local:iso/tiny.iso,media=cdrom,size=350K", volume: "local:iso/tiny.iso", storage: "local", size: 350 * KiB,
+			sized: true, cdrom: true,
+		},
 		"None":   {reason: "An empty drive is on no storage.", in: "none,media=cdrom", volume: "none", cdrom: true},
 		"Device": {reason: "Nor is a device of the node.", in: "/dev/disk/by-id/x:y,size=1T", volume: "/dev/disk/by-id/x:y", size: TiB, sized: true},
 		"Comma":  {reason: "Written by hand.", in: "local:1,,size=1G,", volume: "local:1", storage: "local", size: GiB, sized: true},
@@ -263,17 +287,32 @@ func TestNIC(t *testing.T) {
 		model, mac string // no model: refused
 		text       string
 	}{
-		"Stored":   {reason: "As PVE stores it.", in: "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0,firewall=1,tag=10", model: "virtio", mac: "bc:24:11:aa:bb:cc", text: "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0,firewall=1,tag=10"},
-		"NoBridge": {reason: "9.2 stores one without a bridge.", in: "virtio=BC:24:11:00:00:01", model: "virtio", mac: "BC:24:11:00:00:01", text: "virtio=BC:24:11:00:00:01"},
-		"NoMAC":    {reason: "As a request may have it.", in: "e1000e,bridge=vmbr0", model: "e1000e", text: "e1000e,bridge=vmbr0"},
-		"Long":     {reason: "PVE accepts the long form.", in: "model=virtio,macaddr=bc:24:11:00:00:01,bridge=vmbr0", model: "virtio", mac: "bc:24:11:00:00:01", text: "virtio=bc:24:11:00:00:01,bridge=vmbr0"},
-		"Order":    {reason: "And any order.", in: "bridge=vmbr0,virtio=BC:24:11:00:00:01", model: "virtio", mac: "BC:24:11:00:00:01", text: "virtio=BC:24:11:00:00:01,bridge=vmbr0"},
+		"Stored": {
+			reason: "As PVE stores it.", in: "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0,firewall=1,tag=10", model: "virtio", mac: "bc:24:11:aa:bb:cc",
+			text: "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0,firewall=1,tag=10",
+		},
+		"NoBridge": {
+			reason: "9.2 stores one without a bridge.", in: "virtio=BC:24:11:00:00:01", model: "virtio", mac: "BC:24:11:00:00:01",
+			text: "virtio=BC:24:11:00:00:01",
+		},
+		"NoMAC": {reason: "As a request may have it.", in: "e1000e,bridge=vmbr0", model: "e1000e", text: "e1000e,bridge=vmbr0"},
+		"Long": {
+			reason: "PVE accepts the long form.", in: "model=virtio,macaddr=bc:24:11:00:00:01,bridge=vmbr0", model: "virtio",
+			mac: "bc:24:11:00:00:01", text: "virtio=bc:24:11:00:00:01,bridge=vmbr0",
+		},
+		"Order": {
+			reason: "And any order.", in: "bridge=vmbr0,virtio=BC:24:11:00:00:01", model: "virtio", mac: "BC:24:11:00:00:01",
+			text: "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+		},
 		"NoModel":  {reason: "There must be a model.", in: "bridge=vmbr0"},
 		"Unknown":  {reason: "One that PVE knows.", in: "model=tulip,bridge=vmbr0"},
 		"Two":      {reason: "But one.", in: "virtio=BC:24:11:00:00:01,e1000=BC:24:11:00:00:02"},
 		"TwoForms": {reason: "In one form.", in: "model=virtio,virtio=BC:24:11:00:00:01"},
-		"Comma":    {reason: "Written by hand.", in: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,", model: "virtio", mac: "BC:24:11:00:00:01", text: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,"},
-		"Broken":   {reason: "What is broken is refused.", in: "virtio,=vmbr0"},
+		"Comma": {
+			reason: "Written by hand.", in: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,", model: "virtio", mac: "BC:24:11:00:00:01",
+			text: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,",
+		},
+		"Broken": {reason: "What is broken is refused.", in: "virtio,=vmbr0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,10 @@ func TestBootOrder(t *testing.T) {
 		boot     string
 		declared bool
 	}
-	d := Devices{Disks: map[string]string{"root": "scsi1", "disk0": "scsi0"}, CDROMs: map[string]string{"drivers": "ide0"}, Networks: map[string]string{"lan": "net1"}}
+	d := Devices{
+		Disks: map[string]string{"root": "scsi1", "disk0": "scsi0"}, CDROMs: map[string]string{"drivers": "ide0"},
+		Networks: map[string]string{"lan": "net1"},
+	}
 	cases := map[string]struct {
 		reason string
 		order  []string
@@ -38,11 +41,17 @@ func TestBootOrder(t *testing.T) {
 		want   want
 	}{
 		"Undeclared": {reason: "Without an order PVE's stands.", config: templateConfig()},
-		"Sorts":      {reason: "Sorts of devices stand for all of them, boot disk first.", order: []string{"disk", "cdrom", "network"}, config: templateConfig(), want: want{"order=scsi1;scsi0;ide2;net0;net1", true}},
-		"Names":      {reason: "Names of entries stand for their devices.", order: []string{"lan", "root"}, config: templateConfig(), want: want{"order=net1;scsi1", true}},
-		"Drives":     {reason: "Those of CD-ROM drives too.", order: []string{"drivers", "root"}, config: templateConfig(), want: want{"order=ide0;scsi1", true}},
-		"Devices":    {reason: "Devices may be named as PVE does.", order: []string{"ide2", "scsi0"}, config: templateConfig(), want: want{"order=ide2;scsi0", true}},
-		"Once":       {reason: "A device is in the order once.", order: []string{"root", "disk"}, config: templateConfig(), want: want{"order=scsi1;scsi0", true}},
+		"Sorts": {
+			reason: "Sorts of devices stand for all of them, boot disk first.", order: []string{"disk", "cdrom", "network"},
+			config: templateConfig(), want: want{"order=scsi1;scsi0;ide2;net0;net1", true},
+		},
+		"Names": {
+			reason: "Names of entries stand for their devices.", order: []string{"lan", "root"}, config: templateConfig(),
+			want: want{"order=net1;scsi1", true},
+		},
+		"Drives":  {reason: "Those of CD-ROM drives too.", order: []string{"drivers", "root"}, config: templateConfig(), want: want{"order=ide0;scsi1", true}},
+		"Devices": {reason: "Devices may be named as PVE does.", order: []string{"ide2", "scsi0"}, config: templateConfig(), want: want{"order=ide2;scsi0", true}},
+		"Once":    {reason: "A device is in the order once.", order: []string{"root", "disk"}, config: templateConfig(), want: want{"order=scsi1;scsi0", true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -92,8 +101,11 @@ func TestJoinsBoot(t *testing.T) {
 		set    proxmox.Params
 		want   bool
 	}{
-		"New":       {reason: "A new drive joins.", state: in("order=scsi0"), set: proxmox.Params{"sata0": "none,media=cdrom"}, want: true},
-		"Image":     {reason: "So does one that was left out so far.", state: in("order=scsi0"), set: proxmox.Params{"ide2": "local:iso/a.iso,media=cdrom"}, want: true},
+		"New": {reason: "A new drive joins.", state: in("order=scsi0"), set: proxmox.Params{"sata0": "none,media=cdrom"}, want: true},
+		"Image": {
+			reason: "So does one that was left out so far.", state: in("order=scsi0"), set: proxmox.Params{"ide2": "local:iso/a.iso,media=cdrom"},
+			want: true,
+		},
 		"Member":    {reason: "One of the order stays where it is.", state: in("order=ide2;scsi0"), set: proxmox.Params{"ide2": "none,media=cdrom"}},
 		"CloudInit": {reason: "PVE's cloud-init drive does not join.", state: in("order=scsi0"), set: proxmox.Params{"ide2": "local:cloudinit,media=cdrom"}},
 		"Disk":      {reason: "Nor does a disk.", state: in("order=scsi0"), set: proxmox.Params{"scsi1": "local:1"}},

@@ -30,7 +30,10 @@ import (
 // TestChange has devices whose removal waits for a restart.
 func TestChange(t *testing.T) {
 	const root, data, lan = "s:vm-100-disk-0,size=1G", "s:vm-100-disk-1,size=1G", "virtio=BC:24:11:00:00:01,bridge=vmbr0"
-	before := Devices{Disks: map[string]string{"root": "sata0", "data": "sata1"}, Networks: map[string]string{"lan": "net0"}, Seen: map[string]bool{"root": true, "data": true}, assigned: true}
+	before := Devices{
+		Disks: map[string]string{"root": "sata0", "data": "sata1"}, Networks: map[string]string{"lan": "net0"},
+		Seen: map[string]bool{"root": true, "data": true}, assigned: true,
+	}
 	going := []proxmox.PendingValue{
 		{Key: "smbios1", Value: new("uuid=" + ourUUID)},
 		{Key: "sata0", Value: new(root)},
@@ -52,12 +55,27 @@ func TestChange(t *testing.T) {
 		spec   v1alpha1.MachineParameters
 		want   proxmox.Params
 	}{
-		"Goes":   {reason: "What is off the list goes.", spec: v1alpha1.MachineParameters{Disks: disks("root")}},
-		"Both":   {reason: "What is wanted again stays as it is, and the VM boots from it.", spec: v1alpha1.MachineParameters{Disks: disks("root", "data"), Networks: []v1alpha1.MachineNetwork{{Name: "lan"}}}, want: proxmox.Params{"sata1": data, "net0": lan, "boot": "order=sata1;sata0;net0"}},
-		"One":    {reason: "What still goes is not booted from.", spec: v1alpha1.MachineParameters{Disks: disks("root", "data")}, want: proxmox.Params{"sata1": data, "boot": "order=sata1;sata0"}},
-		"Order":  {reason: "An order that is declared counts.", spec: v1alpha1.MachineParameters{Disks: disks("root", "data"), BootOrder: []string{"root", "data"}}, want: proxmox.Params{"sata1": data, "boot": "order=sata0;sata1"}},
-		"Other":  {reason: "Another volume is another disk.", spec: v1alpha1.MachineParameters{Disks: other}, want: proxmox.Params{"sata1": "s:vm-100-disk-7"}},
-		"Change": {reason: "It may come back as another.", spec: v1alpha1.MachineParameters{Disks: disks("root"), Networks: []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(7))}}}, want: proxmox.Params{"net0": lan + ",tag=7", "boot": "order=sata0;net0"}},
+		"Goes": {reason: "What is off the list goes.", spec: v1alpha1.MachineParameters{Disks: disks("root")}},
+		"Both": {
+			reason: "What is wanted again stays as it is, and the VM boots from it.",
+			spec:   v1alpha1.MachineParameters{Disks: disks("root", "data"), Networks: []v1alpha1.MachineNetwork{{Name: "lan"}}},
+			want:   proxmox.Params{"sata1": data, "net0": lan, "boot": "order=sata1;sata0;net0"},
+		},
+		"One": {
+			reason: "What still goes is not booted from.", spec: v1alpha1.MachineParameters{Disks: disks("root", "data")},
+			want: proxmox.Params{"sata1": data, "boot": "order=sata1;sata0"},
+		},
+		"Order": {
+			reason: "An order that is declared counts.",
+			spec:   v1alpha1.MachineParameters{Disks: disks("root", "data"), BootOrder: []string{"root", "data"}},
+			want:   proxmox.Params{"sata1": data, "boot": "order=sata0;sata1"},
+		},
+		"Other": {reason: "Another volume is another disk.", spec: v1alpha1.MachineParameters{Disks: other}, want: proxmox.Params{"sata1": "s:vm-100-disk-7"}},
+		"Change": {
+			reason: "It may come back as another.",
+			spec:   v1alpha1.MachineParameters{Disks: disks("root"), Networks: []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(7))}}},
+			want:   proxmox.Params{"net0": lan + ",tag=7", "boot": "order=sata0;net0"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -105,17 +123,56 @@ func TestTakenBack(t *testing.T) {
 		now, pending *string
 		want         Difference
 	}{
-		"Words":     {reason: "What is in force is sent in its own words.", spec: v1alpha1.MachineParameters{Agent: new(true)}, option: "agent", now: new("enabled=1"), pending: new("0"), want: Difference{Set: proxmox.Params{"agent": "enabled=1"}}},
-		"Default":   {reason: "A default that was not written is not written now.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{NUMA: new(false)}}, option: "numa", pending: new("1"), want: Difference{Delete: []string{"numa"}}},
-		"Removed":   {reason: "Nor is what was not there.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}}, option: "vcpus", pending: new("1"), want: Difference{Delete: []string{"vcpus"}}},
-		"Spelled":   {reason: "What is spelled out stays so.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(1))}}, option: "cores", now: new("1"), pending: new("2"), want: Difference{Set: proxmox.Params{"cores": "1"}}},
-		"Another":   {reason: "A value that is neither is set.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(3))}}, option: "cores", now: new("1"), pending: new("2"), want: Difference{Set: proxmox.Params{"cores": "3"}}},
-		"Disk":      {reason: "A property of a disk too.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("none")}}}, option: "scsi0", now: new(disk), pending: new(disk + ",cache=unsafe"), want: Difference{Set: proxmox.Params{"scsi0": disk}}},
-		"DiskOpen":  {reason: "What else of it is pending stays so.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("none")}}}, option: "scsi0", now: new(disk), pending: new(disk + ",cache=unsafe,ssd=1"), want: Difference{Set: proxmox.Params{"scsi0": disk + ",cache=none,ssd=1"}}},
-		"NIC":       {reason: "So is it with networks.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Firewall: new(false)}}}, option: "net0", now: new(nic), pending: new(nic + ",firewall=1"), want: Difference{Set: proxmox.Params{"net0": nic}}},
-		"NICModel":  {reason: "A model that is not declared stays pending.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Firewall: new(false)}}}, option: "net0", now: new(nic), pending: new("e1000=BC:24:11:00:00:01,bridge=vmbr0,firewall=1"), want: Difference{Set: proxmox.Params{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr0,firewall=0"}}},
-		"Extra":     {reason: "And with what has no field.", spec: v1alpha1.MachineParameters{ExtraConfig: map[string]v1alpha1.ExtraValue{"freeze": "0"}}, option: "freeze", pending: new("1"), want: Difference{Delete: []string{"freeze"}}},
-		"NotWanted": {reason: "What is in force but not wanted goes.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}}, option: "vcpus", now: new("2"), pending: new("1"), want: Difference{Delete: []string{"vcpus"}}},
+		"Words": {
+			reason: "What is in force is sent in its own words.", spec: v1alpha1.MachineParameters{Agent: new(true)}, option: "agent",
+			now: new("enabled=1"), pending: new("0"), want: Difference{Set: proxmox.Params{"agent": "enabled=1"}},
+		},
+		"Default": {
+			reason: "A default that was not written is not written now.",
+			spec:   v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{NUMA: new(false)}}, option: "numa", pending: new("1"),
+			want: Difference{Delete: []string{"numa"}},
+		},
+		"Removed": {
+			reason: "Nor is what was not there.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}},
+			option: "vcpus", pending: new("1"), want: Difference{Delete: []string{"vcpus"}},
+		},
+		"Spelled": {
+			reason: "What is spelled out stays so.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(1))}},
+			option: "cores", now: new("1"), pending: new("2"), want: Difference{Set: proxmox.Params{"cores": "1"}},
+		},
+		"Another": {
+			reason: "A value that is neither is set.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(3))}},
+			option: "cores", now: new("1"), pending: new("2"), want: Difference{Set: proxmox.Params{"cores": "3"}},
+		},
+		"Disk": {
+			reason: "A property of a disk too.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("none")}}}, option: "scsi0", now: new(disk),
+			pending: new(disk + ",cache=unsafe"), want: Difference{Set: proxmox.Params{"scsi0": disk}},
+		},
+		"DiskOpen": {
+			reason: "What else of it is pending stays so.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("none")}}}, option: "scsi0", now: new(disk),
+			pending: new(disk + ",cache=unsafe,ssd=1"), want: Difference{Set: proxmox.Params{"scsi0": disk + ",cache=none,ssd=1"}},
+		},
+		"NIC": {
+			reason: "So is it with networks.",
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Firewall: new(false)}}}, option: "net0",
+			now: new(nic), pending: new(nic + ",firewall=1"), want: Difference{Set: proxmox.Params{"net0": nic}},
+		},
+		"NICModel": {
+			reason: "A model that is not declared stays pending.",
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Firewall: new(false)}}}, option: "net0",
+			now: new(nic), pending: new("e1000=BC:24:11:00:00:01,bridge=vmbr0,firewall=1"),
+			want: Difference{Set: proxmox.Params{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr0,firewall=0"}},
+		},
+		"Extra": {
+			reason: "And with what has no field.", spec: v1alpha1.MachineParameters{ExtraConfig: map[string]v1alpha1.ExtraValue{"freeze": "0"}},
+			option: "freeze", pending: new("1"), want: Difference{Delete: []string{"freeze"}},
+		},
+		"NotWanted": {
+			reason: "What is in force but not wanted goes.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}},
+			option: "vcpus", now: new("2"), pending: new("1"), want: Difference{Delete: []string{"vcpus"}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -141,11 +198,23 @@ func TestAround(t *testing.T) {
 		now, later proxmox.Params
 	}{
 		"Nothing": {reason: "A disk that nothing else is to be done to just goes."},
-		"Change":  {reason: "What changes on it comes afterwards.", state: running(nil), set: proxmox.Params{"scsi0": wanted, "cores": "2"}, now: proxmox.Params{"cores": "2"}, later: proxmox.Params{"scsi0": wanted}},
-		"Waits":   {reason: "What waits for a restart is taken back.", state: running(new(waits)), now: proxmox.Params{"scsi0": was}},
-		"Both":    {reason: "Also for another change.", state: running(new(waits)), set: proxmox.Params{"scsi0": wanted}, now: proxmox.Params{"scsi0": was}, later: proxmox.Params{"scsi0": wanted}},
-		"Another": {reason: "Another disk that is to take its place is not the one that is there.", state: running(new("s:other,size=1G")), set: proxmox.Params{"scsi0": "s:other,cache=unsafe"}, now: proxmox.Params{"scsi0": "s:other,cache=unsafe"}},
-		"ToCome":  {reason: "Nor is one that the VM does not have yet.", state: Read([]proxmox.PendingValue{{Key: "scsi0", Pending: new(was)}}), set: proxmox.Params{"scsi0": wanted}, now: proxmox.Params{"scsi0": wanted}},
+		"Change": {
+			reason: "What changes on it comes afterwards.", state: running(nil), set: proxmox.Params{"scsi0": wanted, "cores": "2"},
+			now: proxmox.Params{"cores": "2"}, later: proxmox.Params{"scsi0": wanted},
+		},
+		"Waits": {reason: "What waits for a restart is taken back.", state: running(new(waits)), now: proxmox.Params{"scsi0": was}},
+		"Both": {
+			reason: "Also for another change.", state: running(new(waits)), set: proxmox.Params{"scsi0": wanted},
+			now: proxmox.Params{"scsi0": was}, later: proxmox.Params{"scsi0": wanted},
+		},
+		"Another": {
+			reason: "Another disk that is to take its place is not the one that is there.", state: running(new("s:other,size=1G")),
+			set: proxmox.Params{"scsi0": "s:other,cache=unsafe"}, now: proxmox.Params{"scsi0": "s:other,cache=unsafe"},
+		},
+		"ToCome": {
+			reason: "Nor is one that the VM does not have yet.", state: Read([]proxmox.PendingValue{{Key: "scsi0", Pending: new(was)}}),
+			set: proxmox.Params{"scsi0": wanted}, now: proxmox.Params{"scsi0": wanted},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

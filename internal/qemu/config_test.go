@@ -55,7 +55,8 @@ func TestOwnVolumes(t *testing.T) {
 		"unused0": "a:vm-100-disk-3", "vmstate": "a:vm-100-state-suspend-2026-11-21", "net0": "virtio", "name": "a:vm-100-disk-9",
 	}
 	want := []string{
-		"a:vm-100-cloudinit", "a:base-9000-disk-0/vm-100-disk-0", "b:100/vm-100-disk-1.qcow2", "a:vm-100-disk-2", "a:vm-100-disk-3", "a:vm-100-state-suspend-2026-11-21",
+		"a:vm-100-cloudinit", "a:base-9000-disk-0/vm-100-disk-0", "b:100/vm-100-disk-1.qcow2", "a:vm-100-disk-2", "a:vm-100-disk-3",
+		"a:vm-100-state-suspend-2026-11-21",
 	}
 	if diff := cmp.Diff(want, config.OwnVolumes(100)); diff != "" {
 		t.Errorf("want what is destroyed with the VM, and nothing of others: -want, +got:\n%s", diff)

@@ -132,7 +132,8 @@ disks:
   - {name: scsi0, device: scsi0, size: 2G, storage: local, format: qcow2, ioThread: true, discard: true, ssd: true, serial: ABC}
   - {name: scsi1, device: scsi1, size: 32M, storage: data2, format: raw}
 networks:
-  - {name: net0, device: net0, model: virtio, macAddress: "bc:24:11:aa:bb:cc", bridge: vmbr0, vlan: 10, firewall: true, ipConfig: {address: 10.0.0.5/24, gateway: 10.0.0.1}}
+  - {name: net0, device: net0, model: virtio, macAddress: "bc:24:11:aa:bb:cc", bridge: vmbr0, vlan: 10, firewall: true, ipConfig: ` +
+	`{address: 10.0.0.5/24, gateway: 10.0.0.1}}
   - {name: net1, device: net1, model: e1000, macAddress: MAC, bridge: vmbr1, linkDown: true, rateMBps: 10, ipConfig: {address: dhcp, address6: auto}}
 cloudInit:
   storage: local
@@ -189,28 +190,42 @@ func TestChangeOfFound(t *testing.T) {
 		"Cores": {reason: "Nothing else is touched.", vm: "gaming", want: proxmox.Params{"cores": "16"}, change: func(p *v1alpha1.MachineParameters) {
 			p.CPU.Cores = new(int32(16))
 		}},
-		"ROM": {reason: "What is written in an odd way stays that way.", vm: "gaming", want: proxmox.Params{"hostpci0": "0000:00:02,,legacy-igd=1,romfile=other.rom"}, change: func(p *v1alpha1.MachineParameters) {
+		"ROM": {reason: "What is written in an odd way stays that way.", vm: "gaming", want: proxmox.Params{
+			"hostpci0": "0000:00:02,,legacy-igd=1,romfile=other.rom",
+		}, change: func(p *v1alpha1.MachineParameters) {
 			p.PCIDevices[0].ROMFile = new("other.rom")
 		}},
-		"VLAN": {reason: "A network keeps its address in whatever form it stands there.", vm: "storage", want: proxmox.Params{"net2": "virtio=BC:24:11:00:03:02,bridge=vnet7,tag=9"}, change: func(p *v1alpha1.MachineParameters) {
+		"VLAN": {reason: "A network keeps its address in whatever form it stands there.", vm: "storage", want: proxmox.Params{
+			"net2": "virtio=BC:24:11:00:03:02,bridge=vnet7,tag=9",
+		}, change: func(p *v1alpha1.MachineParameters) {
 			p.Networks[2].VLAN = new(int32(9))
 		}},
-		"Bridge": {reason: "A comma too many is no part of it.", vm: "storage", want: proxmox.Params{"net1": "vmxnet3=BC:24:11:00:03:01,bridge=vmbr9,firewall=1,queues=0,rate=0,"}, change: func(p *v1alpha1.MachineParameters) {
+		"Bridge": {reason: "A comma too many is no part of it.", vm: "storage", want: proxmox.Params{
+			"net1": "vmxnet3=BC:24:11:00:03:01,bridge=vmbr9,firewall=1,queues=0,rate=0,",
+		}, change: func(p *v1alpha1.MachineParameters) {
 			p.Networks[1].Bridge = new("vmbr9")
 		}},
-		"Hotplug": {reason: "A list may be separated in any way.", vm: "storage", want: proxmox.Params{"hotplug": "disk,network"}, change: func(p *v1alpha1.MachineParameters) {
+		"Hotplug": {reason: "A list may be separated in any way.", vm: "storage", want: proxmox.Params{
+			"hotplug": "disk,network",
+		}, change: func(p *v1alpha1.MachineParameters) {
 			p.Hotplug = []string{"disk", "network"}
 		}},
-		"Boot": {reason: "The order of old is replaced if another is wanted.", vm: "old", want: proxmox.Params{"boot": "order=virtio0;net0"}, change: func(p *v1alpha1.MachineParameters) {
+		"Boot": {reason: "The order of old is replaced if another is wanted.", vm: "old", want: proxmox.Params{
+			"boot": "order=virtio0;net0",
+		}, change: func(p *v1alpha1.MachineParameters) {
 			p.BootOrder = []string{"virtio0", "net0"}
 		}},
-		"Memory": {reason: "More memory than ballooning leaves is fine.", vm: "cloud", want: proxmox.Params{"memory": "16384"}, change: func(p *v1alpha1.MachineParameters) {
+		"Memory": {reason: "More memory than ballooning leaves is fine.", vm: "cloud", want: proxmox.Params{
+			"memory": "16384",
+		}, change: func(p *v1alpha1.MachineParameters) {
 			p.Memory = qemu.QuantityOf("16Gi")
 		}},
 		"NoLimits": {reason: "None is what 0 means.", vm: "storage", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
 			p.Networks[1].RateMBps, p.Networks[1].Queues = qemu.QuantityOf("0"), new(int32(0))
 		}},
-		"Watchdog": {reason: "What is the default need not be written.", vm: "storage", want: proxmox.Params{"watchdog": "action=none"}, change: func(p *v1alpha1.MachineParameters) {
+		"Watchdog": {reason: "What is the default need not be written.", vm: "storage", want: proxmox.Params{
+			"watchdog": "action=none",
+		}, change: func(p *v1alpha1.MachineParameters) {
 			p.Watchdog.Action = new("none")
 		}},
 		"Agent": {reason: "It is on already.", vm: "cloud", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {

@@ -49,10 +49,23 @@ func TestMACs(t *testing.T) {
 		was, now Config
 		want     string
 	}{
-		"Gone":      {reason: "An interface that is gone comes back with its MAC address.", spec: lan, was: Config{"net0": "virtio=" + one + ",bridge=vmbr0"}, now: Config{}, want: one},
-		"Changed":   {reason: "One that was changed by hand is kept as it became.", spec: lan, was: Config{"net0": "virtio=" + one}, now: Config{"net0": "virtio=" + other}, want: other},
-		"Elsewhere": {reason: "No two interfaces have the same one.", spec: lan, was: Config{"net0": "virtio=" + one}, now: Config{"net1": "e1000=" + strings.ToLower(one)}},
-		"Off":       {reason: "One off the list has its own when it comes back to it.", spec: &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{}}, was: Config{"net0": "virtio=" + one}, now: Config{}, want: one},
+		"Gone": {
+			reason: "An interface that is gone comes back with its MAC address.", spec: lan,
+			was: Config{"net0": "virtio=" + one + ",bridge=vmbr0"}, now: Config{}, want: one,
+		},
+		"Changed": {
+			reason: "One that was changed by hand is kept as it became.", spec: lan, was: Config{"net0": "virtio=" + one},
+			now: Config{"net0": "virtio=" + other}, want: other,
+		},
+		"Elsewhere": {
+			reason: "No two interfaces have the same one.", spec: lan, was: Config{"net0": "virtio=" + one},
+			now: Config{"net1": "e1000=" + strings.ToLower(one)},
+		},
+		"Off": {
+			reason: "One off the list has its own when it comes back to it.",
+			spec:   &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{}}, was: Config{"net0": "virtio=" + one}, now: Config{},
+			want: one,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -116,20 +129,28 @@ func TestAssign(t *testing.T) {
 	cases := map[string]assignment{
 		"EmptyVM": {
 			reason: "Without a source, entries get the lowest devices in their order.",
-			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("a"), diskOf("b", "virtio"), disk("c")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y")}},
-			want:   Devices{Disks: m{"a": "scsi0", "b": "virtio0", "c": "scsi1"}, Networks: m{"x": "net0", "y": "net1"}},
+			spec: v1alpha1.MachineParameters{
+				Disks:    []v1alpha1.MachineDisk{disk("a"), diskOf("b", "virtio"), disk("c")},
+				Networks: []v1alpha1.MachineNetwork{network("x"), network("y")},
+			},
+			want: Devices{Disks: m{"a": "scsi0", "b": "virtio0", "c": "scsi1"}, Networks: m{"x": "net0", "y": "net1"}},
 		},
 		"CloneTakesBootDiskFirst": {
 			reason: "The first disk of a clone is the one that it boots from.",
-			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root"), disk("data")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y")}},
-			have:   templateConfig(),
-			want:   Devices{Disks: m{"root": "scsi1", "data": "scsi0"}, Networks: m{"x": "net0", "y": "net1"}},
+			spec: v1alpha1.MachineParameters{
+				Disks: []v1alpha1.MachineDisk{disk("root"), disk("data")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y")},
+			},
+			have: templateConfig(),
+			want: Devices{Disks: m{"root": "scsi1", "data": "scsi0"}, Networks: m{"x": "net0", "y": "net1"}},
 		},
 		"CloneMore": {
 			reason: "Entries beyond what the source has are new devices. Drives of removable media are no disks.",
-			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root"), disk("data"), disk("more"), diskOf("old", "ide")}, Networks: []v1alpha1.MachineNetwork{network("x"), network("y"), network("z")}},
-			have:   templateConfig(),
-			want:   Devices{Disks: m{"root": "scsi1", "data": "scsi0", "more": "scsi2", "old": "ide0"}, Networks: m{"x": "net0", "y": "net1", "z": "net2"}},
+			spec: v1alpha1.MachineParameters{
+				Disks:    []v1alpha1.MachineDisk{disk("root"), disk("data"), disk("more"), diskOf("old", "ide")},
+				Networks: []v1alpha1.MachineNetwork{network("x"), network("y"), network("z")},
+			},
+			have: templateConfig(),
+			want: Devices{Disks: m{"root": "scsi1", "data": "scsi0", "more": "scsi2", "old": "ide0"}, Networks: m{"x": "net0", "y": "net1", "z": "net2"}},
 		},
 		"CloneByType": {
 			reason: "A type that no disk of the source has makes a new disk.",
@@ -139,16 +160,21 @@ func TestAssign(t *testing.T) {
 		},
 		"ExplicitFirst": {
 			reason: "Named devices are set aside before the others choose.",
-			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root"), diskOn("data", "scsi1")}, Networks: []v1alpha1.MachineNetwork{network("x"), networkOn("y", "net0")}},
-			have:   templateConfig(),
-			want:   Devices{Disks: m{"root": "scsi0", "data": "scsi1"}, Networks: m{"x": "net1", "y": "net0"}},
+			spec: v1alpha1.MachineParameters{
+				Disks:    []v1alpha1.MachineDisk{disk("root"), diskOn("data", "scsi1")},
+				Networks: []v1alpha1.MachineNetwork{network("x"), networkOn("y", "net0")},
+			},
+			have: templateConfig(),
+			want: Devices{Disks: m{"root": "scsi0", "data": "scsi1"}, Networks: m{"x": "net1", "y": "net0"}},
 		},
 		"LaterIsNew": {
 			reason: "An entry that is added later is a new device, although the VM has undeclared ones that it did not come with.",
 			before: kept(m{"root": "scsi1"}, m{"x": "net0"}),
-			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("data"), disk("root")}, Networks: []v1alpha1.MachineNetwork{network("y"), network("x")}},
-			have:   templateConfig(),
-			want:   Devices{Disks: m{"root": "scsi1", "data": "scsi2"}, Networks: m{"x": "net0", "y": "net2"}},
+			spec: v1alpha1.MachineParameters{
+				Disks: []v1alpha1.MachineDisk{disk("data"), disk("root")}, Networks: []v1alpha1.MachineNetwork{network("y"), network("x")},
+			},
+			have: templateConfig(),
+			want: Devices{Disks: m{"root": "scsi1", "data": "scsi2"}, Networks: m{"x": "net0", "y": "net2"}},
 		},
 		"Reordered": {
 			reason: "The position in the list is of no meaning.",
@@ -205,7 +231,10 @@ func TestAssign(t *testing.T) {
 			spec: v1alpha1.MachineParameters{
 				CDROMs: []v1alpha1.MachineCDROM{cdromOf("first", ""), cdromOf("drivers", "l:iso/d"), {Name: "disc", Physical: new(true)}, cdromOf("more", "l:iso/m")},
 			},
-			have: map[string]string{"ide0": "l:iso/d,media=cdrom", "ide1": "l:vm-100-cloudinit,media=cdrom", "ide2": "l:iso/w,media=cdrom", "sata1": "cdrom,media=cdrom", "ide3": ourImage + ",media=cdrom"},
+			have: map[string]string{
+				"ide0": "l:iso/d,media=cdrom", "ide1": "l:vm-100-cloudinit,media=cdrom", "ide2": "l:iso/w,media=cdrom", "sata1": "cdrom,media=cdrom",
+				"ide3": ourImage + ",media=cdrom",
+			},
 			want: Devices{CDROMs: m{"first": "ide2", "drivers": "ide0", "disc": "sata1", "more": "sata0"}},
 		},
 		"ISOByMedium": {
@@ -245,9 +274,11 @@ func TestAssign(t *testing.T) {
 		"RenamedByMedium": {
 			reason: "Or if it asks for the image that is in there. Of others the drive goes, and is nobody's until then.",
 			before: Devices{CDROMs: m{"a": "ide0", "b": "ide2", "c": "sata0"}, assigned: true},
-			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOf("drivers", "l:iso/a"), cdromOf("tools", "l:iso/t"), {Name: "disc", ISO: new("l:iso/c"), Type: new("ide")}}},
-			have:   map[string]string{"ide0": "l:iso/a,media=cdrom", "ide2": "l:iso/b,media=cdrom", "sata0": "l:iso/c,media=cdrom"},
-			want:   Devices{CDROMs: m{"drivers": "ide0", "b": "ide2", "c": "sata0", "tools": "ide1", "disc": "ide3"}},
+			spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{
+				cdromOf("drivers", "l:iso/a"), cdromOf("tools", "l:iso/t"), {Name: "disc", ISO: new("l:iso/c"), Type: new("ide")},
+			}},
+			have: map[string]string{"ide0": "l:iso/a,media=cdrom", "ide2": "l:iso/b,media=cdrom", "sata0": "l:iso/c,media=cdrom"},
+			want: Devices{CDROMs: m{"drivers": "ide0", "b": "ide2", "c": "sata0", "tools": "ide1", "disc": "ide3"}},
 		},
 		"DriveOfISO": {
 			reason: "The drive of iso is not another one's.",
@@ -275,9 +306,11 @@ func TestAssign(t *testing.T) {
 		},
 		"NoDriveLeft": {
 			reason: "A bus has an end.",
-			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{{Name: "a", Type: new("ide")}, {Name: "b", Type: new("ide")}, {Name: "c", Type: new("ide")}}},
-			have:   map[string]string{"ide0": "l:d,size=1G", "ide1": "l:vm-100-cloudinit,media=cdrom"},
-			err:    "no free ide device for CD-ROM drive \"c\"",
+			spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{
+				{Name: "a", Type: new("ide")}, {Name: "b", Type: new("ide")}, {Name: "c", Type: new("ide")},
+			}},
+			have: map[string]string{"ide0": "l:d,size=1G", "ide1": "l:vm-100-cloudinit,media=cdrom"},
+			err:  "no free ide device for CD-ROM drive \"c\"",
 		},
 	})
 	for name, tc := range cases {

@@ -80,8 +80,14 @@ func TestDifference(t *testing.T) {
 			reason: "A VM from nothing gets all that is declared, and its identity.",
 			spec: v1alpha1.MachineParameters{
 				Name: new("web"), CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}, Memory: quantity("1Gi"), Tags: []string{"b", "a"},
-				Disks:     []v1alpha1.MachineDisk{{Name: "root", Size: new("20G"), Format: new("raw"), SSD: new(true)}, {Name: "small", Size: new("512Mi"), Storage: new("fast"), Cache: new("none")}},
-				Networks:  []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(7)), Firewall: new(false)}, {Name: "own", Bridge: new("vmbr1"), Model: new("e1000"), MACAddress: new("BC:24:11:00:00:0a")}},
+				Disks: []v1alpha1.MachineDisk{
+					{Name: "root", Size: new("20G"), Format: new("raw"), SSD: new(true)},
+					{Name: "small", Size: new("512Mi"), Storage: new("fast"), Cache: new("none")},
+				},
+				Networks: []v1alpha1.MachineNetwork{
+					{Name: "lan", VLAN: new(int32(7)), Firewall: new(false)},
+					{Name: "own", Bridge: new("vmbr1"), Model: new("e1000"), MACAddress: new("BC:24:11:00:00:0a")},
+				},
 				BootOrder: []string{"root", "network"},
 			},
 			want: Difference{Allocates: true, Set: proxmox.Params{
@@ -119,8 +125,13 @@ func TestDifference(t *testing.T) {
 		},
 		"CloneBecomesOurs": {
 			reason: "A clone gets its identity and loses its marker; its MAC address stays.",
-			spec:   v1alpha1.MachineParameters{Name: new("web"), Template: new(intstr.FromInt32(9000)), Networks: []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(7))}}},
-			config: m{"name": "web", "description": Identity{UUID: ourUUID}.Mark(""), "smbios1": "uuid=" + otherUUID, "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1"},
+			spec: v1alpha1.MachineParameters{
+				Name: new("web"), Template: new(intstr.FromInt32(9000)), Networks: []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(7))}},
+			},
+			config: m{
+				"name": "web", "description": Identity{UUID: ourUUID}.Mark(""), "smbios1": "uuid=" + otherUUID,
+				"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1",
+			},
 			want: Difference{Delete: []string{"description"}, Set: proxmox.Params{
 				"smbios1": "uuid=" + ourUUID, "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=7",
 			}},
@@ -140,7 +151,9 @@ func TestDifference(t *testing.T) {
 		},
 		"DiskOptionsKeepVolume": {
 			reason: "Options of a disk change, its volume, size and other options stay. It takes no task.",
-			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("writeback"), Limits: &v1alpha1.MachineDiskLimits{ReadMBps: quantity("12.5"), WriteIOPS: new(int32(100))}}}},
+			spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{
+				Name: "root", Cache: new("writeback"), Limits: &v1alpha1.MachineDiskLimits{ReadMBps: quantity("12.5"), WriteIOPS: new(int32(100))},
+			}}},
 			config: our(m{"scsi0": "s:vm-100-disk-0,discard=on,size=4G"}),
 			want:   Difference{Set: proxmox.Params{"scsi0": "s:vm-100-disk-0,discard=on,size=4G,cache=writeback,mbps_rd=12.5,iops_wr=100"}},
 		},
@@ -171,7 +184,9 @@ func TestDifference(t *testing.T) {
 		"IPConfig": {
 			reason: "The IP configuration goes with the number of its device; what is not declared of it stays.",
 			before: Devices{Networks: m{"dmz": "net1"}, assigned: true},
-			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "dmz", IPConfig: &v1alpha1.MachineIPConfig{Address: new("192.0.2.9/24"), Gateway: new("192.0.2.1")}}}},
+			spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{
+				Name: "dmz", IPConfig: &v1alpha1.MachineIPConfig{Address: new("192.0.2.9/24"), Gateway: new("192.0.2.1")},
+			}}},
 			config: our(m{"net1": "virtio=BC:24:11:00:00:02,bridge=vmbr0", "ipconfig1": "ip=dhcp,ip6=auto"}),
 			want:   Difference{Set: proxmox.Params{"ipconfig1": "ip=192.0.2.9/24,ip6=auto,gw=192.0.2.1"}},
 		},

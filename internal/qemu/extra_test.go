@@ -28,9 +28,12 @@ func TestSameExtra(t *testing.T) {
 		a, b   string
 		want   bool
 	}{
-		"Text":         {reason: "Text is compared as it is.", option: "args", a: "-a b,c", b: "-a c,b"},
-		"Number":       {reason: "Numbers are compared, not their digits.", option: "migrate_downtime", a: "0.10", b: "0.1", want: true},
-		"Order":        {reason: "Property strings have no order.", option: "spice_enhancements", a: "foldersharing=1,videostreaming=all", b: "videostreaming=all,foldersharing=1", want: true},
+		"Text":   {reason: "Text is compared as it is.", option: "args", a: "-a b,c", b: "-a c,b"},
+		"Number": {reason: "Numbers are compared, not their digits.", option: "migrate_downtime", a: "0.10", b: "0.1", want: true},
+		"Order": {
+			reason: "Property strings have no order.", option: "spice_enhancements", a: "foldersharing=1,videostreaming=all",
+			b: "videostreaming=all,foldersharing=1", want: true,
+		},
 		"DefaultKey":   {reason: "The first value may have its key.", option: "amd-sev", a: "type=std,no-debug=1", b: "std,no-debug=1", want: true},
 		"OtherValue":   {reason: "Another value is a difference.", option: "amd-sev", a: "std", b: "es"},
 		"Generated":    {reason: "PVE makes up what 1 asks for.", option: "vmgenid", a: otherUUID, b: "1", want: true},

@@ -177,7 +177,10 @@ func FuzzDifference(f *testing.F) {
 				after = stored(t, after, d.Difference(after))
 			}
 			if again := d.Difference(after); !again.Empty() {
-				t.Fatalf("round %d: the difference is not empty after one change:\nspec %+v\nconfig %v\nchange %v\nafter %v\ndifference %v", round, p, config, diff, after, again)
+				t.Fatalf(
+					"round %d: the difference is not empty after one change:\nspec %+v\nconfig %v\nchange %v\nafter %v\ndifference %v", round, p, config,
+					diff, after, again,
+				)
 			}
 			if diff.Empty() && cmp.Diff(config, after) != "" {
 				t.Fatalf("an empty change changed %s", cmp.Diff(config, after))

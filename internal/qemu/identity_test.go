@@ -38,22 +38,49 @@ func TestProve(t *testing.T) {
 		config map[string]string
 		want   Proof
 	}{
-		"UUID":              {reason: "The UUID proves a VM ours.", id: id, config: map[string]string{"smbios1": "uuid=" + ourUUID}, want: Ours},
-		"UUIDInUpperCase":   {reason: "The case of a UUID is of no meaning.", id: id, config: map[string]string{"smbios1": "uuid=" + strings.ToUpper(ourUUID)}, want: Ours},
-		"UUIDAmongOthers":   {reason: "The option has other parts beside the UUID.", id: id, config: map[string]string{"smbios1": "base64=1,manufacturer=QQ==,uuid=" + ourUUID}, want: Ours},
-		"Marker":            {reason: "A clone is ours by its marker before it has its UUID.", id: id, config: map[string]string{"smbios1": "uuid=" + otherUUID, "description": "x\n" + id.marker() + "\n", "lock": "clone"}, want: Ours},
-		"OtherUUID":         {reason: "A VM of another UUID is somebody else's.", id: id, config: map[string]string{"smbios1": "uuid=" + otherUUID}, want: Foreign},
-		"OtherUUIDLocked":   {reason: "A VM of another UUID is somebody else's while it is created too.", id: id, config: map[string]string{"smbios1": "uuid=" + otherUUID, "lock": "clone"}, want: Foreign},
-		"OtherMarker":       {reason: "The marker of another resource proves nothing.", id: id, config: map[string]string{"description": Identity{UUID: otherUUID}.marker()}, want: Foreign},
-		"NoUUID":            {reason: "A VM that shows no identity is not ours.", id: id, config: map[string]string{"name": "x"}, want: Foreign},
-		"BeingCreated":      {reason: "A VM that is being created does not show whose it is yet.", id: id, config: map[string]string{"lock": "create"}, want: Unproven},
-		"BeingCloned":       {reason: "Nor does one that is being cloned.", id: id, config: map[string]string{"lock": "clone"}, want: Unproven},
-		"LockedOtherwise":   {reason: "Other locks are not those of creation.", id: id, config: map[string]string{"lock": "backup"}, want: Foreign},
-		"NoIdentity":        {reason: "Without an identity nothing is ours, least of all what has none either.", config: map[string]string{"name": "x"}, want: Foreign},
-		"NoIdentityLocked":  {reason: "Without an identity nothing can become ours.", config: map[string]string{"lock": "create"}, want: Foreign},
-		"EmptyMarker":       {reason: "A marker without a UUID proves nothing.", config: map[string]string{"description": Identity{}.marker()}, want: Foreign},
-		"UnreadableSMBIOS":  {reason: "What cannot be read proves nothing.", id: id, config: map[string]string{"smbios1": "uuid=" + ourUUID + ",uuid=" + ourUUID}, want: Foreign},
-		"UUIDInDescription": {reason: "The UUID in a person's own words proves nothing.", id: id, config: map[string]string{"description": "copy of uuid=" + ourUUID}, want: Foreign},
+		"UUID": {reason: "The UUID proves a VM ours.", id: id, config: map[string]string{"smbios1": "uuid=" + ourUUID}, want: Ours},
+		"UUIDInUpperCase": {
+			reason: "The case of a UUID is of no meaning.", id: id, config: map[string]string{"smbios1": "uuid=" + strings.ToUpper(ourUUID)},
+			want: Ours,
+		},
+		"UUIDAmongOthers": {
+			reason: "The option has other parts beside the UUID.", id: id,
+			config: map[string]string{"smbios1": "base64=1,manufacturer=QQ==,uuid=" + ourUUID}, want: Ours,
+		},
+		"Marker": {
+			reason: "A clone is ours by its marker before it has its UUID.", id: id,
+			config: map[string]string{"smbios1": "uuid=" + otherUUID, "description": "x\n" + id.marker() + "\n", "lock": "clone"}, want: Ours,
+		},
+		"OtherUUID": {reason: "A VM of another UUID is somebody else's.", id: id, config: map[string]string{"smbios1": "uuid=" + otherUUID}, want: Foreign},
+		"OtherUUIDLocked": {
+			reason: "A VM of another UUID is somebody else's while it is created too.", id: id,
+			config: map[string]string{"smbios1": "uuid=" + otherUUID, "lock": "clone"}, want: Foreign,
+		},
+		"OtherMarker": {
+			reason: "The marker of another resource proves nothing.", id: id,
+			config: map[string]string{"description": Identity{UUID: otherUUID}.marker()}, want: Foreign,
+		},
+		"NoUUID": {reason: "A VM that shows no identity is not ours.", id: id, config: map[string]string{"name": "x"}, want: Foreign},
+		"BeingCreated": {
+			reason: "A VM that is being created does not show whose it is yet.", id: id, config: map[string]string{"lock": "create"},
+			want: Unproven,
+		},
+		"BeingCloned":     {reason: "Nor does one that is being cloned.", id: id, config: map[string]string{"lock": "clone"}, want: Unproven},
+		"LockedOtherwise": {reason: "Other locks are not those of creation.", id: id, config: map[string]string{"lock": "backup"}, want: Foreign},
+		"NoIdentity": {
+			reason: "Without an identity nothing is ours, least of all what has none either.", config: map[string]string{"name": "x"},
+			want: Foreign,
+		},
+		"NoIdentityLocked": {reason: "Without an identity nothing can become ours.", config: map[string]string{"lock": "create"}, want: Foreign},
+		"EmptyMarker":      {reason: "A marker without a UUID proves nothing.", config: map[string]string{"description": Identity{}.marker()}, want: Foreign},
+		"UnreadableSMBIOS": {
+			reason: "What cannot be read proves nothing.", id: id, config: map[string]string{"smbios1": "uuid=" + ourUUID + ",uuid=" + ourUUID},
+			want: Foreign,
+		},
+		"UUIDInDescription": {
+			reason: "The UUID in a person's own words proves nothing.", id: id,
+			config: map[string]string{"description": "copy of uuid=" + ourUUID}, want: Foreign,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -71,11 +98,14 @@ func TestMark(t *testing.T) {
 		description string
 		want        string
 	}{
-		"Empty":       {reason: "No description stays none."},
-		"Line":        {reason: "The text stays.", description: "A template", want: "A template"},
-		"LineEnd":     {reason: "The line end that PVE adds does not pile up.", description: "A template\n", want: "A template"},
-		"Lines":       {reason: "All lines stay.", description: "# A\n\ntemplate", want: "# A\n\ntemplate"},
-		"OtherMarker": {reason: "The marker of a template that was cloned itself is not inherited.", description: Identity{UUID: otherUUID}.Mark("A template"), want: "A template"},
+		"Empty":   {reason: "No description stays none."},
+		"Line":    {reason: "The text stays.", description: "A template", want: "A template"},
+		"LineEnd": {reason: "The line end that PVE adds does not pile up.", description: "A template\n", want: "A template"},
+		"Lines":   {reason: "All lines stay.", description: "# A\n\ntemplate", want: "# A\n\ntemplate"},
+		"OtherMarker": {
+			reason: "The marker of a template that was cloned itself is not inherited.", description: Identity{UUID: otherUUID}.Mark("A template"),
+			want: "A template",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -128,16 +158,43 @@ func TestIdentityOptions(t *testing.T) {
 		config      map[string]string
 		want        want
 	}{
-		"New":               {reason: "A new VM gets the UUID.", want: want{set: proxmox.Params{"smbios1": done}}},
-		"Done":              {reason: "A VM that has the UUID is left alone.", config: map[string]string{"smbios1": done, "description": "x"}, want: want{set: proxmox.Params{}}},
-		"UpperCase":         {reason: "So is one that has it in capitals.", config: map[string]string{"smbios1": "uuid=" + strings.ToUpper(ourUUID)}, want: want{set: proxmox.Params{}}},
-		"KeepsParts":        {reason: "The other parts of the option stay.", config: map[string]string{"smbios1": "base64=1,uuid=" + otherUUID + ",family=QQ=="}, want: want{set: proxmox.Params{"smbios1": "base64=1,uuid=" + ourUUID + ",family=QQ=="}}},
-		"Marker":            {reason: "A clone loses its marker.", config: map[string]string{"smbios1": done, "description": id.Mark("x")}, want: want{set: proxmox.Params{"description": "x"}}},
-		"MarkerAlone":       {reason: "A description that was a marker only goes.", config: map[string]string{"smbios1": done, "description": id.Mark("") + "\n"}, want: want{set: proxmox.Params{}, remove: []string{"description"}}},
-		"Declared":          {reason: "A declared description takes the marker's place.", description: new("mine"), config: map[string]string{"smbios1": done, "description": id.Mark("x")}, want: want{set: proxmox.Params{"description": "mine"}}},
-		"DeclaredSame":      {reason: "The line end that PVE adds is no difference.", description: new("mine"), config: map[string]string{"smbios1": done, "description": "mine\n"}, want: want{set: proxmox.Params{}}},
-		"DeclaredEmpty":     {reason: "An empty description removes what is there.", description: new(""), config: map[string]string{"smbios1": done, "description": "x"}, want: want{set: proxmox.Params{}, remove: []string{"description"}}},
-		"DeclaredLineBreak": {reason: "Line ends of the spec are no difference.", description: new("mine\n"), config: map[string]string{"smbios1": done, "description": "mine"}, want: want{set: proxmox.Params{}}},
+		"New": {reason: "A new VM gets the UUID.", want: want{set: proxmox.Params{"smbios1": done}}},
+		"Done": {
+			reason: "A VM that has the UUID is left alone.", config: map[string]string{"smbios1": done, "description": "x"},
+			want: want{set: proxmox.Params{}},
+		},
+		"UpperCase": {
+			reason: "So is one that has it in capitals.", config: map[string]string{"smbios1": "uuid=" + strings.ToUpper(ourUUID)},
+			want: want{set: proxmox.Params{}},
+		},
+		"KeepsParts": {
+			reason: "The other parts of the option stay.", config: map[string]string{"smbios1": "base64=1,uuid=" + otherUUID + ",family=QQ=="},
+			want: want{set: proxmox.Params{"smbios1": "base64=1,uuid=" + ourUUID + ",family=QQ=="}},
+		},
+		"Marker": {
+			reason: "A clone loses its marker.", config: map[string]string{"smbios1": done, "description": id.Mark("x")},
+			want: want{set: proxmox.Params{"description": "x"}},
+		},
+		"MarkerAlone": {
+			reason: "A description that was a marker only goes.", config: map[string]string{"smbios1": done, "description": id.Mark("") + "\n"},
+			want: want{set: proxmox.Params{}, remove: []string{"description"}},
+		},
+		"Declared": {
+			reason: "A declared description takes the marker's place.", description: new("mine"),
+			config: map[string]string{"smbios1": done, "description": id.Mark("x")}, want: want{set: proxmox.Params{"description": "mine"}},
+		},
+		"DeclaredSame": {
+			reason: "The line end that PVE adds is no difference.", description: new("mine"),
+			config: map[string]string{"smbios1": done, "description": "mine\n"}, want: want{set: proxmox.Params{}},
+		},
+		"DeclaredEmpty": {
+			reason: "An empty description removes what is there.", description: new(""),
+			config: map[string]string{"smbios1": done, "description": "x"}, want: want{set: proxmox.Params{}, remove: []string{"description"}},
+		},
+		"DeclaredLineBreak": {
+			reason: "Line ends of the spec are no difference.", description: new("mine\n"),
+			config: map[string]string{"smbios1": done, "description": "mine"}, want: want{set: proxmox.Params{}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

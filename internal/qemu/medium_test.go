@@ -43,26 +43,73 @@ func TestMedia(t *testing.T) {
 		set     proxmox.Params
 		remove  []string
 	}{
-		"New":          {reason: "A new drive is empty.", spec: list(v1alpha1.MachineCDROM{Name: "a"}), set: proxmox.Params{"ide2": "none,media=cdrom"}},
-		"NewMedium":    {reason: "Or has its image.", spec: list(cdromOf("a", "l:iso/a")), set: proxmox.Params{"ide2": "l:iso/a,media=cdrom"}},
-		"NewPhysical":  {reason: "Or is the node's.", spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)}), set: proxmox.Params{"ide2": "cdrom,media=cdrom"}},
-		"Same":         {reason: "PVE adds the size of an image.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), config: config("l:iso/a,media=cdrom,size=1G")},
-		"Undeclared":   {reason: "What is in a drive stays, unless the spec says otherwise.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a"}), config: config("l:iso/a,media=cdrom,size=1G")},
-		"Change":       {reason: "Another medium is put in. What else the drive has stays.", devices: ours, spec: list(cdromOf("a", "l:iso/b")), config: config("l:iso/a,media=cdrom,serial=x,size=1G"), set: proxmox.Params{"ide0": "l:iso/b,media=cdrom,serial=x"}},
-		"Eject":        {reason: "An empty one takes it out.", devices: ours, spec: list(cdromOf("a", "")), config: config("l:iso/a,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"}},
-		"Ejected":      {reason: "A medium that somebody took out is put back.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), config: config("none,media=cdrom"), set: proxmox.Params{"ide0": "l:iso/a,media=cdrom"}},
-		"Physical":     {reason: "The node's drive takes the place of an image.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)}), config: config("l:iso/a,media=cdrom"), set: proxmox.Params{"ide0": "cdrom,media=cdrom"}},
-		"NotPhysical":  {reason: "And is taken away.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}), config: config("cdrom,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"}},
-		"NeverWas":     {reason: "An image is not the node's drive.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}), config: config("l:iso/a,media=cdrom")},
-		"Gone":         {reason: "A drive that somebody has removed is made anew: it holds nothing that could be lost.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), config: Config{}, set: proxmox.Params{"ide0": "l:iso/a,media=cdrom"}},
-		"Removed":      {reason: "A drive that is off the list is removed.", spec: none, devices: ours, config: config("l:iso/a,media=cdrom"), remove: []string{"ide0"}},
+		"New":       {reason: "A new drive is empty.", spec: list(v1alpha1.MachineCDROM{Name: "a"}), set: proxmox.Params{"ide2": "none,media=cdrom"}},
+		"NewMedium": {reason: "Or has its image.", spec: list(cdromOf("a", "l:iso/a")), set: proxmox.Params{"ide2": "l:iso/a,media=cdrom"}},
+		"NewPhysical": {
+			reason: "Or is the node's.", spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)}),
+			set: proxmox.Params{"ide2": "cdrom,media=cdrom"},
+		},
+		"Same": {reason: "PVE adds the size of an image.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), config: config("l:iso/a,media=cdrom,size=1G")},
+		"Undeclared": {
+			reason: "What is in a drive stays, unless the spec says otherwise.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a"}),
+			config: config("l:iso/a,media=cdrom,size=1G"),
+		},
+		"Change": {
+			reason: "Another medium is put in. What else the drive has stays.", devices: ours, spec: list(cdromOf("a", "l:iso/b")),
+			config: config("l:iso/a,media=cdrom,serial=x,size=1G"), set: proxmox.Params{"ide0": "l:iso/b,media=cdrom,serial=x"},
+		},
+		"Eject": {
+			reason: "An empty one takes it out.", devices: ours, spec: list(cdromOf("a", "")), config: config("l:iso/a,media=cdrom"),
+			set: proxmox.Params{"ide0": "none,media=cdrom"},
+		},
+		"Ejected": {
+			reason: "A medium that somebody took out is put back.", devices: ours, spec: list(cdromOf("a", "l:iso/a")),
+			config: config("none,media=cdrom"), set: proxmox.Params{"ide0": "l:iso/a,media=cdrom"},
+		},
+		"Physical": {
+			reason: "The node's drive takes the place of an image.", devices: ours,
+			spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)}), config: config("l:iso/a,media=cdrom"),
+			set: proxmox.Params{"ide0": "cdrom,media=cdrom"},
+		},
+		"NotPhysical": {
+			reason: "And is taken away.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}),
+			config: config("cdrom,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"},
+		},
+		"NeverWas": {
+			reason: "An image is not the node's drive.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}),
+			config: config("l:iso/a,media=cdrom"),
+		},
+		"Gone": {
+			reason: "A drive that somebody has removed is made anew: it holds nothing that could be lost.", devices: ours,
+			spec: list(cdromOf("a", "l:iso/a")), config: Config{}, set: proxmox.Params{"ide0": "l:iso/a,media=cdrom"},
+		},
+		"Removed": {
+			reason: "A drive that is off the list is removed.", spec: none, devices: ours, config: config("l:iso/a,media=cdrom"),
+			remove: []string{"ide0"},
+		},
 		"RemovedDisk":  {reason: "But no disk that has come in its place.", spec: none, devices: ours, config: config("l:vm-100-disk-0,size=1G")},
 		"RemovedDrive": {reason: "Nor a drive for cloud-init.", spec: none, devices: ours, config: config("l:vm-100-cloudinit,media=cdrom")},
-		"Foreign":      {reason: "A drive that is not declared is left alone.", spec: list(cdromOf("a", "")), devices: ours, config: Config{"ide0": "none,media=cdrom", "ide2": "l:iso/x,media=cdrom"}},
-		"Held":         {reason: "An image that the VM cannot migrate with is kept out.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), held: map[string]bool{"l": true}, config: config("l:iso/a,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"}},
-		"NotHeld":      {reason: "One that goes along is not.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), held: map[string]bool{"m": true}, config: config("l:iso/a,media=cdrom")},
-		"ISO":          {reason: "iso has a drive of its own.", spec: v1alpha1.MachineParameters{ISO: new("l:iso/w"), CDROMs: []v1alpha1.MachineCDROM{cdromOf("a", "l:iso/a")}}, set: proxmox.Params{"ide2": "l:iso/w,media=cdrom", "ide0": "l:iso/a,media=cdrom"}},
-		"Protected":    {reason: "PVE lets no drive of a protected VM go.", devices: ours, spec: v1alpha1.MachineParameters{Protection: new(false)}, config: Config{"ide0": "none,media=cdrom", "protection": "1"}, set: proxmox.Params{"protection": "0"}},
+		"Foreign": {
+			reason: "A drive that is not declared is left alone.", spec: list(cdromOf("a", "")), devices: ours,
+			config: Config{"ide0": "none,media=cdrom", "ide2": "l:iso/x,media=cdrom"},
+		},
+		"Held": {
+			reason: "An image that the VM cannot migrate with is kept out.", devices: ours, spec: list(cdromOf("a", "l:iso/a")),
+			held: map[string]bool{"l": true}, config: config("l:iso/a,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"},
+		},
+		"NotHeld": {
+			reason: "One that goes along is not.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), held: map[string]bool{"m": true},
+			config: config("l:iso/a,media=cdrom"),
+		},
+		"ISO": {
+			reason: "iso has a drive of its own.",
+			spec:   v1alpha1.MachineParameters{ISO: new("l:iso/w"), CDROMs: []v1alpha1.MachineCDROM{cdromOf("a", "l:iso/a")}},
+			set:    proxmox.Params{"ide2": "l:iso/w,media=cdrom", "ide0": "l:iso/a,media=cdrom"},
+		},
+		"Protected": {
+			reason: "PVE lets no drive of a protected VM go.", devices: ours, spec: v1alpha1.MachineParameters{Protection: new(false)},
+			config: Config{"ide0": "none,media=cdrom", "protection": "1"}, set: proxmox.Params{"protection": "0"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +128,9 @@ func TestMedia(t *testing.T) {
 func TestBootOrderOfNew(t *testing.T) {
 	windows := v1alpha1.MachineParameters{
 		ISO: new("l:iso/w"), CDROMs: []v1alpha1.MachineCDROM{cdromOf("drivers", "l:iso/d")},
-		Disks: []v1alpha1.MachineDisk{{Name: "a", Type: new("sata"), Size: new("1G")}, {Name: "b", Size: new("1G")}}, Networks: []v1alpha1.MachineNetwork{network("lan")},
+		Disks: []v1alpha1.MachineDisk{
+			{Name: "a", Type: new("sata"), Size: new("1G")}, {Name: "b", Size: new("1G")},
+		}, Networks: []v1alpha1.MachineNetwork{network("lan")},
 	}
 	with := func(change func(p *v1alpha1.MachineParameters)) v1alpha1.MachineParameters {
 		p := *windows.DeepCopy()
@@ -93,10 +142,13 @@ func TestBootOrderOfNew(t *testing.T) {
 		spec   v1alpha1.MachineParameters
 		want   string
 	}{
-		"Windows":  {reason: "Of two drives PVE would have the VM boot from ide0, in which the drivers are.", spec: windows, want: "order=scsi0;ide2;net0"},
-		"One":      {reason: "With one drive PVE is right.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs = nil })},
-		"Later":    {reason: "So it is if the installer comes first.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs[0].Type = new("sata") })},
-		"Declared": {reason: "What is declared stands.", spec: with(func(p *v1alpha1.MachineParameters) { p.BootOrder = []string{"drivers", "a"} }), want: "order=ide0;sata0"},
+		"Windows": {reason: "Of two drives PVE would have the VM boot from ide0, in which the drivers are.", spec: windows, want: "order=scsi0;ide2;net0"},
+		"One":     {reason: "With one drive PVE is right.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs = nil })},
+		"Later":   {reason: "So it is if the installer comes first.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs[0].Type = new("sata") })},
+		"Declared": {
+			reason: "What is declared stands.", spec: with(func(p *v1alpha1.MachineParameters) { p.BootOrder = []string{"drivers", "a"} }),
+			want: "order=ide0;sata0",
+		},
 		"ByName": {reason: "Without iso the first medium of the list is the installer.", spec: with(func(p *v1alpha1.MachineParameters) {
 			p.ISO, p.CDROMs = nil, []v1alpha1.MachineCDROM{cdromOf("empty", ""), cdromOf("w", "l:iso/w"), {Name: "d", Device: new("ide0")}}
 		}), want: "order=scsi0;ide1;net0"},

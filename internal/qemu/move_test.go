@@ -35,12 +35,21 @@ func TestResizes(t *testing.T) {
 		spec   v1alpha1.MachineParameters
 		want   []Resize
 	}{
-		"Grows":      {reason: "A disk that is too small grows.", spec: sized("20G"), want: []Resize{{Name: "a", Device: "scsi0", From: 2252 * proxmox.MiB, To: 20 * proxmox.GiB}}},
+		"Grows": {
+			reason: "A disk that is too small grows.", spec: sized("20G"),
+			want: []Resize{{Name: "a", Device: "scsi0", From: 2252 * proxmox.MiB, To: 20 * proxmox.GiB}},
+		},
 		"Equal":      {reason: "Units are binary in all spellings.", spec: sized("2252Mi")},
 		"Smaller":    {reason: "A disk never shrinks.", spec: sized("1G")},
 		"Undeclared": {reason: "Without a size the disk keeps what it has.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{diskOn("a", "scsi0")}}},
-		"Unknown":    {reason: "A disk whose size PVE does not tell is left alone.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Device: new("scsi1"), Size: new("9G")}}}},
-		"New":        {reason: "A disk that is not there is made in its size.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Device: new("scsi5"), Size: new("9G")}}}},
+		"Unknown": {
+			reason: "A disk whose size PVE does not tell is left alone.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Device: new("scsi1"), Size: new("9G")}}},
+		},
+		"New": {
+			reason: "A disk that is not there is made in its size.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Device: new("scsi5"), Size: new("9G")}}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

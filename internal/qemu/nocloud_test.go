@@ -39,13 +39,26 @@ func TestSeedDrive(t *testing.T) {
 		cdrom  string
 		want   string
 	}{
-		"Ours":    {reason: "The drive that has an image of Ours keeps it.", config: map[string]string{"ide0": "none,media=cdrom", "ide1": ourImage + ",media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide1"},
-		"Source":  {reason: "A clone has the image of its source in the drive for its own.", config: map[string]string{"ide0": "none,media=cdrom", "sata1": theirImage + ",media=cdrom"}, want: "sata1"},
-		"Empty":   {reason: "A drive that was emptied for it is taken.", config: map[string]string{"ide0": "none,media=cdrom"}, want: "ide0"},
-		"ISO":     {reason: "But not the one that the spec has for another medium.", config: map[string]string{"ide0": "none,media=cdrom"}, iso: "ide0", want: "ide2"},
-		"CDROM":   {reason: "Nor one of its list.", config: map[string]string{"ide0": "none,media=cdrom"}, cdrom: "ide0", want: "ide2"},
-		"NotYet":  {reason: "Nor one that its list is yet to get.", config: map[string]string{}, cdrom: "ide2", want: "ide0"},
-		"PVE":     {reason: "PVE's own drive gives way.", config: map[string]string{"ide0": "none,media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide2"},
+		"Ours": {
+			reason: "The drive that has an image of Ours keeps it.",
+			config: map[string]string{"ide0": "none,media=cdrom", "ide1": ourImage + ",media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"},
+			want:   "ide1",
+		},
+		"Source": {
+			reason: "A clone has the image of its source in the drive for its own.",
+			config: map[string]string{"ide0": "none,media=cdrom", "sata1": theirImage + ",media=cdrom"}, want: "sata1",
+		},
+		"Empty": {reason: "A drive that was emptied for it is taken.", config: map[string]string{"ide0": "none,media=cdrom"}, want: "ide0"},
+		"ISO": {
+			reason: "But not the one that the spec has for another medium.", config: map[string]string{"ide0": "none,media=cdrom"}, iso: "ide0",
+			want: "ide2",
+		},
+		"CDROM":  {reason: "Nor one of its list.", config: map[string]string{"ide0": "none,media=cdrom"}, cdrom: "ide0", want: "ide2"},
+		"NotYet": {reason: "Nor one that its list is yet to get.", config: map[string]string{}, cdrom: "ide2", want: "ide0"},
+		"PVE": {
+			reason: "PVE's own drive gives way.",
+			config: map[string]string{"ide0": "none,media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide2",
+		},
 		"None":    {reason: "Without any there is a new one.", config: map[string]string{}, want: "ide2"},
 		"Foreign": {reason: "Somebody's own medium stays where it is.", config: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom"}, want: "ide0"},
 	}
@@ -75,18 +88,44 @@ func TestGuestData(t *testing.T) {
 		want   nocloud.Data
 		later  bool
 	}{
-		"None":        {reason: "The guest configures networks by itself.", config: config, spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}}},
-		"Declared":    {reason: "What is declared is configured.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{static}}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}}},
-		"Nothing":     {reason: "That may be nothing.", config: config, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{none}}, want: nocloud.Data{Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01"}}}},
-		"Unknown":     {reason: "Without its MAC address nothing can be said yet.", config: Config{}, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{static}}, later: true},
-		"Servers":     {reason: "Name servers are for the first network, which the guest would configure by DHCP.", config: config, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}}},
-		"ServersSoon": {reason: "That may be yet to come.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}}, later: true},
-		"ServersOnly": {reason: "A VM without networks asks no server.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers}, want: nocloud.Data{Nameservers: []string{"192.0.2.53"}}},
+		"None": {
+			reason: "The guest configures networks by itself.", config: config,
+			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}},
+		},
+		"Declared": {
+			reason: "What is declared is configured.", config: config,
+			spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{static}},
+			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}},
+		},
+		"Nothing": {
+			reason: "That may be nothing.", config: config, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{none}},
+			want: nocloud.Data{Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01"}}},
+		},
+		"Unknown": {
+			reason: "Without its MAC address nothing can be said yet.", config: Config{},
+			spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{static}}, later: true,
+		},
+		"Servers": {
+			reason: "Name servers are for the first network, which the guest would configure by DHCP.", config: config,
+			spec: v1alpha1.MachineParameters{CloudInit: servers},
+			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}},
+		},
+		"ServersSoon": {
+			reason: "That may be yet to come.", config: Config{},
+			spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}},
+			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}}, later: true,
+		},
+		"ServersOnly": {
+			reason: "A VM without networks asks no server.", config: Config{}, spec: v1alpha1.MachineParameters{CloudInit: servers},
+			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}},
+		},
 		"Template": {
 			reason: "What the spec leaves open is as the template has it, which PVE's own drive would tell too.", config: template,
 			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}},
 			want: nocloud.Data{
-				User: "debian", SSHKeys: []string{"ssh-ed25519 AAAA a"}, Upgrade: new(false), Nameservers: []string{"192.0.2.1", "192.0.2.2"}, SearchDomains: []string{"example.org"},
+				User: "debian", SSHKeys: []string{
+					"ssh-ed25519 AAAA a",
+				}, Upgrade: new(false), Nameservers: []string{"192.0.2.1", "192.0.2.2"}, SearchDomains: []string{"example.org"},
 				Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp", Address6: "auto"}},
 			},
 		},

@@ -98,8 +98,10 @@ func TestOptions(t *testing.T) {
 		"Declared": {
 			reason: "All that differs is set, in PVE's words.",
 			spec: v1alpha1.MachineParameters{
-				Name:   new("web"),
-				CPU:    &v1alpha1.MachineCPU{Cores: new(int32(4)), Sockets: new(int32(2)), VCPUs: new(int32(3)), Limit: quantity("2500m"), Units: new(int32(200)), NUMA: on},
+				Name: new("web"),
+				CPU: &v1alpha1.MachineCPU{
+					Cores: new(int32(4)), Sockets: new(int32(2)), VCPUs: new(int32(3)), Limit: quantity("2500m"), Units: new(int32(200)), NUMA: on,
+				},
 				Memory: quantity("2147483648"), MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("1Gi"), Shares: new(int32(0))},
 				OSType: new("linux"), BIOS: new("ovmf"), MachineType: new("q35"), SCSIController: new("virtio-scsi-single"),
 				OnBoot: on, Protection: on, ACPI: off, KVM: off, Tablet: off, LocalTime: on, Hotplug: []string{"disk"},

@@ -40,15 +40,24 @@ virtiofs: [{name: data, mapping: data}]`
 	}{
 		"New": {
 			reason: "Entries get the lowest numbers that are free.", spec: spec, have: map[string]string{"hostpci0": "mapping=theirs"},
-			want: Devices{PCI: map[string]string{"gpu": "hostpci1", "nic": "hostpci2"}, USB: map[string]string{"key": "usb0"}, VirtioFS: map[string]string{"data": "virtiofs0"}},
+			want: Devices{
+				PCI: map[string]string{"gpu": "hostpci1", "nic": "hostpci2"}, USB: map[string]string{"key": "usb0"},
+				VirtioFS: map[string]string{"data": "virtiofs0"},
+			},
 		},
 		"Adopted": {
 			reason: "An entry is the device that is what it asks for.", spec: spec, have: have,
-			want: Devices{PCI: map[string]string{"gpu": "hostpci2", "nic": "hostpci0"}, USB: map[string]string{"key": "usb1"}, VirtioFS: map[string]string{"data": "virtiofs0"}},
+			want: Devices{
+				PCI: map[string]string{"gpu": "hostpci2", "nic": "hostpci0"}, USB: map[string]string{"key": "usb1"},
+				VirtioFS: map[string]string{"data": "virtiofs0"},
+			},
 		},
 		"Later": {
 			reason: "Also one that comes later: the guest cannot have a device twice.", spec: spec, have: have, before: Devices{assigned: true},
-			want: Devices{PCI: map[string]string{"gpu": "hostpci2", "nic": "hostpci0"}, USB: map[string]string{"key": "usb1"}, VirtioFS: map[string]string{"data": "virtiofs0"}},
+			want: Devices{
+				PCI: map[string]string{"gpu": "hostpci2", "nic": "hostpci0"}, USB: map[string]string{"key": "usb1"},
+				VirtioFS: map[string]string{"data": "virtiofs0"},
+			},
 		},
 		"Another": {
 			reason: "A second of the same mapping is another device.", spec: "pciDevices: [{name: one, mapping: gpu}, {name: two, mapping: gpu}]", have: have,

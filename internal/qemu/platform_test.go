@@ -33,17 +33,33 @@ func TestPlatformRefusals(t *testing.T) {
 		config map[string]string
 		want   string
 	}{
-		"Fine":       {reason: "What PVE takes is not refused.", spec: "{smbios: {serial: a}, cpu: {numaNodes: [{cpus: '0', memory: 1Gi}]}}"},
-		"LongSMBIOS": {reason: "All fields together are too long.", spec: "smbios: {serial: " + long + ", sku: " + long + ", family: " + long + ", product: " + long + ", version: " + long + ", manufacturer: " + long + "}", want: "takes 512"},
-		"Fraction":   {reason: "PVE counts memory in MiB.", spec: "cpu: {numaNodes: [{cpus: '0', memory: 1500k}]}", want: "cpu.numaNodes[0].memory"},
-		"Extra":      {reason: "An option has one place.", spec: "extraConfig: {net0: virtio}", want: `"net0" has a field of its own: set networks`},
-		"Control":    {reason: "Nobody deletes options through extraConfig.", spec: "extraConfig: {delete: scsi0}", want: `"delete" is no option`},
-		"EFIType":    {reason: "The type of the store is decided once.", spec: "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b,efitype=2m"}, want: "efiDisk has efitype=2m and cannot change to 4m"},
+		"Fine": {reason: "What PVE takes is not refused.", spec: "{smbios: {serial: a}, cpu: {numaNodes: [{cpus: '0', memory: 1Gi}]}}"},
+		"LongSMBIOS": {
+			reason: "All fields together are too long.",
+			spec:   "smbios: {serial: " + long + ", sku: " + long + ", family: " + long + ", product: " + long + ", version: " + long + ", manufacturer: " + long + "}",
+			want:   "takes 512",
+		},
+		"Fraction": {reason: "PVE counts memory in MiB.", spec: "cpu: {numaNodes: [{cpus: '0', memory: 1500k}]}", want: "cpu.numaNodes[0].memory"},
+		"Extra":    {reason: "An option has one place.", spec: "extraConfig: {net0: virtio}", want: `"net0" has a field of its own: set networks`},
+		"Control":  {reason: "Nobody deletes options through extraConfig.", spec: "extraConfig: {delete: scsi0}", want: `"delete" is no option`},
+		"EFIType": {
+			reason: "The type of the store is decided once.", spec: "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b,efitype=2m"},
+			want: "efiDisk has efitype=2m and cannot change to 4m",
+		},
 		"EFIDefault": {reason: "PVE's old default is a type too.", spec: "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b"}, want: "efitype=2m"},
-		"EFISame":    {reason: "What is so already is fine.", spec: "efiDisk: {type: 4m, preEnrolledKeys: false}", config: map[string]string{"efidisk0": "a:b,efitype=4m"}},
-		"EFIKeys":    {reason: "Keys are enrolled once.", spec: "efiDisk: {preEnrolledKeys: true}", config: map[string]string{"efidisk0": "a:b,efitype=4m"}, want: "pre-enrolled-keys=0"},
-		"TPMVersion": {reason: "So is the version.", spec: "tpm: {version: v2.0}", config: map[string]string{"tpmstate0": "a:b"}, want: "version=v1.2 and cannot change to v2.0"},
-		"TPMOff":     {reason: "What goes may have been anything.", spec: "tpm: {enabled: false, version: v2.0}", config: map[string]string{"tpmstate0": "a:b"}},
+		"EFISame": {
+			reason: "What is so already is fine.", spec: "efiDisk: {type: 4m, preEnrolledKeys: false}",
+			config: map[string]string{"efidisk0": "a:b,efitype=4m"},
+		},
+		"EFIKeys": {
+			reason: "Keys are enrolled once.", spec: "efiDisk: {preEnrolledKeys: true}", config: map[string]string{"efidisk0": "a:b,efitype=4m"},
+			want: "pre-enrolled-keys=0",
+		},
+		"TPMVersion": {
+			reason: "So is the version.", spec: "tpm: {version: v2.0}", config: map[string]string{"tpmstate0": "a:b"},
+			want: "version=v1.2 and cannot change to v2.0",
+		},
+		"TPMOff": {reason: "What goes may have been anything.", spec: "tpm: {enabled: false, version: v2.0}", config: map[string]string{"tpmstate0": "a:b"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,16 +39,34 @@ func TestApplied(t *testing.T) {
 		want   Config
 		known  bool
 	}{
-		"Plain":     {reason: "What is set is there, what is removed is not.", before: optionsOf(Config{"cores": "1", "onboot": "1"}), change: Difference{Set: proxmox.Params{"cores": "4"}, Delete: []string{"onboot"}}, want: Config{"cores": "4"}, known: true},
-		"Digest":    {reason: "The digest is another.", before: []proxmox.PendingValue{{Key: "digest", Value: new("d1")}}, change: Difference{}, want: Config{}, known: true},
-		"Password":  {reason: "A password is not remembered.", change: Difference{Set: proxmox.Params{"cipassword": "secret"}}, want: Config{"cipassword": "**********"}, known: true},
-		"MAC":       {reason: "A network with its address stays as it is.", change: Difference{Set: proxmox.Params{"net0": nic}}, want: Config{"net0": nic}, known: true},
+		"Plain": {
+			reason: "What is set is there, what is removed is not.", before: optionsOf(Config{"cores": "1", "onboot": "1"}),
+			change: Difference{Set: proxmox.Params{"cores": "4"}, Delete: []string{"onboot"}}, want: Config{"cores": "4"}, known: true,
+		},
+		"Digest": {
+			reason: "The digest is another.", before: []proxmox.PendingValue{{Key: "digest", Value: new("d1")}}, change: Difference{},
+			want: Config{}, known: true,
+		},
+		"Password": {
+			reason: "A password is not remembered.", change: Difference{Set: proxmox.Params{"cipassword": "secret"}},
+			want: Config{"cipassword": "**********"}, known: true,
+		},
+		"MAC": {
+			reason: "A network with its address stays as it is.", change: Difference{Set: proxmox.Params{"net0": nic}}, want: Config{"net0": nic},
+			known: true,
+		},
 		"NoMAC":     {reason: "PVE makes up an address.", change: Difference{Set: proxmox.Params{"net0": "virtio,bridge=vmbr0"}}},
 		"Disk":      {reason: "PVE writes disks in its own way.", change: Difference{Set: proxmox.Params{"scsi0": "local-lvm:vm-1-disk-0,ssd=1"}}},
 		"Allocates": {reason: "PVE names new disks.", change: Difference{Allocates: true}},
-		"Detaches":  {reason: "A disk that is detached is unused.", before: optionsOf(map[string]string{"cores": "1"}), change: Difference{Delete: []string{"scsi1"}}},
+		"Detaches": {
+			reason: "A disk that is detached is unused.", before: optionsOf(map[string]string{"cores": "1"}),
+			change: Difference{Delete: []string{"scsi1"}},
+		},
 		"Generated": {reason: "PVE makes up what is asked for.", change: Difference{Set: proxmox.Params{"vmgenid": "1"}}},
-		"Pending":   {reason: "What was pending may be settled.", before: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}}, change: Difference{Set: proxmox.Params{"onboot": "1"}}},
+		"Pending": {
+			reason: "What was pending may be settled.", before: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}},
+			change: Difference{Set: proxmox.Params{"onboot": "1"}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,10 +52,15 @@ func (g randomSpec) spec() v1alpha1.MachineParameters {
 		SCSIController: some(g, "lsi", "virtio-scsi-single"), ACPI: some(g, true, false),
 	}
 	if g.maybe() {
-		p.CPU = &v1alpha1.MachineCPU{Cores: some(g, int32(1), 2), Sockets: some(g, int32(1), 2), Type: some(g, "host", "kvm64"), NUMA: some(g, true, false), Limit: some(g, resource.MustParse("0"), resource.MustParse("1500m"))}
+		p.CPU = &v1alpha1.MachineCPU{
+			Cores: some(g, int32(1), 2), Sockets: some(g, int32(1), 2), Type: some(g, "host", "kvm64"), NUMA: some(g, true, false),
+			Limit: some(g, resource.MustParse("0"), resource.MustParse("1500m")),
+		}
 	}
 	if g.maybe() {
-		p.AgentOptions = &v1alpha1.MachineAgentOptions{Type: some(g, "virtio", "isa"), FSTrimClonedDisks: some(g, true, false), FreezeFSOnBackup: some(g, true, false)}
+		p.AgentOptions = &v1alpha1.MachineAgentOptions{
+			Type: some(g, "virtio", "isa"), FSTrimClonedDisks: some(g, true, false), FreezeFSOnBackup: some(g, true, false),
+		}
 	}
 	if g.maybe() {
 		p.VGA = &v1alpha1.MachineVGA{Type: some(g, "std", "qxl"), MemoryMiB: some(g, int32(16), 32)}
@@ -124,9 +129,15 @@ func (g randomSpec) limits() v1alpha1.MachineDiskLimits {
 		iopsLength = some(g, int32(0), 7)
 	}
 	if g.maybe() {
-		return v1alpha1.MachineDiskLimits{TotalMBps: mbps, TotalBurstMBps: burst, TotalBurstSeconds: length, TotalIOPS: iops, TotalBurstIOPS: burstIOPS, TotalIOPSBurstSeconds: iopsLength}
+		return v1alpha1.MachineDiskLimits{
+			TotalMBps: mbps, TotalBurstMBps: burst, TotalBurstSeconds: length, TotalIOPS: iops, TotalBurstIOPS: burstIOPS,
+			TotalIOPSBurstSeconds: iopsLength,
+		}
 	}
-	return v1alpha1.MachineDiskLimits{ReadMBps: mbps, ReadBurstMBps: burst, ReadBurstSeconds: length, WriteIOPS: iops, WriteBurstIOPS: burstIOPS, WriteIOPSBurstSeconds: iopsLength}
+	return v1alpha1.MachineDiskLimits{
+		ReadMBps: mbps, ReadBurstMBps: burst, ReadBurstSeconds: length, WriteIOPS: iops, WriteBurstIOPS: burstIOPS,
+		WriteIOPSBurstSeconds: iopsLength,
+	}
 }
 
 // platform of a spec: what a VM has one of.
@@ -139,7 +150,9 @@ func (g randomSpec) platform(p *v1alpha1.MachineParameters) {
 	p.SMBIOS = some(g, v1alpha1.MachineSMBIOS{Serial: some(g, "", "a, b", "abc"), Product: some(g, "", "p=q")})
 	p.MachineType = some(g, "", "q35", "pc")
 	p.MachineOptions = some(g, v1alpha1.MachineOptions{VIOMMU: some(g, "", "intel", "virtio"), AWBits: some(g, int32(0), 39), EnableS3: some(g, true, false)})
-	p.MemoryOptions = some(g, v1alpha1.MachineMemoryOptions{Shares: some(g, int32(0), 5), HugePages: some(g, "", "any"), KeepHugePages: some(g, true, false), AllowKSM: some(g, true, false)})
+	p.MemoryOptions = some(g, v1alpha1.MachineMemoryOptions{
+		Shares: some(g, int32(0), 5), HugePages: some(g, "", "any"), KeepHugePages: some(g, true, false), AllowKSM: some(g, true, false),
+	})
 	p.Hookscript = some(g, "", "local:snippets/a")
 	p.SerialPorts = g.names("socket", "/dev/ttyS0")
 	if p.CPU != nil {
@@ -160,7 +173,9 @@ func (g randomSpec) platform(p *v1alpha1.MachineParameters) {
 // passthrough are named devices of the node.
 func (g randomSpec) passthrough(p *v1alpha1.MachineParameters) {
 	for _, name := range g.names("gpu", "nic", "nvme") {
-		d := v1alpha1.MachinePCIDevice{Name: name, PCIe: some(g, true, false), ROMBar: some(g, true, false), ROMFile: some(g, "", "a"), MediatedDevice: some(g, "", "m")}
+		d := v1alpha1.MachinePCIDevice{
+			Name: name, PCIe: some(g, true, false), ROMBar: some(g, true, false), ROMFile: some(g, "", "a"), MediatedDevice: some(g, "", "m"),
+		}
 		if d.Mapping = some(g, "m1", "m2"); d.Mapping == nil {
 			d.Host = new("0000:01:00.0")
 		}
@@ -186,8 +201,15 @@ func (g randomSpec) config() Config {
 		"onboot": {"0", "1"}, "protection": {"0", "1"}, "cpu": {"host", "cputype=kvm64,flags=+aes"}, "vga": {"std", "type=qxl,memory=16"},
 		"startup": {"1", "order=2,up=9"}, "tags": {"a;b", "Z;c", ""}, "hotplug": {"1", "0", "usb,disk,network"}, "bios": {"ovmf"},
 		"smbios1": {"uuid=" + otherUUID, "base64=1,uuid=" + ourUUID}, "cpulimit": {"1.5", "0"}, "numa": {"1"}, "scsihw": {"lsi"},
-		"scsi0": {"s:a,size=1G", "s:a,discard=on,size=8G", "s:a,bps_max_length=9,mbps=2,mbps_max=3,size=1G", "s:a,iops_rd=2,iops_rd_max=3,iops_rd_max_length=9,mbps_wr=1.0,size=1G"}, "scsi1": {"t:b,backup=0,size=512M"}, "virtio0": {"s:c,cache=writeback,size=1G"},
-		"ide2": {"none,media=cdrom", "s:cloudinit,media=cdrom", "l:iso/w.iso,media=cdrom,size=1G"}, "ide0": {"l:iso/d.iso,media=cdrom,serial=a,size=1M", "cdrom,media=cdrom"}, "net0": {"virtio=BC:24:11:00:00:01,bridge=vmbr0", "e1000=bc:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=3"},
+		"scsi0": {
+			"s:a,size=1G", "s:a,discard=on,size=8G", "s:a,bps_max_length=9,mbps=2,mbps_max=3,size=1G",
+			"s:a,iops_rd=2,iops_rd_max=3,iops_rd_max_length=9,mbps_wr=1.0,size=1G",
+		}, "scsi1": {"t:b,backup=0,size=512M"}, "virtio0": {"s:c,cache=writeback,size=1G"},
+		"ide2": {
+			"none,media=cdrom", "s:cloudinit,media=cdrom", "l:iso/w.iso,media=cdrom,size=1G",
+		}, "ide0": {
+			"l:iso/d.iso,media=cdrom,serial=a,size=1M", "cdrom,media=cdrom",
+		}, "net0": {"virtio=BC:24:11:00:00:01,bridge=vmbr0", "e1000=bc:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=3"},
 		"net1": {"virtio=BC:24:11:00:00:02"}, "efidisk0": {"s:e,efitype=2m,size=528K", "s:e,efitype=4m,ms-cert=2023k,pre-enrolled-keys=1,size=528K"},
 		"tpmstate0": {"s:t,size=4M,version=v2.0"}, "hostpci0": {"0000:01:00.0,pcie=1", "mapping=m1,rombar=0"}, "hostpci3": {"mapping=m2"},
 		"usb0": {"spice", "host=1-2,usb3=1"}, "virtiofs0": {"data,cache=always", "dirid=other"}, "numa0": {"cpus=0,memory=512"}, "serial0": {"socket", "/dev/ttyS1"},

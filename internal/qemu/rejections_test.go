@@ -39,28 +39,89 @@ func TestRefusals(t *testing.T) {
 		defaults Defaults
 		want     []string // parts of each refusal
 	}{
-		"None":           {reason: "What can be done is not refused.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("30G"), Storage: new("s")}), config: config},
-		"Shrink":         {reason: "A disk never shrinks.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("10G")}), config: config, want: []string{"cannot shrink from 20G to 10G"}},
-		"Rounded":        {reason: "A disk that its storage has made a little larger does not shrink.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("20476M")}), config: config},
-		"CDROM":          {reason: "A CD-ROM drive is no disk.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("ide0"), Size: new("1G")}), config: config, want: []string{"is a CD-ROM drive"}},
-		"NoSize":         {reason: "A new disk needs a size.", spec: disks(disk("a")), defaults: Defaults{Storage: "s"}, want: []string{`disk "a" is new and has no size`}},
-		"NoStorage":      {reason: "A new disk needs a storage.", spec: disks(v1alpha1.MachineDisk{Name: "a", Size: new("1G")}), want: []string{`disk "a" is new and has no storage`}},
-		"DefaultStorage": {reason: "The provider config's storage will do.", spec: disks(v1alpha1.MachineDisk{Name: "a", Size: new("1G")}), defaults: Defaults{Storage: "s"}},
-		"NoBridge":       {reason: "A new network needs a bridge.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}}, want: []string{`network "a" is new and has no bridge`}},
-		"DefaultBridge":  {reason: "The provider config's bridge will do.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}}, defaults: Defaults{Bridge: "b"}},
-		"SourceBridge":   {reason: "A network of the source keeps its bridge.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}}, config: config},
-		"NoDrive":        {reason: "cloud-init needs its drive.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}}, config: config, want: []string{"cloud-init drive"}},
-		"NoDriveForIP":   {reason: "So does an IP configuration.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "a", IPConfig: &v1alpha1.MachineIPConfig{Address: new("dhcp")}}}}, config: config, want: []string{"cloud-init drive"}},
-		"Drive":          {reason: "A drive from the template will do.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}}, config: withDrive},
-		"DriveOfDisk":    {reason: "A disk is no CD-ROM drive.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "scsi0")}}, config: config, want: []string{`CD-ROM drive "a" is device scsi0, which is a disk`}},
-		"DriveOfSeed":    {reason: "Nor is the drive for cloud-init one for other media.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}}, config: withDrive, want: []string{`CD-ROM drive "a" is device ide2, which is the drive for cloud-init`}},
-		"DriveThere":     {reason: "A drive that is there can be.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide0")}}, config: config},
-		"Clipboard":      {reason: "Without a display there is no clipboard.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Clipboard: new("vnc")}}, config: map[string]string{"vga": "serial0"}, want: []string{"vga.clipboard vnc does not go with vga.type serial0"}},
-		"ClipboardLost":  {reason: "Nor does it stay when the display goes.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Type: new("none")}}, config: map[string]string{"vga": "std,clipboard=vnc"}, want: []string{"does not go with vga.type none"}},
-		"ClipboardThere": {reason: "A display has one.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Clipboard: new("vnc")}}, config: map[string]string{"vga": "qxl"}},
+		"None": {
+			reason: "What can be done is not refused.",
+			spec:   disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("30G"), Storage: new("s")}), config: config,
+		},
+		"Shrink": {
+			reason: "A disk never shrinks.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("10G")}), config: config,
+			want: []string{"cannot shrink from 20G to 10G"},
+		},
+		"Rounded": {
+			reason: "A disk that its storage has made a little larger does not shrink.",
+			spec:   disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("20476M")}), config: config,
+		},
+		"CDROM": {
+			reason: "A CD-ROM drive is no disk.", spec: disks(v1alpha1.MachineDisk{Name: "a", Device: new("ide0"), Size: new("1G")}),
+			config: config, want: []string{"is a CD-ROM drive"},
+		},
+		"NoSize": {
+			reason: "A new disk needs a size.", spec: disks(disk("a")), defaults: Defaults{Storage: "s"},
+			want: []string{`disk "a" is new and has no size`},
+		},
+		"NoStorage": {
+			reason: "A new disk needs a storage.", spec: disks(v1alpha1.MachineDisk{Name: "a", Size: new("1G")}),
+			want: []string{`disk "a" is new and has no storage`},
+		},
+		"DefaultStorage": {
+			reason: "The provider config's storage will do.", spec: disks(v1alpha1.MachineDisk{Name: "a", Size: new("1G")}),
+			defaults: Defaults{Storage: "s"},
+		},
+		"NoBridge": {
+			reason: "A new network needs a bridge.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}},
+			want: []string{`network "a" is new and has no bridge`},
+		},
+		"DefaultBridge": {
+			reason: "The provider config's bridge will do.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}},
+			defaults: Defaults{Bridge: "b"},
+		},
+		"SourceBridge": {
+			reason: "A network of the source keeps its bridge.",
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{network("a")}}, config: config,
+		},
+		"NoDrive": {
+			reason: "cloud-init needs its drive.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}},
+			config: config, want: []string{"cloud-init drive"},
+		},
+		"NoDriveForIP": {
+			reason: "So does an IP configuration.",
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "a", IPConfig: &v1alpha1.MachineIPConfig{Address: new("dhcp")}}}},
+			config: config, want: []string{"cloud-init drive"},
+		},
+		"Drive": {
+			reason: "A drive from the template will do.", spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("x")}},
+			config: withDrive,
+		},
+		"DriveOfDisk": {
+			reason: "A disk is no CD-ROM drive.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "scsi0")}},
+			config: config, want: []string{`CD-ROM drive "a" is device scsi0, which is a disk`},
+		},
+		"DriveOfSeed": {
+			reason: "Nor is the drive for cloud-init one for other media.",
+			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}}, config: withDrive,
+			want: []string{`CD-ROM drive "a" is device ide2, which is the drive for cloud-init`},
+		},
+		"DriveThere": {
+			reason: "A drive that is there can be.", spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide0")}},
+			config: config,
+		},
+		"Clipboard": {
+			reason: "Without a display there is no clipboard.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Clipboard: new("vnc")}},
+			config: map[string]string{"vga": "serial0"}, want: []string{"vga.clipboard vnc does not go with vga.type serial0"},
+		},
+		"ClipboardLost": {
+			reason: "Nor does it stay when the display goes.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Type: new("none")}},
+			config: map[string]string{"vga": "std,clipboard=vnc"}, want: []string{"does not go with vga.type none"},
+		},
+		"ClipboardThere": {
+			reason: "A display has one.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Clipboard: new("vnc")}},
+			config: map[string]string{"vga": "qxl"},
+		},
 		"All": {
 			reason: "All that is wrong is said at once.",
-			spec:   disks(v1alpha1.MachineDisk{Name: "a", Device: new("scsi0"), Size: new("1G"), Storage: new("t")}, v1alpha1.MachineDisk{Name: "b", Device: new("scsi7")}),
+			spec: disks(v1alpha1.MachineDisk{
+				Name: "a", Device: new("scsi0"), Size: new("1G"), Storage: new("t"),
+			}, v1alpha1.MachineDisk{Name: "b", Device: new("scsi7")}),
 			config: config, want: []string{"shrink", "no size", "no storage"},
 		},
 	}
@@ -94,8 +155,10 @@ func TestMemoryBelowBalloon(t *testing.T) {
 
 const (
 	ed25519Key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEEXAMPLEA"
-	ecdsaKey   = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBD9XK8AAvVRiWhBG5K9Pp8rkZxYHGy5zT/jHeA+a89/TPkQfqQJS0FHYYqEFFqZftkxOe4eXeTKZv1SFI/n3Rf0="
-	offCurve   = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBBFPIrrkzF8FzkOaLn6e3cMAv6i4mLgIR0apMM2GdbtThn1h5UIIrGlJwxHFKFr0AUk8fPO0eXfnBj0DjLAlYQE="
+	ecdsaKey   = "ecdsa-sha2-nistp256 " +
+		"AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBD9XK8AAvVRiWhBG5K9Pp8rkZxYHGy5zT/jHeA+a89/TPkQfqQJS0FHYYqEFFqZftkxOe4eXeTKZv1SFI/n3Rf0="
+	offCurve = "ecdsa-sha2-nistp256 " +
+		"AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBBFPIrrkzF8FzkOaLn6e3cMAv6i4mLgIR0apMM2GdbtThn1h5UIIrGlJwxHFKFr0AUk8fPO0eXfnBj0DjLAlYQE="
 )
 
 // What ssh-keygen -l reads is a key, and what it does not read is none.

@@ -214,7 +214,10 @@ func TestPathIndependence(t *testing.T) {
 		"Empty": {
 			reason: "An empty list takes off what was made for it, and nothing else.",
 			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf()},
-			config: m{"scsi0": "local-lvm:vm-100-disk-0,discard=on,size=8G", "scsi1": "local-lvm:vm-100-disk-1,size=2G", "scsi2": "", "unused0": "local-lvm:vm-100-disk-2"},
+			config: m{
+				"scsi0": "local-lvm:vm-100-disk-0,discard=on,size=8G", "scsi1": "local-lvm:vm-100-disk-1,size=2G", "scsi2": "",
+				"unused0": "local-lvm:vm-100-disk-2",
+			},
 		},
 		"EmptyNetworks": {
 			reason: "So it is with networks.",
@@ -240,7 +243,10 @@ func TestPathIndependence(t *testing.T) {
 		},
 		"PutBack": {
 			reason: "A disk that is put back has its data.",
-			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), sized("more", "1G"))},
+			edits: []spec{
+				disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")),
+				disksOf(disk("root"), disk("data"), sized("more", "1G")),
+			},
 			want:   m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-2"},
 			config: m{"unused0": ""},
 		},
@@ -252,18 +258,26 @@ func TestPathIndependence(t *testing.T) {
 		},
 		"PutBackOtherBus": {
 			reason: "It is attached where the spec asks for it.",
-			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), v1alpha1.MachineDisk{Name: "more", Type: new("sata"), Size: new("1G")})},
-			want:   m{"root": root, "data": data, "more": "sata0 local-lvm:vm-100-disk-2"},
+			edits: []spec{
+				disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")),
+				disksOf(disk("root"), disk("data"), v1alpha1.MachineDisk{Name: "more", Type: new("sata"), Size: new("1G")}),
+			},
+			want: m{"root": root, "data": data, "more": "sata0 local-lvm:vm-100-disk-2"},
 		},
 		"PutBackSmaller": {
 			reason: "A size that is too small for its data is named with the cure.",
-			edits:  []spec{disksOf(disk("root"), disk("data"), sized("more", "4G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), sized("more", "1G"))},
-			err:    `disk "more" comes back with its volume local-lvm:vm-100-disk-2 (unused0), which cannot shrink from 4G to 1G`,
+			edits: []spec{
+				disksOf(disk("root"), disk("data"), sized("more", "4G")), disksOf(disk("root"), disk("data")),
+				disksOf(disk("root"), disk("data"), sized("more", "1G")),
+			},
+			err: `disk "more" comes back with its volume local-lvm:vm-100-disk-2 (unused0), which cannot shrink from 4G to 1G`,
 		},
 		"PutBackBlank": {
 			reason: "An empty volume asks for a new disk under an old name.",
 			edits: []spec{
-				disksOf(disk("root"), disk("data"), sized("more", "4G")), disksOf(disk("root"), disk("data")), disksOf(disk("root"), disk("data"), withVolume(sized("more", "1G"), "")),
+				disksOf(disk("root"), disk("data"), sized("more", "4G")), disksOf(disk("root"), disk("data")), disksOf(
+					disk("root"), disk("data"), withVolume(sized("more", "1G"), ""),
+				),
 			},
 			want:   m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-3"},
 			config: m{"unused0": "local-lvm:vm-100-disk-2"},
@@ -312,8 +326,11 @@ func TestPathIndependence(t *testing.T) {
 		},
 		"NetworkBack": {
 			reason: "It has it again when it is put back.",
-			edits:  []spec{networksOf(network("lan"), network("dmz"), network("x")), networksOf(network("lan"), network("dmz")), networksOf(network("lan"), network("dmz"), network("x"))},
-			want:   m{"lan": "net0 BC:24:11:00:00:01", "dmz": "net1 BC:24:11:00:00:02", "x": "net2 BC:24:11:99:00:02"},
+			edits: []spec{
+				networksOf(network("lan"), network("dmz"), network("x")), networksOf(network("lan"), network("dmz")),
+				networksOf(network("lan"), network("dmz"), network("x")),
+			},
+			want: m{"lan": "net0 BC:24:11:00:00:01", "dmz": "net1 BC:24:11:00:00:02", "x": "net2 BC:24:11:99:00:02"},
 		},
 		"NetworkSourceBack": {
 			reason: "One of the source comes back as it was.",
@@ -345,8 +362,11 @@ func TestPathIndependence(t *testing.T) {
 		},
 		"InFrontByDevice": {
 			reason: "With its device it can be read in one way.",
-			edits:  []spec{disksOf(disk("root"), disk("data")), disksOf(v1alpha1.MachineDisk{Name: "more", Device: new("scsi2"), Size: new("1G")}, disk("root"), disk("data"))},
-			want:   m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-2"},
+			edits: []spec{
+				disksOf(disk("root"), disk("data")),
+				disksOf(v1alpha1.MachineDisk{Name: "more", Device: new("scsi2"), Size: new("1G")}, disk("root"), disk("data")),
+			},
+			want: m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-2"},
 		},
 		"TwoWaysDestroyed": {
 			reason: "What is to go may not be what is to come.",

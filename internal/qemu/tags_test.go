@@ -36,18 +36,27 @@ func TestTagsOption(t *testing.T) {
 		now    string
 		want   want
 	}{
-		"Undeclared":      {reason: "Tags of a VM whose spec declares none are left alone.", now: "b;a", want: want{set: proxmox.Params{}}},
-		"Order":           {reason: "PVE sorts tags.", tags: []string{"b", "a"}, now: "a;b", want: want{set: proxmox.Params{}}},
-		"Case":            {reason: "PVE keeps the case of tags given at creation.", tags: []string{"web"}, now: "Web", want: want{set: proxmox.Params{}}},
-		"Separators":      {reason: "Clients separate tags in several ways.", tags: []string{"a", "b", "c"}, now: "c,a b", want: want{set: proxmox.Params{}}},
-		"Replaced":        {reason: "Declared tags replace all others.", tags: []string{"b", "a", "b"}, now: "c", want: want{set: proxmox.Params{"tags": "a;b"}}},
-		"None":            {reason: "An empty list removes all tags.", tags: []string{}, now: "c", want: want{set: proxmox.Params{}, remove: []string{"tags"}}},
-		"NoneAlready":     {reason: "No tags are no difference to none.", tags: []string{}, want: want{set: proxmox.Params{}}},
-		"TenantAlone":     {reason: "The tenant's tag is added to those that the VM has.", tenant: "Blue Team", now: "x", want: want{set: proxmox.Params{"tags": "tenant_blue_team;x"}}},
-		"TenantMoves":     {reason: "A VM has one tenant.", tenant: "red", now: "Tenant_blue;x", want: want{set: proxmox.Params{"tags": "tenant_red;x"}}},
-		"TenantDone":      {reason: "The tenant's tag is added once.", tenant: "blue", now: "tenant_blue;x", want: want{set: proxmox.Params{}}},
-		"TenantAndTags":   {reason: "The tenant's tag goes with those of the spec.", tags: []string{"x"}, tenant: "blue", now: "y", want: want{set: proxmox.Params{"tags": "tenant_blue;x"}}},
-		"TenantAndNoTags": {reason: "The tenant's tag stays where the spec wants no other.", tags: []string{}, tenant: "blue", now: "y", want: want{set: proxmox.Params{"tags": "tenant_blue"}}},
+		"Undeclared":  {reason: "Tags of a VM whose spec declares none are left alone.", now: "b;a", want: want{set: proxmox.Params{}}},
+		"Order":       {reason: "PVE sorts tags.", tags: []string{"b", "a"}, now: "a;b", want: want{set: proxmox.Params{}}},
+		"Case":        {reason: "PVE keeps the case of tags given at creation.", tags: []string{"web"}, now: "Web", want: want{set: proxmox.Params{}}},
+		"Separators":  {reason: "Clients separate tags in several ways.", tags: []string{"a", "b", "c"}, now: "c,a b", want: want{set: proxmox.Params{}}},
+		"Replaced":    {reason: "Declared tags replace all others.", tags: []string{"b", "a", "b"}, now: "c", want: want{set: proxmox.Params{"tags": "a;b"}}},
+		"None":        {reason: "An empty list removes all tags.", tags: []string{}, now: "c", want: want{set: proxmox.Params{}, remove: []string{"tags"}}},
+		"NoneAlready": {reason: "No tags are no difference to none.", tags: []string{}, want: want{set: proxmox.Params{}}},
+		"TenantAlone": {
+			reason: "The tenant's tag is added to those that the VM has.", tenant: "Blue Team", now: "x",
+			want: want{set: proxmox.Params{"tags": "tenant_blue_team;x"}},
+		},
+		"TenantMoves": {reason: "A VM has one tenant.", tenant: "red", now: "Tenant_blue;x", want: want{set: proxmox.Params{"tags": "tenant_red;x"}}},
+		"TenantDone":  {reason: "The tenant's tag is added once.", tenant: "blue", now: "tenant_blue;x", want: want{set: proxmox.Params{}}},
+		"TenantAndTags": {
+			reason: "The tenant's tag goes with those of the spec.", tags: []string{"x"}, tenant: "blue", now: "y",
+			want: want{set: proxmox.Params{"tags": "tenant_blue;x"}},
+		},
+		"TenantAndNoTags": {
+			reason: "The tenant's tag stays where the spec wants no other.", tags: []string{}, tenant: "blue", now: "y",
+			want: want{set: proxmox.Params{"tags": "tenant_blue"}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -73,9 +73,15 @@ func TestTogether(t *testing.T) {
 		"ProtectedFirst": {
 			reason: "PVE detaches no disk of a VM that is protected: the protection is lifted first.",
 			before: Devices{Disks: m{"data": "scsi1"}, Networks: m{"lan": "net1"}, assigned: true},
-			spec:   v1alpha1.MachineParameters{Protection: new(false), TPM: &v1alpha1.MachineTPM{Enabled: new(false)}, Disks: []v1alpha1.MachineDisk{}, Networks: []v1alpha1.MachineNetwork{}},
-			config: our(m{"protection": "1", "scsi0": "s:vm-100-disk-0,size=1G", "scsi1": "s:vm-100-disk-1,size=1G", "tpmstate0": "s:vm-100-disk-2,size=4M", "net1": "virtio=BC:24:11:00:00:01"}),
-			want:   Difference{Set: proxmox.Params{"protection": "0"}, Delete: []string{"net1"}},
+			spec: v1alpha1.MachineParameters{
+				Protection: new(false), TPM: &v1alpha1.MachineTPM{Enabled: new(false)}, Disks: []v1alpha1.MachineDisk{},
+				Networks: []v1alpha1.MachineNetwork{},
+			},
+			config: our(m{
+				"protection": "1", "scsi0": "s:vm-100-disk-0,size=1G", "scsi1": "s:vm-100-disk-1,size=1G", "tpmstate0": "s:vm-100-disk-2,size=4M",
+				"net1": "virtio=BC:24:11:00:00:01",
+			}),
+			want: Difference{Set: proxmox.Params{"protection": "0"}, Delete: []string{"net1"}},
 		},
 		"ProtectedLast": {
 			reason: "A disk is detached before PVE protects the VM.",
@@ -107,7 +113,10 @@ func TestNotTogether(t *testing.T) {
 	}
 	gone := Devices{Disks: m{"data": "scsi1"}, assigned: true}
 	noDrives := v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{}}
-	kept := m{"protection": "1", "scsi0": "s:vm-100-disk-0,size=1G", "scsi1": "s:vm-100-disk-1,size=1G", "efidisk0": "s:vm-100-disk-2,size=528K", "balloon": "2048"}
+	kept := m{
+		"protection": "1", "scsi0": "s:vm-100-disk-0,size=1G", "scsi1": "s:vm-100-disk-1,size=1G", "efidisk0": "s:vm-100-disk-2,size=528K",
+		"balloon": "2048",
+	}
 	cases := map[string]struct {
 		reason string
 		before Devices
@@ -115,27 +124,100 @@ func TestNotTogether(t *testing.T) {
 		config m
 		want   string
 	}{
-		"Protected":         {reason: "A disk of a VM that stays protected cannot be detached.", before: gone, spec: v1alpha1.MachineParameters{Protection: new(true), Disks: []v1alpha1.MachineDisk{}}, config: kept, want: `disk "data" (scsi1) cannot be detached: the VM is protected`},
-		"ProtectedByOthers": {reason: "Nor can one whose protection somebody else has set.", before: gone, spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{}}, config: kept, want: `disk "data" (scsi1) cannot be detached`},
-		"ProtectedDrive":    {reason: "So it is with CD-ROM drives.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives, config: m{"protection": "1", "ide0": "none,media=cdrom"}, want: `CD-ROM drive "tools" (ide0) cannot be detached: the VM is protected`},
-		"ProtectedForeign":  {reason: "What has become another's drive stays.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives, config: m{"protection": "1", "ide0": "s:vm-100-cloudinit,media=cdrom"}},
-		"ProtectedEFI":      {reason: "The firmware's disks are protected too.", spec: v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{Enabled: new(false)}}, config: kept, want: "efiDisk cannot be detached"},
-		"Intel":             {reason: "Intel's IOMMU is that of q35.", spec: machine("pc", v1alpha1.MachineOptions{VIOMMU: new("intel")}), want: "needs machineType q35"},
-		"Bits":              {reason: "There is no width of addresses without an IOMMU.", spec: machine("q35", v1alpha1.MachineOptions{AWBits: new(int32(48))}), want: "needs machineOptions.viommu"},
-		"IntelBits":         {reason: "Intel's IOMMU has two widths.", spec: machine("q35", v1alpha1.MachineOptions{VIOMMU: new("intel"), AWBits: new(int32(40))}), want: "is 39 or 48 with viommu intel"},
-		"Unreadable":        {reason: "A network that cannot be read is not replaced by one with another address.", spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{networkOn("lan", "net0")}}, config: m{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,bridge=vmbr1"}, want: `network "lan": net0 of the VM cannot be read`},
-		"Plugged":           {reason: "Memory that can be plugged in comes in modules.", spec: v1alpha1.MachineParameters{Memory: quantity("3000Mi"), Hotplug: []string{"memory"}}, want: "has 3072 MiB after 2560 MiB"},
-		"PluggedByOthers":   {reason: "Also where somebody else has said that it can.", spec: v1alpha1.MachineParameters{Memory: quantity("18Gi")}, config: m{"hotplug": "memory,cpu"}, want: ""},
-		"PluggedLarge":      {reason: "Further up modules are larger.", spec: v1alpha1.MachineParameters{Memory: quantity("17920Mi")}, config: m{"hotplug": "memory,cpu"}, want: "has 18432 MiB after 17408 MiB"},
-		"PluggedLittle":     {reason: "There is a least size.", spec: v1alpha1.MachineParameters{Memory: quantity("512Mi"), Hotplug: []string{"memory"}}, want: "has 1024 MiB after 0 MiB"},
-		"Bus":               {reason: "The bus of a template's disk may not have what is asked for.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(true)}}}, config: m{"virtio0": "s:base-9000-disk-0,size=1G"}, want: `disk "root" is virtio0, and disks of virtio have no ssd`},
-		"BusWithout":        {reason: "What it has not got need not be taken away.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(false), Vendor: new("")}}}, config: m{"virtio0": "s:base-9000-disk-0,size=1G"}},
-		"Minimum":           {reason: "Ballooning cannot leave more than there is.", spec: v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("4Gi")}}, config: m{"memory": "2048"}, want: "minimum 4Gi is more than the memory of the VM, 2048 MiB"},
-		"MinimumOfDefault":  {reason: "Nor more than PVE gives a VM.", spec: v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("1Gi")}}, want: "the memory of the VM, 512 MiB"},
-		"VCPUs":             {reason: "A VM does not start with more cores than it has.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}}, config: m{"cores": "4", "vcpus": "3"}, want: "cpu has 2 cores in all, and the VM is to start with 3"},
-		"VCPUsDeclared":     {reason: "What is declared admission has checked.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2)), VCPUs: new(int32(1))}}, config: m{"cores": "4", "vcpus": "3"}},
-		"VCPUsUndeclared":   {reason: "What is not declared is left alone.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{NUMA: new(true)}}, config: m{"cores": "1", "vcpus": "3"}},
-		"Balloon":           {reason: "Less memory than ballooning leaves is refused also where the device is asked for.", spec: v1alpha1.MachineParameters{Memory: quantity("1Gi"), Balloon: new(true)}, config: kept, want: "is less than the 2048 MiB that ballooning leaves"},
+		"Protected": {
+			reason: "A disk of a VM that stays protected cannot be detached.", before: gone,
+			spec: v1alpha1.MachineParameters{Protection: new(true), Disks: []v1alpha1.MachineDisk{}}, config: kept,
+			want: `disk "data" (scsi1) cannot be detached: the VM is protected`,
+		},
+		"ProtectedByOthers": {
+			reason: "Nor can one whose protection somebody else has set.", before: gone,
+			spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{}}, config: kept, want: `disk "data" (scsi1) cannot be detached`,
+		},
+		"ProtectedDrive": {
+			reason: "So it is with CD-ROM drives.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives,
+			config: m{"protection": "1", "ide0": "none,media=cdrom"}, want: `CD-ROM drive "tools" (ide0) cannot be detached: the VM is protected`,
+		},
+		"ProtectedForeign": {
+			reason: "What has become another's drive stays.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives,
+			config: m{"protection": "1", "ide0": "s:vm-100-cloudinit,media=cdrom"},
+		},
+		"ProtectedEFI": {
+			reason: "The firmware's disks are protected too.",
+			spec:   v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{Enabled: new(false)}}, config: kept,
+			want: "efiDisk cannot be detached",
+		},
+		"Intel": {
+			reason: "Intel's IOMMU is that of q35.", spec: machine("pc", v1alpha1.MachineOptions{VIOMMU: new("intel")}),
+			want: "needs machineType q35",
+		},
+		"Bits": {
+			reason: "There is no width of addresses without an IOMMU.", spec: machine("q35", v1alpha1.MachineOptions{AWBits: new(int32(48))}),
+			want: "needs machineOptions.viommu",
+		},
+		"IntelBits": {
+			reason: "Intel's IOMMU has two widths.", spec: machine("q35", v1alpha1.MachineOptions{VIOMMU: new("intel"), AWBits: new(int32(40))}),
+			want: "is 39 or 48 with viommu intel",
+		},
+		"Unreadable": {
+			reason: "A network that cannot be read is not replaced by one with another address.",
+			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{networkOn("lan", "net0")}},
+			config: m{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,bridge=vmbr1"}, want: `network "lan": net0 of the VM cannot be read`,
+		},
+		"Plugged": {
+			reason: "Memory that can be plugged in comes in modules.",
+			spec:   v1alpha1.MachineParameters{Memory: quantity("3000Mi"), Hotplug: []string{"memory"}}, want: "has 3072 MiB after 2560 MiB",
+		},
+		"PluggedByOthers": {
+			reason: "Also where somebody else has said that it can.", spec: v1alpha1.MachineParameters{Memory: quantity("18Gi")},
+			config: m{"hotplug": "memory,cpu"}, want: "",
+		},
+		"PluggedLarge": {
+			reason: "Further up modules are larger.", spec: v1alpha1.MachineParameters{Memory: quantity("17920Mi")},
+			config: m{"hotplug": "memory,cpu"}, want: "has 18432 MiB after 17408 MiB",
+		},
+		"PluggedLittle": {
+			reason: "There is a least size.", spec: v1alpha1.MachineParameters{Memory: quantity("512Mi"), Hotplug: []string{"memory"}},
+			want: "has 1024 MiB after 0 MiB",
+		},
+		"Bus": {
+			reason: "The bus of a template's disk may not have what is asked for.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(true)}}},
+			config: m{"virtio0": "s:base-9000-disk-0,size=1G"}, want: `disk "root" is virtio0, and disks of virtio have no ssd`,
+		},
+		"BusWithout": {
+			reason: "What it has not got need not be taken away.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", SSD: new(false), Vendor: new("")}}},
+			config: m{"virtio0": "s:base-9000-disk-0,size=1G"},
+		},
+		"Minimum": {
+			reason: "Ballooning cannot leave more than there is.",
+			spec:   v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("4Gi")}}, config: m{"memory": "2048"},
+			want: "minimum 4Gi is more than the memory of the VM, 2048 MiB",
+		},
+		"MinimumOfDefault": {
+			reason: "Nor more than PVE gives a VM.",
+			spec:   v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("1Gi")}},
+			want:   "the memory of the VM, 512 MiB",
+		},
+		"VCPUs": {
+			reason: "A VM does not start with more cores than it has.",
+			spec:   v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}}, config: m{"cores": "4", "vcpus": "3"},
+			want: "cpu has 2 cores in all, and the VM is to start with 3",
+		},
+		"VCPUsDeclared": {
+			reason: "What is declared admission has checked.",
+			spec:   v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2)), VCPUs: new(int32(1))}},
+			config: m{"cores": "4", "vcpus": "3"},
+		},
+		"VCPUsUndeclared": {
+			reason: "What is not declared is left alone.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{NUMA: new(true)}},
+			config: m{"cores": "1", "vcpus": "3"},
+		},
+		"Balloon": {
+			reason: "Less memory than ballooning leaves is refused also where the device is asked for.",
+			spec:   v1alpha1.MachineParameters{Memory: quantity("1Gi"), Balloon: new(true)}, config: kept,
+			want: "is less than the 2048 MiB that ballooning leaves",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -188,8 +270,11 @@ func TestOutdatesDrive(t *testing.T) {
 		"Removed":  {reason: "What is removed was on it.", change: Difference{Delete: []string{"ipconfig3"}}, state: State{Active: drive}, want: true},
 		"Custom":   {reason: "A snippet is on it.", change: Difference{Set: proxmox.Params{"cicustom": "x"}}, state: State{Active: drive}, want: true},
 		"Other":    {reason: "Most options are not.", change: Difference{Set: proxmox.Params{"cores": "2"}}, state: State{Active: drive}},
-		"Hotplug":  {reason: "PVE writes it at once where hotplug says so.", change: Difference{Set: set}, state: State{Active: drive, Config: Config{"hotplug": "disk,cloudinit"}}},
-		"Later":    {reason: "A drive that comes at the next start is written then.", change: Difference{Set: set}, state: State{Config: drive}},
+		"Hotplug": {
+			reason: "PVE writes it at once where hotplug says so.", change: Difference{Set: set},
+			state: State{Active: drive, Config: Config{"hotplug": "disk,cloudinit"}},
+		},
+		"Later": {reason: "A drive that comes at the next start is written then.", change: Difference{Set: set}, state: State{Config: drive}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +295,9 @@ func TestPending(t *testing.T) {
 		{Key: "cores", Value: new("1"), Pending: new("2")},
 	})
 	before := Devices{PCI: map[string]string{"gpu": "hostpci0"}, assigned: true}
-	d := desiredOf(t, v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{User: new("a")}, PCIDevices: []v1alpha1.MachinePCIDevice{}}, before, state.Config)
+	d := desiredOf(t, v1alpha1.MachineParameters{
+		CloudInit: &v1alpha1.MachineCloudInit{User: new("a")}, PCIDevices: []v1alpha1.MachinePCIDevice{},
+	}, before, state.Config)
 	var got []string
 	for _, p := range d.Pending(state) {
 		got = append(got, p.Key)

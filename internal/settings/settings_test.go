@@ -62,24 +62,69 @@ func TestChange(t *testing.T) {
 		want     proxmox.Change
 		reset    proxmox.Change
 	}{
-		"Nothing":      {reason: "What is not declared is left alone.", seen: map[string]string{"console": "vv"}},
-		"Set":          {reason: "An option that is not set is.", declared: whole("console", "vv"), want: proxmox.Change{Set: proxmox.Params{"console": "vv"}}},
-		"Drift":        {reason: "An option that was changed is changed back.", declared: whole("console", "vv"), seen: map[string]string{"console": "html5"}, want: proxmox.Change{Set: proxmox.Params{"console": "vv"}}, reset: proxmox.Change{Delete: []string{"console"}}},
-		"Same":         {reason: "An option that is as declared is not set again.", declared: whole("console", "vv"), seen: map[string]string{"console": "vv"}, reset: proxmox.Change{Delete: []string{"console"}}},
-		"Remove":       {reason: "An empty value removes the option.", declared: whole("email_from", ""), seen: map[string]string{"email_from": "a@b"}, want: proxmox.Change{Delete: []string{"email_from"}}, reset: proxmox.Change{Delete: []string{"email_from"}}},
-		"Removed":      {reason: "What is removed already is not removed again.", declared: whole("email_from", "")},
-		"Set of tags":  {reason: "The order of a set does not matter.", declared: tags, seen: map[string]string{"registered-tags": "a;b"}, reset: proxmox.Change{Delete: []string{"registered-tags"}}},
-		"Line ends":    {reason: "PVE ends a description with a line end.", declared: text, seen: map[string]string{"description": "a\nb\n"}, reset: proxmox.Change{Delete: []string{"description"}}},
-		"Default":      {reason: "PVE answers its default where nothing is set.", declared: prefix, seen: map[string]string{"mac_prefix": "BC:24:11"}},
-		"Part":         {reason: "Parts that are not declared stay.", declared: parts("ha", "", map[string]string{"a": "2"}), seen: map[string]string{"ha": "a=1,b=1"}, want: proxmox.Change{Set: proxmox.Params{"ha": "a=2,b=1"}}, reset: proxmox.Change{Set: proxmox.Params{"ha": "b=1"}}},
-		"First part":   {reason: "An option without parts gets them sorted.", declared: parts("ha", "", map[string]string{"b": "2", "a": "1"}), want: proxmox.Change{Set: proxmox.Params{"ha": "a=1,b=2"}}},
-		"Order":        {reason: "Parts have no order.", declared: parts("ha", "", map[string]string{"a": "1", "b": "2"}), seen: map[string]string{"ha": "b=2,a=1"}, reset: proxmox.Change{Delete: []string{"ha"}}},
-		"Default part": {reason: "One part may be written without its name.", declared: parts("migration", "type", map[string]string{"type": "secure"}), seen: map[string]string{"migration": "secure,network=192.0.2.0/24"}, reset: proxmox.Change{Set: proxmox.Params{"migration": "network=192.0.2.0/24"}}},
-		"Last part":    {reason: "An option whose last part is removed is removed.", declared: parts("user-tag-access", "", map[string]string{"user-allow-list": ""}), seen: map[string]string{"user-tag-access": "user-allow-list=a;b"}, want: proxmox.Change{Delete: []string{"user-tag-access"}}, reset: proxmox.Change{Delete: []string{"user-tag-access"}}},
-		"Colors":       {reason: "A part may be a set.", declared: colors, seen: map[string]string{"tag-style": "color-map=a:ffffff;b:000000"}, reset: proxmox.Change{Delete: []string{"tag-style"}}},
-		"Location":     {reason: "A number has many forms.", declared: Declared{"location": Location(&v1alpha1.Location{Latitude: "59.910", Longitude: "10"})}, seen: map[string]string{"location": "name=Oslo,latitude=59.91,longitude=10.0"}, reset: proxmox.Change{Delete: []string{"location"}}},
-		"Required":     {reason: "PVE takes no network without a type.", declared: required, seen: map[string]string{"migration": "type=insecure,network=192.0.2.0/24"}, want: proxmox.Change{Set: proxmox.Params{"migration": "type=secure,network=192.0.2.0/24"}}, reset: proxmox.Change{Set: proxmox.Params{"migration": "network=192.0.2.0/24,type=secure"}}},
-		"Reset":        {reason: "What is reset is not reset again.", declared: required, seen: map[string]string{"migration": "network=192.0.2.0/24,type=secure"}},
+		"Nothing": {reason: "What is not declared is left alone.", seen: map[string]string{"console": "vv"}},
+		"Set":     {reason: "An option that is not set is.", declared: whole("console", "vv"), want: proxmox.Change{Set: proxmox.Params{"console": "vv"}}},
+		"Drift": {
+			reason: "An option that was changed is changed back.", declared: whole("console", "vv"), seen: map[string]string{"console": "html5"},
+			want: proxmox.Change{Set: proxmox.Params{"console": "vv"}}, reset: proxmox.Change{Delete: []string{"console"}},
+		},
+		"Same": {
+			reason: "An option that is as declared is not set again.", declared: whole("console", "vv"), seen: map[string]string{"console": "vv"},
+			reset: proxmox.Change{Delete: []string{"console"}},
+		},
+		"Remove": {
+			reason: "An empty value removes the option.", declared: whole("email_from", ""), seen: map[string]string{"email_from": "a@b"},
+			want: proxmox.Change{Delete: []string{"email_from"}}, reset: proxmox.Change{Delete: []string{"email_from"}},
+		},
+		"Removed": {reason: "What is removed already is not removed again.", declared: whole("email_from", "")},
+		"Set of tags": {
+			reason: "The order of a set does not matter.", declared: tags, seen: map[string]string{"registered-tags": "a;b"},
+			reset: proxmox.Change{Delete: []string{"registered-tags"}},
+		},
+		"Line ends": {
+			reason: "PVE ends a description with a line end.", declared: text, seen: map[string]string{"description": "a\nb\n"},
+			reset: proxmox.Change{Delete: []string{"description"}},
+		},
+		"Default": {reason: "PVE answers its default where nothing is set.", declared: prefix, seen: map[string]string{"mac_prefix": "BC:24:11"}},
+		"Part": {
+			reason: "Parts that are not declared stay.", declared: parts("ha", "", map[string]string{"a": "2"}),
+			seen: map[string]string{"ha": "a=1,b=1"}, want: proxmox.Change{Set: proxmox.Params{"ha": "a=2,b=1"}},
+			reset: proxmox.Change{Set: proxmox.Params{"ha": "b=1"}},
+		},
+		"First part": {
+			reason: "An option without parts gets them sorted.", declared: parts("ha", "", map[string]string{"b": "2", "a": "1"}),
+			want: proxmox.Change{Set: proxmox.Params{"ha": "a=1,b=2"}},
+		},
+		"Order": {
+			reason: "Parts have no order.", declared: parts("ha", "", map[string]string{"a": "1", "b": "2"}),
+			seen: map[string]string{"ha": "b=2,a=1"}, reset: proxmox.Change{Delete: []string{"ha"}},
+		},
+		"Default part": {
+			reason: "One part may be written without its name.", declared: parts("migration", "type", map[string]string{"type": "secure"}),
+			seen:  map[string]string{"migration": "secure,network=192.0.2.0/24"},
+			reset: proxmox.Change{Set: proxmox.Params{"migration": "network=192.0.2.0/24"}},
+		},
+		"Last part": {
+			reason:   "An option whose last part is removed is removed.",
+			declared: parts("user-tag-access", "", map[string]string{"user-allow-list": ""}),
+			seen:     map[string]string{"user-tag-access": "user-allow-list=a;b"}, want: proxmox.Change{Delete: []string{"user-tag-access"}},
+			reset: proxmox.Change{Delete: []string{"user-tag-access"}},
+		},
+		"Colors": {
+			reason: "A part may be a set.", declared: colors, seen: map[string]string{"tag-style": "color-map=a:ffffff;b:000000"},
+			reset: proxmox.Change{Delete: []string{"tag-style"}},
+		},
+		"Location": {
+			reason: "A number has many forms.", declared: Declared{"location": Location(&v1alpha1.Location{Latitude: "59.910", Longitude: "10"})},
+			seen: map[string]string{"location": "name=Oslo,latitude=59.91,longitude=10.0"}, reset: proxmox.Change{Delete: []string{"location"}},
+		},
+		"Required": {
+			reason: "PVE takes no network without a type.", declared: required,
+			seen:  map[string]string{"migration": "type=insecure,network=192.0.2.0/24"},
+			want:  proxmox.Change{Set: proxmox.Params{"migration": "type=secure,network=192.0.2.0/24"}},
+			reset: proxmox.Change{Set: proxmox.Params{"migration": "network=192.0.2.0/24,type=secure"}},
+		},
+		"Reset": {reason: "What is reset is not reset again.", declared: required, seen: map[string]string{"migration": "network=192.0.2.0/24,type=secure"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,8 @@ func TestBackupAttributes(t *testing.T) {
 	name := backups(s)[0]
 	for _, line := range []string{
 		"starting new backup job: vzdump 100", "exclude disk 'scsi1'", "include disk 'scsi0'",
-		"creating vzdump archive '/var/lib/vz/dump/" + strings.TrimPrefix(name, "local:backup/") + "'", "marking backup as protected", "Backup job finished successfully",
+		"creating vzdump archive '/var/lib/vz/dump/" + strings.TrimPrefix(name, "local:backup/") +
+			"'", "marking backup as protected", "Backup job finished successfully",
 	} {
 		if !strings.Contains(logOf(s), line) {
 			t.Errorf("want %q in the log:\n%s", line, logOf(s))
@@ -135,7 +136,9 @@ func TestBackupFails(t *testing.T) {
 			exit: "job errors", log: "There is a max backup limit of 1 enforced by the target storage",
 		},
 		"Protected": {
-			reason: "As many protected ones as the storage keeps.", prepare: func(_ *simulator.Server, c *client) { c.ok("PUT /storage/local", "max-protected-backups=0") },
+			reason: "As many protected ones as the storage keeps.", prepare: func(_ *simulator.Server, c *client) {
+				c.ok("PUT /storage/local", "max-protected-backups=0")
+			},
 			params: []string{"vmid=100", "storage=local", "protected=1"}, exit: "job errors", log: "limited to 0 on storage 'local'",
 		},
 		"Locked": {

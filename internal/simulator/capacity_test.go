@@ -42,16 +42,45 @@ func TestFullStorages(t *testing.T) {
 		params  []string
 		exit    string
 	}{
-		"LVM":      {reason: "LVM sets aside the whole size.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=vg:11"}, exit: "unable to create VM 101 - not enough free space (10737418240 < 11811160064)"},
-		"ZFS":      {reason: "ZFS too.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=tank:11"}, exit: "unable to create VM 101 - zfs error: cannot create 'tank/vm-101-disk-0': out of space"},
-		"Thin":     {reason: "A thin pool may hold more than it has.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=thin:11"}, exit: "OK"},
-		"Sparse":   {reason: "So may files.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:11"}, exit: "OK"},
-		"Huge":     {reason: "But for the largest file.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:99999"}, exit: "unable to create VM 101 - unable to create image: qemu-img: /small/images/101/vm-101-disk-0.raw: The image size is too large for file format 'raw'"},
-		"Import":   {reason: "What is copied must fit.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:0,import-from=" + source}, exit: "unable to create VM 101 - cannot import from '" + source + "' - copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 /var/lib/vz/import/tiny.qcow2 zeroinit:/small/images/101/vm-101-disk-0.qcow2' failed: exit code 1"},
-		"Clone":    {reason: "So must a clone.", request: "POST " + qemu + "/100/clone", params: []string{"newid=101", "full=1", "storage=small"}, exit: "clone failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 /var/lib/vz/images/100/vm-100-disk-0.qcow2 zeroinit:/small/images/101/vm-101-disk-0.qcow2' failed: exit code 1"},
-		"Move":     {reason: "And a disk that moves.", request: "POST " + qemu + "/100/move_disk", params: []string{"disk=scsi0", "storage=small"}, exit: "storage migration failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 /var/lib/vz/images/100/vm-100-disk-0.qcow2 zeroinit:/small/images/100/vm-100-disk-0.qcow2' failed: exit code 1"},
-		"Resize":   {reason: "A disk grows as far as there is room.", request: "PUT " + qemu + "/100/resize", params: []string{"disk=scsi1", "size=20G"}, exit: "zfs error: cannot set property for 'tank/vm-100-disk-0': size is greater than available space"},
-		"Download": {reason: "A file from outside that cannot be had.", request: "POST /nodes/pve1/storage/small/download-url", params: []string{"content=iso", "filename=a.iso", "url=http://127.0.0.1:1/a.iso"}, exit: "download failed: Connecting to 127.0.0.1:1... failed: Connection refused."},
+		"LVM": {
+			reason: "LVM sets aside the whole size.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=vg:11"},
+			exit: "unable to create VM 101 - not enough free space (10737418240 < 11811160064)",
+		},
+		"ZFS": {
+			reason: "ZFS too.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=tank:11"},
+			exit: "unable to create VM 101 - zfs error: cannot create 'tank/vm-101-disk-0': out of space",
+		},
+		"Thin":   {reason: "A thin pool may hold more than it has.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=thin:11"}, exit: "OK"},
+		"Sparse": {reason: "So may files.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:11"}, exit: "OK"},
+		"Huge": {
+			reason: "But for the largest file.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:99999"},
+			exit: "unable to create VM 101 - unable to create image: qemu-img: /small/images/101/vm-101-disk-0.raw: The image size is too large for file format 'raw'",
+		},
+		"Import": {
+			reason: "What is copied must fit.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:0,import-from=" + source},
+			exit: "unable to create VM 101 - cannot import from '" + source +
+				"' - copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 /var/lib/vz/import/tiny.qcow2 " +
+				"zeroinit:/small/images/101/vm-101-disk-0.qcow2' failed: exit code 1",
+		},
+		"Clone": {
+			reason: "So must a clone.", request: "POST " + qemu + "/100/clone", params: []string{"newid=101", "full=1", "storage=small"},
+			exit: "clone failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 " +
+				"/var/lib/vz/images/100/vm-100-disk-0.qcow2 zeroinit:/small/images/101/vm-101-disk-0.qcow2' failed: exit code 1",
+		},
+		"Move": {
+			reason: "And a disk that moves.", request: "POST " + qemu + "/100/move_disk", params: []string{"disk=scsi0", "storage=small"},
+			exit: "storage migration failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 " +
+				"/var/lib/vz/images/100/vm-100-disk-0.qcow2 zeroinit:/small/images/100/vm-100-disk-0.qcow2' failed: exit code 1",
+		},
+		"Resize": {
+			reason: "A disk grows as far as there is room.", request: "PUT " + qemu + "/100/resize", params: []string{"disk=scsi1", "size=20G"},
+			exit: "zfs error: cannot set property for 'tank/vm-100-disk-0': size is greater than available space",
+		},
+		"Download": {
+			reason: "A file from outside that cannot be had.", request: "POST /nodes/pve1/storage/small/download-url",
+			params: []string{"content=iso", "filename=a.iso", "url=http://127.0.0.1:1/a.iso"},
+			exit:   "download failed: Connecting to 127.0.0.1:1... failed: Connection refused.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := simulatortest.NewTest(t, simulator.Options{Scenario: scenario()})

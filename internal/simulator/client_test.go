@@ -102,7 +102,9 @@ func (c *client) exchange(req *http.Request) answer {
 	c.t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(c.server.CA())
-	conn, err := (&tls.Dialer{Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, CurvePreferences: quickCurve()}}).DialContext(c.t.Context(), "tcp", req.URL.Host)
+	conn, err := (&tls.Dialer{Config: &tls.Config{
+		RootCAs: pool, MinVersion: tls.VersionTLS12, CurvePreferences: quickCurve(),
+	}}).DialContext(c.t.Context(), "tcp", req.URL.Host)
 	if err != nil {
 		c.t.Fatal(err)
 	}

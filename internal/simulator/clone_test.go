@@ -61,20 +61,62 @@ func TestClone(t *testing.T) {
 				"name": "fc", "description": "mine", "scsi0": "data2:902/vm-902-disk-0.qcow2,size=1G", "scsi1": "data2:902/vm-902-disk-1.raw,size=1G",
 			},
 		},
-		"Plain":          {reason: "A VM is cloned in full.", request: "POST " + vm + "/clone", params: []string{"newid=801"}, want: map[string]any{"scsi0": "local:801/vm-801-disk-0.qcow2,size=1G", "name": "Copy-of-VM-plain"}},
-		"Format":         {reason: "The format may change.", request: "POST " + vm + "/clone", params: []string{"newid=802", "format=raw"}, want: map[string]any{"scsi0": "local:802/vm-802-disk-0.raw,size=1G"}},
-		"Target":         {reason: "On shared storage a clone may land on another node.", request: "POST /nodes/pve1/qemu/700/clone", params: []string{"newid=701", "target=pve2"}, node: "pve2", want: map[string]any{"scsi0": "nfs:701/vm-701-disk-0.raw,size=1G"}},
-		"LocalTarget":    {reason: "On local storage it may not.", request: "POST " + vm + "/clone", params: []string{"newid=803", "target=pve2"}, line: "500 can't clone VM to node 'pve2' (VM uses local storage)"},
-		"UnknownTarget":  {reason: "The node must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "target=nope"}, line: "500 no such cluster node 'nope'"},
-		"Taken":          {reason: "The VMID must be free.", request: "POST " + vm + "/clone", params: []string{"newid=900"}, line: "500 unable to create VM 900: config file already exists"},
-		"TakenElsewhere": {reason: "That another node has the VMID is noticed by the task only.", request: "POST " + vm + "/clone", params: []string{"newid=600"}, exit: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/600.conf' failed: File exists"},
-		"LinkedPlain":    {reason: "Only templates have linked clones.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=0"}, line: "500 Linked clone feature is not supported for 'local:800/vm-800-disk-0.qcow2' (scsi0)"},
-		"LinkedStorage":  {reason: "A linked clone stays where it is.", request: "POST " + template + "/clone", params: []string{"newid=903", "storage=data2"}, line: "500 parameter 'storage' not allowed for linked clones"},
-		"LinkedFormat":   {reason: "And as it is.", request: "POST " + template + "/clone", params: []string{"newid=903", "format=raw"}, line: "500 parameter 'format' not allowed for linked clones"},
-		"UnknownStorage": {reason: "The storage must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=1", "storage=nostore"}, line: "500 storage 'nostore' does not exist"},
-		"WrongStorage":   {reason: "And hold images.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=1", "storage=isostore"}, line: "400 Parameter verification failed."},
-		"Snapshot":       {reason: "The snapshot must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "snapname=nosnap"}, line: "500 snapshot 'nosnap' does not exist"},
-		"Pool":           {reason: "The pool must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "pool=nopool"}, line: "403 Permission check failed (pool 'nopool' does not exist)"},
+		"Plain": {
+			reason: "A VM is cloned in full.", request: "POST " + vm + "/clone", params: []string{"newid=801"},
+			want: map[string]any{"scsi0": "local:801/vm-801-disk-0.qcow2,size=1G", "name": "Copy-of-VM-plain"},
+		},
+		"Format": {
+			reason: "The format may change.", request: "POST " + vm + "/clone", params: []string{"newid=802", "format=raw"},
+			want: map[string]any{"scsi0": "local:802/vm-802-disk-0.raw,size=1G"},
+		},
+		"Target": {
+			reason: "On shared storage a clone may land on another node.", request: "POST /nodes/pve1/qemu/700/clone",
+			params: []string{"newid=701", "target=pve2"}, node: "pve2", want: map[string]any{"scsi0": "nfs:701/vm-701-disk-0.raw,size=1G"},
+		},
+		"LocalTarget": {
+			reason: "On local storage it may not.", request: "POST " + vm + "/clone", params: []string{"newid=803", "target=pve2"},
+			line: "500 can't clone VM to node 'pve2' (VM uses local storage)",
+		},
+		"UnknownTarget": {
+			reason: "The node must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "target=nope"},
+			line: "500 no such cluster node 'nope'",
+		},
+		"Taken": {
+			reason: "The VMID must be free.", request: "POST " + vm + "/clone", params: []string{"newid=900"},
+			line: "500 unable to create VM 900: config file already exists",
+		},
+		"TakenElsewhere": {
+			reason: "That another node has the VMID is noticed by the task only.", request: "POST " + vm + "/clone", params: []string{"newid=600"},
+			exit: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/600.conf' failed: File exists",
+		},
+		"LinkedPlain": {
+			reason: "Only templates have linked clones.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=0"},
+			line: "500 Linked clone feature is not supported for 'local:800/vm-800-disk-0.qcow2' (scsi0)",
+		},
+		"LinkedStorage": {
+			reason: "A linked clone stays where it is.", request: "POST " + template + "/clone", params: []string{"newid=903", "storage=data2"},
+			line: "500 parameter 'storage' not allowed for linked clones",
+		},
+		"LinkedFormat": {
+			reason: "And as it is.", request: "POST " + template + "/clone", params: []string{"newid=903", "format=raw"},
+			line: "500 parameter 'format' not allowed for linked clones",
+		},
+		"UnknownStorage": {
+			reason: "The storage must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=1", "storage=nostore"},
+			line: "500 storage 'nostore' does not exist",
+		},
+		"WrongStorage": {
+			reason: "And hold images.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=1", "storage=isostore"},
+			line: "400 Parameter verification failed.",
+		},
+		"Snapshot": {
+			reason: "The snapshot must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "snapname=nosnap"},
+			line: "500 snapshot 'nosnap' does not exist",
+		},
+		"Pool": {
+			reason: "The pool must exist.", request: "POST " + vm + "/clone", params: []string{"newid=803", "pool=nopool"},
+			line: "403 Permission check failed (pool 'nopool' does not exist)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.t = t
@@ -152,14 +194,20 @@ func TestDisks(t *testing.T) {
 		{request: "PUT " + vm + "/resize", params: []string{"disk=scsi0", "size=3"}, exit: "shrinking disks is not supported"},
 		{request: "PUT " + vm + "/resize", params: []string{"disk=scsi7", "size=4G"}, exit: "disk 'scsi7' does not exist"},
 		{request: "PUT " + vm + "/resize", params: []string{"disk=scsi0", "size=4G", "digest=0000"}, exit: "checksum mismatch (file change by other user?)"},
-		{request: "POST " + vm + "/move_disk", params: []string{"disk=scsi0", "storage=data2", "delete=1"}, exit: "OK", scsi0: "data2:400/vm-400-disk-0.qcow2,size=3G"},
+		{
+			request: "POST " + vm + "/move_disk", params: []string{"disk=scsi0", "storage=data2", "delete=1"}, exit: "OK",
+			scsi0: "data2:400/vm-400-disk-0.qcow2,size=3G",
+		},
 		{request: "POST " + vm + "/move_disk", params: []string{"disk=scsi0", "storage=data2"}, line: "500 you can't move to the same storage with same format"},
 		{request: "POST " + vm + "/move_disk", params: []string{"disk=scsi9", "storage=local"}, line: "500 disk 'scsi9' does not exist"},
 		{request: "POST " + vm + "/move_disk", params: []string{"disk=scsi0", "storage=nostore"}, line: "500 storage 'nostore' does not exist"},
 		{request: "POST " + vm + "/snapshot", params: []string{"snapname=s1"}, exit: "OK"},
 		{request: "POST " + vm + "/snapshot", params: []string{"snapname=s1"}, exit: "snapshot name 's1' already used"},
 		{request: "POST " + vm + "/snapshot", params: []string{"snapname=current"}, line: "500 unable to use snapshot name 'current' (reserved name)"},
-		{request: "POST " + vm + "/move_disk", params: []string{"disk=scsi0", "storage=local", "delete=1"}, line: "500 you can't move a disk with snapshots and delete the source"},
+		{
+			request: "POST " + vm + "/move_disk", params: []string{"disk=scsi0", "storage=local", "delete=1"},
+			line: "500 you can't move a disk with snapshots and delete the source",
+		},
 		{request: "POST " + vm + "/template", line: "500 unable to create template, because VM contains snapshots"},
 		{request: "PUT " + vm + "/config", params: []string{"cores=4"}, line: "200 OK"},
 		{request: "POST " + vm + "/snapshot/s1/rollback", exit: "OK"},

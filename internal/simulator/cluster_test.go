@@ -60,30 +60,99 @@ func testPermissions(t *testing.T, version string) {
 		line    string
 		body    string
 	}{
-		"ListNothing":     {reason: "Lists show what one may see.", client: nobody, request: "GET /nodes/pve1/qemu", line: "200 OK", body: `{"data":[]}`},
-		"Separated":       {reason: "A token with privilege separation has nothing of its user.", client: separated, request: "GET /cluster/resources", params: []string{"type=vm"}, line: "200 OK", body: `{"data":[]}`},
-		"Create":          {reason: "A refusal without a path.", client: nobody, request: "POST /nodes/pve1/qemu", params: []string{"vmid=555"}, line: "403 Permission check failed", body: `{"data":null,"message":"Permission check failed\n"}`},
-		"Config":          {reason: "A refusal names path and privilege.", client: nobody, request: "GET /nodes/pve1/qemu/100/config", line: "403 Permission check failed (/vms/100, VM.Audit)"},
-		"BeforeExistence": {reason: "Permission comes before existence.", client: nobody, request: "GET /nodes/pve1/qemu/999/config", line: "403 Permission check failed (/vms/999, VM.Audit)"},
-		"AnyOf":           {reason: "Several privileges that would do are named.", client: nobody, request: "GET /nodes/pve1/storage/local/content", line: "403 Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)"},
-		"Start":           {reason: "An auditor starts nothing.", client: auditor, request: "POST /nodes/pve1/qemu/100/status/start", line: "403 Permission check failed (/vms/100, VM.PowerMgmt)"},
-		"Storage":         {reason: "A disk needs space on its storage.", client: vmuser, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "scsi0=local:1"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)"},
-		"Bridge":          {reason: "A NIC needs the bridge.", client: vmuser, request: "POST /nodes/pve1/qemu", params: []string{"vmid=556", "net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
-		"BridgeChange":    {reason: "A changed NIC too.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
-		"BridgeRemoved":   {reason: "And one that goes.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=net0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)"},
-		"VLAN":            {reason: "A VLAN is what counts.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0,tag=7"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/7, SDN.Use)"},
-		"Trunks":          {reason: "And so are several.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0,trunks=5-6;2"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/2, SDN.Use)"},
-		"Random":          {reason: "The node's random numbers have a mapping.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"rng0=source=/dev/hwrng"}, line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)"},
-		"RandomRemoved":   {reason: "Also when they go.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=rng0"}, line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)"},
-		"Unused":          {reason: "Who frees space may allocate it.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=unused0"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)"},
-		"State":           {reason: "The memory of a VM takes space.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"vmstatestorage=local"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)"},
-		"Model":           {reason: "CPU models of the cluster are not everybody's.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"cpu=custom-a"}, line: model},
-		"DeleteISO":       {reason: "To remove an ISO image takes more than to upload it.", client: vmuser, request: "DELETE /nodes/pve1/storage/local/content/local:iso/tiny.iso", line: "403 Permission check failed (/storage/local, Datastore.Allocate)"},
-		"ISO":             {reason: "An ISO image must be readable.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"ide2=local:iso/tiny.iso,media=cdrom"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace|Datastore.Audit)"},
-		"Allowed":         {reason: "The rest of a VM is the VM administrator's.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"cores=2", "memory=128", "name=x", "tags=t"}, line: "200 OK"},
-		"NodeStatus":      {reason: "A node's status is for auditors.", client: vmuser, request: "GET /nodes/pve1/status", line: "403 Permission check failed (/nodes/pve1, Sys.Audit)"},
-		"Agent":           {reason: "8.4 asks for VM.Monitor, 9 for less.", client: auditor, request: "POST /nodes/pve1/qemu/100/agent/ping", line: ping},
-		"Own":             {reason: "Everybody may look at the own permissions.", client: vmuser, request: "GET /access/permissions", params: []string{"path=/nodes"}, line: "200 OK", body: `{"data":{"/nodes":{}}}`},
+		"ListNothing": {reason: "Lists show what one may see.", client: nobody, request: "GET /nodes/pve1/qemu", line: "200 OK", body: `{"data":[]}`},
+		"Separated": {
+			reason: "A token with privilege separation has nothing of its user.", client: separated, request: "GET /cluster/resources",
+			params: []string{"type=vm"}, line: "200 OK", body: `{"data":[]}`,
+		},
+		"Create": {
+			reason: "A refusal without a path.", client: nobody, request: "POST /nodes/pve1/qemu", params: []string{"vmid=555"},
+			line: "403 Permission check failed", body: `{"data":null,"message":"Permission check failed\n"}`,
+		},
+		"Config": {
+			reason: "A refusal names path and privilege.", client: nobody, request: "GET /nodes/pve1/qemu/100/config",
+			line: "403 Permission check failed (/vms/100, VM.Audit)",
+		},
+		"BeforeExistence": {
+			reason: "Permission comes before existence.", client: nobody, request: "GET /nodes/pve1/qemu/999/config",
+			line: "403 Permission check failed (/vms/999, VM.Audit)",
+		},
+		"AnyOf": {
+			reason: "Several privileges that would do are named.", client: nobody, request: "GET /nodes/pve1/storage/local/content",
+			line: "403 Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)",
+		},
+		"Start": {
+			reason: "An auditor starts nothing.", client: auditor, request: "POST /nodes/pve1/qemu/100/status/start",
+			line: "403 Permission check failed (/vms/100, VM.PowerMgmt)",
+		},
+		"Storage": {
+			reason: "A disk needs space on its storage.", client: vmuser, request: "POST /nodes/pve1/qemu",
+			params: []string{"vmid=556", "scsi0=local:1"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)",
+		},
+		"Bridge": {
+			reason: "A NIC needs the bridge.", client: vmuser, request: "POST /nodes/pve1/qemu",
+			params: []string{"vmid=556", "net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
+		},
+		"BridgeChange": {
+			reason: "A changed NIC too.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0"},
+			line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
+		},
+		"BridgeRemoved": {
+			reason: "And one that goes.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=net0"},
+			line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
+		},
+		"VLAN": {
+			reason: "A VLAN is what counts.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			params: []string{"net0=virtio,bridge=vmbr0,tag=7"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/7, SDN.Use)",
+		},
+		"Trunks": {
+			reason: "And so are several.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			params: []string{"net0=virtio,bridge=vmbr0,trunks=5-6;2"},
+			line:   "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/2, SDN.Use)",
+		},
+		"Random": {
+			reason: "The node's random numbers have a mapping.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			params: []string{"rng0=source=/dev/hwrng"}, line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)",
+		},
+		"RandomRemoved": {
+			reason: "Also when they go.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=rng0"},
+			line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)",
+		},
+		"Unused": {
+			reason: "Who frees space may allocate it.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config",
+			params: []string{"delete=unused0"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)",
+		},
+		"State": {
+			reason: "The memory of a VM takes space.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			params: []string{"vmstatestorage=local"}, line: "403 Permission check failed (/storage/local, Datastore.AllocateSpace)",
+		},
+		"Model": {
+			reason: "CPU models of the cluster are not everybody's.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			params: []string{"cpu=custom-a"}, line: model,
+		},
+		"DeleteISO": {
+			reason: "To remove an ISO image takes more than to upload it.", client: vmuser,
+			request: "DELETE /nodes/pve1/storage/local/content/local:iso/tiny.iso",
+			line:    "403 Permission check failed (/storage/local, Datastore.Allocate)",
+		},
+		"ISO": {
+			reason: "An ISO image must be readable.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			params: []string{"ide2=local:iso/tiny.iso,media=cdrom"},
+			line:   "403 Permission check failed (/storage/local, Datastore.AllocateSpace|Datastore.Audit)",
+		},
+		"Allowed": {
+			reason: "The rest of a VM is the VM administrator's.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			params: []string{"cores=2", "memory=128", "name=x", "tags=t"}, line: "200 OK",
+		},
+		"NodeStatus": {
+			reason: "A node's status is for auditors.", client: vmuser, request: "GET /nodes/pve1/status",
+			line: "403 Permission check failed (/nodes/pve1, Sys.Audit)",
+		},
+		"Agent": {reason: "8.4 asks for VM.Monitor, 9 for less.", client: auditor, request: "POST /nodes/pve1/qemu/100/agent/ping", line: ping},
+		"Own": {
+			reason: "Everybody may look at the own permissions.", client: vmuser, request: "GET /access/permissions",
+			params: []string{"path=/nodes"}, line: "200 OK", body: `{"data":{"/nodes":{}}}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.client.t = t
@@ -347,18 +416,24 @@ func TestScenarioErrors(t *testing.T) {
 		yaml   string
 		want   string
 	}{
-		"Unknown":   {reason: "Unknown fields are named.", yaml: "nodes: [{name: pve1}]\nfoo: 1", want: "foo"},
-		"NoNodes":   {reason: "There is a node at least.", yaml: "cluster: x", want: "without nodes"},
-		"Node":      {reason: "Guests are on a node.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: x}]", want: `"x"`},
-		"Twice":     {reason: "VMIDs are taken once.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1},{vmid: 100, node: pve1}]", want: "twice"},
-		"Option":    {reason: "Options are known.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {foo: x}}]", want: `"foo"`},
-		"Storage":   {reason: "Disks are on a storage.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {scsi0: 'nostore:1'}}]", want: "storage 'nostore' does not exist"},
-		"Value":     {reason: "Values are checked.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {cores: none}}]", want: `"cores"`},
-		"Role":      {reason: "Roles exist.", yaml: "nodes: [{name: pve1}]\nacl: [{path: /, user: a@pve, roles: [x]}]", want: `"x"`},
-		"Duration":  {reason: "Durations have a unit.", yaml: "nodes: [{name: pve1}]\ndurations: {qmclone: 3}", want: "qmclone"},
-		"Size":      {reason: "Sizes are as PVE writes them.", yaml: "nodes: [{name: pve1, memory: lots}]", want: `"lots"`},
-		"Version":   {reason: "Versions are known.", yaml: "version: '7.4'\nnodes: [{name: pve1}]", want: `"7.4"`},
-		"FileNames": {reason: "Files are in a folder of their kind.", yaml: "nodes: [{name: pve1}]\nstorages: [{id: s, type: dir, content: [iso], files: {x: 1G}}]", want: "'x'"},
+		"Unknown": {reason: "Unknown fields are named.", yaml: "nodes: [{name: pve1}]\nfoo: 1", want: "foo"},
+		"NoNodes": {reason: "There is a node at least.", yaml: "cluster: x", want: "without nodes"},
+		"Node":    {reason: "Guests are on a node.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: x}]", want: `"x"`},
+		"Twice":   {reason: "VMIDs are taken once.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1},{vmid: 100, node: pve1}]", want: "twice"},
+		"Option":  {reason: "Options are known.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {foo: x}}]", want: `"foo"`},
+		"Storage": {
+			reason: "Disks are on a storage.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {scsi0: 'nostore:1'}}]",
+			want: "storage 'nostore' does not exist",
+		},
+		"Value":    {reason: "Values are checked.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {cores: none}}]", want: `"cores"`},
+		"Role":     {reason: "Roles exist.", yaml: "nodes: [{name: pve1}]\nacl: [{path: /, user: a@pve, roles: [x]}]", want: `"x"`},
+		"Duration": {reason: "Durations have a unit.", yaml: "nodes: [{name: pve1}]\ndurations: {qmclone: 3}", want: "qmclone"},
+		"Size":     {reason: "Sizes are as PVE writes them.", yaml: "nodes: [{name: pve1, memory: lots}]", want: `"lots"`},
+		"Version":  {reason: "Versions are known.", yaml: "version: '7.4'\nnodes: [{name: pve1}]", want: `"7.4"`},
+		"FileNames": {
+			reason: "Files are in a folder of their kind.",
+			yaml:   "nodes: [{name: pve1}]\nstorages: [{id: s, type: dir, content: [iso], files: {x: 1G}}]", want: "'x'",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc, err := simulator.ParseScenario([]byte(tc.yaml))

@@ -51,7 +51,10 @@ func lab() *simulator.Scenario {
 			{ID: "crossplane@pve", Password: "crossplane", Tokens: []simulator.ScenarioToken{{ID: "demo", Secret: simulatortest.TestSecret}}},
 			{ID: "vmuser@pve", Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}}},
 			{ID: "auditor@pve", Tokens: []simulator.ScenarioToken{{ID: "ro", Secret: simulatortest.TestSecret}}},
-			{ID: "nobody@pve", Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}, {ID: "sep", Secret: simulatortest.TestSecret, Separated: true}}},
+			{
+				ID:     "nobody@pve",
+				Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}, {ID: "sep", Secret: simulatortest.TestSecret, Separated: true}},
+			},
 		},
 		ACL: []simulator.ScenarioGrant{
 			{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}},
@@ -80,33 +83,96 @@ func TestCreate(t *testing.T) {
 		exit   string
 		config map[string]any
 	}{
-		"Empty":          {reason: "A VM needs nothing but its VMID.", exit: "OK", config: map[string]any{"boot": " "}},
-		"Disk":           {reason: "A disk is made, its option tells the volume and its size.", params: []string{"scsi0=local:0.5"}, exit: "OK", config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.raw,size=512M"}},
-		"SizeIgnored":    {reason: "The size option does not count.", params: []string{"virtio0=local:1,format=qcow2,size=33G"}, exit: "OK", config: map[string]any{"boot": "order=virtio0", "virtio0": "local:VMID/vm-VMID-disk-0.qcow2,size=1G"}},
+		"Empty": {reason: "A VM needs nothing but its VMID.", exit: "OK", config: map[string]any{"boot": " "}},
+		"Disk": {
+			reason: "A disk is made, its option tells the volume and its size.", params: []string{"scsi0=local:0.5"}, exit: "OK",
+			config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.raw,size=512M"},
+		},
+		"SizeIgnored": {
+			reason: "The size option does not count.", params: []string{"virtio0=local:1,format=qcow2,size=33G"}, exit: "OK",
+			config: map[string]any{"boot": "order=virtio0", "virtio0": "local:VMID/vm-VMID-disk-0.qcow2,size=1G"},
+		},
 		"UnknownStorage": {reason: "An unknown storage is seen at once.", params: []string{"scsi0=nostore:1"}, line: "500 storage 'nostore' does not exist"},
 		"DisabledStore":  {reason: "A disabled one by the task.", params: []string{"scsi0=off:1"}, exit: "unable to create VM VMID - storage 'off' is disabled"},
-		"WrongStorage":   {reason: "A storage must hold images.", params: []string{"scsi0=isostore:1"}, line: "400 Parameter verification failed.", errs: map[string]string{"storage": "storage 'isostore' does not support vm images"}},
-		"WithUnit":       {reason: "A size with a unit is the name of a volume.", params: []string{"scsi0=local:1G"}, line: "500 unable to parse directory volume name '1G'"},
-		"MissingVolume":  {reason: "A missing volume is seen by the task.", params: []string{"scsi0=local:201/vm-201-disk-9.qcow2"}, exit: "unable to create VM VMID - volume 'local:201/vm-201-disk-9.qcow2' does not exist"},
-		"ISO":            {reason: "An ISO image boots, and its size is noted.", params: []string{"ide2=local:iso/tiny.iso,media=cdrom"}, exit: "OK", config: map[string]any{"boot": "order=ide2", "ide2": "local:iso/tiny.iso,media=cdrom,size=350K"}},
-		"CDROM":          {reason: "cdrom is ide2.", params: []string{"cdrom=local:iso/tiny.iso"}, exit: "OK", config: map[string]any{"boot": "order=ide2", "ide2": "local:iso/tiny.iso,media=cdrom,size=350K"}},
-		"NoDisc":         {reason: "A drive may be empty.", params: []string{"virtio0=none"}, exit: "OK", config: map[string]any{"boot": "order=virtio0", "virtio0": "none,media=cdrom"}},
-		"Import":         {reason: "A disk may be a copy.", params: []string{"scsi0=local:0,import-from=local:import/tiny.qcow2"}, exit: "OK", config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.qcow2,size=64M"}},
-		"ImportArchive":  {reason: "Or one of what is in an archive.", params: []string{"scsi0=local:0,import-from=local:import/tiny.ova/disk.vmdk,format=raw"}, exit: "OK", config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.raw,size=32M"}},
-		"ImportMissing":  {reason: "What is copied must exist.", params: []string{"scsi0=local:0,import-from=local:import/no.qcow2"}, exit: "unable to create VM VMID - failed to stat '/var/lib/vz/import/no.qcow2'"},
-		"ImportSize":     {reason: "A copy has no size of its own.", params: []string{"scsi0=local:5,import-from=local:import/tiny.qcow2"}, line: "400 Parameter verification failed.", errs: map[string]string{"scsi0": "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>"}},
-		"ImportISO":      {reason: "An ISO image is no source.", params: []string{"scsi0=local:0,import-from=local:iso/tiny.iso"}, line: "400 Parameter verification failed.", errs: map[string]string{"scsi0": "local:iso/tiny.iso has wrong type 'iso' - needs to be 'images' or 'import'"}},
-		"CloudInit":      {reason: "There is one cloud-init drive at most.", params: []string{"ide0=local:cloudinit", "ide1=local:cloudinit"}, exit: "unable to create VM VMID - ide0 - cloud-init drive is already attached at 'ide1'"},
-		"NIC":            {reason: "A given address is kept as it is.", params: []string{"net0=model=virtio,macaddr=bc:24:11:00:00:01,bridge=vmbr0,firewall=true"}, exit: "OK", config: map[string]any{"boot": "order=net0", "net0": "virtio=bc:24:11:00:00:01,bridge=vmbr0,firewall=1"}},
-		"Units":          {reason: "With cgroup v2 a CPU weight is 10000 at most.", params: []string{"cpuunits=262144"}, exit: "OK", config: map[string]any{"boot": " ", "cpuunits": 10000.0}},
-		"Tags":           {reason: "Tags are sorted, in lower case, without doubles.", params: []string{"tags=Foo;bar,baz qux;bar"}, exit: "OK", config: map[string]any{"boot": " ", "tags": "bar;baz;foo;qux"}},
-		"Password":       {reason: "A password is not shown.", params: []string{"cipassword=secret", "memory=512"}, exit: "OK", config: map[string]any{"boot": " ", "cipassword": "**********", "memory": "512"}},
-		"SSHKey":         {reason: "Keys are checked after decoding.", params: []string{"sshkeys=not%20a%20key"}, line: "500 SSH public key validation error"},
-		"Pool":           {reason: "A pool must exist.", params: []string{"pool=nopool"}, line: "403 Permission check failed (pool 'nopool' does not exist)"},
-		"Serial":         {reason: "Ports of the host are for root@pam.", params: []string{"serial0=/dev/ttyS0"}, line: "500 only root can set 'serial0' config for real devices"},
+		"WrongStorage": {
+			reason: "A storage must hold images.", params: []string{"scsi0=isostore:1"}, line: "400 Parameter verification failed.",
+			errs: map[string]string{"storage": "storage 'isostore' does not support vm images"},
+		},
+		"WithUnit": {
+			reason: "A size with a unit is the name of a volume.", params: []string{"scsi0=local:1G"},
+			line: "500 unable to parse directory volume name '1G'",
+		},
+		"MissingVolume": {
+			reason: "A missing volume is seen by the task.", params: []string{"scsi0=local:201/vm-201-disk-9.qcow2"},
+			exit: "unable to create VM VMID - volume 'local:201/vm-201-disk-9.qcow2' does not exist",
+		},
+		"ISO": {
+			reason: "An ISO image boots, and its size is noted.", params: []string{"ide2=local:iso/tiny.iso,media=cdrom"}, exit: "OK",
+			config: map[string]any{"boot": "order=ide2", "ide2": "local:iso/tiny.iso,media=cdrom,size=350K"},
+		},
+		"CDROM": {
+			reason: "cdrom is ide2.", params: []string{"cdrom=local:iso/tiny.iso"}, exit: "OK",
+			config: map[string]any{"boot": "order=ide2", "ide2": "local:iso/tiny.iso,media=cdrom,size=350K"},
+		},
+		"NoDisc": {
+			reason: "A drive may be empty.", params: []string{"virtio0=none"}, exit: "OK",
+			config: map[string]any{"boot": "order=virtio0", "virtio0": "none,media=cdrom"},
+		},
+		"Import": {
+			reason: "A disk may be a copy.", params: []string{"scsi0=local:0,import-from=local:import/tiny.qcow2"}, exit: "OK",
+			config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.qcow2,size=64M"},
+		},
+		"ImportArchive": {
+			reason: "Or one of what is in an archive.", params: []string{"scsi0=local:0,import-from=local:import/tiny.ova/disk.vmdk,format=raw"},
+			exit: "OK", config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.raw,size=32M"},
+		},
+		"ImportMissing": {
+			reason: "What is copied must exist.", params: []string{"scsi0=local:0,import-from=local:import/no.qcow2"},
+			exit: "unable to create VM VMID - failed to stat '/var/lib/vz/import/no.qcow2'",
+		},
+		"ImportSize": {
+			reason: "A copy has no size of its own.", params: []string{"scsi0=local:5,import-from=local:import/tiny.qcow2"},
+			line: "400 Parameter verification failed.",
+			errs: map[string]string{"scsi0": "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>"},
+		},
+		"ImportISO": {
+			reason: "An ISO image is no source.", params: []string{"scsi0=local:0,import-from=local:iso/tiny.iso"},
+			line: "400 Parameter verification failed.",
+			errs: map[string]string{"scsi0": "local:iso/tiny.iso has wrong type 'iso' - needs to be 'images' or 'import'"},
+		},
+		"CloudInit": {
+			reason: "There is one cloud-init drive at most.", params: []string{"ide0=local:cloudinit", "ide1=local:cloudinit"},
+			exit: "unable to create VM VMID - ide0 - cloud-init drive is already attached at 'ide1'",
+		},
+		"NIC": {
+			reason: "A given address is kept as it is.",
+			params: []string{"net0=model=virtio,macaddr=bc:24:11:00:00:01,bridge=vmbr0,firewall=true"}, exit: "OK",
+			config: map[string]any{"boot": "order=net0", "net0": "virtio=bc:24:11:00:00:01,bridge=vmbr0,firewall=1"},
+		},
+		"Units": {
+			reason: "With cgroup v2 a CPU weight is 10000 at most.", params: []string{"cpuunits=262144"}, exit: "OK",
+			config: map[string]any{"boot": " ", "cpuunits": 10000.0},
+		},
+		"Tags": {
+			reason: "Tags are sorted, in lower case, without doubles.", params: []string{"tags=Foo;bar,baz qux;bar"}, exit: "OK",
+			config: map[string]any{"boot": " ", "tags": "bar;baz;foo;qux"},
+		},
+		"Password": {
+			reason: "A password is not shown.", params: []string{"cipassword=secret", "memory=512"}, exit: "OK",
+			config: map[string]any{"boot": " ", "cipassword": "**********", "memory": "512"},
+		},
+		"SSHKey": {reason: "Keys are checked after decoding.", params: []string{"sshkeys=not%20a%20key"}, line: "500 SSH public key validation error"},
+		"Pool":   {reason: "A pool must exist.", params: []string{"pool=nopool"}, line: "403 Permission check failed (pool 'nopool' does not exist)"},
+		"Serial": {
+			reason: "Ports of the host are for root@pam.", params: []string{"serial0=/dev/ttyS0"},
+			line: "500 only root can set 'serial0' config for real devices",
+		},
 		"TPM": {
 			reason: "EFI and TPM disks have sizes of their own, and disks are made in the order of their names.",
-			params: []string{"efidisk0=local:1,efitype=4m,pre-enrolled-keys=1", "tpmstate0=local:1,version=v2.0", "scsi0=local:2,format=qcow2,iothread=1,discard=on"}, exit: "OK",
+			params: []string{
+				"efidisk0=local:1,efitype=4m,pre-enrolled-keys=1", "tpmstate0=local:1,version=v2.0",
+				"scsi0=local:2,format=qcow2,iothread=1,discard=on",
+			}, exit: "OK",
 			config: map[string]any{
 				"boot": "order=scsi0", "efidisk0": "local:VMID/vm-VMID-disk-0.raw,efitype=4m,pre-enrolled-keys=1,size=528K",
 				"scsi0": "local:VMID/vm-VMID-disk-1.qcow2,discard=on,iothread=1,size=2G", "tpmstate0": "local:VMID/vm-VMID-disk-2.raw,size=4M,version=v2.0",
@@ -154,7 +220,10 @@ func TestChanges(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	const vm = "/nodes/pve1/qemu/400"
-	c.task("POST /nodes/pve1/qemu", "vmid=400", "name=m", "memory=64", "scsi0=local:1,format=qcow2", "net0=virtio=BC:24:11:00:04:00,bridge=vmbr0", "description=hello")
+	c.task(
+		"POST /nodes/pve1/qemu", "vmid=400", "name=m", "memory=64", "scsi0=local:1,format=qcow2", "net0=virtio=BC:24:11:00:04:00,bridge=vmbr0",
+		"description=hello",
+	)
 	want := map[string]any{
 		"name": "m", "memory": "64", "description": "hello", "scsi0": "local:400/vm-400-disk-0.qcow2,size=1G",
 		"net0": "virtio=BC:24:11:00:04:00,bridge=vmbr0", "boot": "order=scsi0;net0",
@@ -183,7 +252,10 @@ func TestChanges(t *testing.T) {
 		{params: []string{"tags="}, set: map[string]any{"tags": " "}},
 		{params: []string{"balloon=600", "memory=512"}, line: "500 balloon value too large (must be smaller than assigned memory)"},
 		{params: []string{"scsi1=local:1,format=qcow2"}, set: map[string]any{"scsi1": "local:400/vm-400-disk-1.qcow2,size=1G"}},
-		{params: []string{"scsi1=local:400/vm-400-disk-1.qcow2,size=9G,discard=on"}, set: map[string]any{"scsi1": "local:400/vm-400-disk-1.qcow2,discard=on,size=1G"}},
+		{
+			params: []string{"scsi1=local:400/vm-400-disk-1.qcow2,size=9G,discard=on"},
+			set:    map[string]any{"scsi1": "local:400/vm-400-disk-1.qcow2,discard=on,size=1G"},
+		},
 		{params: []string{"scsi1=local:1"}, set: map[string]any{"scsi1": "local:400/vm-400-disk-2.raw,size=1G", "unused0": "local:400/vm-400-disk-1.qcow2"}},
 		{params: []string{"delete=scsi1"}, remove: []string{"scsi1"}, set: map[string]any{"unused1": "local:400/vm-400-disk-2.raw"}},
 		{params: []string{"delete=unused0"}, remove: []string{"unused0"}},
@@ -197,7 +269,10 @@ func TestChanges(t *testing.T) {
 		{params: []string{"ide2=local:cloudinit,format=raw"}, set: map[string]any{"ide2": "local:400/vm-400-cloudinit.raw,media=cdrom"}},
 		{params: []string{"delete=ide2"}, remove: []string{"ide2"}, set: map[string]any{"boot": "order=net0"}},
 		{params: []string{"scsi0=local:400/vm-400-disk-0.qcow2,format=qcow2"}, set: map[string]any{"scsi0": "local:400/vm-400-disk-0.qcow2,format=qcow2,size=1G"}},
-		{params: []string{"scsi0=local:400/vm-400-disk-0.qcow2,format=raw"}, line: "500 drive 'scsi0' - volume 'local:400/vm-400-disk-0.qcow2' - 'format=raw' option different from storage format 'qcow2'"},
+		{
+			params: []string{"scsi0=local:400/vm-400-disk-0.qcow2,format=raw"},
+			line:   "500 drive 'scsi0' - volume 'local:400/vm-400-disk-0.qcow2' - 'format=raw' option different from storage format 'qcow2'",
+		},
 		{params: []string{"boot=order=scsi7"}, line: "500 invalid bootorder: device 'scsi7' does not exist'"},
 		{params: []string{"boot=order=scsi0;net0"}, set: map[string]any{"boot": "order=scsi0;net0"}},
 		{params: []string{"delete=smbios1,vmgenid"}, line: "500 only root can set 'vmgenid' config"},
@@ -232,9 +307,18 @@ func TestPendingEmptyDrive(t *testing.T) {
 	for _, step := range []struct {
 		reason, param, line, problem, current string
 	}{
-		{reason: "There is no medium.", param: "scsi3=none,media=cdrom", line: "400 Parameter verification failed.", problem: "hotplug problem - unable to parse volume ID 'none'\n"},
-		{reason: "Nor is the drive of the node one.", param: "scsi3=cdrom,media=cdrom", line: "400 Parameter verification failed.", problem: "hotplug problem - unable to parse volume ID 'cdrom'\n"},
-		{reason: "With an image the drive comes.", param: "scsi3=local:iso/tiny.iso,media=cdrom", line: "200 OK", current: "local:iso/tiny.iso,media=cdrom,size=350K"},
+		{
+			reason: "There is no medium.", param: "scsi3=none,media=cdrom", line: "400 Parameter verification failed.",
+			problem: "hotplug problem - unable to parse volume ID 'none'\n",
+		},
+		{
+			reason: "Nor is the drive of the node one.", param: "scsi3=cdrom,media=cdrom", line: "400 Parameter verification failed.",
+			problem: "hotplug problem - unable to parse volume ID 'cdrom'\n",
+		},
+		{
+			reason: "With an image the drive comes.", param: "scsi3=local:iso/tiny.iso,media=cdrom", line: "200 OK",
+			current: "local:iso/tiny.iso,media=cdrom,size=350K",
+		},
 		{reason: "And the image goes.", param: "scsi3=none,media=cdrom", line: "200 OK", current: "none,media=cdrom"},
 		{reason: "IDE waits without a problem.", param: "ide2=none,media=cdrom", line: "200 OK", current: "none,media=cdrom"},
 	} {
@@ -263,7 +347,10 @@ func TestPendingBootOrder(t *testing.T) {
 		{reason: "A drive that waited leaves, but stays in the order that waits.", params: []string{"delete=sata0"}, want: "order=scsi0;net0;sata0"},
 		{reason: "An order is asked for.", params: []string{"boot=order=net0"}, want: "order=net0"},
 		{reason: "A further drive takes what was asked for back.", params: []string{"ide2=none,media=cdrom"}, want: "order=scsi0;net0;ide2"},
-		{reason: "Two drives join at once.", params: []string{"ide2=none,media=cdrom", "sata0=none,media=cdrom", "sata1=none,media=cdrom"}, want: "order=scsi0;net0;sata0;sata1"},
+		{
+			reason: "Two drives join at once.", params: []string{"ide2=none,media=cdrom", "sata0=none,media=cdrom", "sata1=none,media=cdrom"},
+			want: "order=scsi0;net0;sata0;sata1",
+		},
 	} {
 		c.ok("PUT "+vm+"/config", step.params...)
 		if diff := cmp.Diff(step.want, c.config(vm)["boot"]); diff != "" {
@@ -300,14 +387,27 @@ func TestPending(t *testing.T) {
 		{reason: "They can be taken back.", params: []string{"revert=cores"}, want: map[string]any{}},
 		{reason: "The value in force takes back too.", params: []string{"memory=96"}, want: map[string]any{"memory": "96"}},
 		{reason: "The value in force takes back too.", params: []string{"memory=64"}, want: map[string]any{}},
-		{reason: "Memory waits, names and notes do not.", params: []string{"memory=96", "name=newname", "description=x", "onboot=0", "tags=live", "protection=0"}, want: map[string]any{"memory": "96"}},
+		{
+			reason: "Memory waits, names and notes do not.",
+			params: []string{"memory=96", "name=newname", "description=x", "onboot=0", "tags=live", "protection=0"},
+			want:   map[string]any{"memory": "96"},
+		},
 		{reason: "A NIC changes its bridge while it runs.", params: []string{"net0=virtio=BC:24:11:00:04:00,bridge=vmbr1"}, want: map[string]any{"memory": "96"}},
 		{reason: "SCSI disks come and go.", params: []string{"scsi1=local:1"}, want: map[string]any{"memory": "96"}},
 		{reason: "SCSI disks come and go.", params: []string{"delete=scsi1"}, want: map[string]any{"memory": "96"}},
 		{reason: "IDE disks wait.", params: []string{"ide0=local:1"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,size=1G"}},
-		{reason: "A disk that waits is changed.", params: []string{"ide0=local:400/vm-400-disk-2.raw,cache=unsafe"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G"}},
-		{reason: "The agent waits.", params: []string{"agent=0", "delete=cores"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G", "agent": "0"}},
-		{reason: "Cloud-init options are in the configuration at once.", params: []string{"ciuser=b"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G", "agent": "0"}},
+		{
+			reason: "A disk that waits is changed.", params: []string{"ide0=local:400/vm-400-disk-2.raw,cache=unsafe"},
+			want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G"},
+		},
+		{
+			reason: "The agent waits.", params: []string{"agent=0", "delete=cores"},
+			want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G", "agent": "0"},
+		},
+		{
+			reason: "Cloud-init options are in the configuration at once.", params: []string{"ciuser=b"},
+			want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G", "agent": "0"},
+		},
 	} {
 		c.ok("PUT "+vm+"/config", step.params...)
 		if diff := cmp.Diff(step.want, waiting()); diff != "" {

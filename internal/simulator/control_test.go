@@ -130,7 +130,8 @@ func TestControlState(t *testing.T) {
 		t.Errorf("tasks: %v", tasks)
 	}
 	request := requests["rows"].([]any)[0].(object)
-	if request["template"] != "/nodes/{node}/qemu/{vmid}/config" || request["status"] != 200.0 || request["user"] != simulatortest.TestToken || requests["last"] != 2.0 {
+	if request["template"] != "/nodes/{node}/qemu/{vmid}/config" || request["status"] != 200.0 || request["user"] != simulatortest.TestToken ||
+		requests["last"] != 2.0 {
 		t.Errorf("requests: %v", requests)
 	}
 	if diff := cmp.Diff([]any{"cipassword", "node", "tags", "vmid"}, request["parameters"]); diff != "" {

@@ -52,17 +52,41 @@ func TestDownload(t *testing.T) {
 		exit   string
 		log    string // that a line begins or ends with
 	}{
-		"Fine":       {reason: "A file that is there is fetched.", params: []string{"url=/debian.iso"}, exit: "OK"},
-		"Redirect":   {reason: "Redirects are followed.", params: []string{"url=/once"}, exit: "OK"},
-		"Checked":    {reason: "What came is compared.", params: append(md5(sum), "url=/debian.iso"), exit: "OK", log: "calculating checksum...OK, checksum verified"},
-		"Missing":    {reason: "Why it failed is in the log.", params: []string{"url=/x.iso"}, exit: "download failed: exit code 8", log: "ERROR 404: Not Found."},
-		"Unreached":  {reason: "A server that cannot be reached is named.", params: []string{"url=http://127.0.0.1:1/x.iso"}, exit: "download failed: Connecting to 127.0.0.1:1... failed: Connection refused."},
-		"Mismatch":   {reason: "What came must be what was meant.", params: append(md5("00"), "url=/debian.iso"), exit: "checksum mismatch: got '" + sum + "' != expect '00'"},
-		"Again":      {reason: "A file that is there is not fetched again.", before: []string{"url=/debian.iso"}, params: append(md5(sum), "url=/x.iso"), exit: "OK", log: "got correct file already, no need to download"},
-		"Another":    {reason: "Nor replaced by another.", before: []string{"url=/debian.iso"}, params: append(md5("00"), "url=/debian.iso"), exit: "checksum mismatch: got '" + sum + "' != expect '00', aborting"},
-		"Unchecked":  {reason: "Without a checksum it is in the way.", before: []string{"url=/debian.iso"}, params: []string{"url=/debian.iso"}, exit: "refusing to override existing file '/var/lib/vz/template/iso/d.iso'"},
-		"Progress":   {reason: "A line tells of 32 MiB.", params: []string{"url=/large.iso"}, exit: "OK", log: "     0K ........ ........ ........ ........ 40%  100M 1s"},
-		"Compressed": {reason: "What is not compressed cannot be decompressed.", params: []string{"url=/debian.iso", "compression=lzo"}, exit: "no decompression method found"},
+		"Fine":     {reason: "A file that is there is fetched.", params: []string{"url=/debian.iso"}, exit: "OK"},
+		"Redirect": {reason: "Redirects are followed.", params: []string{"url=/once"}, exit: "OK"},
+		"Checked": {
+			reason: "What came is compared.", params: append(md5(sum), "url=/debian.iso"), exit: "OK",
+			log: "calculating checksum...OK, checksum verified",
+		},
+		"Missing": {reason: "Why it failed is in the log.", params: []string{"url=/x.iso"}, exit: "download failed: exit code 8", log: "ERROR 404: Not Found."},
+		"Unreached": {
+			reason: "A server that cannot be reached is named.", params: []string{"url=http://127.0.0.1:1/x.iso"},
+			exit: "download failed: Connecting to 127.0.0.1:1... failed: Connection refused.",
+		},
+		"Mismatch": {
+			reason: "What came must be what was meant.", params: append(md5("00"), "url=/debian.iso"),
+			exit: "checksum mismatch: got '" + sum + "' != expect '00'",
+		},
+		"Again": {
+			reason: "A file that is there is not fetched again.", before: []string{"url=/debian.iso"}, params: append(md5(sum), "url=/x.iso"),
+			exit: "OK", log: "got correct file already, no need to download",
+		},
+		"Another": {
+			reason: "Nor replaced by another.", before: []string{"url=/debian.iso"}, params: append(md5("00"), "url=/debian.iso"),
+			exit: "checksum mismatch: got '" + sum + "' != expect '00', aborting",
+		},
+		"Unchecked": {
+			reason: "Without a checksum it is in the way.", before: []string{"url=/debian.iso"}, params: []string{"url=/debian.iso"},
+			exit: "refusing to override existing file '/var/lib/vz/template/iso/d.iso'",
+		},
+		"Progress": {
+			reason: "A line tells of 32 MiB.", params: []string{"url=/large.iso"}, exit: "OK",
+			log: "     0K ........ ........ ........ ........ 40%  100M 1s",
+		},
+		"Compressed": {
+			reason: "What is not compressed cannot be decompressed.", params: []string{"url=/debian.iso", "compression=lzo"},
+			exit: "no decompression method found",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -101,9 +125,15 @@ func TestDownloadRefused(t *testing.T) {
 		params []string
 		line   string
 	}{
-		"Image":   {reason: "An image to import has the extension of its format.", params: []string{"content=import", "filename=a.img"}, line: "400 Parameter verification failed."},
-		"Upper":   {reason: "In lower case.", params: []string{"content=import", "filename=a.QCOW2"}, line: "400 Parameter verification failed."},
-		"Storage": {reason: "A storage of volumes takes no files.", params: []string{"content=iso", "filename=a.iso"}, line: "500 can't upload to storage type 'lvmthin', not a file based storage!"},
+		"Image": {
+			reason: "An image to import has the extension of its format.", params: []string{"content=import", "filename=a.img"},
+			line: "400 Parameter verification failed.",
+		},
+		"Upper": {reason: "In lower case.", params: []string{"content=import", "filename=a.QCOW2"}, line: "400 Parameter verification failed."},
+		"Storage": {
+			reason: "A storage of volumes takes no files.", params: []string{"content=iso", "filename=a.iso"},
+			line: "500 can't upload to storage type 'lvmthin', not a file based storage!",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -47,9 +47,16 @@ func TestParseFault(t *testing.T) {
 			reason: "A regular expression begins with ^ and is taken as it is.", text: `^/nodes/[^/]+/qemu\b cut=before`,
 			want: simulator.Fault{Path: `^/nodes/[^/]+/qemu\b`, CutBefore: true}, words: `^/nodes/[^/]+/qemu\b cut=before`,
 		},
-		"Cut":    {reason: "The answer may be lost alone.", text: "cut=after", want: simulator.Fault{CutAfter: true}, words: "cut=after"},
-		"Task":   {reason: "A backslash keeps a quote.", text: `task=qmclone id=9000 exit="disk \"x\" is full"`, want: simulator.Fault{Task: "qmclone", ID: "9000", TaskExit: `disk "x" is full`}, words: `task=qmclone id=9000 exit="disk \"x\" is full"`},
-		"Refuse": {reason: "Tasks may not start.", text: "task=qmstart refuse=true", want: simulator.Fault{Task: "qmstart", Refuse: true}, words: "task=qmstart refuse=true"},
+		"Cut": {reason: "The answer may be lost alone.", text: "cut=after", want: simulator.Fault{CutAfter: true}, words: "cut=after"},
+		"Task": {
+			reason: "A backslash keeps a quote.", text: `task=qmclone id=9000 exit="disk \"x\" is full"`,
+			want:  simulator.Fault{Task: "qmclone", ID: "9000", TaskExit: `disk "x" is full`},
+			words: `task=qmclone id=9000 exit="disk \"x\" is full"`,
+		},
+		"Refuse": {
+			reason: "Tasks may not start.", text: "task=qmstart refuse=true", want: simulator.Fault{Task: "qmstart", Refuse: true},
+			words: "task=qmstart refuse=true",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := simulator.ParseFault(tc.text)
@@ -101,9 +108,18 @@ func TestParseFaultRefuses(t *testing.T) {
 
 func TestFaultAnswers(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, fault, line, body string }{
-		"Message":      {reason: "The message is in the status line and in the body.", fault: "status=500 message=broken", line: "500 broken", body: `{"data":null,"message":"broken\n"}`},
-		"Usual":        {reason: "Without a message it is a usual one.", fault: "status=595", line: "595 No route to host", body: `{"data":null,"message":"No route to host\n"}`},
-		"Other":        {reason: "Other statuses have their HTTP text.", fault: "status=503", line: "503 Service Unavailable", body: `{"data":null,"message":"Service Unavailable\n"}`},
+		"Message": {
+			reason: "The message is in the status line and in the body.", fault: "status=500 message=broken", line: "500 broken",
+			body: `{"data":null,"message":"broken\n"}`,
+		},
+		"Usual": {
+			reason: "Without a message it is a usual one.", fault: "status=595", line: "595 No route to host",
+			body: `{"data":null,"message":"No route to host\n"}`,
+		},
+		"Other": {
+			reason: "Other statuses have their HTTP text.", fault: "status=503", line: "503 Service Unavailable",
+			body: `{"data":null,"message":"Service Unavailable\n"}`,
+		},
 		"Unauthorized": {reason: "A refused token has no body.", fault: "status=401", line: "401 Authentication failed!"},
 	} {
 		t.Run(name, func(t *testing.T) {

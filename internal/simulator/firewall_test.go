@@ -34,7 +34,10 @@ func TestFirewallDetails(t *testing.T) {
 		{request: "GET " + set + "/10.0.0.0%2F24", has: `"comment":"a"`},
 		{request: "PUT " + set + "/10.0.0.0/24", params: []string{"comment=b"}},
 		{request: "GET " + set + "/10.0.0.0/24", has: `"comment":"b"`},
-		{request: "PUT " + set + "/10.0.0.0/24", params: []string{"comment=c", "digest=0000000000000000000000000000000000000000"}, line: "500 detected modified configuration - file changed by other user? Try again."},
+		{
+			request: "PUT " + set + "/10.0.0.0/24", params: []string{"comment=c", "digest=0000000000000000000000000000000000000000"},
+			line: "500 detected modified configuration - file changed by other user? Try again.",
+		},
 		{request: "DELETE " + set + "/10.0.0.0/24"},
 		{request: "GET " + set + "/10.0.0.0/24", line: wrong, has: "no such IP/Network"},
 		// The firewall of a VM is a file of its own, which may come before the VM and stay behind.

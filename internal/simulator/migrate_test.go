@@ -53,10 +53,16 @@ func TestMigrate(t *testing.T) {
 		exit    string
 		disk    string
 	}{
-		"Shared":    {reason: "Shared disks stay where they are.", create: []string{"scsi0=nfs:1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G"},
-		"Local":     {reason: "Local ones go with a VM that is off.", create: []string{"scsi0=local:1"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,size=1G"},
-		"Live":      {reason: "With one that runs only on request.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1"}, exit: "migration aborted"},
-		"LiveLocal": {reason: "Then they do.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1", "with-local-disks=1"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,format=raw,size=1G"},
+		"Shared": {reason: "Shared disks stay where they are.", create: []string{"scsi0=nfs:1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G"},
+		"Local":  {reason: "Local ones go with a VM that is off.", create: []string{"scsi0=local:1"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,size=1G"},
+		"Live": {
+			reason: "With one that runs only on request.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1"},
+			exit: "migration aborted",
+		},
+		"LiveLocal": {
+			reason: "Then they do.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1", "with-local-disks=1"},
+			exit: "OK", disk: "local:100/vm-100-disk-0.raw,format=raw,size=1G",
+		},
 		"LiveSeed": {
 			reason: "A drive for cloud-init goes along unasked.",
 			create: []string{"scsi0=nfs:1", "ide2=local:cloudinit"}, running: true, params: []string{"online=1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G",
@@ -65,14 +71,35 @@ func TestMigrate(t *testing.T) {
 			reason: "So does the state of a TPM.",
 			create: []string{"scsi0=nfs:1", "tpmstate0=local:1"}, running: true, params: []string{"online=1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G",
 		},
-		"Storage":     {reason: "They may go to another storage.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2"}, exit: "OK", disk: "data2:100/vm-100-disk-0.raw,size=1G"},
-		"Mapped":      {reason: "Or only some.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2:nfs"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,size=1G"},
-		"ISO":         {reason: "An ISO image on local storage holds it back.", create: []string{"scsi0=nfs:1", "ide0=local:iso/tiny.iso,media=cdrom"}, exit: "migration aborted"},
-		"CDROM":       {reason: "So does the drive of its node.", create: []string{"scsi0=nfs:1", "ide0=cdrom,media=cdrom"}, exit: "migration aborted"},
-		"Empty":       {reason: "An empty drive does not.", create: []string{"scsi0=nfs:1", "ide0=none,media=cdrom"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G"},
-		"NoOnline":    {reason: "A running VM needs to be named one.", create: []string{"scsi0=nfs:1"}, running: true, line: "500 can't migrate running VM without --online"},
-		"NoStorage":   {reason: "The storage must be there.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=nostore"}, line: "500 storage 'nostore' does not exist"},
-		"NoImages":    {reason: "And hold images.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=isostore"}, line: "500 storage 'isostore' does not support vm images"},
+		"Storage": {
+			reason: "They may go to another storage.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2"}, exit: "OK",
+			disk: "data2:100/vm-100-disk-0.raw,size=1G",
+		},
+		"Mapped": {
+			reason: "Or only some.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2:nfs"}, exit: "OK",
+			disk: "local:100/vm-100-disk-0.raw,size=1G",
+		},
+		"ISO": {
+			reason: "An ISO image on local storage holds it back.", create: []string{"scsi0=nfs:1", "ide0=local:iso/tiny.iso,media=cdrom"},
+			exit: "migration aborted",
+		},
+		"CDROM": {reason: "So does the drive of its node.", create: []string{"scsi0=nfs:1", "ide0=cdrom,media=cdrom"}, exit: "migration aborted"},
+		"Empty": {
+			reason: "An empty drive does not.", create: []string{"scsi0=nfs:1", "ide0=none,media=cdrom"}, exit: "OK",
+			disk: "nfs:100/vm-100-disk-0.raw,size=1G",
+		},
+		"NoOnline": {
+			reason: "A running VM needs to be named one.", create: []string{"scsi0=nfs:1"}, running: true,
+			line: "500 can't migrate running VM without --online",
+		},
+		"NoStorage": {
+			reason: "The storage must be there.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=nostore"},
+			line: "500 storage 'nostore' does not exist",
+		},
+		"NoImages": {
+			reason: "And hold images.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=isostore"},
+			line: "500 storage 'isostore' does not support vm images",
+		},
 		"TwoDefaults": {reason: "One storage is for all.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=data2,local"}, line: wrong},
 	} {
 		t.Run(name, func(t *testing.T) {

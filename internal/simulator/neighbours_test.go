@@ -53,9 +53,15 @@ func TestAccessNeighbours(t *testing.T) {
 		{request: "PUT /access/acl", params: []string{"path=/vms", "roles=PVEVMUser"}, line: wrong, has: "either 'users', 'groups' or 'tokens' is required."},
 		{request: "PUT /access/acl", params: []string{"path=vms//501/", "roles=PVEVMUser", "users=u1@pve"}},
 		{request: "GET /access/acl", has: `"path":"/vms/501"`},
-		{request: "PUT /access/acl", params: []string{"path=/vms", "roles=PVEVMUser", "tokens=u1@pve!none"}, line: "500 ACL update failed: no such token 'none' for user 'u1@pve'"},
+		{
+			request: "PUT /access/acl", params: []string{"path=/vms", "roles=PVEVMUser", "tokens=u1@pve!none"},
+			line: "500 ACL update failed: no such token 'none' for user 'u1@pve'",
+		},
 		{request: "GET " + domains + "/pam", has: `"type":"pam"`},
-		{request: "POST " + domains, params: []string{"realm=corp", "type=ldap", "base_dn=dc=x", "user_attr=uid"}, line: "500 add auth server failed: missing value for required option 'server1'"},
+		{
+			request: "POST " + domains, params: []string{"realm=corp", "type=ldap", "base_dn=dc=x", "user_attr=uid"},
+			line: "500 add auth server failed: missing value for required option 'server1'",
+		},
 		{request: "POST " + domains, params: []string{"realm=corp", "type=ldap", "base_dn=dc=x", "user_attr=uid", "server1=10.0.0.9", "default=1"}},
 		{request: "GET " + domains, has: `{"default":1,"realm":"corp","type":"ldap"}`},
 		{request: "PUT " + domains + "/corp", params: []string{"comment=c", "delete=default"}},
@@ -78,8 +84,14 @@ func TestAccessNeighbours(t *testing.T) {
 	})
 	converse(t, vmuser, []step{
 		{request: "PUT /access/acl", params: []string{"path=/vms/501", "roles=PVEVMUser", "users=u1@pve"}},
-		{request: "PUT /access/acl", params: []string{"path=/vms/501", "roles=PVEPoolAdmin", "users=u1@pve"}, line: wrong, has: "Cannot add role 'PVEPoolAdmin' - requires 'Permissions.Modify' or superset of privileges."},
-		{request: "PUT /access/acl", params: []string{"path=/vms/501", "roles=NoAccess", "users=u1@pve"}, line: wrong, has: "Cannot add role 'NoAccess' - requires 'Permissions.Modify'"},
+		{
+			request: "PUT /access/acl", params: []string{"path=/vms/501", "roles=PVEPoolAdmin", "users=u1@pve"}, line: wrong,
+			has: "Cannot add role 'PVEPoolAdmin' - requires 'Permissions.Modify' or superset of privileges.",
+		},
+		{
+			request: "PUT /access/acl", params: []string{"path=/vms/501", "roles=NoAccess", "users=u1@pve"}, line: wrong,
+			has: "Cannot add role 'NoAccess' - requires 'Permissions.Modify'",
+		},
 	})
 }
 
@@ -98,7 +110,10 @@ func TestGuestNeighbours(t *testing.T) {
 		}},
 		"Reserved": {reason: "One reserved name is so in all letters.", steps: []step{
 			{request: "POST " + one + "/snapshot", params: []string{"snapname=PENDING"}, line: "500 unable to use snapshot name 'pending' (reserved name)"},
-			{request: "POST /nodes/pve1/qemu/999/snapshot", params: []string{"snapname=s1"}, line: "500 Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist"},
+			{
+				request: "POST /nodes/pve1/qemu/999/snapshot", params: []string{"snapname=s1"},
+				line: "500 Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist",
+			},
 		}},
 		"LockedSnapshot": {reason: "What is locked keeps the description of its snapshots.", lock: "backup", steps: []step{
 			{request: "PUT " + one + "/snapshot/s1/config", params: []string{"description=x"}, line: "500 VM is locked (backup)"},
@@ -114,7 +129,10 @@ func TestGuestNeighbours(t *testing.T) {
 		"BackgroundDelay": {reason: "A change that ends in time has no task to tell of.", steps: []step{
 			{request: "POST " + one + "/config", params: []string{"cores=2", "background_delay=5"}, has: `{"data":null}`},
 			{request: "POST " + one + "/config", params: []string{"cores=3"}, has: "UPID:pve1:"},
-			{request: "POST " + one + "/config", params: []string{"boot=order=scsi7", "background_delay=5"}, line: "500 failed to update VM 100: invalid bootorder: device 'scsi7' does not exist'"},
+			{
+				request: "POST " + one + "/config", params: []string{"boot=order=scsi7", "background_delay=5"},
+				line: "500 failed to update VM 100: invalid bootorder: device 'scsi7' does not exist'",
+			},
 		}},
 		"Windows": {reason: "Windows keeps the machine that it was installed on.", params: []string{"ostype=win11", "machine=q35"}, steps: []step{
 			{request: "GET " + one + "/config", has: `"machine":"pc-q35-10.0+pve1"`},
@@ -136,25 +154,46 @@ func TestGuestNeighbours(t *testing.T) {
 			{request: "POST " + one + "/agent", params: []string{"command=fsfreeze-thaw"}, has: `{"data":{"result":1}}`},
 			{request: "GET " + one + "/agent/get-time", has: `{"data":{"result":`},
 			{request: "GET " + one + "/agent/get-vcpus", has: `"logical-id":0`},
-			{request: "GET " + one + "/agent/file-read", params: []string{"file=/none"}, line: "500 Agent error: failed to open file '/none' (mode: 'r'): No such file or directory"},
+			{
+				request: "GET " + one + "/agent/file-read", params: []string{"file=/none"},
+				line: "500 Agent error: failed to open file '/none' (mode: 'r'): No such file or directory",
+			},
 			{request: "POST " + one + "/agent/file-write", params: []string{"file=/f", "content=abcdef"}},
 			{request: "GET " + one + "/agent/file-read", params: []string{"file=/f", "offset=1", "count=2"}, has: `{"bytes-read":2,"content":"bc","truncated":1}`},
 			{request: "GET " + one + "/agent/file-read", params: []string{"file=/f", "decode=0"}, has: `"content":"YWJjZGVm"`},
 			{request: "POST " + one + "/agent/set-user-password", params: []string{"username=u", "password=secret"}, has: `{"data":{"result":{}}}`},
 		}},
-		"Network": {reason: "Cloud-init configures the NICs that have a configuration.", params: []string{"net0=virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1=virtio,bridge=vmbr0", "ipconfig0=ip6=auto"}, steps: []step{
-			{request: "GET " + one + "/cloudinit/dump", params: []string{"type=network"}, has: `{"data":"version: 1\nconfig:\n    - type: physical\n      name: eth0\n      mac_address: 'bc:24:11:00:00:01'\n      subnets:\n      - type: ipv6_slaac\n    - type: nameserver\n      address:\n`},
+		"Network": {reason: "Cloud-init configures the NICs that have a configuration.", params: []string{
+			"net0=virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1=virtio,bridge=vmbr0", "ipconfig0=ip6=auto",
+		}, steps: []step{
+			{
+				request: "GET " + one + "/cloudinit/dump", params: []string{"type=network"},
+				has: `{"data":"version: 1\nconfig:\n    - type: physical\n      name: eth0\n      mac_address: 'bc:24:11:00:00:01'\n      ` +
+					`subnets:\n      - type: ipv6_slaac\n    - type: nameserver\n      address:\n`,
+			},
 		}},
 		"Root": {reason: "For root no user is made.", params: []string{"ciuser=root"}, steps: []step{
-			{request: "GET " + one + "/cloudinit/dump", params: []string{"type=user"}, has: `user: root\ndisable_root: False\nchpasswd:\n  expire: False\npackage_upgrade: true\n`},
+			{
+				request: "GET " + one + "/cloudinit/dump", params: []string{"type=user"},
+				has: `user: root\ndisable_root: False\nchpasswd:\n  expire: False\npackage_upgrade: true\n`,
+			},
 		}},
-		"ConfigDrive": {reason: "Windows reads its network from a config drive.", params: []string{"ostype=win11", "net0=virtio,bridge=vmbr0", "ipconfig0=ip=10.0.0.5/24,gw=10.0.0.1", "nameserver=1.1.1.1"}, steps: []step{
-			{request: "GET " + one + "/cloudinit/dump", params: []string{"type=network"}, has: `iface lo inet loopback\n\n        dns_nameservers 1.1.1.1\n        dns_search example.org\nauto eth0\niface eth0 inet static\n        address 10.0.0.5\n        netmask 255.255.255.0\n        gateway 10.0.0.1\n"}`},
+		"ConfigDrive": {reason: "Windows reads its network from a config drive.", params: []string{
+			"ostype=win11", "net0=virtio,bridge=vmbr0", "ipconfig0=ip=10.0.0.5/24,gw=10.0.0.1", "nameserver=1.1.1.1",
+		}, steps: []step{
+			{
+				request: "GET " + one + "/cloudinit/dump", params: []string{"type=network"},
+				has: `iface lo inet loopback\n\n        dns_nameservers 1.1.1.1\n        dns_search example.org\nauto eth0\niface eth0 inet ` +
+					`static\n        address 10.0.0.5\n        netmask 255.255.255.0\n        gateway 10.0.0.1\n"}`,
+			},
 			{request: "GET " + one + "/cloudinit/dump", params: []string{"type=meta"}, has: `\"network_config\": { \"content_path\": \"/content/0000\" }`},
 		}},
 		"PendingCloudInit": {reason: "What was added waits, what was deleted is marked.", start: true, params: []string{"ciuser=a", "citype=nocloud"}, steps: []step{
 			{request: "PUT " + one + "/config", params: []string{"nameserver=1.1.1.1", "delete=ciuser"}},
-			{request: "GET " + one + "/cloudinit", has: `{"data":[{"key":"nameserver","pending":"1.1.1.1"},{"key":"citype","value":"nocloud"},{"delete":1,"key":"ciuser"}]}`},
+			{
+				request: "GET " + one + "/cloudinit",
+				has:     `{"data":[{"key":"nameserver","pending":"1.1.1.1"},{"key":"citype","value":"nocloud"},{"delete":1,"key":"ciuser"}]}`,
+			},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,12 +255,21 @@ func TestFirewallNeighbours(t *testing.T) {
 	converse(t, c, []step{
 		{request: "GET " + vm, has: `{"name":"rules"}`},
 		{request: "POST " + vm + "/rules", params: []string{"type=in", "action=FOO"}, line: wrong, has: `"action":"unknown action 'FOO'"`},
-		{request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "iface=eth0"}, line: wrong, has: `"iface":"value does not match the regex pattern 'net\\d+'"`},
+		{
+			request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "iface=eth0"}, line: wrong,
+			has: `"iface":"value does not match the regex pattern 'net\\d+'"`,
+		},
 		{request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "source=+none"}, line: wrong, has: `"source":"no such ipset 'none'"`},
 		{request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "dest=dc/none"}, line: wrong, has: `"dest":"no such alias 'dc/none'"`},
 		{request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "proto=icmp", "icmp-type=echo-request"}},
-		{request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "icmp-type=echo-request"}, line: wrong, has: "'icmp-type' requires this property"},
-		{request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "sport=1", "proto=esp"}, line: wrong, has: "protocol 'esp' does not support ports"},
+		{
+			request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "icmp-type=echo-request"}, line: wrong,
+			has: "'icmp-type' requires this property",
+		},
+		{
+			request: "POST " + vm + "/rules", params: []string{"type=in", "action=DROP", "sport=1", "proto=esp"}, line: wrong,
+			has: "protocol 'esp' does not support ports",
+		},
 		{request: "POST " + vm + "/rules", params: []string{"type=out", "action=ACCEPT", "pos=1"}},
 		{request: "GET " + vm + "/rules/0", has: `"type":"out"`},
 		{request: "PUT " + vm + "/rules/0", params: []string{"delete=action"}, line: wrong, has: "unable to delete required property 'action'"},
@@ -244,7 +292,10 @@ func TestFirewallNeighbours(t *testing.T) {
 		{request: "GET " + cluster + "/aliases/AL", has: `"name":"Al"`},
 		{request: "GET " + cluster + "/aliases/none", line: wrong, has: `"name":"no such alias"`},
 		{request: "DELETE " + cluster + "/aliases/none"},
-		{request: "GET " + vm + "/refs", has: `{"name":"Al","ref":"dc/Al","scope":"dc","type":"alias"},{"comment":"c","name":"setb","ref":"+guest/setb","scope":"guest","type":"ipset"}`},
+		{
+			request: "GET " + vm + "/refs",
+			has:     `{"name":"Al","ref":"dc/Al","scope":"dc","type":"alias"},{"comment":"c","name":"setb","ref":"+guest/setb","scope":"guest","type":"ipset"}`,
+		},
 		{request: "POST " + cluster + "/groups", params: []string{"group=g1"}},
 		{request: "POST " + cluster + "/groups", params: []string{"group=g2"}},
 		{request: "POST " + cluster + "/groups", params: []string{"group=g1", "rename=g2"}, line: wrong, has: "Security group 'g1' does already exist"},
@@ -261,12 +312,24 @@ func TestNetworkNeighbours(t *testing.T) {
 	}
 	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: sc}))
 	converse(t, c, []step{
-		{request: "POST " + list, params: []string{"iface=vmbr6", "type=bridge", "bridge_ports=eno9"}, line: "500 bridge 'vmbr6' - unable to find bridge port 'eno9'"},
-		{request: "POST " + list, params: []string{"iface=vmbr6", "type=bridge", "bridge_ports=eno8", "mtu=9000"}, line: "500 interface 'eno8' - mtu 1500 is lower than 'vmbr6' - mtu 9000"},
-		{request: "POST " + list, params: []string{"iface=bond0", "type=bond", "slaves=vmbr0"}, line: "500 bond 'bond0' - wrong interface type on slave 'vmbr0' ('bridge' != 'eth or bond')"},
+		{
+			request: "POST " + list, params: []string{"iface=vmbr6", "type=bridge", "bridge_ports=eno9"},
+			line: "500 bridge 'vmbr6' - unable to find bridge port 'eno9'",
+		},
+		{
+			request: "POST " + list, params: []string{"iface=vmbr6", "type=bridge", "bridge_ports=eno8", "mtu=9000"},
+			line: "500 interface 'eno8' - mtu 1500 is lower than 'vmbr6' - mtu 9000",
+		},
+		{
+			request: "POST " + list, params: []string{"iface=bond0", "type=bond", "slaves=vmbr0"},
+			line: "500 bond 'bond0' - wrong interface type on slave 'vmbr0' ('bridge' != 'eth or bond')",
+		},
 		{request: "POST " + list, params: []string{"iface=vlan5", "type=vlan", "vlan-raw-device=eno9"}, line: "500 vlan 'vlan5' - unable to find parent 'eno9'"},
 		{request: "POST " + list, params: []string{"iface=port0", "type=OVSIntPort"}, line: wrong, has: `"ovs_bridge":"parameter is required"`},
-		{request: "POST " + list, params: []string{"iface=port0", "type=OVSIntPort", "ovs_bridge=vmbr0"}, line: wrong, has: `"ovs_bridge":"interface 'vmbr0' is no OVS bridge"`},
+		{
+			request: "POST " + list, params: []string{"iface=port0", "type=OVSIntPort", "ovs_bridge=vmbr0"}, line: wrong,
+			has: `"ovs_bridge":"interface 'vmbr0' is no OVS bridge"`,
+		},
 		{request: "POST " + list, params: []string{"iface=vmbr5", "type=OVSBridge", "ovs_ports=eno8"}},
 		{request: "GET " + list + "/eno8", has: `"ovs_bridge":"vmbr5"`},
 		{request: "POST " + list, params: []string{"iface=port0", "type=OVSIntPort", "ovs_bridge=vmbr5", "ovs_tag=7"}},
@@ -276,12 +339,28 @@ func TestNetworkNeighbours(t *testing.T) {
 		{request: "GET " + list + "/vmbr5", has: `"ovs_ports":"eno8"`},
 		{request: "DELETE " + list + "/vmbr5"},
 		{request: "GET " + list + "/eno8", has: `"type":"eth"`},
-		{request: "POST " + list, params: []string{"iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24", "cidr6=fd00::1/64", "gateway6=fd00::f", "bridge_ports=eno7", "autostart=1", "comments=c"}},
+		{
+			request: "POST " + list,
+			params: []string{
+				"iface=vmbr7", "type=bridge", "cidr=10.7.0.1/24", "cidr6=fd00::1/64", "gateway6=fd00::f", "bridge_ports=eno7", "autostart=1",
+				"comments=c",
+			},
+		},
 		{request: "GET " + list + "/vmbr7", has: `"address6":"fd00::1"`},
 		{request: "GET " + list + "/vmbr7", has: `"families":["inet","inet6"]`},
-		{request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "bridge_ports=eno7"}, line: wrong, has: `"bridge_ports":"eno7 is already used on interface 'vmbr7'."`},
-		{request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "cidr6=fd01::1/64", "gateway6=fd01::f"}, line: wrong, has: `"gateway6":"Default ipv6 gateway already exists on interface 'vmbr7'."`},
-		{request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "cidr=10.8.0.1/24", "address=10.8.0.1", "netmask=255.255.255.0"}, line: wrong, has: `"address":"address conflicts with cidr"`},
+		{
+			request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "bridge_ports=eno7"}, line: wrong,
+			has: `"bridge_ports":"eno7 is already used on interface 'vmbr7'."`,
+		},
+		{
+			request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "cidr6=fd01::1/64", "gateway6=fd01::f"}, line: wrong,
+			has: `"gateway6":"Default ipv6 gateway already exists on interface 'vmbr7'."`,
+		},
+		{
+			request: "POST " + list,
+			params:  []string{"iface=vmbr8", "type=bridge", "cidr=10.8.0.1/24", "address=10.8.0.1", "netmask=255.255.255.0"}, line: wrong,
+			has: `"address":"address conflicts with cidr"`,
+		},
 		{request: "PUT " + list + "/vmbr7", params: []string{"type=bridge"}},
 		{request: "GET " + list + "/vmbr7", has: `"method":"manual"`},
 		{request: "GET " + list + "/vmbr7", has: `"autostart":1,"bridge_fd":"0","bridge_ports":"eno7"`},
@@ -319,7 +398,11 @@ func TestRestore(t *testing.T) {
 		exit   string
 	}{
 		{"A drive of one's own.", []string{"vmid=200", "archive=" + archive, "scsi0=local:1"}, wrong, ""},
-		{"No such backup.", []string{"vmid=200", "archive=local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst"}, "500 volume 'local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst' does not exist", ""},
+		{
+			"No such backup.",
+			[]string{"vmid=200", "archive=local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst"},
+			"500 volume 'local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst' does not exist", "",
+		},
 		{"A VMID that is taken.", []string{"vmid=100", "archive=" + archive}, "500 unable to restore VM 100 - VM 100 already exists on node 'pve1'", ""},
 		{"Another VM, elsewhere.", []string{"vmid=200", "archive=" + archive, "storage=data2", "unique=1", "name=b", "pool=testpool"}, "", "OK"},
 		{"The VM as it was.", []string{"vmid=100", "archive=" + archive, "force=1"}, "", "OK"},
@@ -335,7 +418,8 @@ func TestRestore(t *testing.T) {
 		}
 	}
 	again, other := c.config("/nodes/pve1/qemu/100"), c.config("/nodes/pve1/qemu/200")
-	if again["smbios1"] != before["smbios1"] || again["net0"] != before["net0"] || again["scsi1"] != nil || again["cores"] != before["cores"] || again["lock"] != nil {
+	if again["smbios1"] != before["smbios1"] || again["net0"] != before["net0"] || again["scsi1"] != nil || again["cores"] != before["cores"] ||
+		again["lock"] != nil {
 		t.Errorf("put back: %v, was %v", again, before)
 	}
 	if other["smbios1"] == before["smbios1"] || other["net0"] == before["net0"] || other["name"] != "b" ||

@@ -30,10 +30,19 @@ func TestOddValues(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
 	for name, tc := range map[string]struct{ reason, verb, path, body, line, has string }{
-		"NullVMID":  {reason: "A required parameter that is null is missing.", verb: "POST", path: "/nodes/pve1/qemu", body: `{"vmid":null}`, line: wrong, has: `"vmid":"property is missing and it is not optional"`},
-		"NullGroup": {reason: "So is a name.", verb: "POST", path: "/access/groups", body: `{"groupid":null}`, line: wrong, has: `"groupid":"property is missing and it is not optional"`},
-		"Garbage":   {reason: "Nothing may stand behind the object.", verb: "POST", path: "/access/groups", body: `{"groupid":"g9"} x`, line: "500 garbage after JSON object, at character offset 17 (before \"x\") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 934."},
-		"Blank":     {reason: "Blanks may.", verb: "POST", path: "/access/groups", body: "{\"groupid\":\"g8\"} \n", line: "200 OK"},
+		"NullVMID": {
+			reason: "A required parameter that is null is missing.", verb: "POST", path: "/nodes/pve1/qemu", body: `{"vmid":null}`, line: wrong,
+			has: `"vmid":"property is missing and it is not optional"`,
+		},
+		"NullGroup": {
+			reason: "So is a name.", verb: "POST", path: "/access/groups", body: `{"groupid":null}`, line: wrong,
+			has: `"groupid":"property is missing and it is not optional"`,
+		},
+		"Garbage": {
+			reason: "Nothing may stand behind the object.", verb: "POST", path: "/access/groups", body: `{"groupid":"g9"} x`,
+			line: "500 garbage after JSON object, at character offset 17 (before \"x\") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 934.",
+		},
+		"Blank": {reason: "Blanks may.", verb: "POST", path: "/access/groups", body: "{\"groupid\":\"g8\"} \n", line: "200 OK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.send(tc.verb, tc.path, kind, tc.body); got.Line != tc.line || !strings.Contains(got.Body, tc.has) {
@@ -53,7 +62,10 @@ func TestOddValues(t *testing.T) {
 	if got := c.ok("GET /nodes/pve1/tasks?limit=99999999999999999999"); got.Total == 0 || len(got.Data.([]any)) != got.Total {
 		t.Errorf("a limit beyond all numbers limits nothing: %s", got.Body)
 	}
-	if got := c.ok("GET /"); !strings.Contains(got.Body, `{"data":[{"subdir":"version"},{"subdir":"cluster"},{"subdir":"nodes"},{"subdir":"storage"},{"subdir":"access"},{"subdir":"pools"}]}`) {
+	if got := c.ok("GET /"); !strings.Contains(
+		got.Body,
+		`{"data":[{"subdir":"version"},{"subdir":"cluster"},{"subdir":"nodes"},{"subdir":"storage"},{"subdir":"access"},{"subdir":"pools"}]}`,
+	) {
 		t.Errorf("the root lists its folders: %s", got.Body)
 	}
 	root := login(t, s, "root@pam", simulatortest.RootPassword)

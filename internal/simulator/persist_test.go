@@ -48,7 +48,9 @@ func TestState(t *testing.T) {
 	c.task("POST /nodes/pve1/qemu/300/status/start")
 	c.ok("PUT /nodes/pve1/qemu/300/config", "cores=3")
 	c.task("POST /nodes/pve1/qemu/300/snapshot", "snapname=one")
-	ticket, _ := (&client{t: t, server: s, header: map[string]string{}}).ok("POST /access/ticket", "username=crossplane@pve", "password=crossplane").Data.(map[string]any)
+	ticket, _ := (&client{
+		t: t, server: s, header: map[string]string{},
+	}).ok("POST /access/ticket", "username=crossplane@pve", "password=crossplane").Data.(map[string]any)
 	text := save(t, s)
 
 	again := simulatortest.NewTest(t, simulator.Options{State: strings.NewReader(text)})
@@ -90,13 +92,19 @@ func TestStateRefuses(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	good := save(t, s)
 	for name, tc := range map[string]struct{ reason, text, version, want string }{
-		"Empty":    {reason: "An empty file is no state.", want: "it was not written by pve-simulator"},
-		"Foreign":  {reason: "Nor is another file.", text: "version: \"9.2\"\nnodes: []\n", want: "it was not written by pve-simulator"},
-		"Newer":    {reason: "Other versions are not understood.", text: strings.Replace(good, " 1 ", " 2 ", 1), want: `it is of version "2", and this program knows version 1`},
-		"Cut":      {reason: "Half a file is damaged.", text: good[:len(good)/2], want: "it is damaged"},
-		"Changed":  {reason: "A changed file too.", text: strings.Replace(good, "pve1", "pve9", 1), want: "it is damaged"},
-		"Release":  {reason: "The release stays.", text: good, version: "8.4", want: "it is of Proxmox VE 9.2, not 8.4"},
-		"NoObject": {reason: "The content must be a state.", text: "pve-simulator-state 1 " + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945" + "\n[]\n", want: "it is damaged"},
+		"Empty":   {reason: "An empty file is no state.", want: "it was not written by pve-simulator"},
+		"Foreign": {reason: "Nor is another file.", text: "version: \"9.2\"\nnodes: []\n", want: "it was not written by pve-simulator"},
+		"Newer": {
+			reason: "Other versions are not understood.", text: strings.Replace(good, " 1 ", " 2 ", 1),
+			want: `it is of version "2", and this program knows version 1`,
+		},
+		"Cut":     {reason: "Half a file is damaged.", text: good[:len(good)/2], want: "it is damaged"},
+		"Changed": {reason: "A changed file too.", text: strings.Replace(good, "pve1", "pve9", 1), want: "it is damaged"},
+		"Release": {reason: "The release stays.", text: good, version: "8.4", want: "it is of Proxmox VE 9.2, not 8.4"},
+		"NoObject": {
+			reason: "The content must be a state.",
+			text:   "pve-simulator-state 1 " + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945" + "\n[]\n", want: "it is damaged",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := simulator.New(simulator.Options{State: strings.NewReader(tc.text), Version: tc.version})

@@ -200,9 +200,10 @@ type exchange struct {
 
 var (
 	requestLine = regexp.MustCompile(`^(?s)(GET|POST|PUT|DELETE) (\S+) ?(.*)$`)
-	headerFlag  = regexp.MustCompile(`^(?s)(.*?)-H ([A-Za-z-]+): (application/json; charset=utf-8|application/x-www-form-urlencoded; charset=utf-8|PVEAPIToken \S+|\S+) ?(.*)$`)
-	paramStart  = regexp.MustCompile(` (?:[A-Za-z][A-Za-z0-9_-]*[=@])`)
-	curlFlag    = regexp.MustCompile(` (?:-X |-H |-d |-b |-I|-F |--data-urlencode |/|http://)`)
+	headerFlag  = regexp.MustCompile(`^(?s)(.*?)-H ([A-Za-z-]+): (application/json; charset=utf-8|application/x-www-form-urlencoded; ` +
+		`charset=utf-8|PVEAPIToken \S+|\S+) ?(.*)$`)
+	paramStart = regexp.MustCompile(` (?:[A-Za-z][A-Za-z0-9_-]*[=@])`)
+	curlFlag   = regexp.MustCompile(` (?:-X |-H |-d |-b |-I|-F |--data-urlencode |/|http://)`)
 )
 
 const breakMark = " ⏎ "

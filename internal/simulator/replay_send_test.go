@@ -84,7 +84,9 @@ func (p *replay) dial(plain bool) net.Conn {
 	} else {
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(p.server.CA())
-		conn, err = (&tls.Dialer{Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, CurvePreferences: quickCurve()}}).DialContext(context.Background(), "tcp", address)
+		conn, err = (&tls.Dialer{Config: &tls.Config{
+			RootCAs: pool, MinVersion: tls.VersionTLS12, CurvePreferences: quickCurve(),
+		}}).DialContext(context.Background(), "tcp", address)
 	}
 	if err != nil {
 		p.t.Fatal(err)

@@ -211,7 +211,8 @@ func (p *replay) authenticate(r *recording, x *exchange) {
 		p.useTicket(x, "root@pam", simulatortest.RootPassword)
 	case strings.Contains(x.header.Get("Cookie")+x.header.Get("Authorization"), "<ticket>"):
 		p.curlTicket(title, x)
-	case x.header.Get("Authorization") != "" || strings.HasPrefix(title, "no credentials") || strings.HasPrefix(title, "GET / html") || x.path == "/api2/json/access/ticket":
+	case x.header.Get("Authorization") != "" || strings.HasPrefix(title, "no credentials") || strings.HasPrefix(title, "GET / html") ||
+		x.path == "/api2/json/access/ticket":
 	default:
 		x.header.Set("Authorization", testerToken)
 		for _, a := range p.node.Actors {

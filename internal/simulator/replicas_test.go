@@ -80,11 +80,19 @@ func TestReplication(t *testing.T) {
 			volumes: []string{here, there}, jobs: `"remove_job":"full"`,
 		},
 		"Back": {
-			reason: "It is when the target is back.", do: list(edit(off), do("DELETE "+job), pass(time.Minute), edit(func(st *state.State) { st.Nodes["pve2"].Offline = false })),
+			reason: "It is when the target is back.", do: list(edit(off), do("DELETE "+job), pass(time.Minute), edit(func(st *state.State) {
+				st.Nodes["pve2"].Offline = false
+			})),
 			volumes: []string{here},
 		},
-		"Purged":    {reason: "With its guest a job is forgotten, and what it has made stays.", do: list(do("DELETE "+vm, "purge=1"), pass(time.Minute)), volumes: []string{there}},
-		"Destroyed": {reason: "A job that is removed too late does not clean up.", do: list(do("DELETE "+job), do("DELETE "+vm, "purge=1"), pass(time.Minute)), volumes: []string{there}},
+		"Purged": {
+			reason: "With its guest a job is forgotten, and what it has made stays.", do: list(do("DELETE "+vm, "purge=1"), pass(time.Minute)),
+			volumes: []string{there},
+		},
+		"Destroyed": {
+			reason: "A job that is removed too late does not clean up.",
+			do:     list(do("DELETE "+job), do("DELETE "+vm, "purge=1"), pass(time.Minute)), volumes: []string{there},
+		},
 		"Grown": {
 			reason:  "What comes is sent by the next run, and what was removed goes.",
 			do:      list(do("PUT "+vm+"/config", "scsi1=tank:1"), pass(time.Minute), do("PUT "+vm+"/unlink", "idlist=scsi0", "force=1"), pass(15*time.Minute)),
@@ -99,7 +107,9 @@ func TestReplication(t *testing.T) {
 			volumes: []string{here + " 100-0", strings.TrimSuffix(there, " 100-0")}, jobs: `"source":"pve2","target":"pve1"`,
 		},
 		"Stolen": {
-			reason: "A guest whose configuration was taken to the target is replicated back.", do: list(edit(func(st *state.State) { st.Guests[100].Node = "pve2" }), pass(time.Minute)),
+			reason: "A guest whose configuration was taken to the target is replicated back.", do: list(edit(func(st *state.State) {
+				st.Guests[100].Node = "pve2"
+			}), pass(time.Minute)),
 			volumes: []string{here + " 100-0", strings.TrimSuffix(there, " 100-0")}, jobs: `"source":"pve2","target":"pve1"`,
 		},
 		"RemovedThere": {
@@ -120,7 +130,9 @@ func TestReplication(t *testing.T) {
 			c := connect(t, s)
 			s.Edit(func(st *state.State) {
 				g := st.NewGuest(100, "pve1", map[string]string{"scsi0": "tank:vm-100-disk-0,size=1G"})
-				st.Volumes[state.VolumeKey{Storage: "tank", Node: g.Node, Name: "vm-100-disk-0"}] = &state.Volume{VMID: 100, Format: "raw", Content: "images", Size: 1 << 30}
+				st.Volumes[state.VolumeKey{
+					Storage: "tank", Node: g.Node, Name: "vm-100-disk-0",
+				}] = &state.Volume{VMID: 100, Format: "raw", Content: "images", Size: 1 << 30}
 			})
 			c.ok("POST /cluster/replication", "id=100-0", "type=local", "target=pve2")
 			pass(time.Minute)(t, s, c)
@@ -160,7 +172,9 @@ func pass(d time.Duration) func(*testing.T, *simulator.Server, *client) {
 // Who may remove jobs depends on the version.
 func TestReplicationPrivileges(t *testing.T) {
 	for version, line := range map[string]string{"8.4": "403 Permission check failed (/storage, Datastore.Allocate)", "9.2": "500 no such job '100-0'"} {
-		c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: pools(), Version: version})).with("Authorization", "PVEAPIToken=vmuser@pve!t1="+simulatortest.TestSecret)
+		c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: pools(), Version: version})).with(
+			"Authorization", "PVEAPIToken=vmuser@pve!t1="+simulatortest.TestSecret,
+		)
 		if got := c.do("DELETE /cluster/replication/100-0"); got.Line != line {
 			t.Errorf("%s: got %s, want %s", version, got.Line, line)
 		}

@@ -25,19 +25,31 @@ import (
 
 func TestScenarioLines(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, text, want string }{
-		"Syntax":  {reason: "YAML that is none has a line.", text: "nodes:\n  - {name: pve1\n", want: "line 1: did not find"},
-		"Empty":   {reason: "A scenario has something in it.", text: "", want: "it is empty"},
-		"Unknown": {reason: "Fields are known by their names.", text: "nodes:\n- name: pve1\n  cpu: 4\n", want: `line 3: there is no field "cpu" here, want one of address, cpus,`},
-		"Number":  {reason: "Numbers are numbers.", text: "nodes:\n- name: pve1\n  cpus: many\n", want: "line 3: want a whole number"},
-		"Bool":    {reason: "A switch is true or false.", text: "nodes:\n- name: pve1\n  offline: 1\n", want: "line 3: want true or false"},
-		"List":    {reason: "Lists are lists.", text: "nodes: pve1\n", want: "line 1: want a list"},
-		"Object":  {reason: "Entries have fields.", text: "nodes:\n- pve1\n", want: "line 2: want fields with values"},
-		"Text":    {reason: "A text is no list.", text: "nodes:\n- name: [a]\n", want: "line 2: want a text"},
-		"Size":    {reason: "Sizes have their form.", text: "nodes:\n- name: pve1\n- name: pve2\n  memory: lots\n", want: `line 3: cannot parse the size "lots"`},
-		"Storage": {reason: "Storages too.", text: "nodes: [{name: a}]\nstorages:\n- {id: x, type: dir, content: [iso], total: lots}\n", want: `line 3: cannot parse the size "lots"`},
-		"Guest":   {reason: "Guests are where they can be.", text: "nodes: [{name: a}]\nguests:\n- {vmid: 100, node: b}\n", want: `line 3: cannot add guest 100: cannot find the node "b"`},
-		"Option":  {reason: "Their options are those of the API.", text: "nodes: [{name: a}]\nguests:\n- {vmid: 100, node: a, config: {cores: x}}\n", want: `line 3: cannot add guest 100: cannot use the option "cores"`},
-		"Alias":   {reason: "Aliases stand for what they name.", text: "nodes:\n- &n {name: a}\n- {<<: *n, name: b, x: 1}\n", want: `line 3: there is no field "x"`},
+		"Syntax": {reason: "YAML that is none has a line.", text: "nodes:\n  - {name: pve1\n", want: "line 1: did not find"},
+		"Empty":  {reason: "A scenario has something in it.", text: "", want: "it is empty"},
+		"Unknown": {
+			reason: "Fields are known by their names.", text: "nodes:\n- name: pve1\n  cpu: 4\n",
+			want: `line 3: there is no field "cpu" here, want one of address, cpus,`,
+		},
+		"Number": {reason: "Numbers are numbers.", text: "nodes:\n- name: pve1\n  cpus: many\n", want: "line 3: want a whole number"},
+		"Bool":   {reason: "A switch is true or false.", text: "nodes:\n- name: pve1\n  offline: 1\n", want: "line 3: want true or false"},
+		"List":   {reason: "Lists are lists.", text: "nodes: pve1\n", want: "line 1: want a list"},
+		"Object": {reason: "Entries have fields.", text: "nodes:\n- pve1\n", want: "line 2: want fields with values"},
+		"Text":   {reason: "A text is no list.", text: "nodes:\n- name: [a]\n", want: "line 2: want a text"},
+		"Size":   {reason: "Sizes have their form.", text: "nodes:\n- name: pve1\n- name: pve2\n  memory: lots\n", want: `line 3: cannot parse the size "lots"`},
+		"Storage": {
+			reason: "Storages too.", text: "nodes: [{name: a}]\nstorages:\n- {id: x, type: dir, content: [iso], total: lots}\n",
+			want: `line 3: cannot parse the size "lots"`,
+		},
+		"Guest": {
+			reason: "Guests are where they can be.", text: "nodes: [{name: a}]\nguests:\n- {vmid: 100, node: b}\n",
+			want: `line 3: cannot add guest 100: cannot find the node "b"`,
+		},
+		"Option": {
+			reason: "Their options are those of the API.", text: "nodes: [{name: a}]\nguests:\n- {vmid: 100, node: a, config: {cores: x}}\n",
+			want: `line 3: cannot add guest 100: cannot use the option "cores"`,
+		},
+		"Alias": {reason: "Aliases stand for what they name.", text: "nodes:\n- &n {name: a}\n- {<<: *n, name: b, x: 1}\n", want: `line 3: there is no field "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc, err := simulator.ParseScenario([]byte(tc.text))

@@ -48,12 +48,17 @@ func TestSDNPending(t *testing.T) {
 				{request: "GET " + zones + "?pending=1", has: `"pending":{},"state":"deleted","type":"simple","zone":"z2"`},
 				{request: "DELETE " + vnets + "/v1"},
 				{request: "GET " + vnets + "?pending=1", has: `"state":"deleted"`},
-				{request: "POST " + zones, params: []string{"zone=z3", "type=simple", "ipam=none"}, line: "500 create sdn zone object failed: 400 Parameter verification failed."},
+				{
+					request: "POST " + zones, params: []string{"zone=z3", "type=simple", "ipam=none"},
+					line: "500 create sdn zone object failed: 400 Parameter verification failed.",
+				},
 				{request: "GET " + zones, has: `"zone":"z1"`},
 				{request: "GET " + zones + "/z3", line: "500 sdn 'z3' does not exist"},
 			})
 			got := c.do("POST "+zones, "zone=z4", "type=evpn", "controller=none", "vrf-vxlan=100")
-			if want := "500 create sdn zone object failed: controller none don't exist at /usr/share/perl5/PVE/Network/SDN/Zones/EvpnPlugin.pm line "; len(got.Line) <= len(want) || got.Line[:len(want)] != want {
+			if want := "500 create sdn zone object failed: controller none don't exist at " +
+				"/usr/share/perl5/PVE/Network/SDN/Zones/EvpnPlugin.pm line "; len(got.Line) <= len(want) ||
+				got.Line[:len(want)] != want {
 				t.Errorf("an EVPN zone needs a controller that exists: %s", got.Line)
 			}
 		})

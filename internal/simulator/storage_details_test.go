@@ -49,7 +49,14 @@ func TestStorageDetails(t *testing.T) {
 		{request: "PUT /storage/d1", params: []string{"delete=shared"}},
 		{request: "PUT /storage/d1", params: []string{"shared=1"}},
 		{request: "GET /storage/d1", has: `"shared":1`},
-		{request: "POST /storage", params: []string{"storage=b1", "type=pbs", "server=10.0.0.9", "datastore=d", "master-pubkey=eA==", "encryption-key=autogen", "username=u@pbs", "password=p"}, has: `"config":{"encryption-key":"{`},
+		{
+			request: "POST /storage",
+			params: []string{
+				"storage=b1", "type=pbs", "server=10.0.0.9", "datastore=d", "master-pubkey=eA==", "encryption-key=autogen", "username=u@pbs",
+				"password=p",
+			},
+			has: `"config":{"encryption-key":"{`,
+		},
 		{request: "GET /storage/b1", has: `"master-pubkey":"1"`},
 		{request: "GET /storage/b1", has: `"encryption-key":"`},
 	})

@@ -31,7 +31,9 @@ import (
 // compares the lines of the log by the whole name.
 func TestTaskLists(t *testing.T) {
 	sc := lab()
-	sc.Users = append(sc.Users, simulator.ScenarioUser{ID: "owner@pve", Password: "secret12", Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}}})
+	sc.Users = append(sc.Users, simulator.ScenarioUser{
+		ID: "owner@pve", Password: "secret12", Tokens: []simulator.ScenarioToken{{ID: "t1", Secret: simulatortest.TestSecret}},
+	})
 	sc.ACL = append(sc.ACL, simulator.ScenarioGrant{Path: "/vms", User: "owner@pve", Roles: []string{"PVEVMAdmin"}})
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: sc})
 	admin := connect(t, s)
@@ -49,11 +51,23 @@ func TestTaskLists(t *testing.T) {
 		client       *client
 		want         map[string]bool
 	}{
-		"ClusterUser":  {reason: "A user sees the tasks of the user's tokens in the cluster's list.", path: "/cluster/tasks", client: user, want: map[string]bool{byUser: true, byToken: true, running: true}},
+		"ClusterUser": {
+			reason: "A user sees the tasks of the user's tokens in the cluster's list.", path: "/cluster/tasks", client: user,
+			want: map[string]bool{byUser: true, byToken: true, running: true},
+		},
 		"ClusterToken": {reason: "A token sees not even its own tasks in the cluster's list.", path: "/cluster/tasks", client: token, want: map[string]bool{}},
-		"ClusterAdmin": {reason: "With Sys.Audit on / all tasks show.", path: "/cluster/tasks", client: admin, want: map[string]bool{byUser: true, byToken: true, running: true}},
-		"NodeUser":     {reason: "A user sees ended tasks of tokens in a node's list, and no running ones.", path: "/nodes/pve1/tasks?source=all", client: user, want: map[string]bool{byUser: true, byToken: true}},
-		"NodeToken":    {reason: "A token sees its own tasks in a node's list.", path: "/nodes/pve1/tasks?source=all", client: token, want: map[string]bool{byToken: true, running: true}},
+		"ClusterAdmin": {
+			reason: "With Sys.Audit on / all tasks show.", path: "/cluster/tasks", client: admin,
+			want: map[string]bool{byUser: true, byToken: true, running: true},
+		},
+		"NodeUser": {
+			reason: "A user sees ended tasks of tokens in a node's list, and no running ones.", path: "/nodes/pve1/tasks?source=all", client: user,
+			want: map[string]bool{byUser: true, byToken: true},
+		},
+		"NodeToken": {
+			reason: "A token sees its own tasks in a node's list.", path: "/nodes/pve1/tasks?source=all", client: token,
+			want: map[string]bool{byToken: true, running: true},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := tc.client.ok("GET " + tc.path).Body

@@ -113,8 +113,11 @@ func TestCloneTakenMeanwhile(t *testing.T) {
 		node   string
 		want   string
 	}{
-		"SameNode":  {reason: "The task makes the check again.", node: "pve1", want: "unable to create VM 300: config file already exists"},
-		"OtherNode": {reason: "Writing the configuration fails.", node: "pve2", want: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/300.conf' failed: File exists"},
+		"SameNode": {reason: "The task makes the check again.", node: "pve1", want: "unable to create VM 300: config file already exists"},
+		"OtherNode": {
+			reason: "Writing the configuration fails.", node: "pve2",
+			want: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/300.conf' failed: File exists",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := newHandClock()
@@ -318,7 +321,10 @@ func TestPower(t *testing.T) {
 		{request: "POST /nodes/pve1/qemu/401/status/start", exit: "bridge 'vmbr99' does not exist"},
 		{request: "POST /nodes/pve1/qemu/402/status/start", exit: "MAX 8 vcpus allowed per VM on this node"},
 		{request: "POST /nodes/pve1/qemu/999/status/start", exit: "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist"},
-		{request: "PUT /nodes/pve1/qemu/999/resize", params: []string{"disk=scsi0", "size=2G"}, exit: "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist"},
+		{
+			request: "PUT /nodes/pve1/qemu/999/resize", params: []string{"disk=scsi0", "size=2G"},
+			exit: "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist",
+		},
 	} {
 		if step.line != "" {
 			if got := c.do(step.request, step.params...); got.Line != step.line {

@@ -54,7 +54,10 @@ func TestTasksHold(t *testing.T) {
 	if tasks.BackoffReason(m) != nil {
 		t.Fatal("A Machine without a task is held back")
 	}
-	for failures, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, 64 * time.Second, 128 * time.Second, 256 * time.Second, 5 * time.Minute, 5 * time.Minute} {
+	for failures, want := range []time.Duration{
+		2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, 64 * time.Second, 128 * time.Second,
+		256 * time.Second, 5 * time.Minute, 5 * time.Minute,
+	} {
 		tasks.Started(m, "u")
 		if tasks.BackoffReason(m) != nil {
 			t.Fatal("A task that runs holds back itself")
@@ -245,14 +248,23 @@ func TestSend(t *testing.T) {
 		held   bool
 		times  int // in a row, if it is made now
 	}{
-		"New":     {reason: "What was not made is not held back.", do: func(*Tracker, Object) {}, ask: a, times: 1},
-		"Same":    {reason: "What was just made is.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: a, held: true, times: 2},
-		"Part":    {reason: "So is what is left of it.", do: func(k *Tracker, m Object) { k.Send(m, both) }, ask: a, held: true, times: 2},
-		"More":    {reason: "More than it is not.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: both, times: 1},
-		"Removal": {reason: "A removal that is left counts too.", do: func(k *Tracker, m Object) { k.Send(m, both) }, ask: qemu.Difference{Delete: []string{"tags"}}, held: true, times: 2},
-		"Other":   {reason: "Nor is another value.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: other, times: 1},
-		"Held":    {reason: "What was seen to hold is made at once if it was undone.", do: func(k *Tracker, m Object) { k.Send(m, a); k.Kept(m, true) }, ask: a, times: 1},
-		"Assumed": {reason: "So is what was taken to hold, but how often is counted.", do: func(k *Tracker, m Object) { k.Send(m, a); k.Kept(m, false) }, ask: a, times: 2},
+		"New":  {reason: "What was not made is not held back.", do: func(*Tracker, Object) {}, ask: a, times: 1},
+		"Same": {reason: "What was just made is.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: a, held: true, times: 2},
+		"Part": {reason: "So is what is left of it.", do: func(k *Tracker, m Object) { k.Send(m, both) }, ask: a, held: true, times: 2},
+		"More": {reason: "More than it is not.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: both, times: 1},
+		"Removal": {
+			reason: "A removal that is left counts too.", do: func(k *Tracker, m Object) { k.Send(m, both) },
+			ask: qemu.Difference{Delete: []string{"tags"}}, held: true, times: 2,
+		},
+		"Other": {reason: "Nor is another value.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: other, times: 1},
+		"Held": {
+			reason: "What was seen to hold is made at once if it was undone.", do: func(k *Tracker, m Object) { k.Send(m, a); k.Kept(m, true) },
+			ask: a, times: 1,
+		},
+		"Assumed": {
+			reason: "So is what was taken to hold, but how often is counted.", do: func(k *Tracker, m Object) { k.Send(m, a); k.Kept(m, false) },
+			ask: a, times: 2,
+		},
 		"Nothing": {reason: "Nothing is never held back.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: qemu.Difference{}, times: 2},
 	}
 	for name, tc := range cases {

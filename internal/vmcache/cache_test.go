@@ -58,7 +58,10 @@ func TestDrift(t *testing.T) {
 		"Renamed":   {reason: "So is the name.", change: func(g *proxmox.Guest) { g.Name = "db" }, want: DirtyConfig},
 		"Grown":     {reason: "So are cores.", change: func(g *proxmox.Guest) { g.MaxCPU = 4 }, want: DirtyConfig},
 		"Disk":      {reason: "A disk that is not known is.", change: func(g *proxmox.Guest) { g.MaxDisk = 1 << 30 }, want: DirtyConfig},
-		"Unknown":   {reason: "A node that does not tell puts nothing in doubt.", change: func(g *proxmox.Guest) { *g = proxmox.Guest{Node: "pve1", Status: "unknown", Tags: g.Tags} }},
+		"Unknown": {
+			reason: "A node that does not tell puts nothing in doubt.",
+			change: func(g *proxmox.Guest) { *g = proxmox.Guest{Node: "pve1", Status: "unknown", Tags: g.Tags} },
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,10 +82,22 @@ func TestResized(t *testing.T) {
 		sizes  map[string]string
 		want   map[string]string
 	}{
-		"Grown":    {reason: "The disk has its new size, and what it had else.", values: map[string]string{"scsi0": disk}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "local-lvm:vm-100-disk-0,size=20G,ssd=1"}},
-		"Another":  {reason: "Other disks stay as they are.", values: map[string]string{"scsi0": disk, "scsi1": disk}, sizes: map[string]string{"scsi1": "20G"}, want: map[string]string{"scsi0": disk, "scsi1": "local-lvm:vm-100-disk-0,size=20G,ssd=1"}},
-		"Sizeless": {reason: "A size is added where there was none.", values: map[string]string{"scsi0": "ceph:vm-100-disk-0"}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "ceph:vm-100-disk-0,size=20G"}},
-		"Gone":     {reason: "What the VM does not have is not made up.", values: map[string]string{"cores": "2"}, sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"cores": "2"}},
+		"Grown": {
+			reason: "The disk has its new size, and what it had else.", values: map[string]string{"scsi0": disk},
+			sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "local-lvm:vm-100-disk-0,size=20G,ssd=1"},
+		},
+		"Another": {
+			reason: "Other disks stay as they are.", values: map[string]string{"scsi0": disk, "scsi1": disk},
+			sizes: map[string]string{"scsi1": "20G"}, want: map[string]string{"scsi0": disk, "scsi1": "local-lvm:vm-100-disk-0,size=20G,ssd=1"},
+		},
+		"Sizeless": {
+			reason: "A size is added where there was none.", values: map[string]string{"scsi0": "ceph:vm-100-disk-0"},
+			sizes: map[string]string{"scsi0": "20G"}, want: map[string]string{"scsi0": "ceph:vm-100-disk-0,size=20G"},
+		},
+		"Gone": {
+			reason: "What the VM does not have is not made up.", values: map[string]string{"cores": "2"}, sizes: map[string]string{"scsi0": "20G"},
+			want: map[string]string{"cores": "2"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

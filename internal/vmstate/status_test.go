@@ -49,9 +49,15 @@ func TestAddresses(t *testing.T) {
 		running    bool
 		want       []string
 	}{
-		"Stopped":  {reason: "A stopped VM has no addresses.", before: []string{"192.0.2.1"}, interfaces: []proxmox.Interface{{Addresses: netips("192.0.2.1")}}},
-		"Silent":   {reason: "Addresses stay while the agent of a running guest does not answer.", before: []string{"192.0.2.1"}, running: true, want: []string{"192.0.2.1"}},
-		"Answered": {reason: "What the agent says replaces what it said.", before: []string{"192.0.2.1"}, interfaces: []proxmox.Interface{{Name: "lo", Addresses: netips("127.0.0.1")}}, running: true},
+		"Stopped": {reason: "A stopped VM has no addresses.", before: []string{"192.0.2.1"}, interfaces: []proxmox.Interface{{Addresses: netips("192.0.2.1")}}},
+		"Silent": {
+			reason: "Addresses stay while the agent of a running guest does not answer.", before: []string{"192.0.2.1"}, running: true,
+			want: []string{"192.0.2.1"},
+		},
+		"Answered": {
+			reason: "What the agent says replaces what it said.", before: []string{"192.0.2.1"},
+			interfaces: []proxmox.Interface{{Name: "lo", Addresses: netips("127.0.0.1")}}, running: true,
+		},
 		"Sorted": {
 			reason: "IPv4 comes first; loopback, link-local and unspecified addresses are left out.",
 			interfaces: []proxmox.Interface{
@@ -144,11 +150,14 @@ func TestPowerStateOf(t *testing.T) {
 		vm     VM
 		want   string
 	}{
-		"Running":   {reason: "QEMU's own state is shown.", vm: VM{Status: proxmox.Status{Status: "running", QMPStatus: "running"}}, want: "running"},
-		"Paused":    {reason: "A paused VM has a process.", vm: VM{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: "paused"},
-		"Silent":    {reason: "QEMU may not tell.", vm: VM{Status: proxmox.Status{Status: "running"}}, want: "running"},
-		"Stopped":   {reason: "A stopped VM has no QEMU.", vm: VM{Status: proxmox.Status{Status: "stopped", QMPStatus: "stopped"}}, want: "stopped"},
-		"Suspended": {reason: "A VM that is suspended to disk is locked.", vm: VM{State: qemu.State{Config: qemu.Config{"lock": "suspended"}}, Status: proxmox.Status{Status: "stopped"}}, want: "suspended"},
+		"Running": {reason: "QEMU's own state is shown.", vm: VM{Status: proxmox.Status{Status: "running", QMPStatus: "running"}}, want: "running"},
+		"Paused":  {reason: "A paused VM has a process.", vm: VM{Status: proxmox.Status{Status: "running", QMPStatus: "paused"}}, want: "paused"},
+		"Silent":  {reason: "QEMU may not tell.", vm: VM{Status: proxmox.Status{Status: "running"}}, want: "running"},
+		"Stopped": {reason: "A stopped VM has no QEMU.", vm: VM{Status: proxmox.Status{Status: "stopped", QMPStatus: "stopped"}}, want: "stopped"},
+		"Suspended": {
+			reason: "A VM that is suspended to disk is locked.",
+			vm:     VM{State: qemu.State{Config: qemu.Config{"lock": "suspended"}}, Status: proxmox.Status{Status: "stopped"}}, want: "suspended",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +181,8 @@ func web() *VM {
 	values := []proxmox.PendingValue{{Key: "cores", Value: new("2"), Pending: new("4")}, {Key: "digest", Value: new("d1")}}
 	for k, s := range map[string]string{
 		"name": "web", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
-		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom", "ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
+		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
+		"ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
 		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0", "efidisk0": "local-lvm:vm-100-disk-1,efitype=4m,size=528K",
 		"description": "long", "sshkeys": "key", "cipassword": "**********", "args": "-secret",
 	} {
@@ -197,15 +207,23 @@ func TestObserveVM(t *testing.T) {
 		Phase: v1alpha1.MachineRunning, VMID: new(int32(100)), Node: "pve1", Name: "web", UUID: ourUUID, PowerState: "running",
 		UptimeSeconds: new(int64(60)), StartedAt: &metav1.Time{Time: now.Add(-time.Minute)}, IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
 		CPU: &v1alpha1.MachineCPUObservation{Cores: 2, Sockets: 2}, MemoryBytes: new(int64(2 << 30)),
-		Disks:  []v1alpha1.MachineDiskObservation{{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"}, {Device: "efidisk0", Volume: "local-lvm:vm-100-disk-1", Size: "528K"}},
-		CDROMs: []v1alpha1.MachineCDROMObservation{{Device: "ide0", Name: "drivers", Volume: "local:iso/d.iso"}, {Device: "ide1", Volume: ""}, {Device: "ide2", Volume: "local-lvm:vm-100-cloudinit"}},
+		Disks: []v1alpha1.MachineDiskObservation{
+			{Device: "scsi0", Name: "root", Volume: "local-lvm:vm-100-disk-0", Size: "20G"},
+			{Device: "efidisk0", Volume: "local-lvm:vm-100-disk-1", Size: "528K"},
+		},
+		CDROMs: []v1alpha1.MachineCDROMObservation{
+			{Device: "ide0", Name: "drivers", Volume: "local:iso/d.iso"},
+			{Device: "ide1", Volume: ""},
+			{Device: "ide2", Volume: "local-lvm:vm-100-cloudinit"},
+		},
 		Networks: []v1alpha1.MachineNetworkObservation{{
 			Device: "net0", Name: "lan", MACAddress: "BC:24:11:00:00:01", Bridge: "vmbr0", Model: "virtio", VLAN: new(int32(7)),
 			Interface: "eth0", IPAddresses: []string{"192.0.2.1", "2001:db8::1"},
 		}},
 		Config: map[string]string{
 			"name": "web", "cores": "2", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
-			"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom", "ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
+			"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
+			"ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
 			"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0", "efidisk0": "local-lvm:vm-100-disk-1,efitype=4m,size=528K",
 		},
 		PendingChanges: []v1alpha1.MachinePendingChange{{Option: "cores", Current: "2", Desired: "4"}},

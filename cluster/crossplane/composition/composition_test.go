@@ -55,7 +55,9 @@ func TestExamples(t *testing.T) {
 		"proxmox-operator-machine": {
 			reason: "every field of the reference", files: []string{"migration/proxmox-operator/machine.yaml"},
 		},
-		"proxmox-operator-my-vm": {reason: "a manifest written for proxmox-operator is taken without a change", files: []string{"migration/proxmox-operator/my-vm.yaml"}},
+		"proxmox-operator-my-vm": {
+			reason: "a manifest written for proxmox-operator is taken without a change", files: []string{"migration/proxmox-operator/my-vm.yaml"},
+		},
 		"sankofa": {
 			reason: "manifests written for another operator are taken without a change",
 			files:  []string{"migration/sankofa/providerconfig.yaml", "migration/sankofa/web-server-01.yaml"},

@@ -97,12 +97,15 @@ func TestUser(t *testing.T) {
 		want               uint32
 		refused            bool
 	}{
-		"Image":     {reason: "without another user, a container runs as the user of its image", image: "65532:65532", want: 65532},
-		"Pod":       {reason: "the user of a Pod takes precedence over that of the image", image: "65532", ofPod: number(2000), want: 2000},
-		"Container": {reason: "the user of a container takes precedence over that of its Pod", image: "65532", ofPod: number(2000), ofContainer: number(3000), want: 3000},
-		"Root":      {reason: "a container that would run as root is refused", image: "0", refused: true},
-		"Nobody":    {reason: "an image without a user runs as root", refused: true},
-		"Name":      {reason: "a user by name is refused, since it would have to be looked up in the image", image: "nonroot", refused: true},
+		"Image": {reason: "without another user, a container runs as the user of its image", image: "65532:65532", want: 65532},
+		"Pod":   {reason: "the user of a Pod takes precedence over that of the image", image: "65532", ofPod: number(2000), want: 2000},
+		"Container": {
+			reason: "the user of a container takes precedence over that of its Pod", image: "65532", ofPod: number(2000),
+			ofContainer: number(3000), want: 3000,
+		},
+		"Root":   {reason: "a container that would run as root is refused", image: "0", refused: true},
+		"Nobody": {reason: "an image without a user runs as root", refused: true},
+		"Name":   {reason: "a user by name is refused, since it would have to be looked up in the image", image: "nonroot", refused: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

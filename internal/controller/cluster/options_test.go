@@ -124,13 +124,28 @@ func TestKnown(t *testing.T) {
 		version string
 		want    string
 	}{
-		"All":            {reason: "A new release knows all.", options: *full, version: "9.2.11"},
-		"Replication":    {reason: "Replication has settings of its own since 9.0.", options: v1alpha1.ProxmoxClusterOptions{Replication: full.Replication}, version: "8.4.21", want: "options.replication needs Proxmox VE 9.0, the cluster has 8.4.21"},
-		"Location":       {reason: "Nobody asked where an old cluster was.", options: v1alpha1.ProxmoxClusterOptions{Location: full.Location}, version: "9.0.3", want: "options.location needs"},
-		"Dynamic":        {reason: "A value may be new.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{HA: new("dynamic")}}, version: "8.4.21", want: "options.crs.ha dynamic needs"},
-		"Static":         {reason: "Others are not.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{HA: new("static")}}, version: "8.4.21"},
-		"Rebalance":      {reason: "A part may be new.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{AutoRebalance: new(false)}}, version: "8.4.21", want: "options.crs.autoRebalance needs"},
-		"RebalanceStart": {reason: "Others are not.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{RebalanceOnStart: new(true)}}, version: "8.0.2"},
+		"All": {reason: "A new release knows all.", options: *full, version: "9.2.11"},
+		"Replication": {
+			reason: "Replication has settings of its own since 9.0.", options: v1alpha1.ProxmoxClusterOptions{Replication: full.Replication},
+			version: "8.4.21", want: "options.replication needs Proxmox VE 9.0, the cluster has 8.4.21",
+		},
+		"Location": {
+			reason: "Nobody asked where an old cluster was.", options: v1alpha1.ProxmoxClusterOptions{Location: full.Location}, version: "9.0.3",
+			want: "options.location needs",
+		},
+		"Dynamic": {
+			reason: "A value may be new.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{HA: new("dynamic")}},
+			version: "8.4.21", want: "options.crs.ha dynamic needs",
+		},
+		"Static": {reason: "Others are not.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{HA: new("static")}}, version: "8.4.21"},
+		"Rebalance": {
+			reason: "A part may be new.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{AutoRebalance: new(false)}},
+			version: "8.4.21", want: "options.crs.autoRebalance needs",
+		},
+		"RebalanceStart": {
+			reason: "Others are not.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{RebalanceOnStart: new(true)}},
+			version: "8.0.2",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

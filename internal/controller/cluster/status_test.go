@@ -53,9 +53,15 @@ func TestObservation(t *testing.T) {
 			{Name: "pve1", Online: true, Status: "online", Address: "192.0.2.1", Fingerprint: "AA"}, {Name: "pve2", Status: "offline"},
 		},
 		Storages: []v1alpha1.ProxmoxClusterStorage{
-			{Name: "ceph", Type: "rbd", Shared: true, Total: 100, Used: 10, Nodes: []v1alpha1.ProxmoxClusterStorageNode{{Name: "pve1", Available: true, Total: 100, Used: 10}, {Name: "pve2"}}},
+			{
+				Name: "ceph", Type: "rbd", Shared: true, Total: 100, Used: 10,
+				Nodes: []v1alpha1.ProxmoxClusterStorageNode{{Name: "pve1", Available: true, Total: 100, Used: 10}, {Name: "pve2"}},
+			},
 			{Name: "dead", Type: "nfs", Nodes: []v1alpha1.ProxmoxClusterStorageNode{{Name: "pve2"}}},
-			{Name: "local", Type: "dir", Content: []string{"images", "iso"}, Total: 120, Used: 12, Nodes: []v1alpha1.ProxmoxClusterStorageNode{{Name: "pve1", Available: true, Total: 50, Used: 5}, {Name: "pve2", Available: true, Total: 70, Used: 7}}},
+			{
+				Name: "local", Type: "dir", Content: []string{"images", "iso"}, Total: 120, Used: 12,
+				Nodes: []v1alpha1.ProxmoxClusterStorageNode{{Name: "pve1", Available: true, Total: 50, Used: 5}, {Name: "pve2", Available: true, Total: 70, Used: 7}},
+			},
 		},
 		Networks: []v1alpha1.ProxmoxClusterNetwork{{Name: "vmbr0", Type: "bridge", Nodes: []string{"pve1"}}},
 		VNets:    []v1alpha1.ProxmoxClusterVNet{{Name: "vn1", Zone: "z", Tag: new(int64(5))}, {Name: "vn2", Zone: "z"}},
@@ -77,14 +83,32 @@ func TestMissing(t *testing.T) {
 		spec   v1alpha1.ProxmoxClusterParameters
 		want   string
 	}{
-		"Nothing":          {reason: "Who expects nothing misses nothing."},
-		"All":              {reason: "What is there is not missing.", spec: v1alpha1.ProxmoxClusterParameters{Nodes: []string{"pve1"}, Storages: []string{"ceph", "local"}}},
-		"Node":             {reason: "A node that nobody knows.", spec: v1alpha1.ProxmoxClusterParameters{Nodes: []string{"pve9"}}, want: `node "pve9" does not exist`},
-		"NodeOffline":      {reason: "A node that is off.", spec: v1alpha1.ProxmoxClusterParameters{Nodes: []string{"pve2"}}, want: `node "pve2" is offline`},
-		"Storage":          {reason: "A storage that nobody knows.", spec: v1alpha1.ProxmoxClusterParameters{Storages: []string{"x"}}, want: `storage "x" does not exist, or the user may not see it`},
-		"StorageDead":      {reason: "A storage that nobody can use.", spec: v1alpha1.ProxmoxClusterParameters{Storages: []string{"dead"}}, want: `storage "dead" is available on no node`},
-		"Network":          {reason: "A network that is nowhere.", spec: v1alpha1.ProxmoxClusterParameters{Networks: []string{"vmbr9"}}, want: `network "vmbr9" does not exist`},
-		"NetworkSomewhere": {reason: "A node without any network lacks this one; of one that is off nothing is known.", spec: v1alpha1.ProxmoxClusterParameters{Networks: []string{"vmbr0"}}, want: `network "vmbr0" is missing on node pve3`},
+		"Nothing": {reason: "Who expects nothing misses nothing."},
+		"All": {
+			reason: "What is there is not missing.",
+			spec:   v1alpha1.ProxmoxClusterParameters{Nodes: []string{"pve1"}, Storages: []string{"ceph", "local"}},
+		},
+		"Node": {
+			reason: "A node that nobody knows.", spec: v1alpha1.ProxmoxClusterParameters{Nodes: []string{"pve9"}},
+			want: `node "pve9" does not exist`,
+		},
+		"NodeOffline": {reason: "A node that is off.", spec: v1alpha1.ProxmoxClusterParameters{Nodes: []string{"pve2"}}, want: `node "pve2" is offline`},
+		"Storage": {
+			reason: "A storage that nobody knows.", spec: v1alpha1.ProxmoxClusterParameters{Storages: []string{"x"}},
+			want: `storage "x" does not exist, or the user may not see it`,
+		},
+		"StorageDead": {
+			reason: "A storage that nobody can use.", spec: v1alpha1.ProxmoxClusterParameters{Storages: []string{"dead"}},
+			want: `storage "dead" is available on no node`,
+		},
+		"Network": {
+			reason: "A network that is nowhere.", spec: v1alpha1.ProxmoxClusterParameters{Networks: []string{"vmbr9"}},
+			want: `network "vmbr9" does not exist`,
+		},
+		"NetworkSomewhere": {
+			reason: "A node without any network lacks this one; of one that is off nothing is known.",
+			spec:   v1alpha1.ProxmoxClusterParameters{Networks: []string{"vmbr0"}}, want: `network "vmbr0" is missing on node pve3`,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

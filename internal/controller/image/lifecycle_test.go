@@ -301,7 +301,9 @@ func TestTwoForOneFile(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	older := l.image(func(p *v1alpha1.ImageParameters) { p.FileName = new("same") })
 	younger := older.DeepCopy()
-	younger.ObjectMeta = metav1.ObjectMeta{Namespace: "other", Name: "a", UID: "uid-0", Generation: 1, CreationTimestamp: metav1.NewTime(l.clock.now().Add(time.Hour))}
+	younger.ObjectMeta = metav1.ObjectMeta{
+		Namespace: "other", Name: "a", UID: "uid-0", Generation: 1, CreationTimestamp: metav1.NewTime(l.clock.now().Add(time.Hour)),
+	}
 	if err := l.kube.Create(t.Context(), younger); err != nil {
 		t.Fatal(err)
 	}
@@ -358,12 +360,21 @@ func TestProblems(t *testing.T) {
 		fault  *simulator.Fault
 		want   string
 	}{
-		"Storage": {reason: "A storage that is not there is named.", change: func(p *v1alpha1.ImageParameters) { p.Storages = []string{"nowhere"} }, want: "StorageNotFound"},
-		"Content": {reason: "A storage without the content type is named.", change: func(p *v1alpha1.ImageParameters) { p.Storages = []string{"local-lvm"} }, want: "NotSupported"},
+		"Storage": {
+			reason: "A storage that is not there is named.", change: func(p *v1alpha1.ImageParameters) { p.Storages = []string{"nowhere"} },
+			want: "StorageNotFound",
+		},
+		"Content": {
+			reason: "A storage without the content type is named.",
+			change: func(p *v1alpha1.ImageParameters) { p.Storages = []string{"local-lvm"} }, want: "NotSupported",
+		},
 		"Missing": {reason: "A file that is not there is the server's.", change: func(p *v1alpha1.ImageParameters) {
 			p.Source.URL = new(strings.Replace(*p.Source.URL, "debian", "nosuch", 1))
 		}, want: "ServerError"},
-		"NoServer": {reason: "A server that is not there is named.", change: func(p *v1alpha1.ImageParameters) { p.Source.URL = new("http://127.0.0.1:1/debian.qcow2") }, want: "ServerUnreachable"},
+		"NoServer": {
+			reason: "A server that is not there is named.",
+			change: func(p *v1alpha1.ImageParameters) { p.Source.URL = new("http://127.0.0.1:1/debian.qcow2") }, want: "ServerUnreachable",
+		},
 		"Format": {reason: "A file that is not what it says is not kept.", change: func(p *v1alpha1.ImageParameters) {
 			p.Source.Checksum, p.Source.URL = nil, new(strings.Replace(*p.Source.URL, "debian.qcow2", "SHA256SUMS", 1))
 			p.Source.Format = new("qcow2")

@@ -58,16 +58,28 @@ func TestPaced(t *testing.T) {
 		created bool
 		want    []reconcile.Result
 	}{
-		"Nothing":        {reason: "What went well is left to the poll interval.", want: []reconcile.Result{{}}},
-		"Unavailable":    {reason: "The back-off is for what passes.", err: said(596, "broken"), want: []reconcile.Result{again, again}},
-		"Unknown":        {reason: "What is not known may pass.", err: errors.New("what?"), want: []reconcile.Result{again}},
-		"Conflict":       {reason: "Another VMID may be free at once.", err: said(500, "VM 100 already exists"), want: []reconcile.Result{again}},
-		"Authentication": {reason: "PVE logs each attempt.", err: said(401, "no"), want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second), after(time.Minute)}},
-		"Authorization":  {reason: "Privileges do not come by themselves.", err: said(403, "no"), want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second)}},
-		"Validation":     {reason: "The same request is as wrong the next time.", err: said(400, "no"), want: []reconcile.Result{after(invalidEvery), after(invalidEvery)}},
-		"Locked":         {reason: "All who wait for a lock have the same chance.", err: said(500, "can't lock file '/x' - got timeout"), want: []reconcile.Result{after(lockedEvery), after(lockedEvery)}},
-		"Created":        {reason: "The next look shows why.", err: said(400, "no"), created: true, want: []reconcile.Result{after(shortestBackoff)}},
-		"CreatedLater":   {reason: "A creation that may yet work has its back-off.", err: said(596, "broken"), created: true, want: []reconcile.Result{again}},
+		"Nothing":     {reason: "What went well is left to the poll interval.", want: []reconcile.Result{{}}},
+		"Unavailable": {reason: "The back-off is for what passes.", err: said(596, "broken"), want: []reconcile.Result{again, again}},
+		"Unknown":     {reason: "What is not known may pass.", err: errors.New("what?"), want: []reconcile.Result{again}},
+		"Conflict":    {reason: "Another VMID may be free at once.", err: said(500, "VM 100 already exists"), want: []reconcile.Result{again}},
+		"Authentication": {
+			reason: "PVE logs each attempt.", err: said(401, "no"),
+			want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second), after(time.Minute)},
+		},
+		"Authorization": {
+			reason: "Privileges do not come by themselves.", err: said(403, "no"),
+			want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second)},
+		},
+		"Validation": {
+			reason: "The same request is as wrong the next time.", err: said(400, "no"),
+			want: []reconcile.Result{after(invalidEvery), after(invalidEvery)},
+		},
+		"Locked": {
+			reason: "All who wait for a lock have the same chance.", err: said(500, "can't lock file '/x' - got timeout"),
+			want: []reconcile.Result{after(lockedEvery), after(lockedEvery)},
+		},
+		"Created":      {reason: "The next look shows why.", err: said(400, "no"), created: true, want: []reconcile.Result{after(shortestBackoff)}},
+		"CreatedLater": {reason: "A creation that may yet work has its back-off.", err: said(596, "broken"), created: true, want: []reconcile.Result{again}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

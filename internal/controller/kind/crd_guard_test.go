@@ -203,12 +203,18 @@ func TestDeparturesByDiscovery(t *testing.T) {
 		waits     time.Duration
 		marks     bool
 	}{
-		"Stays":     {reason: "What can be created stays.", kind: group, verbs: staying, asked: true, age: time.Minute, destroyed: 1},
-		"Goes":      {reason: "What can no longer be created goes.", kind: group, verbs: going, asked: true, age: time.Minute, marks: true},
-		"Young":     {reason: "What is known at once needs no time.", kind: group, verbs: going, asked: true, marks: true},
-		"Marked":    {reason: "What has outlived its definition stays when there is another.", kind: group, verbs: staying, asked: true, age: time.Minute, marked: true, marks: true},
+		"Stays": {reason: "What can be created stays.", kind: group, verbs: staying, asked: true, age: time.Minute, destroyed: 1},
+		"Goes":  {reason: "What can no longer be created goes.", kind: group, verbs: going, asked: true, age: time.Minute, marks: true},
+		"Young": {reason: "What is known at once needs no time.", kind: group, verbs: going, asked: true, marks: true},
+		"Marked": {
+			reason: "What has outlived its definition stays when there is another.", kind: group, verbs: staying, asked: true, age: time.Minute,
+			marked: true, marks: true,
+		},
 		"YoungStay": {reason: "After that time it is believed.", kind: group, verbs: staying, asked: true, age: 2 * time.Second, destroyed: 1, waits: time.Second},
-		"Ahead":     {reason: "A wrong clock does not make it wait for long.", kind: group, verbs: staying, asked: true, age: -time.Hour, destroyed: 1, waits: settlingTime},
+		"Ahead": {
+			reason: "A wrong clock does not make it wait for long.", kind: group, verbs: staying, asked: true, age: -time.Hour, destroyed: 1,
+			waits: settlingTime,
+		},
 		"Unknown":   {reason: "Nothing is destroyed as long as it is not known whether the kind goes.", kind: group, asked: true, age: time.Minute},
 		"Gone":      {reason: "Nothing is destroyed of a kind that is not there.", kind: other, verbs: staying, asked: true, age: time.Minute},
 		"Reflected": {reason: "A look at a resource that nobody deletes asks nothing.", kind: group, destroyed: 1},

@@ -26,17 +26,29 @@ import (
 )
 
 func TestNeedless(t *testing.T) {
-	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "machines"}, "web", errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+	conflict := kerrors.NewConflict(
+		schema.GroupResource{Resource: "machines"}, "web",
+		errors.New("the object has been modified; please apply your changes to the latest version and try again"),
+	)
 	cases := map[string]struct {
 		reason string
 		tells  bool
 		event  event.Event
 		want   bool
 	}{
-		"Requested":      {reason: "An update that was requested is no change.", tells: true, event: event.Normal(reasonUpdated, "Successfully requested update of external resource"), want: true},
-		"RequestedAlone": {reason: "A kind without events of its own keeps that one.", event: event.Normal(reasonUpdated, "Successfully requested update of external resource")},
-		"Conflict":       {reason: "A conflict is read again and is no fault.", event: event.Warning("CannotUpdateExternalResource", errors.Wrap(conflict, "cannot write annotations")), want: true},
-		"Fault":          {reason: "Faults are told.", tells: true, event: event.Warning("CannotUpdateExternalResource", errors.New("boom"))},
+		"Requested": {
+			reason: "An update that was requested is no change.", tells: true,
+			event: event.Normal(reasonUpdated, "Successfully requested update of external resource"), want: true,
+		},
+		"RequestedAlone": {
+			reason: "A kind without events of its own keeps that one.",
+			event:  event.Normal(reasonUpdated, "Successfully requested update of external resource"),
+		},
+		"Conflict": {
+			reason: "A conflict is read again and is no fault.",
+			event:  event.Warning("CannotUpdateExternalResource", errors.Wrap(conflict, "cannot write annotations")), want: true,
+		},
+		"Fault": {reason: "Faults are told.", tells: true, event: event.Warning("CannotUpdateExternalResource", errors.New("boom"))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -76,9 +76,12 @@ func TestMayChange(t *testing.T) {
 		policies xpv2.ManagementPolicies
 		want     bool
 	}{
-		"Default":  {reason: "Without policies everything is allowed.", want: true},
-		"Observe":  {reason: "Observe alone changes nothing.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve}},
-		"Deletion": {reason: "A resource that may delete changes something.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete}, want: true},
+		"Default": {reason: "Without policies everything is allowed.", want: true},
+		"Observe": {reason: "Observe alone changes nothing.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve}},
+		"Deletion": {
+			reason:   "A resource that may delete changes something.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionDelete}, want: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -87,11 +87,12 @@ func TestQuiet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			writes := 0
+			count := func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+				writes++
+				return nil
+			}
 			kube := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(known()).WithStatusSubresource(known()).
-				WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
-					writes++
-					return nil
-				}}).Build()
+				WithInterceptorFuncs(interceptor.Funcs{SubResourceUpdate: count}).Build()
 			m := &cluster.Machine{}
 			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(known()), m); err != nil {
 				t.Fatal(err)

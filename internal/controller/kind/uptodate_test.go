@@ -33,13 +33,29 @@ func TestChanges(t *testing.T) {
 		reason, option, current, desired string
 		want                             []string
 	}{
-		"Value":       {reason: "A value is shown from what to what.", option: "memory", current: "4096", desired: "8192", want: []string{"memory 4096 → 8192"}},
-		"Added":       {reason: "One that is not there is none.", option: "onboot", desired: "1", want: []string{"onboot (none) → 1"}},
-		"Removed":     {reason: "One that goes is none after that.", option: "net1", current: "virtio=AA,bridge=vmbr0", want: []string{"net1 virtio=AA,bridge=vmbr0 → (none)"}},
-		"Property":    {reason: "Only the property is named that changes.", option: "net0", current: "virtio=AA,bridge=vmbr9", desired: "virtio=AA,bridge=vmbr0", want: []string{"net0 bridge vmbr9 → vmbr0"}},
-		"Properties":  {reason: "Each property has a line.", option: "net0", current: "virtio=AA,bridge=vmbr9,tag=2", desired: "virtio=AA,bridge=vmbr0,mtu=9000", want: []string{"net0 bridge vmbr9 → vmbr0", "net0 mtu (none) → 9000", "net0 tag 2 → (none)"}},
-		"Unnamed":     {reason: "The first property of a disk has no name.", option: "scsi0", current: "a:1,size=8G", desired: "b:1,size=8G", want: []string{"scsi0 a:1 → b:1"}},
-		"Description": {reason: "A text is shortened to a line.", option: "description", current: "a = b\nc", desired: strings.Repeat("x", 61), want: []string{"description a = b c → " + strings.Repeat("x", 60) + "…"}},
+		"Value": {reason: "A value is shown from what to what.", option: "memory", current: "4096", desired: "8192", want: []string{"memory 4096 → 8192"}},
+		"Added": {reason: "One that is not there is none.", option: "onboot", desired: "1", want: []string{"onboot (none) → 1"}},
+		"Removed": {
+			reason: "One that goes is none after that.", option: "net1", current: "virtio=AA,bridge=vmbr0",
+			want: []string{"net1 virtio=AA,bridge=vmbr0 → (none)"},
+		},
+		"Property": {
+			reason: "Only the property is named that changes.", option: "net0", current: "virtio=AA,bridge=vmbr9",
+			desired: "virtio=AA,bridge=vmbr0", want: []string{"net0 bridge vmbr9 → vmbr0"},
+		},
+		"Properties": {
+			reason: "Each property has a line.", option: "net0", current: "virtio=AA,bridge=vmbr9,tag=2",
+			desired: "virtio=AA,bridge=vmbr0,mtu=9000",
+			want:    []string{"net0 bridge vmbr9 → vmbr0", "net0 mtu (none) → 9000", "net0 tag 2 → (none)"},
+		},
+		"Unnamed": {
+			reason: "The first property of a disk has no name.", option: "scsi0", current: "a:1,size=8G", desired: "b:1,size=8G",
+			want: []string{"scsi0 a:1 → b:1"},
+		},
+		"Description": {
+			reason: "A text is shortened to a line.", option: "description", current: "a = b\nc", desired: strings.Repeat("x", 61),
+			want: []string{"description a = b c → " + strings.Repeat("x", 60) + "…"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -129,7 +129,8 @@ func (b *bench) upgrade(t *testing.T, former, present string) {
 // What the provider relies on is kept in the status, from when the VM is being made.
 func TestAnnotationsAreRemembered(t *testing.T) {
 	begun, want := "2001-01-01T00:00:00Z", map[string]string{
-		object.AnnotationUUID: ourUUID, object.AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", object.AnnotationDevices: "{}", object.AnnotationNode: "pve1",
+		object.AnnotationUUID: ourUUID, object.AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000",
+		object.AnnotationDevices: "{}", object.AnnotationNode: "pve1",
 	}
 	want[meta.AnnotationKeyExternalCreatePending] = begun
 	for reason, config := range map[string]map[string]string{
@@ -150,7 +151,8 @@ func TestAnnotationsAreRemembered(t *testing.T) {
 // An image that was made for the VM goes with it, whatever has become of the annotation.
 func TestImagesAreRecalled(t *testing.T) {
 	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
-	image, shared, theirs := "files:iso/"+id.NoCloudImageName(strings.Repeat("a", 16)), "iso:iso/"+id.NoCloudImageName(strings.Repeat("b", 16)), "files:iso/debian.iso"
+	image, shared, theirs := "files:iso/"+
+		id.NoCloudImageName(strings.Repeat("a", 16)), "iso:iso/"+id.NoCloudImageName(strings.Repeat("b", 16)), "files:iso/debian.iso"
 	cases := map[string]struct {
 		reason, has, drive, want string
 	}{

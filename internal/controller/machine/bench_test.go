@@ -81,7 +81,8 @@ type bench struct {
 func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	t.Helper()
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "uid", Generation: 1, Annotations: map[string]string{
-		object.AnnotationUUID: ourUUID, object.AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000", object.AnnotationDevices: "{}", object.AnnotationNode: "pve1",
+		object.AnnotationUUID: ourUUID, object.AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000",
+		object.AnnotationDevices: "{}", object.AnnotationNode: "pve1",
 		meta.AnnotationKeyExternalCreatePending: "2001-01-01T00:00:00Z",
 	}}}
 	if change != nil {
@@ -92,7 +93,11 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 		t.Fatal(err)
 	}
 	c := newClock()
-	b := &bench{pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: password.NewSent(), hostKeys: guestagent.NewHostKeys(c.now), cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: scheduler.New(), woken: make(chan Machine, 10), m: m}
+	b := &bench{
+		pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: password.NewSent(), hostKeys: guestagent.NewHostKeys(c.now),
+		cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: scheduler.New(),
+		woken: make(chan Machine, 10), m: m,
+	}
 	b.background = func(ask func()) { ask() }
 	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
@@ -115,7 +120,8 @@ func (b *bench) imageReader() images.Reader {
 func (b *bench) external() *external {
 	e := &external{
 		shared: &shared{
-			object: &namespaced.Machine{}, images: b.imageReader(), kube: b.kube, tasks: b.tasks, passwords: b.sent, hostKeys: b.hostKeys, agents: b.agents, cache: b.cache,
+			object: &namespaced.Machine{}, images: b.imageReader(), kube: b.kube, tasks: b.tasks, passwords: b.sent, hostKeys: b.hostKeys,
+			agents: b.agents, cache: b.cache,
 			settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
 			wake: func(m Machine) { b.woken <- m }, record: event.NewNopRecorder(), now: b.clock.now,
 		},

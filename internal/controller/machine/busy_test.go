@@ -38,10 +38,19 @@ func TestBusy(t *testing.T) {
 		task   proxmox.Task
 		writes []string
 	}{
-		"Backup":  {reason: "A task that works on the VM is waited for.", task: runs("vzdump", "pve1")},
-		"Console": {reason: "That of a console is not: it runs while somebody has it open.", task: runs("vncproxy", "pve1"), writes: []string{"Configure 10000 set onboot delete  digest d1"}},
-		"Dead":    {reason: "Nor one of a node that went down: it is listed until the node is back.", task: runs("qmigrate", "pve2"), writes: []string{"Configure 10000 set onboot delete  digest d1"}},
-		"Removed": {reason: "Nor one of a node that is no longer part of the cluster.", task: runs("qmigrate", "pve9"), writes: []string{"Configure 10000 set onboot delete  digest d1"}},
+		"Backup": {reason: "A task that works on the VM is waited for.", task: runs("vzdump", "pve1")},
+		"Console": {
+			reason: "That of a console is not: it runs while somebody has it open.", task: runs("vncproxy", "pve1"),
+			writes: []string{"Configure 10000 set onboot delete  digest d1"},
+		},
+		"Dead": {
+			reason: "Nor one of a node that went down: it is listed until the node is back.", task: runs("qmigrate", "pve2"),
+			writes: []string{"Configure 10000 set onboot delete  digest d1"},
+		},
+		"Removed": {
+			reason: "Nor one of a node that is no longer part of the cluster.", task: runs("qmigrate", "pve9"),
+			writes: []string{"Configure 10000 set onboot delete  digest d1"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -119,7 +119,10 @@ func TestCloneOptions(t *testing.T) {
 		},
 		"Full": {
 			reason: "A full clone may change storage and format.",
-			spec:   v1alpha1.MachineParameters{Template: template, Name: new("web"), Pool: new("p"), Clone: &v1alpha1.MachineClone{Full: new(true), Storage: new("fast"), Format: new("raw")}}, node: "pve1",
+			spec: v1alpha1.MachineParameters{
+				Template: template, Name: new("web"), Pool: new("p"),
+				Clone: &v1alpha1.MachineClone{Full: new(true), Storage: new("fast"), Format: new("raw")},
+			}, node: "pve1",
 			want: proxmox.CloneOptions{NewID: 100, Name: "web", Pool: "p", Description: marked, Full: new(true), Storage: "fast", Format: "raw"},
 		},
 		"Snapshot": {
@@ -176,12 +179,17 @@ func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
 	b.vms[9000] = templateVM()
 	var before map[string]string
 	b.on["Clone"] = func() {
-		before = map[string]string{"node": b.kept(t, object.AnnotationNode), "source": b.kept(t, object.AnnotationSource), "devices": b.kept(t, object.AnnotationDevices)}
+		before = map[string]string{
+			"node": b.kept(t, object.AnnotationNode), "source": b.kept(t, object.AnnotationSource), "devices": b.kept(t, object.AnnotationDevices),
+		}
 	}
 	if s := b.reconcile(t.Context()); s.err != nil {
 		t.Fatal(s.err)
 	}
-	want := map[string]string{"node": "pve1", "source": "9000", "devices": `{"disks":{"root":"scsi1"},"source":{"disks":["scsi1","scsi0"],"networks":["net0","net1"]}}`}
+	want := map[string]string{
+		"node": "pve1", "source": "9000",
+		"devices": `{"disks":{"root":"scsi1"},"source":{"disks":["scsi1","scsi0"],"networks":["net0","net1"]}}`,
+	}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("What is to be remembered must be kept before the VM is created: -want, +got:\n%s", diff)
 	}
@@ -197,7 +205,10 @@ func TestUnstartableIsNotMade(t *testing.T) {
 		source map[string]string
 		want   string // Part of what is said; empty if the VM is made.
 	}{
-		"Incompatible": {reason: "A device needs another machine.", change: func(m *namespaced.Machine) { m.Spec.ForProvider.PCIDevices = gpu }, want: "pciDevices[].pcie (hostpci0) needs machineType q35"},
+		"Incompatible": {
+			reason: "A device needs another machine.", change: func(m *namespaced.Machine) { m.Spec.ForProvider.PCIDevices = gpu },
+			want: "pciDevices[].pcie (hostpci0) needs machineType q35",
+		},
 		"Fit": {reason: "This is the machine.", change: func(m *namespaced.Machine) {
 			m.Spec.ForProvider.PCIDevices, m.Spec.ForProvider.MachineType = gpu, new("q35")
 		}},
@@ -208,7 +219,10 @@ func TestUnstartableIsNotMade(t *testing.T) {
 			m.Spec.ForProvider.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "a", Host: new("spice")}}
 			m.Spec.ForProvider.PCIDevices = gpu
 		}), want: "needs machineType q35"},
-		"Source": {reason: "What the source is, is not for us to judge.", change: all(fromTemplate, func(*namespaced.Machine) {}), source: map[string]string{"hostpci0": "mapping=gpu,pcie=1"}},
+		"Source": {
+			reason: "What the source is, is not for us to judge.", change: all(fromTemplate, func(*namespaced.Machine) {}),
+			source: map[string]string{"hostpci0": "mapping=gpu,pcie=1"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +230,8 @@ func TestUnstartableIsNotMade(t *testing.T) {
 			b.vms[9000] = templateVM()
 			maps.Copy(b.vms[9000].config, tc.source)
 			s := b.reconcile(t.Context())
-			if tc.want == "" && (s.err != nil || len(b.writes) == 0) || tc.want != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.want) || len(b.writes) > 0) {
+			if tc.want == "" && (s.err != nil || len(b.writes) == 0) ||
+				tc.want != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.want) || len(b.writes) > 0) {
 				t.Errorf("\n%s\nwant %q, got %v and %q", tc.reason, tc.want, s.err, b.writes)
 			}
 		})
@@ -232,8 +247,11 @@ func TestCreateLost(t *testing.T) {
 		looks   error
 		want    string // VMID that is tried next
 	}{
-		"Foreign":      {reason: "Who was faster keeps the VMID.", there: theirVM(), want: "10001"},
-		"Invisible":    {reason: "A VMID that somebody has where we cannot look is exchanged.", looks: refused(403, "Permission check failed (/vms/10000, VM.Audit)"), want: "10001"},
+		"Foreign": {reason: "Who was faster keeps the VMID.", there: theirVM(), want: "10001"},
+		"Invisible": {
+			reason: "A VMID that somebody has where we cannot look is exchanged.",
+			looks:  refused(403, "Permission check failed (/vms/10000, VM.Audit)"), want: "10001",
+		},
 		"Elsewhere":    {reason: "A VMID that somebody has on another node is exchanged.", want: "10001"},
 		"Ours":         {reason: "A VM that turns out to be ours stays ours.", there: ourVM("stopped"), want: "10000"},
 		"BeingCreated": {reason: "A VM that does not show whose it is may be ours.", there: &guest{config: map[string]string{"lock": "create"}}, want: "10000"},

@@ -74,27 +74,80 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 		events   []string
 		err      string
 	}{
-		"None":      {reason: "A VM without copies is destroyed at once.", storages: pool, jobs: []proxmox.Replication{theirs}, writes: []string{destroy}},
-		"Marked":    {reason: "Jobs are marked for their removal, and waited for.", storages: pool, jobs: []proxmox.Replication{theirs, job}, writes: []string{remove}, events: []string{asked}, err: "node pve2 (job 10000-0)"},
-		"Waiting":   {reason: "One that is marked is not marked again.", storages: pool, jobs: []proxmox.Replication{marked}, err: "VM 10000 waits until Proxmox VE has removed"},
-		"Running":   {reason: "Meanwhile the guest is shut down.", status: "running", storages: pool, jobs: []proxmox.Replication{job}, writes: []string{remove, shutdown}, events: []string{asked}},
-		"Queue":     {reason: "A node may have other jobs to do first.", storages: pool, jobs: []proxmox.Replication{marked}, later: obstacleTime, err: "VM 10000 waits until"},
-		"Patience":  {reason: "But not for ever.", storages: pool, jobs: []proxmox.Replication{marked}, later: replication.QueueTime, writes: []string{destroy}, events: []string{left}},
-		"Off":       {reason: "A node that is off is waited for.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, err: "node pve2 is offline"},
-		"Dead":      {reason: "But not as long.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, later: obstacleTime, writes: []string{destroy}, events: []string{left}},
-		"Old":       {reason: "What became of the job before it was to be removed does not count.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing, later: time.Minute, err: "VM 10000 waits until"},
-		"Failing":   {reason: "What PVE says of the removal is told.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing, later: replication.Round, err: "job 10000-0 has failed: no ssh"},
-		"Hopeless":  {reason: "And waited for until somebody has seen to it.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing, later: obstacleTime, writes: []string{destroy}, events: []string{left}},
-		"Unknown":   {reason: "If PVE does not say, it is waited for.", storages: pool, jobs: []proxmox.Replication{marked}, errs: map[string]error{"ReplicationFailures": refused(500, "got timeout")}, later: obstacleTime, err: "VM 10000 waits until"},
-		"Forbidden": {reason: "Who may not have copies removed is told so.", storages: pool, jobs: []proxmox.Replication{job}, errs: map[string]error{"RemoveReplication": none}, writes: []string{remove}, err: "VM.Replicate"},
-		"Allowed":   {reason: "And what is left in the end.", storages: pool, jobs: []proxmox.Replication{job}, errs: map[string]error{"RemoveReplication": none}, later: replication.RefusedTime, writes: []string{remove, remove, destroy}, events: []string{left}},
-		"Kept":      {reason: "Copies that somebody has decided to keep stay.", storages: pool, jobs: []proxmox.Replication{kept}, writes: []string{destroy}},
-		"Failed":    {reason: "A job that cannot be removed is tried again.", storages: pool, jobs: []proxmox.Replication{job}, errs: map[string]error{"RemoveReplication": refused(500, "got timeout")}, later: obstacleTime, writes: []string{remove, remove}, err: "got timeout"},
-		"Unlisted":  {reason: "A VM of which nobody knows whether there are copies stays.", storages: pool, errs: map[string]error{"Replications": refused(500, "got timeout")}, err: "got timeout"},
-		"NoPool":    {reason: "Where nothing can be replicated, nobody is asked.", errs: map[string]error{"Replications": refused(500, "asked")}, writes: []string{destroy}},
-		"Alone":     {reason: "Nor where there is one node only.", storages: pool, nodes: []proxmox.Node{{Name: "pve1", Status: "online"}}, errs: map[string]error{"Replications": refused(500, "asked")}, writes: []string{destroy}},
-		"Hidden":    {reason: "A storage that the user may not see may be a pool.", disk: "secret:vm-10000-disk-0,size=1G", jobs: []proxmox.Replication{job}, writes: []string{remove}, events: []string{asked}, err: "job 10000-0"},
-		"Device":    {reason: "A device of the node is none.", disk: "/dev/sdb,size=1G", jobs: []proxmox.Replication{job}, writes: []string{destroy}},
+		"None": {reason: "A VM without copies is destroyed at once.", storages: pool, jobs: []proxmox.Replication{theirs}, writes: []string{destroy}},
+		"Marked": {
+			reason: "Jobs are marked for their removal, and waited for.", storages: pool, jobs: []proxmox.Replication{theirs, job},
+			writes: []string{remove}, events: []string{asked}, err: "node pve2 (job 10000-0)",
+		},
+		"Waiting": {
+			reason: "One that is marked is not marked again.", storages: pool, jobs: []proxmox.Replication{marked},
+			err: "VM 10000 waits until Proxmox VE has removed",
+		},
+		"Running": {
+			reason: "Meanwhile the guest is shut down.", status: "running", storages: pool, jobs: []proxmox.Replication{job},
+			writes: []string{remove, shutdown}, events: []string{asked},
+		},
+		"Queue": {
+			reason: "A node may have other jobs to do first.", storages: pool, jobs: []proxmox.Replication{marked}, later: obstacleTime,
+			err: "VM 10000 waits until",
+		},
+		"Patience": {
+			reason: "But not for ever.", storages: pool, jobs: []proxmox.Replication{marked}, later: replication.QueueTime,
+			writes: []string{destroy}, events: []string{left},
+		},
+		"Off": {reason: "A node that is off is waited for.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, err: "node pve2 is offline"},
+		"Dead": {
+			reason: "But not as long.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, later: obstacleTime,
+			writes: []string{destroy}, events: []string{left},
+		},
+		"Old": {
+			reason: "What became of the job before it was to be removed does not count.", storages: pool, jobs: []proxmox.Replication{marked},
+			failures: failing, later: time.Minute, err: "VM 10000 waits until",
+		},
+		"Failing": {
+			reason: "What PVE says of the removal is told.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing,
+			later: replication.Round, err: "job 10000-0 has failed: no ssh",
+		},
+		"Hopeless": {
+			reason: "And waited for until somebody has seen to it.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing,
+			later: obstacleTime, writes: []string{destroy}, events: []string{left},
+		},
+		"Unknown": {
+			reason: "If PVE does not say, it is waited for.", storages: pool, jobs: []proxmox.Replication{marked},
+			errs: map[string]error{"ReplicationFailures": refused(500, "got timeout")}, later: obstacleTime, err: "VM 10000 waits until",
+		},
+		"Forbidden": {
+			reason: "Who may not have copies removed is told so.", storages: pool, jobs: []proxmox.Replication{job},
+			errs: map[string]error{"RemoveReplication": none}, writes: []string{remove}, err: "VM.Replicate",
+		},
+		"Allowed": {
+			reason: "And what is left in the end.", storages: pool, jobs: []proxmox.Replication{job},
+			errs: map[string]error{"RemoveReplication": none}, later: replication.RefusedTime, writes: []string{remove, remove, destroy},
+			events: []string{left},
+		},
+		"Kept": {reason: "Copies that somebody has decided to keep stay.", storages: pool, jobs: []proxmox.Replication{kept}, writes: []string{destroy}},
+		"Failed": {
+			reason: "A job that cannot be removed is tried again.", storages: pool, jobs: []proxmox.Replication{job},
+			errs: map[string]error{"RemoveReplication": refused(500, "got timeout")}, later: obstacleTime, writes: []string{remove, remove},
+			err: "got timeout",
+		},
+		"Unlisted": {
+			reason: "A VM of which nobody knows whether there are copies stays.", storages: pool,
+			errs: map[string]error{"Replications": refused(500, "got timeout")}, err: "got timeout",
+		},
+		"NoPool": {
+			reason: "Where nothing can be replicated, nobody is asked.", errs: map[string]error{"Replications": refused(500, "asked")},
+			writes: []string{destroy},
+		},
+		"Alone": {
+			reason: "Nor where there is one node only.", storages: pool, nodes: []proxmox.Node{{Name: "pve1", Status: "online"}},
+			errs: map[string]error{"Replications": refused(500, "asked")}, writes: []string{destroy},
+		},
+		"Hidden": {
+			reason: "A storage that the user may not see may be a pool.", disk: "secret:vm-10000-disk-0,size=1G", jobs: []proxmox.Replication{job},
+			writes: []string{remove}, events: []string{asked}, err: "job 10000-0",
+		},
+		"Device": {reason: "A device of the node is none.", disk: "/dev/sdb,size=1G", jobs: []proxmox.Replication{job}, writes: []string{destroy}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -162,7 +162,9 @@ func TestDeleteWaitsForStorage(t *testing.T) {
 		}
 	}
 	s := b.reconcile(t.Context())
-	if s.err == nil || !strings.Contains(s.err.Error(), "for the storage of ceph:vm-10000-disk-0, ceph:vm-10000-disk-1: it is not available on node pve1") || len(b.writes) > 0 {
+	if s.err == nil || !strings.Contains(
+		s.err.Error(), "for the storage of ceph:vm-10000-disk-0, ceph:vm-10000-disk-1: it is not available on node pve1",
+	) || len(b.writes) > 0 {
 		t.Fatalf("want it to wait for its disks alone, got %v and %q", s.err, b.writes)
 	}
 	b.clock.wait(obstacleTime)
@@ -188,7 +190,10 @@ func TestDeleteWarns(t *testing.T) {
 	b.vms[10000] = ourVM("stopped")
 	e, h := b.external(), &heard{}
 	e.record = h
-	b.taskLog = []string{"purging VM 10000 from related configurations..", "WARN: Could not remove disk 'ceph:vm-10000-disk-0', check manually: rbd error", "TASK WARNINGS: 1"}
+	b.taskLog = []string{
+		"purging VM 10000 from related configurations..", "WARN: Could not remove disk 'ceph:vm-10000-disk-0', check manually: rbd error",
+		"TASK WARNINGS: 1",
+	}
 	b.reconcileWith(t.Context(), e)
 	b.end(t, upid("pve1", "qmdestroy", 10000), "WARNINGS: 1")
 	if !h.of(events.ReasonTaskWarning, "Could not remove disk 'ceph:vm-10000-disk-0'") {

@@ -71,7 +71,10 @@ func newCluster(t *testing.T, version string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.inventory = inventory.New(c.client, inventory.WithMaxAge(10*time.Millisecond), inventory.WithEventPollInterval(10*time.Millisecond), inventory.WithPollInterval(time.Millisecond))
+	c.inventory = inventory.New(
+		c.client, inventory.WithMaxAge(10*time.Millisecond), inventory.WithEventPollInterval(10*time.Millisecond),
+		inventory.WithPollInterval(time.Millisecond),
+	)
 	t.Cleanup(func() { c.inventory.Close(); c.client.Close() })
 	return c
 }

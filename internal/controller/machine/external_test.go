@@ -93,7 +93,8 @@ func TestAdoptionIsKept(t *testing.T) {
 			t.Fatal(s.err)
 		}
 	}
-	if got, want := b.kept(t, object.AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"},"source":{"disks":["scsi0","scsi1","scsi2"]},"seen":{"a":true,"b":true},"volumes":{"a":"s:a","b":"s:b"}}`; got != want {
+	if got, want := b.kept(t, object.AnnotationDevices), `{"disks":{"a":"scsi0","b":"scsi1"},"source":{"disks":["scsi0","scsi1","scsi2"]},`+
+		`"seen":{"a":true,"b":true},"volumes":{"a":"s:a","b":"s:b"}}`; got != want {
 		t.Errorf("Which device an entry stands for is kept, got %s", got)
 	}
 	if s := b.reconcile(t.Context()); !s.upToDate || len(b.writes) != 0 {
@@ -155,9 +156,18 @@ func TestAgent(t *testing.T) {
 		network xpv2.ConditionReason
 	}{
 		"Answers": {reason: "What the agent reports is shown.", agent: "1", answer: eth0, want: []string{"192.0.2.1"}, network: conditions.ReasonNetworkReady},
-		"Boots":   {reason: "An agent that is not up yet is waited for.", agent: "1", err: refused(500, "QEMU guest agent is not running"), network: conditions.ReasonWaitingForAddress},
-		"Silent":  {reason: "What it reported before stays while it does not answer.", agent: "1", err: refused(500, "QEMU guest agent is not running"), before: []string{"192.0.2.2"}, want: []string{"192.0.2.2"}, network: conditions.ReasonNetworkReady},
-		"Off":     {reason: "An agent that was turned off is not asked, and what it reported is out of date.", agent: "0", answer: eth0, before: []string{"192.0.2.2"}, network: conditions.ReasonNetworkReady},
+		"Boots": {
+			reason: "An agent that is not up yet is waited for.", agent: "1", err: refused(500, "QEMU guest agent is not running"),
+			network: conditions.ReasonWaitingForAddress,
+		},
+		"Silent": {
+			reason: "What it reported before stays while it does not answer.", agent: "1", err: refused(500, "QEMU guest agent is not running"),
+			before: []string{"192.0.2.2"}, want: []string{"192.0.2.2"}, network: conditions.ReasonNetworkReady,
+		},
+		"Off": {
+			reason: "An agent that was turned off is not asked, and what it reported is out of date.", agent: "0", answer: eth0,
+			before: []string{"192.0.2.2"}, network: conditions.ReasonNetworkReady,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -117,12 +117,23 @@ type guest struct {
 
 func newPVE() *pve {
 	return &pve{
-		cluster:  "lab",
-		vms:      map[int]*guest{},
-		nodes:    []proxmox.Node{{Name: "pve1", Status: "online", Memory: 1 << 30, MaxMemory: 64 << 30}, {Name: "pve2", Status: "online", Memory: 2 << 30, MaxMemory: 64 << 30}},
-		storages: []proxmox.Storage{{Name: "local-lvm", Node: "pve1", Content: []string{"images"}}, {Name: "local-lvm", Node: "pve2", Content: []string{"images"}}, {Name: "iso", Node: "pve1", Content: []string{"iso"}}, {Name: "files", Node: "pve1", Content: []string{"iso", "import"}}, {Name: "files", Node: "pve2", Content: []string{"iso", "import"}}, {Name: "ceph", Node: "pve1", Content: []string{"images"}, Shared: true}, {Name: "ceph", Node: "pve2", Content: []string{"images"}, Shared: true}},
-		bridges:  []proxmox.Bridge{{Name: "vmbr0"}},
-		hidden:   map[int]bool{}, errs: map[string]error{}, on: map[string]func(){},
+		cluster: "lab",
+		vms:     map[int]*guest{},
+		nodes: []proxmox.Node{
+			{Name: "pve1", Status: "online", Memory: 1 << 30, MaxMemory: 64 << 30},
+			{Name: "pve2", Status: "online", Memory: 2 << 30, MaxMemory: 64 << 30},
+		},
+		storages: []proxmox.Storage{
+			{Name: "local-lvm", Node: "pve1", Content: []string{"images"}},
+			{Name: "local-lvm", Node: "pve2", Content: []string{"images"}},
+			{Name: "iso", Node: "pve1", Content: []string{"iso"}},
+			{Name: "files", Node: "pve1", Content: []string{"iso", "import"}},
+			{Name: "files", Node: "pve2", Content: []string{"iso", "import"}},
+			{Name: "ceph", Node: "pve1", Content: []string{"images"}, Shared: true},
+			{Name: "ceph", Node: "pve2", Content: []string{"images"}, Shared: true},
+		},
+		bridges: []proxmox.Bridge{{Name: "vmbr0"}},
+		hidden:  map[int]bool{}, errs: map[string]error{}, on: map[string]func(){},
 		ends: map[proxmox.UPID]func(proxmox.Task){}, next: 10000, watchers: map[string]inventory.Watcher{},
 	}
 }
@@ -344,7 +355,9 @@ func (p *pve) Configure(_ context.Context, ref proxmox.Ref, c proxmox.Change) er
 }
 
 func (p *pve) ConfigureAsync(_ context.Context, ref proxmox.Ref, c proxmox.Change) (proxmox.UPID, error) {
-	return upid(ref.Node, "qmconfig", ref.VMID), p.write("ConfigureAsync", "%d set %s delete %s digest %s%s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest, destroying(c))
+	return upid(ref.Node, "qmconfig", ref.VMID), p.write(
+		"ConfigureAsync", "%d set %s delete %s digest %s%s", ref.VMID, keys(c.Set), strings.Join(c.Delete, ","), c.Digest, destroying(c),
+	)
 }
 
 func (p *pve) RenewCloudInit(_ context.Context, ref proxmox.Ref) error {
@@ -388,7 +401,9 @@ func (p *pve) CheckMigration(context.Context, proxmox.Ref) (proxmox.MigrationChe
 }
 
 func (p *pve) Migrate(_ context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error) {
-	return upid(ref.Node, "qmigrate", ref.VMID), p.write("Migrate", "%d to %s online %t disks %t storage %q", ref.VMID, o.Target, o.Online, o.WithLocalDisks, o.TargetStorage)
+	return upid(ref.Node, "qmigrate", ref.VMID), p.write(
+		"Migrate", "%d to %s online %t disks %t storage %q", ref.VMID, o.Target, o.Online, o.WithLocalDisks, o.TargetStorage,
+	)
 }
 
 func (p *pve) MoveDisk(_ context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error) {
@@ -503,7 +518,10 @@ func (p *pve) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest, 
 	var all []proxmox.Guest
 	for id, g := range p.vms {
 		if !p.hidden[id] {
-			all = append(all, proxmox.Guest{VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool, HAState: cmp.Or(g.now.HAState, p.ignored()), Status: cmp.Or(g.now.QMPStatus, g.status), Lock: g.config["lock"], Uptime: g.now.Uptime})
+			all = append(all, proxmox.Guest{
+				VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool,
+				HAState: cmp.Or(g.now.HAState, p.ignored()), Status: cmp.Or(g.now.QMPStatus, g.status), Lock: g.config["lock"], Uptime: g.now.Uptime,
+			})
 		}
 	}
 	return all, p.call("Guests")

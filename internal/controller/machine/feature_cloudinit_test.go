@@ -101,7 +101,10 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 		"Arrived": {reason: "Then it is removed.", doubt: time.Hour, later: time.Hour, writes: []string{"DeleteVolume pve2"}, exists: true},
 		"Offline": {reason: "A node that is off is waited for.", pve: offline, err: "node pve2, which is offline", exists: true},
 		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(events.ReasonOrphanedImages)}},
-		"Lost":    {reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] }, events: []string{string(events.ReasonOrphanedImages)}},
+		"Lost": {
+			reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] },
+			events: []string{string(events.ReasonOrphanedImages)},
+		},
 		"Shared": {reason: "Another node removes it from shared storage.", pve: func(b *bench) {
 			offline(b)
 			b.storages = []proxmox.Storage{{Name: "files", Node: "pve2", Shared: true}, {Name: "files", Node: "pve1", Shared: true}}

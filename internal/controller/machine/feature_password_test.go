@@ -59,7 +59,10 @@ func TestPassword(t *testing.T) {
 		"Edited":    {reason: "One that a person has put there is replaced.", spec: generate, in: "secret"},
 		"Taken":     {reason: "One that was taken away is made anew.", spec: generate},
 		"Theirs":    {reason: "What is in the Secret of another resource is not used.", spec: generate, in: asGenerated, theirs: true},
-		"Nowhere":   {reason: "A password that nobody would get is not made.", spec: generate, nowhere: true, refused: "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone"},
+		"Nowhere": {
+			reason: "A password that nobody would get is not made.", spec: generate, nowhere: true,
+			refused: "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -92,54 +92,140 @@ func TestLife(t *testing.T) {
 		ready   xpv2.ConditionReason
 		err     string
 	}{
-		"Killed":         {reason: "A VM whose process was killed is started.", vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
+		"Killed": {
+			reason: "A VM whose process was killed is started.", vm: ourVM("stopped"), writes: []string{"Start 10000"},
+			ready: conditions.ReasonPowerMismatch,
+		},
 		"Paused":         {reason: "A VM that was paused is resumed.", vm: qmp("paused"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
 		"PausedByBackup": {reason: "A VM that is paused under a lock is left alone.", vm: locked(qmp("paused"), "snapshot"), ready: conditions.ReasonLocked},
-		"BackedUpOff":    {reason: "A VM that is off has a process while it is backed up, and is off.", machine: powerState("Stopped"), vm: backedUp(), ready: xpv2.ReasonAvailable},
+		"BackedUpOff": {
+			reason: "A VM that is off has a process while it is backed up, and is off.", machine: powerState("Stopped"), vm: backedUp(),
+			ready: xpv2.ReasonAvailable,
+		},
 		"BackedUpToRun":  {reason: "One that is to run is not ready for having that process.", vm: backedUp(), ready: conditions.ReasonLocked},
 		"BackedUpDown":   {reason: "Nor is one whose guest has shut down meanwhile.", vm: locked(qmp("shutdown"), "backup"), ready: conditions.ReasonLocked},
 		"BackedUpManual": {reason: "What people start is off as well.", machine: runStrategy("Manual"), vm: backedUp(), ready: xpv2.ReasonAvailable},
-		"Prelaunch":      {reason: "Without a backup it is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
-		"PrelaunchOff":   {reason: "Or stopped.", machine: powerState("Stopped"), vm: qmp("prelaunch"), writes: []string{"Shutdown 10000 0s force true"}, ready: conditions.ReasonPowerMismatch},
-		"Asleep":         {reason: "A guest that sleeps does not run.", vm: qmp("suspended"), ready: conditions.ReasonGuestHalted},
-		"PoweredOff":     {reason: "Nor does one whose process has outlived it.", vm: qmp("shutdown"), ready: conditions.ReasonGuestHalted},
-		"Arriving":       {reason: "A VM that migrates is as ready as it was.", vm: locked(qmp("inmigrate"), "migrate"), ready: xpv2.ReasonAvailable},
-		"PausedAdopted":  {reason: "A VM whose power is not declared is left paused.", machine: func(m *namespaced.Machine) { delete(m.Annotations, "crossplane.io/external-create-pending") }, vm: qmp("paused"), ready: conditions.ReasonGuestHalted},
-		"DiskFull":       {reason: "A VM that waits for its disk cannot be helped.", vm: qmp("io-error"), ready: conditions.ReasonGuestHalted},
-		"Panicked":       {reason: "A guest that panicked is left for inspection.", vm: qmp("guest-panicked"), ready: conditions.ReasonGuestHalted},
-		"PanickedAlways": {reason: "Unless the spec says to run it always.", machine: runStrategy("Always"), vm: qmp("guest-panicked"), writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch},
-		"PanickedRerun":  {reason: "Or to run it again after a failure.", machine: runStrategy("RerunOnFailure"), vm: qmp("internal-error"), writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch},
+		"Prelaunch": {
+			reason: "Without a backup it is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"},
+			ready: conditions.ReasonPowerMismatch,
+		},
+		"PrelaunchOff": {
+			reason: "Or stopped.", machine: powerState("Stopped"), vm: qmp("prelaunch"), writes: []string{"Shutdown 10000 0s force true"},
+			ready: conditions.ReasonPowerMismatch,
+		},
+		"Asleep":     {reason: "A guest that sleeps does not run.", vm: qmp("suspended"), ready: conditions.ReasonGuestHalted},
+		"PoweredOff": {reason: "Nor does one whose process has outlived it.", vm: qmp("shutdown"), ready: conditions.ReasonGuestHalted},
+		"Arriving":   {reason: "A VM that migrates is as ready as it was.", vm: locked(qmp("inmigrate"), "migrate"), ready: xpv2.ReasonAvailable},
+		"PausedAdopted": {
+			reason:  "A VM whose power is not declared is left paused.",
+			machine: func(m *namespaced.Machine) { delete(m.Annotations, "crossplane.io/external-create-pending") }, vm: qmp("paused"),
+			ready: conditions.ReasonGuestHalted,
+		},
+		"DiskFull": {reason: "A VM that waits for its disk cannot be helped.", vm: qmp("io-error"), ready: conditions.ReasonGuestHalted},
+		"Panicked": {reason: "A guest that panicked is left for inspection.", vm: qmp("guest-panicked"), ready: conditions.ReasonGuestHalted},
+		"PanickedAlways": {
+			reason: "Unless the spec says to run it always.", machine: runStrategy("Always"), vm: qmp("guest-panicked"),
+			writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"PanickedRerun": {
+			reason: "Or to run it again after a failure.", machine: runStrategy("RerunOnFailure"), vm: qmp("internal-error"),
+			writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch,
+		},
 
-		"Suspend":         {reason: "A VM that is to be suspended is, to disk.", machine: powerState("Suspended"), vm: ourVM("running"), writes: []string{"Suspend 10000 to disk true"}, ready: conditions.ReasonPowerMismatch},
-		"Suspended":       {reason: "A VM that is suspended is as it should be.", machine: powerState("Suspended"), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
-		"SuspendStopped":  {reason: "A VM that does not run cannot be suspended.", machine: powerState("Suspended"), vm: ourVM("stopped"), ready: conditions.ReasonPowerMismatch},
-		"SuspendHA":       {reason: "Nor can one that HA manages.", machine: powerState("Suspended"), vm: managedByHA(ourVM("running"), "started"), err: "cannot be suspended", ready: conditions.ReasonPowerMismatch},
-		"SuspendPCI":      {reason: "Nor one with a device of the host.", machine: powerState("Suspended"), vm: func() *guest { g := ourVM("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), err: "hostpci0", ready: conditions.ReasonPowerMismatch},
-		"Resume":          {reason: "A VM that is suspended is started to run.", vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
-		"ResumeFirst":     {reason: "Its options cannot change before.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }), vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
-		"ChangeSuspended": {reason: "Nor while it stays suspended.", machine: all(powerState("Suspended"), spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
+		"Suspend": {
+			reason: "A VM that is to be suspended is, to disk.", machine: powerState("Suspended"), vm: ourVM("running"),
+			writes: []string{"Suspend 10000 to disk true"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"Suspended": {reason: "A VM that is suspended is as it should be.", machine: powerState("Suspended"), vm: suspendedVM(), ready: xpv2.ReasonAvailable},
+		"SuspendStopped": {
+			reason: "A VM that does not run cannot be suspended.", machine: powerState("Suspended"), vm: ourVM("stopped"),
+			ready: conditions.ReasonPowerMismatch,
+		},
+		"SuspendHA": {
+			reason: "Nor can one that HA manages.", machine: powerState("Suspended"), vm: managedByHA(ourVM("running"), "started"),
+			err: "cannot be suspended", ready: conditions.ReasonPowerMismatch,
+		},
+		"SuspendPCI": {
+			reason: "Nor one with a device of the host.", machine: powerState("Suspended"),
+			vm: func() *guest { g := ourVM("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), err: "hostpci0",
+			ready: conditions.ReasonPowerMismatch,
+		},
+		"Resume": {
+			reason: "A VM that is suspended is started to run.", vm: suspendedVM(), writes: []string{"Start 10000"},
+			ready: conditions.ReasonPowerMismatch,
+		},
+		"ResumeFirst": {
+			reason: "Its options cannot change before.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }),
+			vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"ChangeSuspended": {
+			reason:  "Nor while it stays suspended.",
+			machine: all(powerState("Suspended"), spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: suspendedVM(),
+			ready: xpv2.ReasonAvailable,
+		},
 
-		"Pause":         {reason: "A VM that is to be paused keeps its memory on the node.", machine: powerState("Paused"), vm: qmp("running"), writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch},
-		"PausedAsked":   {reason: "A VM that is paused is as it should be.", machine: powerState("Paused"), vm: qmp("paused"), ready: xpv2.ReasonAvailable},
-		"PausedBackup":  {reason: "Also while it is backed up.", machine: powerState("Paused"), vm: locked(qmp("paused"), "backup"), ready: xpv2.ReasonAvailable},
-		"PauseLocked":   {reason: "A VM is not paused under a lock.", machine: powerState("Paused"), vm: locked(qmp("running"), "migrate"), ready: conditions.ReasonLocked},
-		"PauseArrived":  {reason: "A state of a migration is not ours to change.", machine: powerState("Paused"), vm: qmp("postmigrate"), ready: conditions.ReasonGuestHalted},
+		"Pause": {
+			reason: "A VM that is to be paused keeps its memory on the node.", machine: powerState("Paused"), vm: qmp("running"),
+			writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"PausedAsked":  {reason: "A VM that is paused is as it should be.", machine: powerState("Paused"), vm: qmp("paused"), ready: xpv2.ReasonAvailable},
+		"PausedBackup": {reason: "Also while it is backed up.", machine: powerState("Paused"), vm: locked(qmp("paused"), "backup"), ready: xpv2.ReasonAvailable},
+		"PauseLocked": {
+			reason: "A VM is not paused under a lock.", machine: powerState("Paused"), vm: locked(qmp("running"), "migrate"),
+			ready: conditions.ReasonLocked,
+		},
+		"PauseArrived": {
+			reason: "A state of a migration is not ours to change.", machine: powerState("Paused"), vm: qmp("postmigrate"),
+			ready: conditions.ReasonGuestHalted,
+		},
 		"PauseDiskFull": {reason: "Nor is that of a disk that failed.", machine: powerState("Paused"), vm: qmp("io-error"), ready: conditions.ReasonGuestHalted},
-		"PauseStopped":  {reason: "A VM that does not run is not started to be paused.", machine: powerState("Paused"), vm: ourVM("stopped"), ready: conditions.ReasonPowerMismatch},
-		"PauseSaved":    {reason: "Nor is one whose memory is on disk.", machine: powerState("Paused"), vm: suspendedVM(), ready: conditions.ReasonPowerMismatch},
-		"PauseHA":       {reason: "HA does not mind a paused VM.", machine: powerState("Paused"), vm: managedByHA(qmp("running"), "started"), writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch},
-		"PausedPCI":     {reason: "A device of the host stays with a paused VM.", machine: powerState("Paused"), vm: func() *guest { g := qmp("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch},
-		"PausedOff":     {reason: "A paused guest is resumed, to hear that it is to shut down.", machine: powerState("Stopped"), vm: qmp("paused"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
-		"AsleepOff":     {reason: "So is one that sleeps.", machine: powerState("Stopped"), vm: qmp("suspended"), writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch},
-		"PostMigrate":   {reason: "What a migration leaves is not resumed.", vm: qmp("postmigrate"), ready: conditions.ReasonGuestHalted},
-		"Frozen":        {reason: "A VM whose options have it start frozen is not resumed.", vm: func() *guest { g := qmp("prelaunch"); g.config["freeze"] = "1"; return g }(), ready: conditions.ReasonGuestHalted},
+		"PauseStopped": {
+			reason: "A VM that does not run is not started to be paused.", machine: powerState("Paused"), vm: ourVM("stopped"),
+			ready: conditions.ReasonPowerMismatch,
+		},
+		"PauseSaved": {reason: "Nor is one whose memory is on disk.", machine: powerState("Paused"), vm: suspendedVM(), ready: conditions.ReasonPowerMismatch},
+		"PauseHA": {
+			reason: "HA does not mind a paused VM.", machine: powerState("Paused"), vm: managedByHA(qmp("running"), "started"),
+			writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"PausedPCI": {
+			reason: "A device of the host stays with a paused VM.", machine: powerState("Paused"),
+			vm:     func() *guest { g := qmp("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(),
+			writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"PausedOff": {
+			reason: "A paused guest is resumed, to hear that it is to shut down.", machine: powerState("Stopped"), vm: qmp("paused"),
+			writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"AsleepOff": {
+			reason: "So is one that sleeps.", machine: powerState("Stopped"), vm: qmp("suspended"), writes: []string{"Resume 10000"},
+			ready: conditions.ReasonPowerMismatch,
+		},
+		"PostMigrate": {reason: "What a migration leaves is not resumed.", vm: qmp("postmigrate"), ready: conditions.ReasonGuestHalted},
+		"Frozen": {
+			reason: "A VM whose options have it start frozen is not resumed.",
+			vm:     func() *guest { g := qmp("prelaunch"); g.config["freeze"] = "1"; return g }(), ready: conditions.ReasonGuestHalted,
+		},
 
-		"RerunFirst":      {reason: "A VM that has never run is started.", machine: runStrategy("RerunOnFailure"), vm: ourVM("stopped"), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
-		"RerunStopped":    {reason: "One that stopped while its node went on is not known to have failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(2 * time.Hour), ready: xpv2.ReasonAvailable},
-		"RerunNodeDown":   {reason: "One whose node went down has failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(time.Minute), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch},
-		"ManualStopped":   {reason: "A VM that people start is not started.", machine: runStrategy("Manual"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
-		"ManualRunning":   {reason: "Nor stopped.", machine: runStrategy("Manual"), vm: ourVM("running"), ready: xpv2.ReasonAvailable},
-		"Halted":          {reason: "A VM that is to be halted is stopped.", machine: runStrategy("Halted"), vm: ourVM("running"), writes: []string{"Shutdown 10000 0s force true"}, ready: conditions.ReasonPowerMismatch},
+		"RerunFirst": {
+			reason: "A VM that has never run is started.", machine: runStrategy("RerunOnFailure"), vm: ourVM("stopped"),
+			writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"RerunStopped": {
+			reason:  "One that stopped while its node went on is not known to have failed.",
+			machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"), pve: since(2 * time.Hour),
+			ready: xpv2.ReasonAvailable,
+		},
+		"RerunNodeDown": {
+			reason: "One whose node went down has failed.", machine: all(runStrategy("RerunOnFailure"), ran(time.Hour)), vm: ourVM("stopped"),
+			pve: since(time.Minute), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch,
+		},
+		"ManualStopped": {reason: "A VM that people start is not started.", machine: runStrategy("Manual"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
+		"ManualRunning": {reason: "Nor stopped.", machine: runStrategy("Manual"), vm: ourVM("running"), ready: xpv2.ReasonAvailable},
+		"Halted": {
+			reason: "A VM that is to be halted is stopped.", machine: runStrategy("Halted"), vm: ourVM("running"),
+			writes: []string{"Shutdown 10000 0s force true"}, ready: conditions.ReasonPowerMismatch,
+		},
 		"HaltedIsStopped": {reason: "And stays so.", machine: runStrategy("Halted"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
 	}
 	for name, tc := range cases {
@@ -276,8 +362,14 @@ func TestPowerAction(t *testing.T) {
 		"Shutdown": {reason: "A shutdown is the guest's.", action: "Shutdown", vm: ourVM("running"), writes: []string{"Shutdown 10000 0s force true"}},
 		"Stop":     {reason: "A stop is not.", action: "Stop", vm: ourVM("running"), writes: []string{"Stop 10000"}},
 		"Start":    {reason: "What is not kept running can be started.", action: "Start", vm: ourVM("stopped"), writes: []string{"Start 10000"}},
-		"Refused":  {reason: "What PVE refuses is the result.", action: "Reset", vm: ourVM("stopped"), fail: refused(500, "VM 10000 not running"), writes: []string{"Reset 10000"}, result: "not running"},
-		"Lost":     {reason: "What became of a call without an answer is unknown.", action: "Reset", vm: ourVM("running"), fail: refused(596, "Connection timed out"), writes: []string{"Reset 10000"}, result: "unknown"},
+		"Refused": {
+			reason: "What PVE refuses is the result.", action: "Reset", vm: ourVM("stopped"), fail: refused(500, "VM 10000 not running"),
+			writes: []string{"Reset 10000"}, result: "not running",
+		},
+		"Lost": {
+			reason: "What became of a call without an answer is unknown.", action: "Reset", vm: ourVM("running"),
+			fail: refused(596, "Connection timed out"), writes: []string{"Reset 10000"}, result: "unknown",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -316,11 +408,15 @@ func TestPowerActionResult(t *testing.T) {
 		see    func(*testing.T, *bench)
 		want   string
 	}{
-		"Runs":     {reason: "A task that runs has no result.", see: func(_ *testing.T, b *bench) { b.ended[u] = proxmox.Task{UPID: u, Running: true} }},
-		"Ends":     {reason: "The end of the task is the result.", see: func(t *testing.T, b *bench) { t.Helper(); b.end(t, u, "OK") }, want: "OK"},
-		"Restarts": {reason: "A provider that starts again asks for it.", see: func(_ *testing.T, b *bench) { b.ended[u] = proxmox.Task{UPID: u, ExitStatus: "VM is locked (backup)"} }, want: "VM is locked (backup)"},
-		"Forgets":  {reason: "What nobody knows is unknown.", see: func(_ *testing.T, b *bench) { b.errs["Task"] = refused(400, "no such task") }, want: "unknown"},
-		"Loses":    {reason: "A status that was lost is unknown.", see: func(_ *testing.T, b *bench) { b.m.Observation().PowerAction = nil }, want: "unknown"},
+		"Runs": {reason: "A task that runs has no result.", see: func(_ *testing.T, b *bench) { b.ended[u] = proxmox.Task{UPID: u, Running: true} }},
+		"Ends": {reason: "The end of the task is the result.", see: func(t *testing.T, b *bench) { t.Helper(); b.end(t, u, "OK") }, want: "OK"},
+		"Restarts": {
+			reason: "A provider that starts again asks for it.",
+			see:    func(_ *testing.T, b *bench) { b.ended[u] = proxmox.Task{UPID: u, ExitStatus: "VM is locked (backup)"} },
+			want:   "VM is locked (backup)",
+		},
+		"Forgets": {reason: "What nobody knows is unknown.", see: func(_ *testing.T, b *bench) { b.errs["Task"] = refused(400, "no such task") }, want: "unknown"},
+		"Loses":   {reason: "A status that was lost is unknown.", see: func(_ *testing.T, b *bench) { b.m.Observation().PowerAction = nil }, want: "unknown"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -406,9 +502,15 @@ func TestRebootWaitsForGuest(t *testing.T) {
 		"Agent": {reason: "The agent answers.", action: "Reboot", vm: func(b *bench) {
 			b.vms[10000].config["agent"], b.vms[10000].agent = "1", []proxmox.Interface{{Name: "eth0"}}
 		}, writes: []string{"Reboot 10000 0s"}},
-		"Booted": {reason: "Systems are up by then.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.Uptime = restart.BootTime }, writes: []string{"Reboot 10000 0s"}},
-		"Paused": {reason: "A paused guest does not boot.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.QMPStatus = "paused" }, writes: []string{"Reboot 10000 0s"}},
-		"Reset":  {reason: "A reset asks no guest.", action: "Reset", writes: []string{"Reset 10000"}},
+		"Booted": {
+			reason: "Systems are up by then.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.Uptime = restart.BootTime },
+			writes: []string{"Reboot 10000 0s"},
+		},
+		"Paused": {
+			reason: "A paused guest does not boot.", action: "Reboot", vm: func(b *bench) { b.vms[10000].now.QMPStatus = "paused" },
+			writes: []string{"Reboot 10000 0s"},
+		},
+		"Reset": {reason: "A reset asks no guest.", action: "Reset", writes: []string{"Reset 10000"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -494,7 +596,8 @@ func TestCrashLoop(t *testing.T) {
 			started = append(started, b.clock.now().Sub(begun))
 			b.end(t, u, "OK")
 			b.touch() // It is off again.
-		} else if c := b.m.GetCondition(xpv2.TypeReady); c.Reason != conditions.ReasonPowerMismatch || !strings.Contains(c.Message, "has stopped soon after each of its last") {
+		} else if c := b.m.GetCondition(xpv2.TypeReady); c.Reason != conditions.ReasonPowerMismatch ||
+			!strings.Contains(c.Message, "has stopped soon after each of its last") {
 			t.Fatalf("want said why it is not started, got %s: %s", c.Reason, c.Message)
 		}
 		b.clock.wait(time.Second)

@@ -63,18 +63,57 @@ func TestRestart(t *testing.T) {
 		message string
 		err     string
 	}{
-		"Required":     {reason: "What needs a restart gets one.", machine: spec(restarting), writes: reboot, shown: conditions.ReasonRestarting, message: "cores"},
-		"Never":        {reason: "Unless nobody allows it.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = new("Never") }), shown: conditions.ReasonPendingChanges, message: "cores"},
-		"HandEdit":     {reason: "A hand edit that is pending is taken back, which needs none.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU.Cores = new(int32(1)) }), writes: []string{"Configure 10000 set cores delete  digest d1"}, shown: conditions.ReasonPendingChanges},
-		"Undeclared":   {reason: "What a person changed of what is not declared restarts nothing.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU = nil }), shown: conditions.ReasonPendingChanges, message: "cores"},
-		"ChangeFirst":  {reason: "What is still to be changed comes first.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.OnBoot = new(true) }), writes: []string{"Configure 10000 set onboot delete  digest d1"}, shown: conditions.ReasonPendingChanges},
-		"Booting":      {reason: "A guest that boots does not hear.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second }, shown: conditions.ReasonWaitingForGuest},
-		"Answers":      {reason: "One whose agent answers has booted.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second; g.config["agent"] = "1"; g.agent = noInterfaces }, writes: reboot, shown: conditions.ReasonRestarting},
-		"WindowOpen":   {reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot, shown: conditions.ReasonRestarting},
-		"WindowClosed": {reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")), shown: conditions.ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z"},
-		"WindowBroken": {reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")), shown: conditions.ReasonOutsideWindow, err: "above maximum (23)"},
-		"WouldFail":    {reason: "A VM that would not start again is left running.", machine: spec(restarting), vm: func(g *guest) { g.config["hotplug"], g.pending["hotplug"] = "disk", "memory" }, shown: conditions.ReasonStartBlocked, message: "hotplug memory needs cpu.numa"},
-		"Locked":       {reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" }, shown: conditions.ReasonPendingChanges},
+		"Required": {reason: "What needs a restart gets one.", machine: spec(restarting), writes: reboot, shown: conditions.ReasonRestarting, message: "cores"},
+		"Never": {
+			reason:  "Unless nobody allows it.",
+			machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = new("Never") }),
+			shown:   conditions.ReasonPendingChanges, message: "cores",
+		},
+		"HandEdit": {
+			reason:  "A hand edit that is pending is taken back, which needs none.",
+			machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU.Cores = new(int32(1)) }),
+			writes:  []string{"Configure 10000 set cores delete  digest d1"}, shown: conditions.ReasonPendingChanges,
+		},
+		"Undeclared": {
+			reason:  "What a person changed of what is not declared restarts nothing.",
+			machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.CPU = nil }), shown: conditions.ReasonPendingChanges,
+			message: "cores",
+		},
+		"ChangeFirst": {
+			reason:  "What is still to be changed comes first.",
+			machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.OnBoot = new(true) }),
+			writes:  []string{"Configure 10000 set onboot delete  digest d1"}, shown: conditions.ReasonPendingChanges,
+		},
+		"Booting": {
+			reason: "A guest that boots does not hear.", machine: spec(restarting), vm: func(g *guest) { g.now.Uptime = time.Second },
+			shown: conditions.ReasonWaitingForGuest,
+		},
+		"Answers": {
+			reason: "One whose agent answers has booted.", machine: spec(restarting),
+			vm: func(g *guest) { g.now.Uptime = time.Second; g.config["agent"] = "1"; g.agent = noInterfaces }, writes: reboot,
+			shown: conditions.ReasonRestarting,
+		},
+		"WindowOpen": {
+			reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot,
+			shown: conditions.ReasonRestarting,
+		},
+		"WindowClosed": {
+			reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")),
+			shown: conditions.ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z",
+		},
+		"WindowBroken": {
+			reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")),
+			shown: conditions.ReasonOutsideWindow, err: "above maximum (23)",
+		},
+		"WouldFail": {
+			reason: "A VM that would not start again is left running.", machine: spec(restarting),
+			vm: func(g *guest) { g.config["hotplug"], g.pending["hotplug"] = "disk", "memory" }, shown: conditions.ReasonStartBlocked,
+			message: "hotplug memory needs cpu.numa",
+		},
+		"Locked": {
+			reason: "A VM that is locked is left alone.", machine: spec(restarting), vm: func(g *guest) { g.config["lock"] = "backup" },
+			shown: conditions.ReasonPendingChanges,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -92,7 +92,10 @@ func TestRollbackStart(t *testing.T) {
 	cases := map[string]struct {
 		strategy string
 		want     bool
-	}{power.Always: {power.Always, false}, power.Halted: {power.Halted, false}, power.Manual: {power.Manual, true}, power.RerunOnFailure: {power.RerunOnFailure, true}}
+	}{
+		power.Always: {power.Always, false}, power.Halted: {power.Halted, false}, power.Manual: {power.Manual, true},
+		power.RerunOnFailure: {power.RerunOnFailure, true},
+	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, runStrategy(tc.strategy))

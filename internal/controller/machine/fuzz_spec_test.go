@@ -51,7 +51,8 @@ func (g specFuzzer) some(values ...string) string {
 
 func (g specFuzzer) disk(name, bus string) string {
 	g.sizes[name] += g.IntN(2)
-	return fmt.Sprintf("{name: %s, type: %s, size: %dG, storage: %s, cache: %s, discard: %s, limits: {readMBps: %s}, removalPolicy: %s}", name, bus, 1+g.sizes[name],
+	return fmt.Sprintf("{name: %s, type: %s, size: %dG, storage: %s, cache: %s, discard: %s, limits: {readMBps: %s}, removalPolicy: %s}", name, bus, 1+
+		g.sizes[name],
 		g.one("local-lvm", "ceph"), g.one("none", "writeback"), g.one("true", "false"), g.one("0", "10"), g.one("Detach", "Destroy"))
 }
 

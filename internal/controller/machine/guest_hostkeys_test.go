@@ -52,14 +52,20 @@ func TestHostKeys(t *testing.T) {
 		want    string
 		asked   int
 	}{
-		"Told":      {reason: "The key is told without the name that the guest gives it.", want: "ssh-ed25519 AAAAC3", asked: 3},
-		"Nobody":    {reason: "Nobody is asked for what nobody wants.", machine: func(m *namespaced.Machine) { m.Spec.WriteConnectionSecretToReference = nil }},
-		"Windows":   {reason: "Windows keeps none there.", vm: func(g *guest) { g.config["ostype"] = "win11" }},
-		"NoAgent":   {reason: "An agent that does not answer is asked no more.", vm: func(g *guest) { g.agent = nil }},
-		"Several":   {reason: "Each kind of key is a line.", vm: func(g *guest) { g.files["/etc/ssh/ssh_host_rsa_key.pub"] = "ssh-rsa AAAAB3" }, want: "ssh-ed25519 AAAAC3\nssh-rsa AAAAB3", asked: 3},
-		"Forbidden": {reason: "A file that cannot be read is no error.", errs: map[string]error{"ReadFile " + ed25519: refused(403, "Permission check failed")}, asked: 3},
-		"NotAsked":  {reason: "A token that may not read files at all does not try.", may: proxmox.Privileges{"VM.GuestAgent.Audit": true}},
-		"NoKey":     {reason: "What is no key is not passed on.", vm: func(g *guest) { g.files[ed25519] = "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret" }, asked: 3},
+		"Told":    {reason: "The key is told without the name that the guest gives it.", want: "ssh-ed25519 AAAAC3", asked: 3},
+		"Nobody":  {reason: "Nobody is asked for what nobody wants.", machine: func(m *namespaced.Machine) { m.Spec.WriteConnectionSecretToReference = nil }},
+		"Windows": {reason: "Windows keeps none there.", vm: func(g *guest) { g.config["ostype"] = "win11" }},
+		"NoAgent": {reason: "An agent that does not answer is asked no more.", vm: func(g *guest) { g.agent = nil }},
+		"Several": {
+			reason: "Each kind of key is a line.", vm: func(g *guest) { g.files["/etc/ssh/ssh_host_rsa_key.pub"] = "ssh-rsa AAAAB3" },
+			want: "ssh-ed25519 AAAAC3\nssh-rsa AAAAB3", asked: 3,
+		},
+		"Forbidden": {
+			reason: "A file that cannot be read is no error.",
+			errs:   map[string]error{"ReadFile " + ed25519: refused(403, "Permission check failed")}, asked: 3,
+		},
+		"NotAsked": {reason: "A token that may not read files at all does not try.", may: proxmox.Privileges{"VM.GuestAgent.Audit": true}},
+		"NoKey":    {reason: "What is no key is not passed on.", vm: func(g *guest) { g.files[ed25519] = "-----BEGIN OPENSSH PRIVATE KEY-----\nsecret" }, asked: 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

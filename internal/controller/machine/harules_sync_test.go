@@ -116,52 +116,153 @@ func TestHARules(t *testing.T) {
 		writes  []string
 		err     string
 	}{
-		"Nodes":      {reason: "The nodes become a rule of the VM alone.", machine: ruled(onPVE1), writes: []string{"AddHARule " + ownRule + " vm:10000: only pve1"}},
-		"NodesKept":  {reason: "What is as it should be costs no write.", machine: all(joined, ruled(onPVE1)), pve: rulesAre(nodeRule("pve1"))},
-		"NodesDrift": {reason: "What was edited is set again.", machine: all(joined, ruled(onPVE1)), pve: rulesAre(nodeRule("pve1", "pve2")), writes: []string{"ChangeHARule " + ownRule + " vm:10000: only pve1 digest d7"}},
-		"NotStrict":  {reason: "Placement's nodes are a must.", machine: all(joined, ruled(onPVE1)), pve: func(b *bench) { r := nodeRule("pve1"); r.Strict = false; b.rules.Rules = []proxmox.HARule{r} }, writes: []string{"ChangeHARule " + ownRule + " vm:10000: only pve1 digest d7"}},
-		"NodesGone":  {reason: "Without nodes there is no rule.", machine: all(joined, ruled(nil)), pve: rulesAre(nodeRule("pve1")), writes: []string{"RemoveHARule " + ownRule}},
-		"NoNode":     {reason: "PVE takes no rule without a node.", machine: ruled(&v1alpha1.MachinePlacement{Nodes: []string{"pve9"}}), err: "no node of the cluster is one that placement.nodes"},
-		"Added":      {reason: "HA manages the VM before a rule names it.", machine: ruled(onPVE1), notOurs: true, writes: []string{"AddHAResource 10000 map[state:started]", "AddHARule " + ownRule + " vm:10000: only pve1"}},
-		"Migrated":   {reason: "The rule that PVE 9 makes of our group gives way to ours.", machine: all(joined, ruled(onPVE1)), pve: rulesAre(proxmox.HARule{Name: "ha-group-" + ownRule, Type: proxmox.HANodeAffinity, Resources: []string{"vm:10000"}, Nodes: []string{"pve1"}, Strict: true}), writes: []string{"RemoveHARule " + "ha-group-" + ownRule, "AddHARule " + ownRule + " vm:10000: only pve1"}},
-		"Theirs":     {reason: "What others have told HA is left alone.", machine: all(joined, ruled(nil)), pve: rulesAre(theirs)},
-		"Unseen":     {reason: "Who may not see rules is told so.", machine: ruled(onPVE1), pve: func(b *bench) { b.errs["HARules"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit"},
+		"Nodes":     {reason: "The nodes become a rule of the VM alone.", machine: ruled(onPVE1), writes: []string{"AddHARule " + ownRule + " vm:10000: only pve1"}},
+		"NodesKept": {reason: "What is as it should be costs no write.", machine: all(joined, ruled(onPVE1)), pve: rulesAre(nodeRule("pve1"))},
+		"NodesDrift": {
+			reason: "What was edited is set again.", machine: all(joined, ruled(onPVE1)), pve: rulesAre(nodeRule("pve1", "pve2")),
+			writes: []string{"ChangeHARule " + ownRule + " vm:10000: only pve1 digest d7"},
+		},
+		"NotStrict": {
+			reason: "Placement's nodes are a must.", machine: all(joined, ruled(onPVE1)),
+			pve:    func(b *bench) { r := nodeRule("pve1"); r.Strict = false; b.rules.Rules = []proxmox.HARule{r} },
+			writes: []string{"ChangeHARule " + ownRule + " vm:10000: only pve1 digest d7"},
+		},
+		"NodesGone": {
+			reason: "Without nodes there is no rule.", machine: all(joined, ruled(nil)), pve: rulesAre(nodeRule("pve1")),
+			writes: []string{"RemoveHARule " + ownRule},
+		},
+		"NoNode": {
+			reason: "PVE takes no rule without a node.", machine: ruled(&v1alpha1.MachinePlacement{Nodes: []string{"pve9"}}),
+			err: "no node of the cluster is one that placement.nodes",
+		},
+		"Added": {
+			reason: "HA manages the VM before a rule names it.", machine: ruled(onPVE1), notOurs: true,
+			writes: []string{"AddHAResource 10000 map[state:started]", "AddHARule " + ownRule + " vm:10000: only pve1"},
+		},
+		"Migrated": {
+			reason: "The rule that PVE 9 makes of our group gives way to ours.", machine: all(joined, ruled(onPVE1)),
+			pve: rulesAre(proxmox.HARule{
+				Name: "ha-group-" + ownRule, Type: proxmox.HANodeAffinity, Resources: []string{"vm:10000"}, Nodes: []string{"pve1"}, Strict: true,
+			}),
+			writes: []string{"RemoveHARule " + "ha-group-" + ownRule, "AddHARule " + ownRule + " vm:10000: only pve1"},
+		},
+		"Theirs": {reason: "What others have told HA is left alone.", machine: all(joined, ruled(nil)), pve: rulesAre(theirs)},
+		"Unseen": {
+			reason: "Who may not see rules is told so.", machine: ruled(onPVE1),
+			pve: func(b *bench) { b.errs["HARules"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit",
+		},
 
-		"Apart":      {reason: "A group that is spread becomes a rule of all.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001}, writes: []string{"AddHARule " + mine + " negative: vm:10000, vm:10001"}},
+		"Apart": {
+			reason: "A group that is spread becomes a rule of all.", machine: ruled(spread),
+			others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001},
+			writes: []string{"AddHARule " + mine + " negative: vm:10000, vm:10001"},
+		},
 		"ApartAlone": {reason: "A rule of one is none.", machine: ruled(spread)},
 		"Unmanaged":  {reason: "HA takes no rule about what it does not manage.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread)}},
-		"Unproven":   {reason: "A VM that its own Machine has not proven is left out.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationHARules) })}, managed: []int{10001}},
+		"Unproven": {
+			reason: "A VM that its own Machine has not proven is left out.", machine: ruled(spread),
+			others:  []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationHARules) })},
+			managed: []int{10001},
+		},
 		"Reallocated": {
 			reason: "So is one that has another VMID now.", machine: ruled(spread), managed: []int{10001},
 			others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { m.Annotations[object.AnnotationHARules] = "10002" })},
 		},
-		"Unasked": {reason: "A Machine that wants no rules is left out.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { m.Spec.ForProvider.HighAvailability = nil })}, managed: []int{10001}},
-		"Joins":   {reason: "A rule that has one of the others is joined, whoever made it.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread), neighbour("c", "10002", spread)}, managed: []int{10001, 10002}, pve: rulesAre(shared("0badcafe", "vm:10001", "vm:10002")), writes: []string{"ChangeHARule " + shared("0badcafe").Name + " negative: vm:10000, vm:10001, vm:10002 digest d7"}},
+		"Unasked": {
+			reason: "A Machine that wants no rules is left out.", machine: ruled(spread),
+			others:  []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { m.Spec.ForProvider.HighAvailability = nil })},
+			managed: []int{10001},
+		},
+		"Joins": {
+			reason: "A rule that has one of the others is joined, whoever made it.", machine: ruled(spread),
+			others: []runtime.Object{neighbour("b", "10001", spread), neighbour("c", "10002", spread)}, managed: []int{10001, 10002},
+			pve:    rulesAre(shared("0badcafe", "vm:10001", "vm:10002")),
+			writes: []string{"ChangeHARule " + shared("0badcafe").Name + " negative: vm:10000, vm:10001, vm:10002 digest d7"},
+		},
 		"Elsewhere": {
-			reason: "One of the same name that has none of our VMs is another control plane's.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001},
+			reason: "One of the same name that has none of our VMs is another control plane's.", machine: ruled(spread), others: []runtime.Object{
+				neighbour("b", "10001", spread),
+			}, managed: []int{10001},
 			pve: rulesAre(shared("0badcafe", "vm:500", "vm:501")), writes: []string{"AddHARule " + mine + " negative: vm:10000, vm:10001"},
 		},
-		"Guest":     {reason: "Who was added by hand stays.", machine: all(joined, ruled(spread)), others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001}, pve: rulesAre(shared("0badcafe", "vm:10000", "vm:10001", "vm:77"))},
-		"Left":      {reason: "A Machine that has left the group is taken out.", machine: all(joined, ruled(spread)), others: []runtime.Object{neighbour("b", "10001", spread), neighbour("c", "10002", nil)}, managed: []int{10001}, pve: rulesAre(shared("0badcafe", "vm:10000", "vm:10001", "vm:10002")), writes: []string{"ChangeHARule " + shared("0badcafe").Name + " negative: vm:10000, vm:10001 digest d7"}},
-		"LastOne":   {reason: "Who is left alone removes the rule.", machine: all(joined, ruled(spread)), pve: rulesAre(shared("0badcafe", "vm:10000")), writes: []string{"RemoveHARule " + shared("0badcafe").Name}},
-		"TwoOfThem": {reason: "Of two rules for the same one is enough.", machine: all(joined, ruled(spread)), others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001}, pve: rulesAre(shared("0badcafe", "vm:10000", "vm:10001"), shared("1badcafe", "vm:10000", "vm:10001")), writes: []string{"RemoveHARule " + shared("1badcafe").Name}},
+		"Guest": {
+			reason: "Who was added by hand stays.", machine: all(joined, ruled(spread)), others: []runtime.Object{neighbour("b", "10001", spread)},
+			managed: []int{10001}, pve: rulesAre(shared("0badcafe", "vm:10000", "vm:10001", "vm:77")),
+		},
+		"Left": {
+			reason: "A Machine that has left the group is taken out.", machine: all(joined, ruled(spread)),
+			others: []runtime.Object{neighbour("b", "10001", spread), neighbour("c", "10002", nil)}, managed: []int{10001},
+			pve:    rulesAre(shared("0badcafe", "vm:10000", "vm:10001", "vm:10002")),
+			writes: []string{"ChangeHARule " + shared("0badcafe").Name + " negative: vm:10000, vm:10001 digest d7"},
+		},
+		"LastOne": {
+			reason: "Who is left alone removes the rule.", machine: all(joined, ruled(spread)), pve: rulesAre(shared("0badcafe", "vm:10000")),
+			writes: []string{"RemoveHARule " + shared("0badcafe").Name},
+		},
+		"TwoOfThem": {
+			reason: "Of two rules for the same one is enough.", machine: all(joined, ruled(spread)),
+			others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001},
+			pve:    rulesAre(shared("0badcafe", "vm:10000", "vm:10001"), shared("1badcafe", "vm:10000", "vm:10001")),
+			writes: []string{"RemoveHARule " + shared("1badcafe").Name},
+		},
 		"Refused": {
-			reason: "What PVE cannot keep beside the rest is said as it says it.", machine: ruled(spread), others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001},
+			reason: "What PVE cannot keep beside the rest is said as it says it.", machine: ruled(spread), others: []runtime.Object{
+				neighbour("b", "10001", spread),
+			}, managed: []int{10001},
 			pve:    func(b *bench) { b.errs["AddHARule"] = refused(400, "Rule 'x' is invalid.") },
 			writes: []string{"AddHARule " + mine + " negative: vm:10000, vm:10001"}, err: "is invalid",
 		},
-		"Together":      {reason: "Machines that attract each other share one rule about nodes.", machine: ruled(attracted("pve1")), others: []runtime.Object{neighbour("zz", "10001", attracted("pve1"))}, managed: []int{10001}, writes: []string{"AddHARule " + ownRule + " vm:10000: only pve1", "AddHARule " + together + " positive: vm:10000, vm:10001"}},
-		"TogetherOther": {reason: "One of them keeps it.", machine: all(joined, ruled(attracted("pve1"))), others: []runtime.Object{neighbour("aa", "10001", attracted("pve1"))}, managed: []int{10001}, pve: rulesAre(nodeRule("pve1")), writes: []string{"RemoveHARule " + ownRule, "AddHARule " + together + " positive: vm:10000, vm:10001"}},
-		"TogetherApart": {reason: "With other nodes they cannot be kept together.", machine: ruled(attracted("pve1")), others: []runtime.Object{neighbour("b", "10001", attracted("pve2"))}, managed: []int{10001}, err: "together with vm:10001, which may run on other nodes (pve2, not pve1)"},
+		"Together": {
+			reason: "Machines that attract each other share one rule about nodes.", machine: ruled(attracted("pve1")),
+			others: []runtime.Object{neighbour("zz", "10001", attracted("pve1"))}, managed: []int{10001},
+			writes: []string{"AddHARule " + ownRule + " vm:10000: only pve1", "AddHARule " + together + " positive: vm:10000, vm:10001"},
+		},
+		"TogetherOther": {
+			reason: "One of them keeps it.", machine: all(joined, ruled(attracted("pve1"))),
+			others: []runtime.Object{neighbour("aa", "10001", attracted("pve1"))}, managed: []int{10001}, pve: rulesAre(nodeRule("pve1")),
+			writes: []string{"RemoveHARule " + ownRule, "AddHARule " + together + " positive: vm:10000, vm:10001"},
+		},
+		"TogetherApart": {
+			reason: "With other nodes they cannot be kept together.", machine: ruled(attracted("pve1")),
+			others: []runtime.Object{neighbour("b", "10001", attracted("pve2"))}, managed: []int{10001},
+			err: "together with vm:10001, which may run on other nodes (pve2, not pve1)",
+		},
 
-		"None":        {reason: "None takes back what was written.", machine: all(joined, off), pve: rulesAre(nodeRule("pve1"), shared("0badcafe", "vm:10000", "vm:10001", "vm:10002"), theirs), writes: []string{"RemoveHARule " + ownRule, "ChangeHARule " + shared("0badcafe").Name + " negative: vm:10001, vm:10002 digest d7"}},
-		"NoneBefore":  {reason: "Where nothing was written nothing is looked for.", machine: off, pve: func(b *bench) { b.errs["HARules"] = refused(403, "Permission check failed (/, Sys.Audit)") }},
-		"Out":         {reason: "Who is taken out of HA has no rules there.", machine: all(joined, out), pve: rulesAre(nodeRule("pve1")), writes: []string{"RemoveHAResource 10000", "RemoveHARule " + ownRule}},
-		"Silent":      {reason: "Without the field rules are left alone.", machine: all(joined, spec(func(s *v1alpha1.MachineParameters) { s.HighAvailability = &v1alpha1.MachineHighAvailability{} })), pve: rulesAre(nodeRule("pve2"))},
-		"Group":       {reason: "PVE 8 has a group, which is there before a resource names it.", machine: ruled(onPVE1), pve: grouped(), writes: []string{"AddHARule " + ownRule + " " + onlyPVE1, "ChangeHAResource 10000 map[group:" + ownRule + "]"}},
-		"GroupAdded":  {reason: "Also before HA manages the VM.", machine: ruled(onPVE1), notOurs: true, pve: grouped(), writes: []string{"AddHARule " + ownRule + " " + onlyPVE1, "AddHAResource 10000 map[group:" + ownRule + " state:started]"}},
-		"GroupKept":   {reason: "What is as it should be costs no write.", machine: all(joined, ruled(onPVE1)), pve: all2(grouped(ownGroup), haIs(proxmox.HASettings{"group": ownRule}))},
-		"GroupNone":   {reason: "It goes when no resource names it.", machine: all(joined, off), pve: all2(grouped(ownGroup), haIs(proxmox.HASettings{"group": ownRule})), writes: []string{"ChangeHAResource 10000 map[group:]", "RemoveHARule " + ownRule}},
+		"None": {
+			reason: "None takes back what was written.", machine: all(joined, off),
+			pve:    rulesAre(nodeRule("pve1"), shared("0badcafe", "vm:10000", "vm:10001", "vm:10002"), theirs),
+			writes: []string{"RemoveHARule " + ownRule, "ChangeHARule " + shared("0badcafe").Name + " negative: vm:10001, vm:10002 digest d7"},
+		},
+		"NoneBefore": {
+			reason: "Where nothing was written nothing is looked for.", machine: off,
+			pve: func(b *bench) { b.errs["HARules"] = refused(403, "Permission check failed (/, Sys.Audit)") },
+		},
+		"Out": {
+			reason: "Who is taken out of HA has no rules there.", machine: all(joined, out), pve: rulesAre(nodeRule("pve1")),
+			writes: []string{"RemoveHAResource 10000", "RemoveHARule " + ownRule},
+		},
+		"Silent": {
+			reason:  "Without the field rules are left alone.",
+			machine: all(joined, spec(func(s *v1alpha1.MachineParameters) { s.HighAvailability = &v1alpha1.MachineHighAvailability{} })),
+			pve:     rulesAre(nodeRule("pve2")),
+		},
+		"Group": {
+			reason: "PVE 8 has a group, which is there before a resource names it.", machine: ruled(onPVE1), pve: grouped(),
+			writes: []string{"AddHARule " + ownRule + " " + onlyPVE1, "ChangeHAResource 10000 map[group:" + ownRule + "]"},
+		},
+		"GroupAdded": {
+			reason: "Also before HA manages the VM.", machine: ruled(onPVE1), notOurs: true, pve: grouped(),
+			writes: []string{"AddHARule " + ownRule + " " + onlyPVE1, "AddHAResource 10000 map[group:" + ownRule + " state:started]"},
+		},
+		"GroupKept": {
+			reason: "What is as it should be costs no write.", machine: all(joined, ruled(onPVE1)),
+			pve: all2(grouped(ownGroup), haIs(proxmox.HASettings{"group": ownRule})),
+		},
+		"GroupNone": {
+			reason: "It goes when no resource names it.", machine: all(joined, off),
+			pve:    all2(grouped(ownGroup), haIs(proxmox.HASettings{"group": ownRule})),
+			writes: []string{"ChangeHAResource 10000 map[group:]", "RemoveHARule " + ownRule},
+		},
 		"GroupTheirs": {reason: "The group of others stays the VM's.", machine: all(joined, off), pve: all2(grouped(), haIs(proxmox.HASettings{"group": "theirs"}))},
 		"GroupApart":  {reason: "PVE 8 cannot keep VMs apart.", machine: ruled(spread), pve: grouped(), err: "Proxmox VE 8 cannot keep VMs together or apart"},
 	}
@@ -219,13 +320,37 @@ func TestHARulesOfDeletedMachines(t *testing.T) {
 		err    string
 		gone   bool
 	}{
-		"There":     {reason: "Rules go before the VM.", change: joined, vm: ourVM("stopped"), rules: proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1"), shared, theirs}}, writes: append(slices.Clone(left), "Delete 10000 purge true")},
-		"Never":     {reason: "Who never had rules is not looked for there.", vm: ourVM("stopped"), errs: map[string]error{"HARules": refused(403, "no")}, writes: []string{"Delete 10000 purge true"}},
-		"Forbidden": {reason: "A rule that cannot be removed is not forgotten.", change: joined, vm: ourVM("stopped"), rules: proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1")}}, errs: map[string]error{"RemoveHARule": refused(403, "Permission check failed (/, Sys.Console)")}, writes: left[:1], err: "Sys.Console"},
-		"Gone":      {reason: "What is left when the VM is gone is removed.", change: joined, rules: proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1"), shared, theirs}}, writes: left, gone: true},
-		"Taken":     {reason: "A VMID that another Machine has by now stays in its rules.", change: joined, others: []runtime.Object{neighbour("b", "10000", nil)}, rules: proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1"), shared}}, writes: left[:1], gone: true},
-		"Group":     {reason: "A group goes when its resource has gone with the VM.", change: joined, vm: ourVM("stopped"), rules: proxmox.HARules{Grouped: true, Rules: []proxmox.HARule{group}}, writes: []string{"Delete 10000 purge true"}},
-		"GroupGone": {reason: "And then it does.", change: joined, rules: proxmox.HARules{Grouped: true, Rules: []proxmox.HARule{group}}, writes: left[:1], gone: true},
+		"There": {
+			reason: "Rules go before the VM.", change: joined, vm: ourVM("stopped"),
+			rules:  proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1"), shared, theirs}},
+			writes: append(slices.Clone(left), "Delete 10000 purge true"),
+		},
+		"Never": {
+			reason: "Who never had rules is not looked for there.", vm: ourVM("stopped"), errs: map[string]error{"HARules": refused(403, "no")},
+			writes: []string{"Delete 10000 purge true"},
+		},
+		"Forbidden": {
+			reason: "A rule that cannot be removed is not forgotten.", change: joined, vm: ourVM("stopped"),
+			rules: proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1")}},
+			errs:  map[string]error{"RemoveHARule": refused(403, "Permission check failed (/, Sys.Console)")}, writes: left[:1], err: "Sys.Console",
+		},
+		"Gone": {
+			reason: "What is left when the VM is gone is removed.", change: joined,
+			rules: proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1"), shared, theirs}}, writes: left, gone: true,
+		},
+		"Taken": {
+			reason: "A VMID that another Machine has by now stays in its rules.", change: joined,
+			others: []runtime.Object{neighbour("b", "10000", nil)}, rules: proxmox.HARules{Rules: []proxmox.HARule{nodeRule("pve1"), shared}},
+			writes: left[:1], gone: true,
+		},
+		"Group": {
+			reason: "A group goes when its resource has gone with the VM.", change: joined, vm: ourVM("stopped"),
+			rules: proxmox.HARules{Grouped: true, Rules: []proxmox.HARule{group}}, writes: []string{"Delete 10000 purge true"},
+		},
+		"GroupGone": {
+			reason: "And then it does.", change: joined, rules: proxmox.HARules{Grouped: true, Rules: []proxmox.HARule{group}}, writes: left[:1],
+			gone: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -293,7 +293,8 @@ func TestWaitForImage(t *testing.T) {
 					t.Errorf("\n%s\n%s: want %q, got %s %q", tc.reason, c, tc.want, got.Status, got.Message)
 				}
 			}
-			if got := b.m.GetCondition(conditions.TypeVMCreated).Reason; got != conditions.ReasonWaitingForImage || b.m.Status.AtProvider.Phase != v1alpha1.MachinePending {
+			if got := b.m.GetCondition(conditions.TypeVMCreated).Reason; got != conditions.ReasonWaitingForImage ||
+				b.m.Status.AtProvider.Phase != v1alpha1.MachinePending {
 				t.Errorf("\n%s\nwant the reason %s, got %s in phase %s", tc.reason, conditions.ReasonWaitingForImage, got, b.m.Status.AtProvider.Phase)
 			}
 		})

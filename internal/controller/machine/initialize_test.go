@@ -49,7 +49,10 @@ func TestAllocate(t *testing.T) {
 	}{
 		"Chosen": {reason: "If none is asked for, the lowest free VMID is chosen.", want: "10000", allocated: "10000"},
 		"Taken":  {reason: "A VMID that was lost is not chosen again.", burned: []int{10000, 10001}, want: "10002", allocated: "10002"},
-		"Wanted": {reason: "A VMID that the user names is not ours to exchange.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "777"},
+		"Wanted": {
+			reason:  "A VMID that the user names is not ours to exchange.",
+			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "777",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,14 +93,32 @@ func TestAdopt(t *testing.T) {
 		want    string // UUID that is kept, or any
 		err     string
 	}{
-		"There":           {reason: "A VM that the user names is adopted by the UUID that it has.", vm: &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID},
-		"ThereToObserve":  {reason: "It is adopted to be observed, too.", machine: observed, vm: &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID},
-		"WithoutUUID":     {reason: "A VM without a UUID could not be told from another later.", vm: &guest{node: "pve2", config: map[string]string{}}, err: "has no SMBIOS UUID"},
-		"Absent":          {reason: "A VM that is not seen may be there all the same.", err: "cannot adopt VM 777"},
-		"AbsentWanted":    {reason: "Without a VM there, one is created if vmid asks for it.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "any"},
+		"There": {
+			reason: "A VM that the user names is adopted by the UUID that it has.",
+			vm:     &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID,
+		},
+		"ThereToObserve": {
+			reason: "It is adopted to be observed, too.", machine: observed,
+			vm: &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID,
+		},
+		"WithoutUUID": {
+			reason: "A VM without a UUID could not be told from another later.", vm: &guest{node: "pve2", config: map[string]string{}},
+			err: "has no SMBIOS UUID",
+		},
+		"Absent": {reason: "A VM that is not seen may be there all the same.", err: "cannot adopt VM 777"},
+		"AbsentWanted": {
+			reason:  "Without a VM there, one is created if vmid asks for it.",
+			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "any",
+		},
 		"AbsentToObserve": {reason: "What may not be created is waited for.", machine: observed, err: "cannot adopt VM 777"},
-		"NoVMID":          {reason: "A name that is no VMID names no VM.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "99") }, err: "must be a VMID"},
-		"Other":           {reason: "The VMID of the spec must be the same.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(778)) }, err: "a VMID cannot change"},
+		"NoVMID": {
+			reason: "A name that is no VMID names no VM.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "99") },
+			err: "must be a VMID",
+		},
+		"Other": {
+			reason: "The VMID of the spec must be the same.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(778)) },
+			err: "a VMID cannot change",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,9 +154,15 @@ func TestInitializeDoesNotConnect(t *testing.T) {
 		connects bool
 	}{
 		"Settled": {reason: "What is settled stays.", machine: newBench(t, nil).m},
-		"Deleted": {reason: "A resource that is being deleted gets nothing.", machine: newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations = nil })).m},
-		"Observe": {reason: "A resource that may only observe is told what.", machine: newBench(t, all(observed, func(m *namespaced.Machine) { m.Annotations = nil })).m},
-		"New":     {reason: "A new resource gets a VMID.", machine: newBench(t, func(m *namespaced.Machine) { m.Annotations = nil }).m, connects: true},
+		"Deleted": {
+			reason:  "A resource that is being deleted gets nothing.",
+			machine: newBench(t, all(deleted, func(m *namespaced.Machine) { m.Annotations = nil })).m,
+		},
+		"Observe": {
+			reason:  "A resource that may only observe is told what.",
+			machine: newBench(t, all(observed, func(m *namespaced.Machine) { m.Annotations = nil })).m,
+		},
+		"New": {reason: "A new resource gets a VMID.", machine: newBench(t, func(m *namespaced.Machine) { m.Annotations = nil }).m, connects: true},
 		"NoUpdate": {reason: "So does one that may be created but not changed.", machine: newBench(t, func(m *namespaced.Machine) {
 			m.Annotations = nil
 			m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate})
@@ -183,7 +210,9 @@ func TestMayExchange(t *testing.T) {
 }
 
 func TestVMIDRangeOfConnection(t *testing.T) {
-	pve, err := proxmox.New(proxmox.Config{Endpoints: []string{"https://pve.example:8006"}, Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"}})
+	pve, err := proxmox.New(proxmox.Config{
+		Endpoints: []string{"https://pve.example:8006"}, Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,13 +38,22 @@ func TestGoneWithNode(t *testing.T) {
 		pve    func(*bench)
 		err    string
 	}{
-		"Removed":   {reason: "A node that was removed has taken its VM along.", pve: func(b *bench) { b.nodes = b.nodes[1:] }},
-		"Offline":   {reason: "The list has the VMs of nodes that are offline.", pve: func(b *bench) { b.nodes[0].Status = "offline" }},
-		"Starting":  {reason: "A node that has not joined yet does not know the others.", pve: func(b *bench) { b.nodes, b.cluster = b.nodes[1:], "" }, err: "cannot tell whether VM 10000 is gone"},
-		"CutOff":    {reason: "Without quorum a node lists what it knew last.", pve: func(b *bench) { b.nodes[0].Status, b.cutOff = "offline", true }, err: "cannot tell whether VM 10000 is gone"},
+		"Removed": {reason: "A node that was removed has taken its VM along.", pve: func(b *bench) { b.nodes = b.nodes[1:] }},
+		"Offline": {reason: "The list has the VMs of nodes that are offline.", pve: func(b *bench) { b.nodes[0].Status = "offline" }},
+		"Starting": {
+			reason: "A node that has not joined yet does not know the others.", pve: func(b *bench) { b.nodes, b.cluster = b.nodes[1:], "" },
+			err: "cannot tell whether VM 10000 is gone",
+		},
+		"CutOff": {
+			reason: "Without quorum a node lists what it knew last.", pve: func(b *bench) { b.nodes[0].Status, b.cutOff = "offline", true },
+			err: "cannot tell whether VM 10000 is gone",
+		},
 		"Forbidden": {reason: "Who may not ask takes its word.", pve: func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], forbidden }},
-		"Failed":    {reason: "What cannot be asked now may be later.", pve: func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], refused(500, "boom") }, err: "boom"},
-		"Asked":     {reason: "A node that answers is believed.", pve: func(b *bench) { b.cutOff = true }},
+		"Failed": {
+			reason: "What cannot be asked now may be later.",
+			pve:    func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], refused(500, "boom") }, err: "boom",
+		},
+		"Asked": {reason: "A node that answers is believed.", pve: func(b *bench) { b.cutOff = true }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

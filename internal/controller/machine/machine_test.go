@@ -38,13 +38,28 @@ func TestPollInterval(t *testing.T) {
 		configured time.Duration
 		want       time.Duration
 	}{
-		"New":        {reason: "A Machine that is not ready is looked at often.", configured: time.Minute, want: 5 * time.Second},
-		"Unready":    {reason: "So is one that is not ready any more.", conditions: []xpv2.Condition{xpv2.Unavailable()}, configured: time.Minute, want: 5 * time.Second},
-		"Ready":      {reason: "A Machine that is ready is looked at as configured.", conditions: []xpv2.Condition{xpv2.Available()}, configured: time.Minute, want: time.Minute},
-		"Fast":       {reason: "A shorter interval that was configured stands.", configured: time.Second, want: time.Second},
-		"Addresses":  {reason: "A guest that booted lately is about to report addresses.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, uptime: 30 * time.Second, configured: time.Minute, want: 5 * time.Second},
-		"NeverWill":  {reason: "One that booted long ago is not.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, uptime: time.Hour, configured: time.Minute, want: time.Minute},
-		"NotRunning": {reason: "One that does not run is not either.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, configured: time.Minute, want: time.Minute},
+		"New": {reason: "A Machine that is not ready is looked at often.", configured: time.Minute, want: 5 * time.Second},
+		"Unready": {
+			reason: "So is one that is not ready any more.", conditions: []xpv2.Condition{xpv2.Unavailable()}, configured: time.Minute,
+			want: 5 * time.Second,
+		},
+		"Ready": {
+			reason: "A Machine that is ready is looked at as configured.", conditions: []xpv2.Condition{xpv2.Available()}, configured: time.Minute,
+			want: time.Minute,
+		},
+		"Fast": {reason: "A shorter interval that was configured stands.", configured: time.Second, want: time.Second},
+		"Addresses": {
+			reason: "A guest that booted lately is about to report addresses.", conditions: []xpv2.Condition{xpv2.Available(), waiting},
+			uptime: 30 * time.Second, configured: time.Minute, want: 5 * time.Second,
+		},
+		"NeverWill": {
+			reason: "One that booted long ago is not.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, uptime: time.Hour,
+			configured: time.Minute, want: time.Minute,
+		},
+		"NotRunning": {
+			reason: "One that does not run is not either.", conditions: []xpv2.Condition{xpv2.Available(), waiting}, configured: time.Minute,
+			want: time.Minute,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -46,13 +46,19 @@ func TestClusterMismatch(t *testing.T) {
 		"Same":    {reason: "A VM that is gone is made anew.", writes: []string{"Create pve1/10000"}},
 		"Other":   {reason: "In another cluster it is not.", pve: other, err: `VM 10000 is in the cluster "lab", and not looked for in "prod"`},
 		"Deleted": {reason: "A Machine does not go and leave its VM.", machine: deleted, pve: other, err: "is in the cluster"},
-		"Agreed":  {reason: "Unless somebody says so.", machine: func(m *namespaced.Machine) { m.Annotations[object.AnnotationCluster] = "prod" }, pve: other, writes: []string{"Create pve1/10000"}},
-		"Moved":   {reason: "A VM that was brought along is the same one.", pve: other, there: true, shown: "prod"},
-		"Alone":   {reason: "A node in no cluster is another one.", pve: func(b *bench) { b.cluster = "" }, err: `not looked for in "pve1"`},
+		"Agreed": {
+			reason: "Unless somebody says so.", machine: func(m *namespaced.Machine) { m.Annotations[object.AnnotationCluster] = "prod" },
+			pve: other, writes: []string{"Create pve1/10000"},
+		},
+		"Moved": {reason: "A VM that was brought along is the same one.", pve: other, there: true, shown: "prod"},
+		"Alone": {reason: "A node in no cluster is another one.", pve: func(b *bench) { b.cluster = "" }, err: `not looked for in "pve1"`},
 		"Forbidden": {reason: "Who may not ask is not protected.", pve: func(b *bench) {
 			b.errs["ClusterStatus"] = refused(http.StatusForbidden, "Permission check failed (/, Sys.Audit)")
 		}, writes: []string{"Create pve1/10000"}},
-		"Failed": {reason: "What cannot be asked now may be later.", pve: func(b *bench) { b.errs["ClusterStatus"] = refused(http.StatusInternalServerError, "boom") }, err: "boom"},
+		"Failed": {
+			reason: "What cannot be asked now may be later.",
+			pve:    func(b *bench) { b.errs["ClusterStatus"] = refused(http.StatusInternalServerError, "boom") }, err: "boom",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +81,8 @@ func TestClusterMismatch(t *testing.T) {
 			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
 				t.Errorf("%s writes: -want, +got:\n%s", tc.reason, diff)
 			}
-			if ready := b.m.GetCondition("Ready"); strings.Contains(tc.err, "cluster") && (ready.Status != corev1.ConditionFalse || ready.Reason != conditions.ReasonClusterMismatch) {
+			if ready := b.m.GetCondition("Ready"); strings.Contains(tc.err, "cluster") &&
+				(ready.Status != corev1.ConditionFalse || ready.Reason != conditions.ReasonClusterMismatch) {
 				t.Errorf("%s got %+v", tc.reason, ready)
 			}
 			if got := b.m.Status.AtProvider.Cluster; tc.shown != "" && got != tc.shown {

@@ -60,13 +60,16 @@ func TestPlacedWithPendingChanges(t *testing.T) {
 		specs  []string
 		want   string
 	}{
-		"GrowsAtOnce":     {reason: "A disk grows with a change that waits.", specs: []string{plain, larger}, want: "VOL,cache=writeback,size=2G"},
-		"GrowsLater":      {reason: "It grows with one that waits already.", specs: []string{plain, cached, larger}, want: "VOL,cache=writeback,size=2G"},
-		"MovesAtOnce":     {reason: "It moves with a change that waits.", specs: []string{plain, elsewhere}, want: "VOL,cache=writeback,size=1G"},
-		"MovesLater":      {reason: "It moves with one that waits already.", specs: []string{plain, cached, elsewhere}, want: "VOL,cache=writeback,size=1G"},
-		"MovesAndGrows":   {reason: "It does both at once.", specs: []string{plain, all}, want: "VOL,cache=writeback,size=2G"},
-		"MovesThenGrows":  {reason: "And one after the other.", specs: []string{plain, elsewhere, all}, want: "VOL,cache=writeback,size=2G"},
-		"WaitsAndReverts": {reason: "What waits is taken back by a spec without it.", specs: []string{plain, cached, strings.Replace(all, "writeback", "none", 1)}, want: "VOL,size=2G"},
+		"GrowsAtOnce":    {reason: "A disk grows with a change that waits.", specs: []string{plain, larger}, want: "VOL,cache=writeback,size=2G"},
+		"GrowsLater":     {reason: "It grows with one that waits already.", specs: []string{plain, cached, larger}, want: "VOL,cache=writeback,size=2G"},
+		"MovesAtOnce":    {reason: "It moves with a change that waits.", specs: []string{plain, elsewhere}, want: "VOL,cache=writeback,size=1G"},
+		"MovesLater":     {reason: "It moves with one that waits already.", specs: []string{plain, cached, elsewhere}, want: "VOL,cache=writeback,size=1G"},
+		"MovesAndGrows":  {reason: "It does both at once.", specs: []string{plain, all}, want: "VOL,cache=writeback,size=2G"},
+		"MovesThenGrows": {reason: "And one after the other.", specs: []string{plain, elsewhere, all}, want: "VOL,cache=writeback,size=2G"},
+		"WaitsAndReverts": {
+			reason: "What waits is taken back by a spec without it.", specs: []string{plain, cached, strings.Replace(all, "writeback", "none", 1)},
+			want: "VOL,size=2G",
+		},
 	}
 	for _, version := range []string{"8.4", "9.2"} {
 		c := newCluster(t, version)

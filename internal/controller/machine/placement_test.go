@@ -68,7 +68,10 @@ func schedulerOf(t *testing.T, objects ...runtime.Object) *scheduler.Scheduler {
 }
 
 func proxmoxNode(name string, p v1alpha1.ProxmoxNodeParameters) *namespaced.ProxmoxNode {
-	return &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: name, Labels: map[string]string{"zone": name}}, Spec: namespaced.ProxmoxNodeSpec{ForProvider: p}}
+	return &namespaced.ProxmoxNode{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: name, Labels: map[string]string{"zone": name}},
+		Spec:       namespaced.ProxmoxNodeSpec{ForProvider: p},
+	}
 }
 
 func TestPlaceMachine(t *testing.T) {
@@ -85,7 +88,8 @@ func TestPlaceMachine(t *testing.T) {
 	}{
 		"Free": {
 			reason: "Without a word of the user the least used node is chosen, and why is kept.",
-			node:   "pve1", says: `{"node":"pve1","reason":"Balanced: 2 % of its memory would be assigned","others":[{"node":"pve2","reason":"fits less well: Balanced: 4 % of its memory would be assigned"}]}`,
+			node:   "pve1", says: `{"node":"pve1","reason":"Balanced: 2 % of its memory would be assigned","others":[{"node":"pve2",` +
+				`"reason":"fits less well: Balanced: 4 % of its memory would be assigned"}]}`,
 		},
 		"Named": {
 			reason: "A node that the spec names is taken.",
@@ -312,7 +316,8 @@ func TestPlaceMachine(t *testing.T) {
 				return
 			}
 			a := b.m.GetAnnotations()
-			if s.err != nil || a[object.AnnotationNode] != tc.node || a[object.AnnotationTarget] != tc.target || !strings.Contains(a[object.AnnotationPlacement], tc.says) {
+			if s.err != nil || a[object.AnnotationNode] != tc.node || a[object.AnnotationTarget] != tc.target ||
+				!strings.Contains(a[object.AnnotationPlacement], tc.says) {
 				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[object.AnnotationNode], a[object.AnnotationPlacement], s.err)
 			}
 		})
@@ -382,13 +387,25 @@ func TestHome(t *testing.T) {
 		moveTo string
 		notes  map[string]string
 	}{
-		"None":        {reason: "A VM without a place of its own is left where it is.", on: "a", acted: "a", notes: map[string]string{}},
-		"Made":        {reason: "A VM that was made elsewhere goes to its place.", target: "b", on: "a", acted: "a", moveTo: "b", notes: map[string]string{}},
-		"Arrived":     {reason: "There it stays.", target: "b", on: "b", acted: "a", notes: map[string]string{object.AnnotationNode: "b", object.AnnotationTarget: ""}},
-		"MovedLater":  {reason: "If it is moved later it is followed.", on: "a", acted: "b", notes: map[string]string{}},
-		"MovedBefore": {reason: "If it is moved on its way it is followed too.", target: "b", on: "c", acted: "a", notes: map[string]string{object.AnnotationTarget: ""}},
-		"Named":       {reason: "A node in the spec ends what placement wanted.", spec: new("c"), target: "b", on: "a", acted: "a", moveTo: "c", notes: map[string]string{object.AnnotationTarget: ""}},
-		"NamedThere":  {reason: "A node in the spec is kept once the VM is there.", spec: new("c"), on: "c", acted: "a", notes: map[string]string{object.AnnotationNode: "c"}},
+		"None": {reason: "A VM without a place of its own is left where it is.", on: "a", acted: "a", notes: map[string]string{}},
+		"Made": {reason: "A VM that was made elsewhere goes to its place.", target: "b", on: "a", acted: "a", moveTo: "b", notes: map[string]string{}},
+		"Arrived": {
+			reason: "There it stays.", target: "b", on: "b", acted: "a",
+			notes: map[string]string{object.AnnotationNode: "b", object.AnnotationTarget: ""},
+		},
+		"MovedLater": {reason: "If it is moved later it is followed.", on: "a", acted: "b", notes: map[string]string{}},
+		"MovedBefore": {
+			reason: "If it is moved on its way it is followed too.", target: "b", on: "c", acted: "a",
+			notes: map[string]string{object.AnnotationTarget: ""},
+		},
+		"Named": {
+			reason: "A node in the spec ends what placement wanted.", spec: new("c"), target: "b", on: "a", acted: "a", moveTo: "c",
+			notes: map[string]string{object.AnnotationTarget: ""},
+		},
+		"NamedThere": {
+			reason: "A node in the spec is kept once the VM is there.", spec: new("c"), on: "c", acted: "a",
+			notes: map[string]string{object.AnnotationNode: "c"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -507,7 +524,9 @@ func TestWaitingGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if again {
-				if err := b.kube.Create(t.Context(), &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: b.m.Namespace, Name: b.m.Name, UID: "another"}}); err != nil {
+				if err := b.kube.Create(t.Context(), &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{
+					Namespace: b.m.Namespace, Name: b.m.Name, UID: "another",
+				}}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -34,24 +34,60 @@ func TestProhibited(t *testing.T) {
 		// want are words of each refusal.
 		want [][]string
 	}{
-		"Nothing":       {reason: "Without a change nothing is prohibited.", version: "8.4.1"},
-		"Root":          {reason: "root@pam may do what only it may.", change: qemu.Difference{Set: proxmox.Params{"args": "-s"}}, superuser: true},
-		"Token":         {reason: "Nobody else may, and is told the field.", change: qemu.Difference{Set: proxmox.Params{"affinity": "0"}}, want: [][]string{{"cpu.affinity (affinity)", "root@pam", "token"}}},
-		"Removal":       {reason: "What is there cannot be taken away either.", change: qemu.Difference{Delete: []string{"hostpci0"}}, config: map[string]string{"hostpci0": "0000:01:00.0"}, want: [][]string{{"pciDevices (hostpci0)", "root@pam"}}},
-		"FromHost":      {reason: "Nor can it become another.", change: qemu.Difference{Set: proxmox.Params{"usb0": "mapping=a"}}, config: map[string]string{"usb0": "1-2"}, want: [][]string{{"usbDevices (usb0)", "root@pam"}}},
-		"Old":           {reason: "An option is refused that the version does not know.", change: qemu.Difference{Set: proxmox.Params{"allow-ksm": "0"}}, version: "8.4.1", want: [][]string{{"allow-ksm", "9.1", "8.4.1"}}},
-		"New":           {reason: "The version knows it.", change: qemu.Difference{Set: proxmox.Params{"allow-ksm": "0"}}, version: "9.1.0"},
-		"OldKey":        {reason: "A key is refused that the version does not know.", change: qemu.Difference{Set: proxmox.Params{"net0": "virtio,host-tunnel=1"}}, version: "9.1.4", want: [][]string{{"net0 host-tunnel", "9.2", "9.1.4"}}},
-		"KeyThere":      {reason: "A key that is there is known, and the version not asked for.", change: qemu.Difference{Set: proxmox.Params{"net0": "virtio,host-tunnel=1,tag=2"}}, config: map[string]string{"net0": "virtio,host-tunnel=1"}},
-		"DroppedKey":    {reason: "A key is refused that the version has dropped.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,cyls=1"}}, version: "9.2.1", want: [][]string{{"scsi0 cyls", "9.0", "9.2.1"}}},
+		"Nothing": {reason: "Without a change nothing is prohibited.", version: "8.4.1"},
+		"Root":    {reason: "root@pam may do what only it may.", change: qemu.Difference{Set: proxmox.Params{"args": "-s"}}, superuser: true},
+		"Token": {
+			reason: "Nobody else may, and is told the field.", change: qemu.Difference{Set: proxmox.Params{"affinity": "0"}},
+			want: [][]string{{"cpu.affinity (affinity)", "root@pam", "token"}},
+		},
+		"Removal": {
+			reason: "What is there cannot be taken away either.", change: qemu.Difference{Delete: []string{"hostpci0"}},
+			config: map[string]string{"hostpci0": "0000:01:00.0"}, want: [][]string{{"pciDevices (hostpci0)", "root@pam"}},
+		},
+		"FromHost": {
+			reason: "Nor can it become another.", change: qemu.Difference{Set: proxmox.Params{"usb0": "mapping=a"}},
+			config: map[string]string{"usb0": "1-2"}, want: [][]string{{"usbDevices (usb0)", "root@pam"}},
+		},
+		"Old": {
+			reason: "An option is refused that the version does not know.", change: qemu.Difference{Set: proxmox.Params{"allow-ksm": "0"}},
+			version: "8.4.1", want: [][]string{{"allow-ksm", "9.1", "8.4.1"}},
+		},
+		"New": {reason: "The version knows it.", change: qemu.Difference{Set: proxmox.Params{"allow-ksm": "0"}}, version: "9.1.0"},
+		"OldKey": {
+			reason: "A key is refused that the version does not know.",
+			change: qemu.Difference{Set: proxmox.Params{"net0": "virtio,host-tunnel=1"}}, version: "9.1.4",
+			want: [][]string{{"net0 host-tunnel", "9.2", "9.1.4"}},
+		},
+		"KeyThere": {
+			reason: "A key that is there is known, and the version not asked for.",
+			change: qemu.Difference{Set: proxmox.Params{"net0": "virtio,host-tunnel=1,tag=2"}},
+			config: map[string]string{"net0": "virtio,host-tunnel=1"},
+		},
+		"DroppedKey": {
+			reason: "A key is refused that the version has dropped.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,cyls=1"}},
+			version: "9.2.1", want: [][]string{{"scsi0 cyls", "9.0", "9.2.1"}},
+		},
 		"GeometryOfOld": {reason: "An old version has geometry.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,cyls=1"}}, version: "8.4.1"},
-		"Temporary":     {reason: "PVE 9 starts no VM that throws away what is written.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}}, version: "9.2.1", want: [][]string{{"scsi0 snapshot", "unless machineType is of a version before 10.0", "9.2.1"}}},
-		"TemporaryOld":  {reason: "Unless its machine is of an old version.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}}, config: map[string]string{"machine": "pc-q35-9.2+pve1"}},
-		"TemporaryOf8":  {reason: "PVE 8 does.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}}, version: "8.4.1"},
-		"TemporaryNot":  {reason: "What does not throw it away is fine.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=0"}}},
-		"Unknown":       {reason: "Options of 9.2 are known, and so is what is none.", change: qemu.Difference{Set: proxmox.Params{"no-such": "1"}}, version: "9.2.1", want: [][]string{{"no-such", "no such option"}}},
-		"Future":        {reason: "Later versions may have more.", change: qemu.Difference{Set: proxmox.Params{"no-such": "1"}}, version: "9.3.1"},
-		"Several":       {reason: "All is told at once.", change: qemu.Difference{Set: proxmox.Params{"args": "-s", "allow-ksm": "0"}}, version: "8.4.1", want: [][]string{{"args"}, {"allow-ksm"}}},
+		"Temporary": {
+			reason: "PVE 9 starts no VM that throws away what is written.",
+			change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}}, version: "9.2.1",
+			want: [][]string{{"scsi0 snapshot", "unless machineType is of a version before 10.0", "9.2.1"}},
+		},
+		"TemporaryOld": {
+			reason: "Unless its machine is of an old version.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}},
+			config: map[string]string{"machine": "pc-q35-9.2+pve1"},
+		},
+		"TemporaryOf8": {reason: "PVE 8 does.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}}, version: "8.4.1"},
+		"TemporaryNot": {reason: "What does not throw it away is fine.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=0"}}},
+		"Unknown": {
+			reason: "Options of 9.2 are known, and so is what is none.", change: qemu.Difference{Set: proxmox.Params{"no-such": "1"}},
+			version: "9.2.1", want: [][]string{{"no-such", "no such option"}},
+		},
+		"Future": {reason: "Later versions may have more.", change: qemu.Difference{Set: proxmox.Params{"no-such": "1"}}, version: "9.3.1"},
+		"Several": {
+			reason: "All is told at once.", change: qemu.Difference{Set: proxmox.Params{"args": "-s", "allow-ksm": "0"}}, version: "8.4.1",
+			want: [][]string{{"args"}, {"allow-ksm"}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -44,20 +44,66 @@ func TestPermit(t *testing.T) {
 		// want is what is told in the error; nothing is refused if it is empty.
 		want string
 	}{
-		"Create":    {reason: "What is permitted is done.", spec: "{}"},
-		"Start":     {reason: "A VM is not made that may not be started.", spec: "{}", lacks: []proxmox.Privilege{lacking("/vms", "VM.PowerMgmt"), lacking("/vms/10000", "VM.PowerMgmt")}, want: "Permission check failed (/vms/10000, VM.PowerMgmt)"},
-		"Stopped":   {reason: "One that is to be off needs no such privilege.", spec: "powerState: Stopped", lacks: []proxmox.Privilege{lacking("/vms", "VM.PowerMgmt"), lacking("/vms/10000", "VM.PowerMgmt")}},
-		"Above":     {reason: "What is granted on the VM alone is enough.", spec: "{}", lacks: []proxmox.Privilege{lacking("/vms", "VM.PowerMgmt")}},
-		"Pool":      {reason: "What is granted on the pool is enough for a VM to be made.", spec: "pool: team", lacks: []proxmox.Privilege{lacking("/vms", "VM.Allocate"), lacking("/vms/10000", "VM.Allocate")}},
-		"Configure": {reason: "A clone is not made that may not be configured.", spec: "{template: debian, cpu: {cores: 3}}", lacks: []proxmox.Privilege{lacking("/vms", "VM.Config.CPU"), lacking("/vms/10000", "VM.Config.CPU")}, want: "(/vms/10000, VM.Config.CPU)"},
-		"Unseen":    {reason: "A template that is not found may be one that may not be seen.", spec: "{template: fedora}", lacks: []proxmox.Privilege{lacking("/vms", "VM.Audit"), lacking("/", "VM.Audit")}, want: "template 'fedora' not found; the templates are debian; what may not be seen is not found: Permission check failed (/vms, VM.Audit)"},
-		"Storage":   {reason: "So may a storage.", spec: "disks: [{name: a, size: 1G, storage: hidden}]", lacks: []proxmox.Privilege{lacking("/storage", "Datastore.Audit"), lacking("/storage/hidden", "Datastore.Audit")}, want: "(/storage/hidden, Datastore.Audit)"},
-		"Several":   {reason: "All that is missing is told at once.", spec: "{template: debian, cpu: {cores: 3}, memory: 3Gi}", lacks: []proxmox.Privilege{lacking("/vms", "VM.Config.CPU"), lacking("/vms/10000", "VM.Config.CPU"), lacking("/vms", "VM.Config.Memory"), lacking("/vms/10000", "VM.Config.Memory")}, want: "(/vms/10000, VM.Config.CPU), (/vms/10000, VM.Config.Memory)"},
-		"HA":        {reason: "Nor is a VM made that high availability may not be given.", spec: "highAvailability: {}", lacks: []proxmox.Privilege{lacking("/", "Sys.Console")}, want: "(/, Sys.Console)"},
-		"UserData":  {reason: "An image is not uploaded that may not be removed.", spec: "cloudInit: {userData: {inline: x}}", lacks: []proxmox.Privilege{lacking("/storage", "Datastore.Allocate"), lacking("/storage/files", "Datastore.Allocate")}, want: "(/storage/files, Datastore.Allocate)"},
-		"Delete":    {reason: "A VM that may not be removed is not stopped.", machine: deleted, there: ourVM("running"), lacks: []proxmox.Privilege{lacking("/vms/10000", "VM.Allocate")}, want: "cannot delete VM 10000: Permission check failed (/vms/10000, VM.Allocate)"},
-		"Image":     {reason: "Nor is one whose image may not be removed.", machine: all(deleted, seeded), there: ourVM("stopped"), lacks: []proxmox.Privilege{lacking("/storage/files", "Datastore.Allocate")}, want: "(/storage/files, Datastore.Allocate)"},
-		"Off":       {reason: "Of one that is off, PVE says so itself.", machine: deleted, there: ourVM("stopped"), lacks: []proxmox.Privilege{lacking("/vms/10000", "VM.Allocate")}},
+		"Create": {reason: "What is permitted is done.", spec: "{}"},
+		"Start": {
+			reason: "A VM is not made that may not be started.", spec: "{}",
+			lacks: []proxmox.Privilege{lacking("/vms", "VM.PowerMgmt"), lacking("/vms/10000", "VM.PowerMgmt")},
+			want:  "Permission check failed (/vms/10000, VM.PowerMgmt)",
+		},
+		"Stopped": {
+			reason: "One that is to be off needs no such privilege.", spec: "powerState: Stopped",
+			lacks: []proxmox.Privilege{lacking("/vms", "VM.PowerMgmt"), lacking("/vms/10000", "VM.PowerMgmt")},
+		},
+		"Above": {reason: "What is granted on the VM alone is enough.", spec: "{}", lacks: []proxmox.Privilege{lacking("/vms", "VM.PowerMgmt")}},
+		"Pool": {
+			reason: "What is granted on the pool is enough for a VM to be made.", spec: "pool: team",
+			lacks: []proxmox.Privilege{lacking("/vms", "VM.Allocate"), lacking("/vms/10000", "VM.Allocate")},
+		},
+		"Configure": {
+			reason: "A clone is not made that may not be configured.", spec: "{template: debian, cpu: {cores: 3}}",
+			lacks: []proxmox.Privilege{lacking("/vms", "VM.Config.CPU"), lacking("/vms/10000", "VM.Config.CPU")},
+			want:  "(/vms/10000, VM.Config.CPU)",
+		},
+		"Unseen": {
+			reason: "A template that is not found may be one that may not be seen.", spec: "{template: fedora}",
+			lacks: []proxmox.Privilege{lacking("/vms", "VM.Audit"), lacking("/", "VM.Audit")},
+			want:  "template 'fedora' not found; the templates are debian; what may not be seen is not found: Permission check failed (/vms, VM.Audit)",
+		},
+		"Storage": {
+			reason: "So may a storage.", spec: "disks: [{name: a, size: 1G, storage: hidden}]",
+			lacks: []proxmox.Privilege{lacking("/storage", "Datastore.Audit"), lacking("/storage/hidden", "Datastore.Audit")},
+			want:  "(/storage/hidden, Datastore.Audit)",
+		},
+		"Several": {
+			reason: "All that is missing is told at once.", spec: "{template: debian, cpu: {cores: 3}, memory: 3Gi}",
+			lacks: []proxmox.Privilege{
+				lacking("/vms", "VM.Config.CPU"), lacking("/vms/10000", "VM.Config.CPU"), lacking("/vms", "VM.Config.Memory"),
+				lacking("/vms/10000", "VM.Config.Memory"),
+			},
+			want: "(/vms/10000, VM.Config.CPU), (/vms/10000, VM.Config.Memory)",
+		},
+		"HA": {
+			reason: "Nor is a VM made that high availability may not be given.", spec: "highAvailability: {}",
+			lacks: []proxmox.Privilege{lacking("/", "Sys.Console")}, want: "(/, Sys.Console)",
+		},
+		"UserData": {
+			reason: "An image is not uploaded that may not be removed.", spec: "cloudInit: {userData: {inline: x}}",
+			lacks: []proxmox.Privilege{lacking("/storage", "Datastore.Allocate"), lacking("/storage/files", "Datastore.Allocate")},
+			want:  "(/storage/files, Datastore.Allocate)",
+		},
+		"Delete": {
+			reason: "A VM that may not be removed is not stopped.", machine: deleted, there: ourVM("running"),
+			lacks: []proxmox.Privilege{lacking("/vms/10000", "VM.Allocate")},
+			want:  "cannot delete VM 10000: Permission check failed (/vms/10000, VM.Allocate)",
+		},
+		"Image": {
+			reason: "Nor is one whose image may not be removed.", machine: all(deleted, seeded), there: ourVM("stopped"),
+			lacks: []proxmox.Privilege{lacking("/storage/files", "Datastore.Allocate")}, want: "(/storage/files, Datastore.Allocate)",
+		},
+		"Off": {
+			reason: "Of one that is off, PVE says so itself.", machine: deleted, there: ourVM("stopped"),
+			lacks: []proxmox.Privilege{lacking("/vms/10000", "VM.Allocate")},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +114,10 @@ func TestPermit(t *testing.T) {
 			if tc.there != nil {
 				b.vms[10000] = tc.there
 			}
-			b.vms[9000] = &guest{node: "pve1", status: "stopped", config: map[string]string{"name": "debian", "template": "1", "cores": "1", "scsi0": "ceph:base-9000-disk-0,size=1G"}}
+			b.vms[9000] = &guest{
+				node: "pve1", status: "stopped",
+				config: map[string]string{"name": "debian", "template": "1", "cores": "1", "scsi0": "ceph:base-9000-disk-0,size=1G"},
+			}
 			b.lacks = tc.lacks
 			s := b.reconcile(t.Context())
 			if tc.want == "" {

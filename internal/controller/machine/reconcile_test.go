@@ -279,7 +279,9 @@ func TestReconcileClone(t *testing.T) {
 				b.vms[9000] = templateVM()
 				b.storages = slices.DeleteFunc(b.storages, func(s proxmox.Storage) bool { return s.Name == "local-lvm" && s.Node == "pve2" })
 			},
-			want: failed(outcome{Allocated: conditions.ReasonAllocationFailed}), err: "storage 'local-lvm' not found on node pve2; the storages for disks there are ceph",
+			want: failed(outcome{
+				Allocated: conditions.ReasonAllocationFailed,
+			}), err: "storage 'local-lvm' not found on node pve2; the storages for disks there are ceph",
 		},
 		"NoTemplate": {
 			reason: "Without its template a VM is not created.", machine: fromTemplate,
@@ -305,7 +307,8 @@ func TestReconcileClone(t *testing.T) {
 				b.vms[10000].config["description"] = qemu.Identity{UUID: ourUUID}.Mark("")
 			},
 			want: outcome{
-				Exists: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: conditions.ReasonCreationSucceeded, Allocated: conditions.ReasonAllocationSucceeded, Network: conditions.ReasonNetworkReady,
+				Exists: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: conditions.ReasonCreationSucceeded,
+				Allocated: conditions.ReasonAllocationSucceeded, Network: conditions.ReasonNetworkReady,
 				Writes: []string{"Configure 10000 set smbios1 delete description digest d1", "Start 10000"},
 			},
 		},
@@ -370,7 +373,9 @@ func TestReconcileUnderWay(t *testing.T) {
 func TestReconcileIdentity(t *testing.T) {
 	cases := map[string]reconcile{
 		"NoVMID": {
-			reason: "Without a VMID there is nothing to see.", machine: all(observed, func(m *namespaced.Machine) { delete(m.Annotations, meta.AnnotationKeyExternalName) }),
+			reason: "Without a VMID there is nothing to see.", machine: all(observed, func(m *namespaced.Machine) {
+				delete(m.Annotations, meta.AnnotationKeyExternalName)
+			}),
 			want: missing(),
 		},
 		"BadVMID": {
@@ -386,8 +391,10 @@ func TestReconcileIdentity(t *testing.T) {
 		},
 		"ForeignNamed": {
 			reason: "Somebody else's VM at the VMID that the user named is not touched.", machine: named(10000),
-			pve:  func(b *bench) { b.vms[10000] = theirVM() },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict, Created: conditions.ReasonCreationFailed}, err: "VM 10000 already exists on node pve2",
+			pve: func(b *bench) { b.vms[10000] = theirVM() },
+			want: outcome{
+				Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict, Created: conditions.ReasonCreationFailed,
+			}, err: "VM 10000 already exists on node pve2",
 		},
 		"ForeignAllocated": {
 			reason: "A VMID of our choice is exchanged for another.", pve: func(b *bench) { b.vms[10000] = theirVM() },
@@ -397,7 +404,9 @@ func TestReconcileIdentity(t *testing.T) {
 			reason:  "Once a VM was seen to be ours its VMID stays: who took its place is left alone.",
 			machine: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = ourUUID },
 			pve:     func(b *bench) { b.vms[10000] = theirVM() },
-			want:    outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict, Created: conditions.ReasonCreationFailed}, err: "is not this resource's",
+			want: outcome{
+				Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict, Created: conditions.ReasonCreationFailed,
+			}, err: "is not this resource's",
 		},
 		"ForeignDeleted": {
 			reason: "A resource whose VMID somebody else has is released without a call.", machine: all(named(10000), deleted),
@@ -410,8 +419,10 @@ func TestReconcileIdentity(t *testing.T) {
 		},
 		"OtherUUID": {
 			reason: "A Machine whose UUID somebody has changed makes no other VM.", machine: rekeyed,
-			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
-			want: outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
+			pve: func(b *bench) { b.vms[10000] = ourVM("running") },
+			want: outcome{
+				Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict,
+			}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
 		},
 		"OtherUUIDDeleted": {
 			reason: "Nor does it leave its VM behind when it is deleted.", machine: all(rekeyed, deleted),

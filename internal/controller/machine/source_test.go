@@ -68,9 +68,12 @@ func TestMachineAsSource(t *testing.T) {
 			reason: "A snapshot must be there.", clone: v1alpha1.MachineClone{Snapshot: new("after")},
 			other: otherMachine(), vm: goldenVM(), err: "snapshot 'after' of VM 200 (golden) not found; the snapshots of it are before",
 		},
-		"NoMachine":  {reason: "The Machine must be there.", err: "machine 'golden' to clone not found"},
-		"NoVM":       {reason: "It must have its VM.", other: otherMachine(), err: "machine 'golden' to clone has no VM yet"},
-		"NoIdentity": {reason: "A Machine that is not initialized has none.", other: &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "golden"}}, err: "has no VM yet"},
+		"NoMachine": {reason: "The Machine must be there.", err: "machine 'golden' to clone not found"},
+		"NoVM":      {reason: "It must have its VM.", other: otherMachine(), err: "machine 'golden' to clone has no VM yet"},
+		"NoIdentity": {
+			reason: "A Machine that is not initialized has none.",
+			other:  &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "golden"}}, err: "has no VM yet",
+		},
 		"OfAnother": {
 			reason: "A VM that is not that Machine's is not cloned: its VMID was reused.",
 			other:  otherMachine(), vm: &guest{node: "pve1", status: "running", config: map[string]string{"smbios1": "uuid=" + ourUUID}},
@@ -199,7 +202,9 @@ func TestMedia(t *testing.T) {
 				m.Spec.ForProvider.Node = tc.node
 			})
 			b.volumes = tc.at
-			b.storages = append(b.storages, proxmox.Storage{Name: "packed", Node: "pve1", Content: []string{"import"}}, proxmox.Storage{Name: "whole", Node: "pve1", Content: []string{"images", "import"}})
+			b.storages = append(b.storages, proxmox.Storage{
+				Name: "packed", Node: "pve1", Content: []string{"import"},
+			}, proxmox.Storage{Name: "whole", Node: "pve1", Content: []string{"images", "import"}})
 			s := b.reconcile(t.Context())
 			if tc.err != "" {
 				if s.err == nil || !strings.Contains(s.err.Error(), tc.err) || len(b.writes) > 0 {

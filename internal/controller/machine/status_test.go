@@ -46,7 +46,9 @@ func TestReport(t *testing.T) {
 	d := qemu.Difference{Set: proxmox.Params{"args": "-device x", "cores": "2", "cipassword": "geheim"}, Delete: []string{"tags"}}
 	plan{change: d}.recordPlan(&o, map[string]string{"args": "-object secret,data=geheim", "cores": "1", "tags": "a"})
 	want := []v1alpha1.MachinePendingChange{
-		{Option: "args", Current: "**********", Desired: "**********"}, {Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
+		{
+			Option: "args", Current: "**********", Desired: "**********",
+		}, {Option: "cipassword", Desired: "**********"}, {Option: "cores", Current: "1", Desired: "2"}, {Option: "tags", Current: "a"},
 	}
 	if diff := cmp.Diff(want, o.Difference); diff != "" {
 		t.Errorf("The difference is shown in order and without secrets: -want, +got:\n%s", diff)
@@ -74,10 +76,22 @@ func TestConditions(t *testing.T) {
 	}{
 		"Pending":   {reason: "A running VM with pending changes asks for a restart.", ips: ips, network: connected, restart: pending},
 		"NoAddress": {reason: "A guest whose agent has reported no address is waited for.", network: waiting, restart: pending},
-		"NoAgent":   {reason: "Without an agent nothing can be waited for.", change: func(v *vmstate.VM) { delete(v.Active, "agent") }, network: connected, restart: pending},
-		"NoNIC":     {reason: "Without a network there is nothing to wait for.", change: func(v *vmstate.VM) { delete(v.Active, "net0") }, network: connected, restart: pending},
-		"Stopped":   {reason: "A stopped VM takes up its changes when it starts, and has no addresses.", change: func(v *vmstate.VM) { v.Status.Status = "stopped" }, network: connected, restart: settled},
-		"Settled":   {reason: "Without pending changes no restart is required.", ips: ips, change: func(v *vmstate.VM) { v.Pending = nil }, network: connected, restart: settled},
+		"NoAgent": {
+			reason: "Without an agent nothing can be waited for.", change: func(v *vmstate.VM) { delete(v.Active, "agent") }, network: connected,
+			restart: pending,
+		},
+		"NoNIC": {
+			reason: "Without a network there is nothing to wait for.", change: func(v *vmstate.VM) { delete(v.Active, "net0") },
+			network: connected, restart: pending,
+		},
+		"Stopped": {
+			reason: "A stopped VM takes up its changes when it starts, and has no addresses.",
+			change: func(v *vmstate.VM) { v.Status.Status = "stopped" }, network: connected, restart: settled,
+		},
+		"Settled": {
+			reason: "Without pending changes no restart is required.", ips: ips, change: func(v *vmstate.VM) { v.Pending = nil },
+			network: connected, restart: settled,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,10 +100,16 @@ func TestConditions(t *testing.T) {
 				tc.change(v)
 			}
 			got := map[xpv2.ConditionType]short{}
-			for _, c := range append(conditions.OfVM(v, &v1alpha1.MachineObservation{IPAddresses: tc.ips}), restart.Decision{Reason: conditions.ReasonPendingChanges}.Condition(v)) {
+			for _, c := range append(
+				conditions.OfVM(v, &v1alpha1.MachineObservation{IPAddresses: tc.ips}),
+				restart.Decision{Reason: conditions.ReasonPendingChanges}.Condition(v),
+			) {
 				got[c.Type] = short{c.Status, c.Reason}
 			}
-			want := map[xpv2.ConditionType]short{conditions.TypeVMCreated: created, conditions.TypeResourcesAllocated: allocated, conditions.TypeNetworkConfigured: tc.network, conditions.TypeRestartRequired: tc.restart}
+			want := map[xpv2.ConditionType]short{
+				conditions.TypeVMCreated: created, conditions.TypeResourcesAllocated: allocated, conditions.TypeNetworkConfigured: tc.network,
+				conditions.TypeRestartRequired: tc.restart,
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("\n%s\nconditions: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -110,7 +130,8 @@ func observedVM() *vmstate.VM {
 	values := []proxmox.PendingValue{{Key: "cores", Value: new("2"), Pending: new("4")}, {Key: "digest", Value: new("d1")}}
 	for k, s := range map[string]string{
 		"name": "web", "memory": "current=2048", "sockets": "2", "agent": "1", "ciuser": "admin", "smbios1": "uuid=" + ourUUID,
-		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom", "ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
+		"scsi0": "local-lvm:vm-100-disk-0,size=20G", "ide2": "local-lvm:vm-100-cloudinit,media=cdrom",
+		"ide0": "local:iso/d.iso,media=cdrom,size=1M", "ide1": "none,media=cdrom",
 		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "boot": "order=scsi0", "efidisk0": "local-lvm:vm-100-disk-1,efitype=4m,size=528K",
 		"description": "long", "sshkeys": "key", "cipassword": "**********", "args": "-secret",
 	} {

@@ -89,12 +89,34 @@ func TestSteps(t *testing.T) {
 		differ  []string // Options of the difference.
 		err     string
 	}{
-		"Migrate":         {reason: "A changed node migrates the VM.", machine: spec(onNode2), vm: ourVM("running"), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
-		"MigrateOffline":  {reason: "A VM that does not run goes offline.", machine: all(spec(onNode2), runStrategy("Manual")), vm: ourVM("stopped"), writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"}},
-		"MigrateLocal":    {reason: "Its local disks go with it.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}), writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"}},
-		"MigrateSeed":     {reason: "PVE makes the cloud-init drive anew.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-cloudinit", CDROM: true}}}), writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"}},
-		"MigrateCDROM":    {reason: "A medium on local storage keeps it.", machine: spec(onNode2), vm: func() *guest { g := ourVM("running"); g.config["ide0"] = "local:iso/debian.iso,media=cdrom"; return g }(), pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local:iso/debian.iso", CDROM: true}}}), err: "local:iso/debian.iso is on local storage"},
-		"MigratePhysical": {reason: "So does the drive of its node.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)})), vm: withMedium("running", "cdrom"), pve: migration(local("cdrom")), err: "it has the physical CD-ROM drive of node pve1"},
+		"Migrate": {
+			reason: "A changed node migrates the VM.", machine: spec(onNode2), vm: ourVM("running"),
+			writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"},
+		},
+		"MigrateOffline": {
+			reason: "A VM that does not run goes offline.", machine: all(spec(onNode2), runStrategy("Manual")), vm: ourVM("stopped"),
+			writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"},
+		},
+		"MigrateLocal": {
+			reason: "Its local disks go with it.", machine: spec(onNode2), vm: ourVM("running"),
+			pve:    migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}),
+			writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"},
+		},
+		"MigrateSeed": {
+			reason: "PVE makes the cloud-init drive anew.", machine: spec(onNode2), vm: ourVM("running"),
+			pve:    migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-cloudinit", CDROM: true}}}),
+			writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"},
+		},
+		"MigrateCDROM": {
+			reason: "A medium on local storage keeps it.", machine: spec(onNode2),
+			vm:  func() *guest { g := ourVM("running"); g.config["ide0"] = "local:iso/debian.iso,media=cdrom"; return g }(),
+			pve: migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local:iso/debian.iso", CDROM: true}}}),
+			err: "local:iso/debian.iso is on local storage",
+		},
+		"MigratePhysical": {
+			reason: "So does the drive of its node.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)})),
+			vm: withMedium("running", "cdrom"), pve: migration(local("cdrom")), err: "it has the physical CD-ROM drive of node pve1",
+		},
 		"MigratePending": {
 			reason: "So does one that is in its drive until a restart.", machine: spec(onNode2), vm: func() *guest {
 				g := withMedium("running", "files:iso/a.iso")
@@ -103,17 +125,26 @@ func TestSteps(t *testing.T) {
 			}(),
 			pve: migration(local("files:iso/a.iso")), err: "in its drive until the VM restarts",
 		},
-		"MigrateSnapshot": {reason: "And one that a snapshot has.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(local("files:iso/a.iso")), err: "a snapshot has it"},
+		"MigrateSnapshot": {
+			reason: "And one that a snapshot has.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(local("files:iso/a.iso")),
+			err: "a snapshot has it",
+		},
 		"MigrateHeld": {
-			reason: "A VM that does not run leaves it behind.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", ISO: new("files:iso/a.iso")}), runStrategy("Manual")), vm: withMedium("stopped", "files:iso/a.iso"),
+			reason: "A VM that does not run leaves it behind.", machine: all(
+				spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", ISO: new("files:iso/a.iso")}), runStrategy("Manual"),
+			), vm: withMedium("stopped", "files:iso/a.iso"),
 			pve: func(b *bench) {
 				migration(local("files:iso/a.iso"))(b)
 				b.volumes = map[string][]string{"pve2": {"files:iso/a.iso"}}
 			},
-			writes: []string{"Configure 10000 set ide0 delete  digest d1", `Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"ide0", "node"},
+			writes: []string{
+				"Configure 10000 set ide0 delete  digest d1", `Migrate 10000 to pve2 online false disks false storage ""`,
+			}, differ: []string{"ide0", "node"},
 		},
 		"MigrateMissing": {
-			reason: "But it has to find it there.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", ISO: new("files:iso/a.iso")}), runStrategy("Manual")), vm: withMedium("stopped", "files:iso/a.iso"),
+			reason: "But it has to find it there.", machine: all(
+				spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", ISO: new("files:iso/a.iso")}), runStrategy("Manual"),
+			), vm: withMedium("stopped", "files:iso/a.iso"),
 			pve: func(b *bench) {
 				migration(local("files:iso/a.iso"))(b)
 				b.volumes = map[string][]string{"pve1": {"files:iso/a.iso"}}
@@ -123,11 +154,26 @@ func TestSteps(t *testing.T) {
 		"MigrateUnseen": {reason: "Who may not migrate is told so, and sees the rest.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) {
 			b.errs["CheckMigration"] = refused(403, "Permission check failed (/vms/10000, VM.Migrate)")
 		}, err: "VM.Migrate"},
-		"MigratePCI":     {reason: "So does a device of its node.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{LocalResources: []string{"hostpci0"}}), err: "it uses hostpci0 of node pve1"},
-		"MigrateStorage": {reason: "So does a storage that the other node lacks.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{Missing: map[string][]string{"pve2": {"fast"}}}), err: "node pve2 has no fast"},
-		"MigrateApart":   {reason: "So does a rule of HA.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(proxmox.MigrationCheck{Blocking: map[string][]string{"pve2": {"vm:200"}}}), err: "keeps it apart from vm:200"},
-		"MigrateUnknown": {reason: "A node must exist.", machine: spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve9") }), vm: ourVM("running"), err: "node 'pve9' not found"},
-		"MigrateOfflin":  {reason: "And be online.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) { b.nodes[1].Status = "offline" }, err: `node "pve2" is offline`},
+		"MigratePCI": {
+			reason: "So does a device of its node.", machine: spec(onNode2), vm: ourVM("running"),
+			pve: migration(proxmox.MigrationCheck{LocalResources: []string{"hostpci0"}}), err: "it uses hostpci0 of node pve1",
+		},
+		"MigrateStorage": {
+			reason: "So does a storage that the other node lacks.", machine: spec(onNode2), vm: ourVM("running"),
+			pve: migration(proxmox.MigrationCheck{Missing: map[string][]string{"pve2": {"fast"}}}), err: "node pve2 has no fast",
+		},
+		"MigrateApart": {
+			reason: "So does a rule of HA.", machine: spec(onNode2), vm: ourVM("running"),
+			pve: migration(proxmox.MigrationCheck{Blocking: map[string][]string{"pve2": {"vm:200"}}}), err: "keeps it apart from vm:200",
+		},
+		"MigrateUnknown": {
+			reason: "A node must exist.", machine: spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve9") }), vm: ourVM("running"),
+			err: "node 'pve9' not found",
+		},
+		"MigrateOfflin": {
+			reason: "And be online.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) { b.nodes[1].Status = "offline" },
+			err: `node "pve2" is offline`,
+		},
 		"MigrateAlong": {
 			reason:  "A disk whose storage is on the other node only goes there with the VM.",
 			machine: all(known, spec(onNode2), dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("fast") })), vm: lvm,
@@ -138,62 +184,197 @@ func TestSteps(t *testing.T) {
 			},
 			writes: []string{`Migrate 10000 to pve2 online true disks true storage "local-lvm:fast"`}, differ: []string{"node"},
 		},
-		"FollowHA": {reason: "A VM that was moved in PVE stays where it is.", machine: spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve1") }), vm: func() *guest { g := ourVM("running"); g.node = "pve2"; return g }()},
+		"FollowHA": {
+			reason: "A VM that was moved in PVE stays where it is.", machine: spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve1") }),
+			vm: func() *guest { g := ourVM("running"); g.node = "pve2"; return g }(),
+		},
 
-		"Medium":        {reason: "A medium is changed at once.", machine: cdroms(v1alpha1.MachineCDROM{Name: "a", Device: new("ide0"), ISO: new("files:iso/a.iso")}), vm: withMedium("running", "none"), pve: func(b *bench) { b.volumes = map[string][]string{"pve1": {"files:iso/a.iso"}} }, writes: []string{"Configure 10000 set ide0 delete  digest d1"}, differ: []string{"ide0"}},
-		"MediumMissing": {reason: "One that is not there is named before anything is sent.", machine: cdroms(v1alpha1.MachineCDROM{Name: "a", Device: new("ide0"), ISO: new("files:iso/a.iso")}), vm: withMedium("running", "none"), pve: func(b *bench) { b.volumes = map[string][]string{"pve1": {"files:iso/b.iso"}} }, err: "iso 'files:iso/a.iso' not found on node pve1; the volumes there are files:iso/b.iso", differ: []string{"ide0"}},
-		"Move":          {reason: "A changed storage moves the disk, and what it leaves goes only afterwards.", machine: all(known, onCeph), vm: lvm, writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage"}},
-		"MoveFirst":     {reason: "It is moved before it grows.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage, k.Size = new("ceph"), new("2G") })), vm: lvm, writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage", "scsi1 size"}},
-		"MoveForeign":   {reason: "PVE deletes the source whosever it is, so it has to be the VM's own.", machine: all(known, onCeph), vm: foreign, err: "volume local-lvm:vm-200-disk-1 is not this VM's own"},
-		"MoveLater":     {reason: "It is moved as it was looked at: not after a change of options, which wakes the Machine.", machine: all(known, onCeph, spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: lvm, writes: []string{"Configure 10000 set onboot delete  digest d1"}, differ: []string{"onboot", "scsi1 storage"}},
-		"MoveNowhere":   {reason: "A storage must be on the node.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("nowhere") })), vm: lvm, err: "storage 'nowhere' not found on node pve1"},
-		"MoveToISOs":    {reason: "And hold disks.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("iso") })), vm: lvm, err: "does not hold disks"},
-		"Convert":       {reason: "A changed format converts the disk.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("raw") })), vm: file, pve: withDir, writes: []string{`MoveDisk 10000 scsi1 to "dir" "raw" delete true digest d1`}, differ: []string{"scsi1 storage"}},
-		"Converted":     {reason: "One that it has does not.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("qcow2") })), vm: file, pve: withDir},
-		"FormatOfLVM":   {reason: "A storage without files has one format.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("qcow2") })), vm: lvm},
-		"MoveReadonly":  {reason: "Who may only observe sees what would be moved.", machine: all(known, onCeph, observed), vm: lvm, differ: []string{"scsi1 storage"}},
+		"Medium": {
+			reason:  "A medium is changed at once.",
+			machine: cdroms(v1alpha1.MachineCDROM{Name: "a", Device: new("ide0"), ISO: new("files:iso/a.iso")}), vm: withMedium("running", "none"),
+			pve:    func(b *bench) { b.volumes = map[string][]string{"pve1": {"files:iso/a.iso"}} },
+			writes: []string{"Configure 10000 set ide0 delete  digest d1"}, differ: []string{"ide0"},
+		},
+		"MediumMissing": {
+			reason:  "One that is not there is named before anything is sent.",
+			machine: cdroms(v1alpha1.MachineCDROM{Name: "a", Device: new("ide0"), ISO: new("files:iso/a.iso")}), vm: withMedium("running", "none"),
+			pve: func(b *bench) { b.volumes = map[string][]string{"pve1": {"files:iso/b.iso"}} },
+			err: "iso 'files:iso/a.iso' not found on node pve1; the volumes there are files:iso/b.iso", differ: []string{"ide0"},
+		},
+		"Move": {
+			reason: "A changed storage moves the disk, and what it leaves goes only afterwards.", machine: all(known, onCeph), vm: lvm,
+			writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage"},
+		},
+		"MoveFirst": {
+			reason:  "It is moved before it grows.",
+			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage, k.Size = new("ceph"), new("2G") })), vm: lvm,
+			writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage", "scsi1 size"},
+		},
+		"MoveForeign": {
+			reason: "PVE deletes the source whosever it is, so it has to be the VM's own.", machine: all(known, onCeph), vm: foreign,
+			err: "volume local-lvm:vm-200-disk-1 is not this VM's own",
+		},
+		"MoveLater": {
+			reason:  "It is moved as it was looked at: not after a change of options, which wakes the Machine.",
+			machine: all(known, onCeph, spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: lvm,
+			writes: []string{"Configure 10000 set onboot delete  digest d1"}, differ: []string{"onboot", "scsi1 storage"},
+		},
+		"MoveNowhere": {
+			reason: "A storage must be on the node.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("nowhere") })),
+			vm: lvm, err: "storage 'nowhere' not found on node pve1",
+		},
+		"MoveToISOs": {
+			reason: "And hold disks.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("iso") })), vm: lvm,
+			err: "does not hold disks",
+		},
+		"Convert": {
+			reason: "A changed format converts the disk.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("raw") })),
+			vm: file, pve: withDir, writes: []string{`MoveDisk 10000 scsi1 to "dir" "raw" delete true digest d1`},
+			differ: []string{"scsi1 storage"},
+		},
+		"Converted": {
+			reason: "One that it has does not.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("qcow2") })),
+			vm: file, pve: withDir,
+		},
+		"FormatOfLVM": {
+			reason:  "A storage without files has one format.",
+			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Format = new("qcow2") })), vm: lvm,
+		},
+		"MoveReadonly": {reason: "Who may only observe sees what would be moved.", machine: all(known, onCeph, observed), vm: lvm, differ: []string{"scsi1 storage"}},
 
-		"Attach":        {reason: "A volume of the VM is attached.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }), vm: ourVM("running"), writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}, differ: []string{"scsi0"}},
-		"AttachForeign": {reason: "One of another VM is not.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-200-disk-5") }), vm: ourVM("running"), err: "belongs to VM 200", differ: []string{"scsi0"}},
-		"AttachImage":   {reason: "Nor one of nobody's.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("local:import/a.qcow2") }), vm: ourVM("running"), err: "not named as one that belongs to a VM", differ: []string{"scsi0"}},
-		"AttachTwice":   {reason: "Nor one that is attached.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Volume = "again", new("local-lvm:vm-10000-disk-1") }), func(m *namespaced.Machine) { m.Annotations[object.AnnotationDevices] = "{}" }), vm: lvm, err: "attached as scsi1 already", differ: []string{"scsi0"}},
+		"Attach": {
+			reason: "A volume of the VM is attached.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }),
+			vm: ourVM("running"), writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}, differ: []string{"scsi0"},
+		},
+		"AttachForeign": {
+			reason: "One of another VM is not.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-200-disk-5") }),
+			vm: ourVM("running"), err: "belongs to VM 200", differ: []string{"scsi0"},
+		},
+		"AttachImage": {
+			reason: "Nor one of nobody's.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("local:import/a.qcow2") }),
+			vm: ourVM("running"), err: "not named as one that belongs to a VM", differ: []string{"scsi0"},
+		},
+		"AttachTwice": {
+			reason: "Nor one that is attached.",
+			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Volume = "again", new("local-lvm:vm-10000-disk-1") }), func(m *namespaced.Machine) {
+				m.Annotations[object.AnnotationDevices] = "{}"
+			}),
+			vm: lvm, err: "attached as scsi1 already", differ: []string{"scsi0"},
+		},
 		"AttachUsed": {
-			reason: "Nor one that another VM uses, whatever its name.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }), vm: ourVM("running"),
+			reason: "Nor one that another VM uses, whatever its name.", machine: dataDisk(func(k *v1alpha1.MachineDisk) {
+				k.Volume = new("ceph:vm-10000-disk-5")
+			}), vm: ourVM("running"),
 			pve: func(b *bench) {
 				b.vms[200] = theirVM()
 				b.vms[200].config["virtio3"] = "ceph:vm-10000-disk-5,size=1G"
 			},
 			err: "is used by VM 200", differ: []string{"scsi0"},
 		},
-		"Gone": {reason: "A disk that was detached by hand is not made anew.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Size = new("1G") })), vm: gone, err: "no longer at scsi1", differ: []string{"scsi1"}},
+		"Gone": {
+			reason:  "A disk that was detached by hand is not made anew.",
+			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Size = new("1G") })), vm: gone, err: "no longer at scsi1",
+			differ: []string{"scsi1"},
+		},
 
-		"Pool":        {reason: "A changed pool moves the VM.", machine: withPool("b"), vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }(), writes: []string{"JoinPool b 10000"}, differ: []string{"pool"}},
-		"PoolHas":     {reason: "One that it has does not.", machine: withPool("b"), vm: func() *guest { g := ourVM("running"); g.pool = "b"; return g }()},
-		"PoolNone":    {reason: "An empty one takes it out.", machine: withPool(""), vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }(), writes: []string{"LeavePool a 10000"}, differ: []string{"pool"}},
-		"PoolAbsent":  {reason: "A pool must exist.", machine: withPool("nowhere"), vm: ourVM("running"), err: "pool 'nowhere' not found"},
-		"PoolHidden":  {reason: "PVE hides pools from who may not audit them.", machine: withPool("b"), vm: ourVM("running"), pve: func(b *bench) { b.pools = map[string][]int{"b": {10000}} }},
-		"PoolUnknown": {reason: "Nothing is done about what cannot be known.", machine: withPool("b"), vm: ourVM("running"), pve: func(b *bench) { b.errs["PoolVMs"] = refused(403, "Permission check failed (/pool/b, Pool.Audit)") }},
+		"Pool": {
+			reason: "A changed pool moves the VM.", machine: withPool("b"), vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }(),
+			writes: []string{"JoinPool b 10000"}, differ: []string{"pool"},
+		},
+		"PoolHas": {reason: "One that it has does not.", machine: withPool("b"), vm: func() *guest { g := ourVM("running"); g.pool = "b"; return g }()},
+		"PoolNone": {
+			reason: "An empty one takes it out.", machine: withPool(""), vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }(),
+			writes: []string{"LeavePool a 10000"}, differ: []string{"pool"},
+		},
+		"PoolAbsent": {reason: "A pool must exist.", machine: withPool("nowhere"), vm: ourVM("running"), err: "pool 'nowhere' not found"},
+		"PoolHidden": {
+			reason: "PVE hides pools from who may not audit them.", machine: withPool("b"), vm: ourVM("running"),
+			pve: func(b *bench) { b.pools = map[string][]int{"b": {10000}} },
+		},
+		"PoolUnknown": {
+			reason: "Nothing is done about what cannot be known.", machine: withPool("b"), vm: ourVM("running"),
+			pve: func(b *bench) { b.errs["PoolVMs"] = refused(403, "Permission check failed (/pool/b, Pool.Audit)") },
+		},
 		"PoolForeign": {reason: "What is not declared is left alone.", vm: func() *guest { g := ourVM("running"); g.pool = "a"; return g }()},
 
-		"HA":         {reason: "A VM is handed to HA.", machine: ha(v1alpha1.MachineHighAvailability{MaxRestart: new(int32(3))}), vm: ourVM("running"), writes: []string{"AddHAResource 10000 map[max_restart:3 state:started]"}, differ: []string{"high availability"}},
-		"HAStarts":   {reason: "HA starts what it is to keep running.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(ourVM("stopped"), "started"), pve: haIs(proxmox.HASettings{"state": "started"})},
-		"HAStopped":  {reason: "HA is told of another power state.", machine: all(ha(v1alpha1.MachineHighAvailability{}), stopped), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{}), writes: []string{"ChangeHAResource 10000 map[state:stopped]"}, differ: []string{"high availability state"}},
-		"HAAdopts":   {reason: "HA starts nothing that nobody wants started.", machine: all(ha(v1alpha1.MachineHighAvailability{}), adopted), vm: ourVM("stopped"), writes: []string{"AddHAResource 10000 map[state:stopped]"}, differ: []string{"high availability"}},
-		"HAIgnored":  {reason: "What HA ignores is powered as ever.", machine: ha(v1alpha1.MachineHighAvailability{State: new("ignored")}), vm: ourVM("stopped"), pve: haIs(proxmox.HASettings{"state": "ignored"}), writes: []string{"Start 10000"}},
-		"HAIgnore":   {reason: "HA is told to ignore a VM once: its status says afterwards that HA does not manage it.", machine: ha(v1alpha1.MachineHighAvailability{State: new("ignored")}), vm: ourVM("running"), pve: haIs(proxmox.HASettings{"state": "ignored"})},
-		"HAPaused":   {reason: "HA takes a VM that is paused for one that runs.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(func() *guest { g := ourVM("running"); g.now.QMPStatus = "paused"; return g }(), "started"), pve: haIs(proxmox.HASettings{"state": "started"}), writes: []string{"Resume 10000"}},
-		"HAError":    {reason: "HA refuses to start what it has given up.", vm: managedByHA(ourVM("stopped"), "error")},
-		"HALeft":     {reason: "A VM that HA is to ignore is taken out of it too.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running"), pve: haIs(proxmox.HASettings{"state": "ignored"}), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"}},
-		"HABlind":    {reason: "Who may not see HA and wants nothing of it has nothing to do.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running"), pve: func(b *bench) { b.errs["HAResources"] = refused(403, "Permission check failed (/, Sys.Audit)") }},
-		"HADefaults": {reason: "Defaults that are declared are no difference.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(1)), Failback: new(true), Group: new("")}), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"state": "enabled"})},
-		"HAChanges":  {reason: "What differs is changed at once.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(2)), Group: new("")}), vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"group": "g"}), writes: []string{"ChangeHAResource 10000 map[group: max_relocate:2]"}, differ: []string{"high availability group", "high availability max_relocate"}},
-		"HAGroup":    {reason: "PVE 9 has rules instead of groups: it is not even asked.", machine: ha(v1alpha1.MachineHighAvailability{Group: new("g1")}), vm: ourVM("running"), pve: versionIs("9.0.3"), err: "highAvailability.group cannot be set: Proxmox VE has it no longer since 9.0", differ: []string{"high availability"}},
-		"HAGroup8":   {reason: "PVE 8 has groups.", machine: ha(v1alpha1.MachineHighAvailability{Group: new("g1")}), vm: ourVM("running"), pve: versionIs("8.4.1"), writes: []string{"AddHAResource 10000 map[group:g1 state:started]"}, differ: []string{"high availability"}},
-		"HAFailback": {reason: "PVE 8 knows no failback of a VM.", machine: ha(v1alpha1.MachineHighAvailability{Failback: new(false)}), vm: managedByHA(ourVM("running"), "started"), pve: versionIs("8.4.1"), err: "highAvailability.failback cannot be set: Proxmox VE has it since 9.0", differ: []string{"high availability failback"}},
-		"HARemove":   {reason: "A VM is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"}},
-		"HARemoved":  {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
-		"HAUnseen":   {reason: "Who may not see HA is told so, and sees the rest.", machine: ha(v1alpha1.MachineHighAvailability{}), vm: managedByHA(ourVM("running"), "started"), pve: func(b *bench) { b.errs["HAResources"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit"},
-		"HAForeign":  {reason: "What others hand to HA stays there.", vm: managedByHA(ourVM("running"), "started")},
+		"HA": {
+			reason: "A VM is handed to HA.", machine: ha(v1alpha1.MachineHighAvailability{MaxRestart: new(int32(3))}), vm: ourVM("running"),
+			writes: []string{"AddHAResource 10000 map[max_restart:3 state:started]"}, differ: []string{"high availability"},
+		},
+		"HAStarts": {
+			reason: "HA starts what it is to keep running.", machine: ha(v1alpha1.MachineHighAvailability{}),
+			vm: managedByHA(ourVM("stopped"), "started"), pve: haIs(proxmox.HASettings{"state": "started"}),
+		},
+		"HAStopped": {
+			reason: "HA is told of another power state.", machine: all(ha(v1alpha1.MachineHighAvailability{}), stopped),
+			vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{}),
+			writes: []string{"ChangeHAResource 10000 map[state:stopped]"}, differ: []string{"high availability state"},
+		},
+		"HAAdopts": {
+			reason: "HA starts nothing that nobody wants started.", machine: all(ha(v1alpha1.MachineHighAvailability{}), adopted),
+			vm: ourVM("stopped"), writes: []string{"AddHAResource 10000 map[state:stopped]"}, differ: []string{"high availability"},
+		},
+		"HAIgnored": {
+			reason: "What HA ignores is powered as ever.", machine: ha(v1alpha1.MachineHighAvailability{State: new("ignored")}),
+			vm: ourVM("stopped"), pve: haIs(proxmox.HASettings{"state": "ignored"}), writes: []string{"Start 10000"},
+		},
+		"HAIgnore": {
+			reason:  "HA is told to ignore a VM once: its status says afterwards that HA does not manage it.",
+			machine: ha(v1alpha1.MachineHighAvailability{State: new("ignored")}), vm: ourVM("running"),
+			pve: haIs(proxmox.HASettings{"state": "ignored"}),
+		},
+		"HAPaused": {
+			reason: "HA takes a VM that is paused for one that runs.", machine: ha(v1alpha1.MachineHighAvailability{}),
+			vm:  managedByHA(func() *guest { g := ourVM("running"); g.now.QMPStatus = "paused"; return g }(), "started"),
+			pve: haIs(proxmox.HASettings{"state": "started"}), writes: []string{"Resume 10000"},
+		},
+		"HAError": {reason: "HA refuses to start what it has given up.", vm: managedByHA(ourVM("stopped"), "error")},
+		"HALeft": {
+			reason: "A VM that HA is to ignore is taken out of it too.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
+			vm: ourVM("running"), pve: haIs(proxmox.HASettings{"state": "ignored"}), writes: []string{"RemoveHAResource 10000"},
+			differ: []string{"high availability"},
+		},
+		"HABlind": {
+			reason:  "Who may not see HA and wants nothing of it has nothing to do.",
+			machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running"),
+			pve: func(b *bench) { b.errs["HAResources"] = refused(403, "Permission check failed (/, Sys.Audit)") },
+		},
+		"HADefaults": {
+			reason:  "Defaults that are declared are no difference.",
+			machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(1)), Failback: new(true), Group: new("")}),
+			vm:      managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"state": "enabled"}),
+		},
+		"HAChanges": {
+			reason: "What differs is changed at once.", machine: ha(v1alpha1.MachineHighAvailability{MaxRelocate: new(int32(2)), Group: new("")}),
+			vm: managedByHA(ourVM("running"), "started"), pve: haIs(proxmox.HASettings{"group": "g"}),
+			writes: []string{"ChangeHAResource 10000 map[group: max_relocate:2]"},
+			differ: []string{"high availability group", "high availability max_relocate"},
+		},
+		"HAGroup": {
+			reason: "PVE 9 has rules instead of groups: it is not even asked.", machine: ha(v1alpha1.MachineHighAvailability{Group: new("g1")}),
+			vm: ourVM("running"), pve: versionIs("9.0.3"), err: "highAvailability.group cannot be set: Proxmox VE has it no longer since 9.0",
+			differ: []string{"high availability"},
+		},
+		"HAGroup8": {
+			reason: "PVE 8 has groups.", machine: ha(v1alpha1.MachineHighAvailability{Group: new("g1")}), vm: ourVM("running"),
+			pve: versionIs("8.4.1"), writes: []string{"AddHAResource 10000 map[group:g1 state:started]"}, differ: []string{"high availability"},
+		},
+		"HAFailback": {
+			reason: "PVE 8 knows no failback of a VM.", machine: ha(v1alpha1.MachineHighAvailability{Failback: new(false)}),
+			vm: managedByHA(ourVM("running"), "started"), pve: versionIs("8.4.1"),
+			err: "highAvailability.failback cannot be set: Proxmox VE has it since 9.0", differ: []string{"high availability failback"},
+		},
+		"HARemove": {
+			reason: "A VM is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
+			vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"},
+		},
+		"HARemoved": {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
+		"HAUnseen": {
+			reason: "Who may not see HA is told so, and sees the rest.", machine: ha(v1alpha1.MachineHighAvailability{}),
+			vm:  managedByHA(ourVM("running"), "started"),
+			pve: func(b *bench) { b.errs["HAResources"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit",
+		},
+		"HAForeign": {reason: "What others hand to HA stays there.", vm: managedByHA(ourVM("running"), "started")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -313,15 +494,34 @@ func TestRemoval(t *testing.T) {
 		vm     func(*guest)
 		writes []string
 	}{
-		"Absent":  {reason: "A list that is left out changes nothing.", edits: []edit{{change: data(nil)}, {change: func(p *v1alpha1.MachineParameters) { p.Disks = nil }}}},
-		"Boot":    {reason: "What the VM boots from stays.", edits: []edit{{change: data(nil)}, {change: none}}, vm: func(g *guest) { g.config["boot"] = "order=scsi1" }},
+		"Absent": {
+			reason: "A list that is left out changes nothing.",
+			edits:  []edit{{change: data(nil)}, {change: func(p *v1alpha1.MachineParameters) { p.Disks = nil }}},
+		},
+		"Boot": {
+			reason: "What the VM boots from stays.", edits: []edit{{change: data(nil)}, {change: none}},
+			vm: func(g *guest) { g.config["boot"] = "order=scsi1" },
+		},
 		"Default": {reason: "A disk is detached by default.", edits: []edit{{change: data(nil)}, {change: none}}, writes: []string{detach}},
 		"Detach":  {reason: "So is one that says so.", edits: []edit{{change: data(new("Detach"))}, {change: none}}, writes: []string{detach}},
 		"Retain":  {reason: "A disk may stay attached.", edits: []edit{{change: data(new("Retain"))}, {change: none}}},
-		"Destroy": {reason: "A disk is destroyed if that was asked for before it was taken off.", edits: []edit{{change: data(new("Destroy"))}, {change: none}}, writes: []string{destroy}},
-		"Regret":  {reason: "What was said last counts.", edits: []edit{{change: data(new("Destroy"))}, {change: data(nil)}, {change: none}}, writes: []string{detach}},
-		"Unseen":  {reason: "What was said last may not have been seen: nothing is destroyed then.", edits: []edit{{change: data(new("Destroy"))}, {change: data(nil), unseen: true}, {change: none}}, writes: []string{detach}},
-		"Other":   {reason: "Another change in between is seen.", edits: []edit{{change: data(new("Destroy"))}, {change: func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(9)) }}, {change: none}}, writes: []string{destroy}},
+		"Destroy": {
+			reason: "A disk is destroyed if that was asked for before it was taken off.",
+			edits:  []edit{{change: data(new("Destroy"))}, {change: none}}, writes: []string{destroy},
+		},
+		"Regret": {
+			reason: "What was said last counts.", edits: []edit{{change: data(new("Destroy"))}, {change: data(nil)}, {change: none}},
+			writes: []string{detach},
+		},
+		"Unseen": {
+			reason: "What was said last may not have been seen: nothing is destroyed then.",
+			edits:  []edit{{change: data(new("Destroy"))}, {change: data(nil), unseen: true}, {change: none}}, writes: []string{detach},
+		},
+		"Other": {
+			reason: "Another change in between is seen.",
+			edits:  []edit{{change: data(new("Destroy"))}, {change: func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(9)) }}, {change: none}},
+			writes: []string{destroy},
+		},
 		"Swapped": {
 			reason: "A disk that a person put in its place is not destroyed.", edits: []edit{{change: data(new("Destroy"))}, {change: none}},
 			vm: func(g *guest) { g.config["scsi1"] = "s:vm-10000-disk-9,size=1G" }, writes: []string{detach},

@@ -52,22 +52,64 @@ func TestUpToDate(t *testing.T) {
 		want    xpv2.ConditionReason
 		message string
 	}{
-		"Equal":      {reason: "A VM as the spec has it is up to date.", vm: ourVM("running"), status: corev1.ConditionTrue, want: xpv2.ReasonObserveMatched},
-		"Different":  {reason: "A difference is shown from what to what.", machine: memory, vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192"},
-		"Observed":   {reason: "Where nothing may be changed that is said.", machine: all(memory, observed), vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRestricted, message: "memory (none) → 8192; managementPolicies leave out Update"},
-		"Locked":     {reason: "A lock is waited for.", machine: memory, vm: locked(ourVM("running"), "backup"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192; changes wait until the VM is no longer locked (backup)"},
-		"Busy":       {reason: "And so is a task.", machine: memory, vm: ourVM("running"), pve: func(b *bench) { b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "10000", Running: true}} }, status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192; waits for a task of Proxmox VE to end"},
-		"Restart":    {reason: "What waits for a restart differs too.", machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = nil }), vm: pendingVM(), status: corev1.ConditionFalse, want: conditions.ReasonPendingChanges, message: "cores 1 → 2; waits for a restart of the VM"},
-		"Window":     {reason: "With what the restart waits for.", machine: all(spec(restarting), window), vm: pendingVM(), status: corev1.ConditionFalse, want: conditions.ReasonOutsideWindow, message: "cores 1 → 2; waits for a restart of the VM: the next maintenance window opens at 2027-01-15T09:00:00Z"},
-		"Undeclared": {reason: "What waits for a restart and is not declared is no difference.", vm: pendingVM(), status: corev1.ConditionTrue, want: xpv2.ReasonObserveMatched},
-		"Power":      {reason: "Power is a difference.", machine: powerState("Stopped"), vm: ourVM("running"), status: corev1.ConditionFalse, want: conditions.ReasonPowerMismatch, message: "the VM is still running"},
-		"Action":     {reason: "An action that is to be done is a wait.", machine: action("Reset", "1"), vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested, message: "powerAction Reset is to be done"},
+		"Equal": {reason: "A VM as the spec has it is up to date.", vm: ourVM("running"), status: corev1.ConditionTrue, want: xpv2.ReasonObserveMatched},
+		"Different": {
+			reason: "A difference is shown from what to what.", machine: memory, vm: ourVM("running"), status: corev1.ConditionFalse,
+			want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192",
+		},
+		"Observed": {
+			reason: "Where nothing may be changed that is said.", machine: all(memory, observed), vm: ourVM("running"),
+			status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRestricted,
+			message: "memory (none) → 8192; managementPolicies leave out Update",
+		},
+		"Locked": {
+			reason: "A lock is waited for.", machine: memory, vm: locked(ourVM("running"), "backup"), status: corev1.ConditionFalse,
+			want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192; changes wait until the VM is no longer locked (backup)",
+		},
+		"Busy": {
+			reason: "And so is a task.", machine: memory, vm: ourVM("running"),
+			pve:    func(b *bench) { b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "10000", Running: true}} },
+			status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested,
+			message: "memory (none) → 8192; waits for a task of Proxmox VE to end",
+		},
+		"Restart": {
+			reason:  "What waits for a restart differs too.",
+			machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = nil }), vm: pendingVM(),
+			status: corev1.ConditionFalse, want: conditions.ReasonPendingChanges, message: "cores 1 → 2; waits for a restart of the VM",
+		},
+		"Window": {
+			reason: "With what the restart waits for.", machine: all(spec(restarting), window), vm: pendingVM(), status: corev1.ConditionFalse,
+			want:    conditions.ReasonOutsideWindow,
+			message: "cores 1 → 2; waits for a restart of the VM: the next maintenance window opens at 2027-01-15T09:00:00Z",
+		},
+		"Undeclared": {
+			reason: "What waits for a restart and is not declared is no difference.", vm: pendingVM(), status: corev1.ConditionTrue,
+			want: xpv2.ReasonObserveMatched,
+		},
+		"Power": {
+			reason: "Power is a difference.", machine: powerState("Stopped"), vm: ourVM("running"), status: corev1.ConditionFalse,
+			want: conditions.ReasonPowerMismatch, message: "the VM is still running",
+		},
+		"Action": {
+			reason: "An action that is to be done is a wait.", machine: action("Reset", "1"), vm: ourVM("running"), status: corev1.ConditionFalse,
+			want: xpv2.ReasonUpdateRequested, message: "powerAction Reset is to be done",
+		},
 		"Refused": {reason: "What cannot be is said.", machine: spec(func(p *v1alpha1.MachineParameters) {
 			p.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}
 		}), vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonUpdateFailed, message: "bridge 'vmbr9' not found on node pve1"},
-		"Missing":    {reason: "A VM that does not exist is not up to date.", status: corev1.ConditionFalse, want: xpv2.ReasonCreating, message: "the VM does not exist"},
-		"Deleted":    {reason: "Nor is one that goes.", machine: deleted, vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonDeleting, message: "being deleted"},
-		"Unreadable": {reason: "What cannot be read is not known.", vm: ourVM("running"), pve: func(b *bench) { b.errs["Pending"] = refused(596, "Connection timed out") }, status: corev1.ConditionUnknown, want: xpv2.ReasonUnavailable, message: "Connection timed out"},
+		"Missing": {
+			reason: "A VM that does not exist is not up to date.", status: corev1.ConditionFalse, want: xpv2.ReasonCreating,
+			message: "the VM does not exist",
+		},
+		"Deleted": {
+			reason: "Nor is one that goes.", machine: deleted, vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonDeleting,
+			message: "being deleted",
+		},
+		"Unreadable": {
+			reason: "What cannot be read is not known.", vm: ourVM("running"),
+			pve: func(b *bench) { b.errs["Pending"] = refused(596, "Connection timed out") }, status: corev1.ConditionUnknown,
+			want: xpv2.ReasonUnavailable, message: "Connection timed out",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +153,14 @@ func TestReadyWithDevices(t *testing.T) {
 		want    xpv2.ConditionReason
 		message string
 	}{
-		"Whole":  {reason: "A VM with all that is declared is ready.", machine: disk, vm: with("scsi1", "local-lvm:vm-10000-disk-1,size=1G"), want: xpv2.ReasonAvailable},
-		"Disk":   {reason: "One that has lost a disk is not.", machine: all(disk, seen), vm: with("scsi0", "local-lvm:vm-10000-disk-0,size=8G"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`},
+		"Whole": {
+			reason: "A VM with all that is declared is ready.", machine: disk, vm: with("scsi1", "local-lvm:vm-10000-disk-1,size=1G"),
+			want: xpv2.ReasonAvailable,
+		},
+		"Disk": {
+			reason: "One that has lost a disk is not.", machine: all(disk, seen), vm: with("scsi0", "local-lvm:vm-10000-disk-0,size=8G"),
+			want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`,
+		},
 		"Coming": {reason: "One whose disk the next call adds is.", machine: disk, vm: with("boot", "order=net0"), want: xpv2.ReasonAvailable},
 		"Failed": {
 			reason:  "After a failure nothing is known to bring it.",
@@ -126,9 +174,16 @@ func TestReadyWithDevices(t *testing.T) {
 			}),
 			vm: with("boot", "order=net0"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`,
 		},
-		"BootDisk": {reason: "Nor is one whose only disk is detached.", vm: with("unused0", "local-lvm:vm-10000-disk-0"), want: conditions.ReasonBootDiskMissing, message: "unused0 (local-lvm:vm-10000-disk-0) is not attached"},
+		"BootDisk": {
+			reason: "Nor is one whose only disk is detached.", vm: with("unused0", "local-lvm:vm-10000-disk-0"),
+			want: conditions.ReasonBootDiskMissing, message: "unused0 (local-lvm:vm-10000-disk-0) is not attached",
+		},
 		"Diskless": {reason: "A VM without disks boots from elsewhere.", vm: with(), want: xpv2.ReasonAvailable},
-		"Bridge":   {reason: "Nor is one on a bridge that is not there.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"), pve: func(b *bench) { b.privileges = proxmox.Privileges{"SDN.Use": true} }, want: conditions.ReasonBridgeMissing, message: "bridge 'vmbr9' not found on node pve1"},
+		"Bridge": {
+			reason: "Nor is one on a bridge that is not there.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"),
+			pve: func(b *bench) { b.privileges = proxmox.Privileges{"SDN.Use": true} }, want: conditions.ReasonBridgeMissing,
+			message: "bridge 'vmbr9' not found on node pve1",
+		},
 		"BridgeHidden": {reason: "Whoever may not see a bridge does not know.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"), pve: func(b *bench) {
 			b.lacks = []proxmox.Privilege{{Path: "/sdn/zones/localnetwork/vmbr9", Names: []string{"SDN.Use"}}}
 		}, want: xpv2.ReasonAvailable},

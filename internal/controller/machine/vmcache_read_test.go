@@ -56,13 +56,19 @@ func TestEnrich(t *testing.T) {
 		"Again":         {reason: "Nor at a second look.", setup: []func(*bench, *external){justCreated, seen}, want: stopped},
 		"AgainHA":       {reason: "HA may have been told of it since the first.", setup: []func(*bench, *external){justCreated, ofHA, seen}, want: asked, calls: 1},
 		"Touched":       {reason: "Somebody may have started it.", setup: []func(*bench, *external){justCreated, happened}, want: asked, calls: 1},
-		"Listed":        {reason: "Of a VM that is seen for the first time the list is good enough.", want: proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute}},
-		"Paused":        {reason: "A VM that is paused has a process.", listed: func(g *proxmox.Guest) { g.Status = "paused" }, want: proxmox.Status{Status: "running", QMPStatus: "paused", Uptime: time.Minute}},
-		"Happened":      {reason: "Unless something has just happened to it.", setup: []func(*bench, *external){happened}, want: asked, calls: 1},
-		"Unknown":       {reason: "Or its node does not tell.", listed: func(g *proxmox.Guest) { g.Status = "unknown" }, want: asked, calls: 1},
-		"Managed":       {reason: "Or HA manages it, of which the list has less.", listed: func(g *proxmox.Guest) { g.HAState = "started" }, want: asked, calls: 1},
-		"Elsewhere":     {reason: "Or it is listed elsewhere.", listed: func(g *proxmox.Guest) { g.Node = "pve2" }, want: asked, calls: 1},
-		"LongBefore":    {reason: "A VM that has been seen before is asked for.", setup: []func(*bench, *external){seen}, want: asked, calls: 1},
+		"Listed": {
+			reason: "Of a VM that is seen for the first time the list is good enough.",
+			want:   proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute},
+		},
+		"Paused": {
+			reason: "A VM that is paused has a process.", listed: func(g *proxmox.Guest) { g.Status = "paused" },
+			want: proxmox.Status{Status: "running", QMPStatus: "paused", Uptime: time.Minute},
+		},
+		"Happened":   {reason: "Unless something has just happened to it.", setup: []func(*bench, *external){happened}, want: asked, calls: 1},
+		"Unknown":    {reason: "Or its node does not tell.", listed: func(g *proxmox.Guest) { g.Status = "unknown" }, want: asked, calls: 1},
+		"Managed":    {reason: "Or HA manages it, of which the list has less.", listed: func(g *proxmox.Guest) { g.HAState = "started" }, want: asked, calls: 1},
+		"Elsewhere":  {reason: "Or it is listed elsewhere.", listed: func(g *proxmox.Guest) { g.Node = "pve2" }, want: asked, calls: 1},
+		"LongBefore": {reason: "A VM that has been seen before is asked for.", setup: []func(*bench, *external){seen}, want: asked, calls: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,10 @@ func TestRemembered(t *testing.T) {
 	b.clock.wait(2 * vmcache.DefaultFullResyncInterval)
 	want("In any case, some time", 3)
 	for _, w := range b.watchers {
-		w.Listed(&proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: 2*vmcache.DefaultFullResyncInterval + time.Minute})
+		w.Listed(&proxmox.Guest{
+			VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20,
+			Uptime: 2*vmcache.DefaultFullResyncInterval + time.Minute,
+		})
 	}
 	want("What is listed as it is known", 3)
 	b.watchers[string(b.m.GetUID())].Listed(nil)
@@ -213,17 +216,30 @@ func TestFollows(t *testing.T) {
 		config map[string]string
 		read   bool
 	}{
-		"Started":   {reason: "A VM that was started runs.", task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, status: "running"},
-		"Warned":    {reason: "With warnings too.", task: proxmox.Task{Type: "qmstart", ExitStatus: "WARNINGS: 1"}, status: "running"},
-		"Stopped":   {reason: "A VM that was stopped does not.", task: proxmox.Task{Type: "qmstop", ExitStatus: "OK"}, status: "stopped"},
-		"ShutDown":  {reason: "Nor does one that was shut down.", task: proxmox.Task{Type: "qmshutdown", ExitStatus: "OK"}, status: "stopped"},
-		"Failed":    {reason: "After a failure nobody knows.", task: proxmox.Task{Type: "qmstart", ExitStatus: "boom"}, read: true},
-		"Resized":   {reason: "A disk has the size that was asked for.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, resize: "20G", status: "stopped", config: map[string]string{"scsi0": "local-lvm:vm-10000-disk-0,size=20G"}},
-		"Unasked":   {reason: "Without that it is read.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, read: true},
-		"Other":     {reason: "Other tasks change what they like.", task: proxmox.Task{Type: "qmmove", ExitStatus: "OK"}, read: true},
-		"Locked":    {reason: "What is locked is on its way somewhere.", vm: func(g *guest) { g.config["lock"] = "suspended" }, task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true},
-		"Pending":   {reason: "A start puts pending changes in force.", vm: func(g *guest) { g.config["cores"], g.pending = "2", map[string]string{"cores": "4"} }, task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true},
-		"HAManaged": {reason: "HA does as it likes.", vm: func(g *guest) { *g = *managedByHA(g, "stopped") }, task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true},
+		"Started":  {reason: "A VM that was started runs.", task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, status: "running"},
+		"Warned":   {reason: "With warnings too.", task: proxmox.Task{Type: "qmstart", ExitStatus: "WARNINGS: 1"}, status: "running"},
+		"Stopped":  {reason: "A VM that was stopped does not.", task: proxmox.Task{Type: "qmstop", ExitStatus: "OK"}, status: "stopped"},
+		"ShutDown": {reason: "Nor does one that was shut down.", task: proxmox.Task{Type: "qmshutdown", ExitStatus: "OK"}, status: "stopped"},
+		"Failed":   {reason: "After a failure nobody knows.", task: proxmox.Task{Type: "qmstart", ExitStatus: "boom"}, read: true},
+		"Resized": {
+			reason: "A disk has the size that was asked for.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, resize: "20G",
+			status: "stopped", config: map[string]string{"scsi0": "local-lvm:vm-10000-disk-0,size=20G"},
+		},
+		"Unasked": {reason: "Without that it is read.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, read: true},
+		"Other":   {reason: "Other tasks change what they like.", task: proxmox.Task{Type: "qmmove", ExitStatus: "OK"}, read: true},
+		"Locked": {
+			reason: "What is locked is on its way somewhere.", vm: func(g *guest) { g.config["lock"] = "suspended" },
+			task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true,
+		},
+		"Pending": {
+			reason: "A start puts pending changes in force.",
+			vm:     func(g *guest) { g.config["cores"], g.pending = "2", map[string]string{"cores": "4"} },
+			task:   proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true,
+		},
+		"HAManaged": {
+			reason: "HA does as it likes.", vm: func(g *guest) { *g = *managedByHA(g, "stopped") },
+			task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, read: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

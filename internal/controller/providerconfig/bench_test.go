@@ -200,14 +200,17 @@ func (b *bench) secure(change func(*tls.Config), fn func(net.Conn)) {
 func (b *bench) serve(answers map[string]string) {
 	b.secure(func(*tls.Config) {}, func(conn net.Conn) {
 		l := &once{conn: conn, done: make(chan struct{})}
-		s := &http.Server{ReadHeaderTimeout: time.Second, ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			answer, ok := answers[strings.TrimPrefix(r.URL.Path, "/api2/json")]
-			if !ok {
-				http.Error(w, "no", http.StatusForbidden)
-				return
-			}
-			_, _ = io.WriteString(w, answer)
-		})}
+		s := &http.Server{
+			ReadHeaderTimeout: time.Second, ErrorLog: log.New(io.Discard, "", 0),
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				answer, ok := answers[strings.TrimPrefix(r.URL.Path, "/api2/json")]
+				if !ok {
+					http.Error(w, "no", http.StatusForbidden)
+					return
+				}
+				_, _ = io.WriteString(w, answer)
+			}),
+		}
 		_ = s.Serve(l)
 	})
 }

@@ -44,24 +44,62 @@ import (
 func invalid() map[string]failure {
 	const kind, want = v1alpha1.TypeConnected, ReasonInvalidConfiguration
 	return map[string]failure{
-		"NoSecret":      {reason: "The Secret is missing.", do: func(b *bench) { b.secret = nil }, kind: kind, want: want, says: []string{`secret "system/pve"`, "does not exist"}},
-		"NoNamespace":   {reason: "The reference is incomplete.", do: func(b *bench) { b.pc.Spec.Credentials.SecretRef.Namespace = nil }, kind: kind, want: want, says: []string{"spec.credentials.secretRef.namespace"}},
-		"NoKey":         {reason: "The Secret has no such key.", do: func(b *bench) { b.pc.Spec.Credentials.SecretRef.Key = ptr.To("token") }, kind: kind, want: want, says: []string{`secret "system/pve" has no key "token"`}},
-		"EmptySecret":   {reason: "The Secret has nothing of use.", do: func(b *bench) { b.keys("other", hidden) }, kind: kind, want: want, says: []string{"neither tokenID and tokenSecret nor username and password"}},
-		"NotJSON":       {reason: "The document is broken.", do: func(b *bench) { b.keys("k", `{"password":"`+hidden); b.pc.Spec.Credentials.SecretRef.Key = ptr.To("k") }, kind: kind, want: want, says: []string{`key "k"`, "is not valid JSON"}},
-		"NotAToken":     {reason: "The document is something else.", do: func(b *bench) { b.keys("k", hidden); b.pc.Spec.Credentials.SecretRef.Key = ptr.To("k") }, kind: kind, want: want, says: []string{"neither a JSON document nor a token"}},
-		"TokenAlone":    {reason: "A token has a secret.", do: func(b *bench) { b.keys("tokenID", "a@pve!b") }, kind: kind, want: want, says: []string{"has a tokenID but no tokenSecret"}},
-		"SecretAlone":   {reason: "A secret has a token.", do: func(b *bench) { b.keys("tokenSecret", hidden) }, kind: kind, want: want, says: []string{"has a tokenSecret but no tokenID"}},
-		"PasswordAlone": {reason: "A password has a user.", do: func(b *bench) { b.keys("password", hidden) }, kind: kind, want: want, says: []string{"has a password but no username"}},
-		"UserNoRealm":   {reason: "A user has a realm.", do: func(b *bench) { b.keys("username", "root", "password", hidden) }, kind: kind, want: want, says: []string{"username that is not of the form user@realm"}},
+		"NoSecret": {
+			reason: "The Secret is missing.", do: func(b *bench) { b.secret = nil }, kind: kind, want: want,
+			says: []string{`secret "system/pve"`, "does not exist"},
+		},
+		"NoNamespace": {
+			reason: "The reference is incomplete.", do: func(b *bench) { b.pc.Spec.Credentials.SecretRef.Namespace = nil }, kind: kind, want: want,
+			says: []string{"spec.credentials.secretRef.namespace"},
+		},
+		"NoKey": {
+			reason: "The Secret has no such key.", do: func(b *bench) { b.pc.Spec.Credentials.SecretRef.Key = ptr.To("token") }, kind: kind,
+			want: want, says: []string{`secret "system/pve" has no key "token"`},
+		},
+		"EmptySecret": {
+			reason: "The Secret has nothing of use.", do: func(b *bench) { b.keys("other", hidden) }, kind: kind, want: want,
+			says: []string{"neither tokenID and tokenSecret nor username and password"},
+		},
+		"NotJSON": {
+			reason: "The document is broken.",
+			do:     func(b *bench) { b.keys("k", `{"password":"`+hidden); b.pc.Spec.Credentials.SecretRef.Key = ptr.To("k") }, kind: kind, want: want,
+			says: []string{`key "k"`, "is not valid JSON"},
+		},
+		"NotAToken": {
+			reason: "The document is something else.",
+			do:     func(b *bench) { b.keys("k", hidden); b.pc.Spec.Credentials.SecretRef.Key = ptr.To("k") }, kind: kind, want: want,
+			says: []string{"neither a JSON document nor a token"},
+		},
+		"TokenAlone": {
+			reason: "A token has a secret.", do: func(b *bench) { b.keys("tokenID", "a@pve!b") }, kind: kind, want: want,
+			says: []string{"has a tokenID but no tokenSecret"},
+		},
+		"SecretAlone": {
+			reason: "A secret has a token.", do: func(b *bench) { b.keys("tokenSecret", hidden) }, kind: kind, want: want,
+			says: []string{"has a tokenSecret but no tokenID"},
+		},
+		"PasswordAlone": {
+			reason: "A password has a user.", do: func(b *bench) { b.keys("password", hidden) }, kind: kind, want: want,
+			says: []string{"has a password but no username"},
+		},
+		"UserNoRealm": {
+			reason: "A user has a realm.", do: func(b *bench) { b.keys("username", "root", "password", hidden) }, kind: kind, want: want,
+			says: []string{"username that is not of the form user@realm"},
+		},
 		"NoConfigMap": {reason: "The ConfigMap is missing.", do: func(b *bench) {
 			b.tls().CACertificate, b.tls().CACertificateConfigMapRef = nil, ptr.To(secretKey("ca", "ca.crt"))
 		}, kind: kind, want: want, says: []string{`config map "system/ca"`, "does not exist"}},
-		"CANotPEM": {reason: "The CA is no certificate.", do: func(b *bench) { b.tls().CACertificate = ptr.To("AAAA") }, kind: kind, want: want, says: []string{"CA bundle has no PEM certificate"}},
+		"CANotPEM": {
+			reason: "The CA is no certificate.", do: func(b *bench) { b.tls().CACertificate = ptr.To("AAAA") }, kind: kind, want: want,
+			says: []string{"CA bundle has no PEM certificate"},
+		},
 		"NoClientSecret": {reason: "The client certificate is missing.", do: func(b *bench) {
 			b.tls().ClientCertificateSecretRef = &v1alpha1.SecretReference{Namespace: ptr.To(systemNamespace), Name: "client"}
 		}, kind: kind, want: want, says: []string{`secret "system/client"`, "does not exist"}},
-		"HTTP": {reason: "Credentials do not travel in the clear.", do: func(b *bench) { b.endpoint("http://pve1:8006") }, kind: kind, want: want, says: []string{`endpoint "http://pve1:8006"`, "https://"}},
+		"HTTP": {
+			reason: "Credentials do not travel in the clear.", do: func(b *bench) { b.endpoint("http://pve1:8006") }, kind: kind, want: want,
+			says: []string{`endpoint "http://pve1:8006"`, "https://"},
+		},
 	}
 }
 
@@ -69,32 +107,92 @@ func invalid() map[string]failure {
 func unconnected() map[string]failure {
 	const kind = v1alpha1.TypeConnected
 	return map[string]failure{
-		"NoHost":    {reason: "There is no such name.", do: func(b *bench) { b.endpoint("https://pve.invalid:8006") }, kind: kind, want: "HostNotFound", says: []string{`host "pve.invalid"`, "DNS"}},
-		"Refused":   {reason: "Nobody listens.", do: func(b *bench) { b.endpoint(closed(b.T)) }, kind: kind, want: "ConnectionRefused", says: []string{"connection refused", "pveproxy"}},
-		"Silent":    {reason: "Somebody listens and says nothing.", do: func(b *bench) { b.plain(func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) }, kind: kind, want: "Timeout", says: []string{"no answer in time", "firewall"}},
-		"SilentAPI": {reason: "The API does not answer.", do: func(b *bench) { b.pve.Inject(simulator.Fault{Path: "^/", Delay: time.Minute}) }, kind: kind, want: "Timeout", says: []string{"no answer in time", "requestTimeoutSeconds"}},
-		"Closed":    {reason: "The connection ends.", do: func(b *bench) { b.secure(func(*tls.Config) {}, handshake) }, kind: kind, want: "ConnectionClosed", says: []string{"closed before the answer", "journalctl"}},
-		"Cut":       {reason: "The API cuts the connection.", do: func(b *bench) { b.pve.Inject(simulator.Fault{Path: "^/", CutBefore: true}) }, kind: kind, want: "ConnectionClosed", says: []string{"closed before the answer"}},
-		"SystemCA":  {reason: "The cluster has a CA of its own.", do: func(b *bench) { b.pc.Spec.TLS = nil }, kind: kind, want: "UnknownAuthority", says: []string{`unknown authority "pve-simulator CA"`, "pve-root-ca.pem"}},
-		"OtherCA":   {reason: "The CA is that of another cluster.", do: func(b *bench) { b.tls().CACertificate = otherCA(b.T) }, kind: kind, want: "UnknownAuthority", says: []string{"unknown authority", "spec.tls.caCertificate"}},
-		"Name":      {reason: "The certificate is for other names.", do: func(b *bench) { b.tls().ServerName = ptr.To("pve.example.org") }, kind: kind, want: "CertificateNameMismatch", says: []string{`not valid for "pve.example.org"`, "localhost, 127.0.0.1", "serverName"}},
-		"Expired":   {reason: "The certificate has ended.", pve: at(-3 * 365 * 24 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateExpired", says: []string{"has expired on 20", "pvecm updatecerts"}},
-		"NotYet":    {reason: "The certificate has not begun.", pve: at(48 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateNotYetValid", says: []string{"is not valid before 20", "clocks"}},
-		"SSH":       {reason: "Something else listens.", do: func(b *bench) { b.plain(say("SSH-2.0-OpenSSH_9.2\r\n")) }, kind: kind, want: "NotTLS", says: []string{"does not speak TLS", "8006"}},
-		"PlainHTTP": {reason: "A web server without TLS listens.", do: func(b *bench) { b.plain(say("HTTP/1.1 400 Bad Request\r\n\r\n")) }, kind: kind, want: "NotTLS", says: []string{"does not speak TLS"}},
+		"NoHost": {
+			reason: "There is no such name.", do: func(b *bench) { b.endpoint("https://pve.invalid:8006") }, kind: kind, want: "HostNotFound",
+			says: []string{`host "pve.invalid"`, "DNS"},
+		},
+		"Refused": {
+			reason: "Nobody listens.", do: func(b *bench) { b.endpoint(closed(b.T)) }, kind: kind, want: "ConnectionRefused",
+			says: []string{"connection refused", "pveproxy"},
+		},
+		"Silent": {
+			reason: "Somebody listens and says nothing.", do: func(b *bench) { b.plain(func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }) },
+			kind: kind, want: "Timeout", says: []string{"no answer in time", "firewall"},
+		},
+		"SilentAPI": {
+			reason: "The API does not answer.", do: func(b *bench) { b.pve.Inject(simulator.Fault{Path: "^/", Delay: time.Minute}) }, kind: kind,
+			want: "Timeout", says: []string{"no answer in time", "requestTimeoutSeconds"},
+		},
+		"Closed": {
+			reason: "The connection ends.", do: func(b *bench) { b.secure(func(*tls.Config) {}, handshake) }, kind: kind, want: "ConnectionClosed",
+			says: []string{"closed before the answer", "journalctl"},
+		},
+		"Cut": {
+			reason: "The API cuts the connection.", do: func(b *bench) { b.pve.Inject(simulator.Fault{Path: "^/", CutBefore: true}) }, kind: kind,
+			want: "ConnectionClosed", says: []string{"closed before the answer"},
+		},
+		"SystemCA": {
+			reason: "The cluster has a CA of its own.", do: func(b *bench) { b.pc.Spec.TLS = nil }, kind: kind, want: "UnknownAuthority",
+			says: []string{`unknown authority "pve-simulator CA"`, "pve-root-ca.pem"},
+		},
+		"OtherCA": {
+			reason: "The CA is that of another cluster.", do: func(b *bench) { b.tls().CACertificate = otherCA(b.T) }, kind: kind,
+			want: "UnknownAuthority", says: []string{"unknown authority", "spec.tls.caCertificate"},
+		},
+		"Name": {
+			reason: "The certificate is for other names.", do: func(b *bench) { b.tls().ServerName = ptr.To("pve.example.org") }, kind: kind,
+			want: "CertificateNameMismatch", says: []string{`not valid for "pve.example.org"`, "localhost, 127.0.0.1", "serverName"},
+		},
+		"Expired": {
+			reason: "The certificate has ended.", pve: at(-3 * 365 * 24 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateExpired",
+			says: []string{"has expired on 20", "pvecm updatecerts"},
+		},
+		"NotYet": {
+			reason: "The certificate has not begun.", pve: at(48 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateNotYetValid",
+			says: []string{"is not valid before 20", "clocks"},
+		},
+		"SSH": {
+			reason: "Something else listens.", do: func(b *bench) { b.plain(say("SSH-2.0-OpenSSH_9.2\r\n")) }, kind: kind, want: "NotTLS",
+			says: []string{"does not speak TLS", "8006"},
+		},
+		"PlainHTTP": {
+			reason: "A web server without TLS listens.", do: func(b *bench) { b.plain(say("HTTP/1.1 400 Bad Request\r\n\r\n")) }, kind: kind,
+			want: "NotTLS", says: []string{"does not speak TLS"},
+		},
 		"OldTLS": {reason: "TLS 1.1 is not safe.", do: func(b *bench) {
 			b.secure(func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, handshake)
 		}, kind: kind, want: "TLSVersion", says: []string{"TLS 1.2"}},
-		"NoClient":   {reason: "A proxy wants a client certificate.", do: func(b *bench) { b.secure(requireClient, handshake) }, kind: kind, want: "ClientCertificateRefused", says: []string{"certificate required", "clientCertificateSecretRef"}},
-		"Redirect":   {reason: "Credentials are not sent elsewhere.", do: func(b *bench) { b.answers(301, "Moved Permanently") }, kind: kind, want: "Redirect", says: []string{"redirect", "spec.endpoints"}},
-		"Website":    {reason: "A website is no API.", do: func(b *bench) { b.serve(map[string]string{"/version": "<html>hello</html>"}) }, kind: kind, want: "NotProxmoxVE", says: []string{"not a JSON object", "spec.endpoints"}},
-		"BadGateway": {reason: "A proxy has no node behind it.", do: func(b *bench) { b.answers(502, "Bad Gateway") }, kind: kind, want: ReasonConnectionFailed, says: []string{"Bad Gateway", "pvedaemon"}},
-		"Overloaded": {reason: "The node takes no more.", do: func(b *bench) { b.answers(503, "Service Unavailable") }, kind: kind, want: ReasonConnectionFailed, says: []string{"Service Unavailable", "pveproxy"}},
+		"NoClient": {
+			reason: "A proxy wants a client certificate.", do: func(b *bench) { b.secure(requireClient, handshake) }, kind: kind,
+			want: "ClientCertificateRefused", says: []string{"certificate required", "clientCertificateSecretRef"},
+		},
+		"Redirect": {
+			reason: "Credentials are not sent elsewhere.", do: func(b *bench) { b.answers(301, "Moved Permanently") }, kind: kind,
+			want: "Redirect", says: []string{"redirect", "spec.endpoints"},
+		},
+		"Website": {
+			reason: "A website is no API.", do: func(b *bench) { b.serve(map[string]string{"/version": "<html>hello</html>"}) }, kind: kind,
+			want: "NotProxmoxVE", says: []string{"not a JSON object", "spec.endpoints"},
+		},
+		"BadGateway": {
+			reason: "A proxy has no node behind it.", do: func(b *bench) { b.answers(502, "Bad Gateway") }, kind: kind,
+			want: ReasonConnectionFailed, says: []string{"Bad Gateway", "pvedaemon"},
+		},
+		"Overloaded": {
+			reason: "The node takes no more.", do: func(b *bench) { b.answers(503, "Service Unavailable") }, kind: kind,
+			want: ReasonConnectionFailed, says: []string{"Service Unavailable", "pveproxy"},
+		},
 		"NoDaemon": {reason: "The proxy of PVE runs without its daemon.", do: func(b *bench) {
 			b.answers(595, "Errors during connection establishment, proxy handshake: Connection refused")
 		}, kind: kind, want: ReasonConnectionFailed, says: []string{"Connection refused", "pvedaemon"}},
-		"Broken":    {reason: "The node is broken.", do: func(b *bench) { b.answers(500, "unable to open database") }, kind: kind, want: ReasonServerError, says: []string{"unable to open database", "journalctl"}},
-		"AllOfThem": {reason: "No endpoint answers.", do: func(b *bench) { b.pc.Spec.Endpoints = []string{closed(b.T), closed(b.T)} }, kind: kind, want: "ConnectionRefused", says: []string{"connection refused"}},
+		"Broken": {
+			reason: "The node is broken.", do: func(b *bench) { b.answers(500, "unable to open database") }, kind: kind, want: ReasonServerError,
+			says: []string{"unable to open database", "journalctl"},
+		},
+		"AllOfThem": {
+			reason: "No endpoint answers.", do: func(b *bench) { b.pc.Spec.Endpoints = []string{closed(b.T), closed(b.T)} }, kind: kind,
+			want: "ConnectionRefused", says: []string{"connection refused"},
+		},
 	}
 }
 
@@ -108,15 +206,42 @@ func (b *bench) user(change func(*simulator.User)) {
 func refusals() map[string]failure {
 	const kind = v1alpha1.TypeAuthenticated
 	return map[string]failure{
-		"TokenSecret":  {reason: "The secret is another one.", do: func(b *bench) { b.keys("tokenID", anyToken, "tokenSecret", hidden) }, kind: kind, want: ReasonTokenRefused, says: []string{`token "crossplane@pve!demo"`, "pveum user token"}},
-		"TokenID":      {reason: "There is no such token.", do: func(b *bench) { b.keys("tokenID", "crossplane@pve!nope", "tokenSecret", hidden) }, kind: kind, want: ReasonTokenRefused, says: []string{`token "crossplane@pve!nope"`, "no such token"}},
-		"TokenUser":    {reason: "There is no such user.", do: func(b *bench) { b.keys("tokenID", "ghost@pve!demo", "tokenSecret", hidden) }, kind: kind, want: ReasonTokenRefused, says: []string{`token "ghost@pve!demo"`}},
-		"TokenRealm":   {reason: "There is no such realm.", do: func(b *bench) { b.keys("tokenID", "crossplane@ldap!demo", "tokenSecret", hidden) }, kind: kind, want: ReasonUnknownRealm, says: []string{`no realm "ldap"`, "pam, pve"}},
-		"TokenExpired": {reason: "The token has ended.", do: func(b *bench) { b.user(func(u *simulator.User) { u.Tokens["demo"].Expire = 1 }) }, kind: kind, want: ReasonTokenRefused, says: []string{"expired"}},
-		"UserDisabled": {reason: "The user is disabled.", do: func(b *bench) { b.user(func(u *simulator.User) { u.Disabled = true }) }, kind: kind, want: ReasonTokenRefused, says: []string{"disabled"}},
-		"Password":     {reason: "The password is another one.", do: func(b *bench) { b.keys("username", "crossplane@pve", "password", hidden) }, kind: kind, want: ReasonPasswordRefused, says: []string{`user "crossplane@pve"`, "pveum passwd"}},
-		"User":         {reason: "There is no such user.", do: func(b *bench) { b.keys("username", "ghost@pve", "password", hidden) }, kind: kind, want: ReasonPasswordRefused, says: []string{`user "ghost@pve"`, "no such user"}},
-		"Realm":        {reason: "There is no such realm.", do: func(b *bench) { b.keys("username", "crossplane@PVE", "password", hidden) }, kind: kind, want: ReasonUnknownRealm, says: []string{`no realm "PVE"`, "pam, pve"}},
+		"TokenSecret": {
+			reason: "The secret is another one.", do: func(b *bench) { b.keys("tokenID", anyToken, "tokenSecret", hidden) }, kind: kind,
+			want: ReasonTokenRefused, says: []string{`token "crossplane@pve!demo"`, "pveum user token"},
+		},
+		"TokenID": {
+			reason: "There is no such token.", do: func(b *bench) { b.keys("tokenID", "crossplane@pve!nope", "tokenSecret", hidden) }, kind: kind,
+			want: ReasonTokenRefused, says: []string{`token "crossplane@pve!nope"`, "no such token"},
+		},
+		"TokenUser": {
+			reason: "There is no such user.", do: func(b *bench) { b.keys("tokenID", "ghost@pve!demo", "tokenSecret", hidden) }, kind: kind,
+			want: ReasonTokenRefused, says: []string{`token "ghost@pve!demo"`},
+		},
+		"TokenRealm": {
+			reason: "There is no such realm.", do: func(b *bench) { b.keys("tokenID", "crossplane@ldap!demo", "tokenSecret", hidden) }, kind: kind,
+			want: ReasonUnknownRealm, says: []string{`no realm "ldap"`, "pam, pve"},
+		},
+		"TokenExpired": {
+			reason: "The token has ended.", do: func(b *bench) { b.user(func(u *simulator.User) { u.Tokens["demo"].Expire = 1 }) }, kind: kind,
+			want: ReasonTokenRefused, says: []string{"expired"},
+		},
+		"UserDisabled": {
+			reason: "The user is disabled.", do: func(b *bench) { b.user(func(u *simulator.User) { u.Disabled = true }) }, kind: kind,
+			want: ReasonTokenRefused, says: []string{"disabled"},
+		},
+		"Password": {
+			reason: "The password is another one.", do: func(b *bench) { b.keys("username", "crossplane@pve", "password", hidden) }, kind: kind,
+			want: ReasonPasswordRefused, says: []string{`user "crossplane@pve"`, "pveum passwd"},
+		},
+		"User": {
+			reason: "There is no such user.", do: func(b *bench) { b.keys("username", "ghost@pve", "password", hidden) }, kind: kind,
+			want: ReasonPasswordRefused, says: []string{`user "ghost@pve"`, "no such user"},
+		},
+		"Realm": {
+			reason: "There is no such realm.", do: func(b *bench) { b.keys("username", "crossplane@PVE", "password", hidden) }, kind: kind,
+			want: ReasonUnknownRealm, says: []string{`no realm "PVE"`, "pam, pve"},
+		},
 		"SecondFactor": {
 			reason: "The user has a second factor.", kind: kind, want: ReasonSecondFactor, says: []string{"second factor", "API token"},
 			do: func(b *bench) {
@@ -132,17 +257,27 @@ func refusals() map[string]failure {
 		},
 		"Separated": {
 			reason: "A token with privilege separation has no privileges of its own.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
-			says: []string{"VM.Audit on /vms", "(pveum acl modify /vms --tokens 'crossplane@pve!demo' --roles PVEAuditor,PVEVMAdmin; pveum acl modify /storage", "privilege separation"},
-			do:   func(b *bench) { b.user(func(u *simulator.User) { u.Tokens["demo"].NoSeparation = false }) },
+			says: []string{
+				"VM.Audit on /vms", "(pveum acl modify /vms --tokens 'crossplane@pve!demo' --roles PVEAuditor,PVEVMAdmin; pveum acl modify /storage",
+				"privilege separation",
+			},
+			do: func(b *bench) { b.user(func(u *simulator.User) { u.Tokens["demo"].NoSeparation = false }) },
 		},
 		"Auditor": {
 			reason: "Who may only look cannot create.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
-			says: []string{`user "auditor@pve"`, "VM.Allocate", "VM.PowerMgmt on /vms (role PVEVMAdmin)", "Datastore.AllocateSpace on /storage (role PVEDatastoreUser)", "SDN.Use on /sdn (role PVESDNUser)"},
-			do:   func(b *bench) { b.keys("username", "auditor@pve", "password", "auditor-password") },
+			says: []string{
+				`user "auditor@pve"`, "VM.Allocate", "VM.PowerMgmt on /vms (role PVEVMAdmin)",
+				"Datastore.AllocateSpace on /storage (role PVEDatastoreUser)", "SDN.Use on /sdn (role PVESDNUser)",
+			},
+			do: func(b *bench) { b.keys("username", "auditor@pve", "password", "auditor-password") },
 		},
 		"Images": {
 			reason: "Features need privileges of their own.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
-			says: []string{"Sys.AccessNetwork on /nodes", "role of your own", "(pveum role add provider-proxmox --privs Sys.AccessNetwork; pveum acl modify /storage ", "; pveum acl modify /nodes --tokens 'crossplane@pve!demo' --roles provider-proxmox)"},
+			says: []string{
+				"Sys.AccessNetwork on /nodes", "role of your own",
+				"(pveum role add provider-proxmox --privs Sys.AccessNetwork; pveum acl modify /storage ",
+				"; pveum acl modify /nodes --tokens 'crossplane@pve!demo' --roles provider-proxmox)",
+			},
 			do: func(b *bench) {
 				b.pve.Edit(func(s *simulator.State) {
 					delete(s.Roles["Uploader"].Privileges, "Datastore.Allocate")
@@ -197,7 +332,8 @@ func testFailure(t *testing.T, f failure) {
 	if ready.Status != corev1.ConditionFalse || ready.Reason != got.Reason || ready.Message != got.Message {
 		t.Errorf("%s\nReady must say the same, got %s %s: %s", f.reason, ready.Status, ready.Reason, ready.Message)
 	}
-	if len(got.Message) > 1000 || strings.ContainsAny(got.Message, "\r\n") || strings.Contains(got.Message, hidden) || strings.Contains(got.Message, simulatortest.TestSecret) {
+	if len(got.Message) > 1000 || strings.ContainsAny(got.Message, "\r\n") || strings.Contains(got.Message, hidden) ||
+		strings.Contains(got.Message, simulatortest.TestSecret) {
 		t.Errorf("%s\nthe message is not one sentence without secrets: %s", f.reason, got.Message)
 	}
 	warned := func(e event.Event) bool { return e.Type == event.TypeWarning && e.Message == got.Message }

@@ -89,11 +89,14 @@ func TestNormaliseAlwaysAnswers(t *testing.T) {
 		resp   func(*http.Request) (*http.Response, error)
 		status int
 	}{
-		"Error":    {reason: "No answer becomes one.", resp: func(*http.Request) (*http.Response, error) { return nil, context.Canceled }, status: 599},
-		"Redirect": {reason: "A redirect stays what it is, without its target.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 301, nil), nil }, status: 301},
-		"NotJSON":  {reason: "Nonsense is no success.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("x")), nil }, status: 599},
-		"Success":  {reason: "Success passes.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("{}")), nil }, status: 200},
-		"Refusal":  {reason: "So does a refusal.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 403, nil), nil }, status: 403},
+		"Error": {reason: "No answer becomes one.", resp: func(*http.Request) (*http.Response, error) { return nil, context.Canceled }, status: 599},
+		"Redirect": {
+			reason: "A redirect stays what it is, without its target.",
+			resp:   func(r *http.Request) (*http.Response, error) { return answer(r, 301, nil), nil }, status: 301,
+		},
+		"NotJSON": {reason: "Nonsense is no success.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("x")), nil }, status: 599},
+		"Success": {reason: "Success passes.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("{}")), nil }, status: 200},
+		"Refusal": {reason: "So does a refusal.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 403, nil), nil }, status: 403},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -95,12 +95,18 @@ func TestDescribeAccepted(t *testing.T) {
 		"List": {reason: "A list that says all goes whole.", path: "tags[1]", want: "forProvider.tags", has: func(p v1alpha1.MachineParameters) bool {
 			return p.Tags != nil
 		}},
-		"Entry": {reason: "An entry goes that would be of no meaning.", path: "usbDevices[0].host", want: "forProvider.usbDevices[0]", has: func(p v1alpha1.MachineParameters) bool {
-			return len(p.USBDevices) > 0
-		}},
-		"Whole": {reason: "A list goes whose entries say all.", path: "cpu.numaNodes[0].memory", want: "forProvider.cpu.numaNodes", has: func(p v1alpha1.MachineParameters) bool {
-			return p.CPU.NUMANodes != nil
-		}},
+		"Entry": {
+			reason: "An entry goes that would be of no meaning.", path: "usbDevices[0].host", want: "forProvider.usbDevices[0]",
+			has: func(p v1alpha1.MachineParameters) bool {
+				return len(p.USBDevices) > 0
+			},
+		},
+		"Whole": {
+			reason: "A list goes whose entries say all.", path: "cpu.numaNodes[0].memory", want: "forProvider.cpu.numaNodes",
+			has: func(p v1alpha1.MachineParameters) bool {
+				return p.CPU.NUMANodes != nil
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +136,9 @@ func TestDescribeDrives(t *testing.T) {
 		"ide3": ourImage + ",media=cdrom", "sata0": "cdrom,media=cdrom",
 	})
 	want := []v1alpha1.MachineCDROM{
-		{Name: "ide0", Device: new("ide0"), ISO: new("l:iso/d.iso")}, {Name: "ide1", Device: new("ide1"), ISO: new("")}, {Name: "sata0", Device: new("sata0"), Physical: new(true)},
+		{
+			Name: "ide0", Device: new("ide0"), ISO: new("l:iso/d.iso"),
+		}, {Name: "ide1", Device: new("ide1"), ISO: new("")}, {Name: "sata0", Device: new("sata0"), Physical: new(true)},
 	}
 	if diff := cmp.Diff(want, got.Parameters.CDROMs); diff != "" || got.Parameters.ISO != nil {
 		t.Errorf("Each drive is an entry, but for those with data for cloud-init: -want, +got:\n%s", diff)

@@ -38,24 +38,63 @@ func TestNeeds(t *testing.T) {
 		pool   string
 		want   string
 	}{
-		"Nothing":   {reason: "No change needs nothing."},
-		"Options":   {reason: "Each privilege is listed once.", change: set("cores", "2", "cpu", "host", "name", "a"), want: "/vms/7 VM.Config.CPU; /vms/7 VM.Config.Options"},
-		"Either":    {reason: "One of two is enough for cloud-init.", change: set("ipconfig0", "ip=dhcp"), want: "/vms/7 VM.Config.Cloudinit|VM.Config.Network"},
-		"Pool":      {reason: "A VM that is not there yet has those on its pool.", change: set("memory", "512"), pool: "team", want: "/pool/team VM.Config.Memory or /vms/7 VM.Config.Memory"},
-		"NewDisk":   {reason: "A new disk takes room.", change: set("scsi0", "fast:8,ssd=1"), want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace"},
-		"OldDisk":   {reason: "One that is there has its own.", change: set("scsi0", "fast:vm-7-disk-0,ssd=1"), config: qemu.Config{"scsi0": "fast:vm-7-disk-0"}, want: "/vms/7 VM.Config.Disk"},
-		"Named":     {reason: "A storage may be called as it likes.", change: set("scsi0", "cloudinit-store:8"), want: "/vms/7 VM.Config.Disk; /storage/cloudinit-store Datastore.AllocateSpace"},
-		"EFIDisk":   {reason: "So does that of the firmware.", change: set("efidisk0", "fast:1,efitype=4m"), want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace"},
-		"CDROM":     {reason: "A medium is no disk.", change: set("ide2", "local:iso/a.iso,media=cdrom"), want: "/vms/7 VM.Config.CDROM"},
-		"Drive":     {reason: "What was in the drive counts too.", change: set("ide2", "none,media=cdrom"), config: qemu.Config{"ide2": "ceph:vm-7-cloudinit,media=cdrom"}, want: "/vms/7 VM.Config.Cloudinit; /vms/7 VM.Config.CDROM"},
-		"Detach":    {reason: "Taking away is a change.", change: qemu.Difference{Delete: []string{"scsi1"}}, config: qemu.Config{"scsi1": "fast:vm-7-disk-1"}, want: "/vms/7 VM.Config.Disk"},
-		"Unused":    {reason: "So is destroying.", change: qemu.Difference{Delete: []string{"unused0"}}, config: qemu.Config{"unused0": "fast:vm-7-disk-1"}, want: "/vms/7 VM.Config.Disk"},
-		"Mapping":   {reason: "Mapped devices may be used by who may use the mapping.", change: set("hostpci0", "mapping=gpu,pcie=1"), want: "/vms/7 VM.Config.HWType; /mapping/pci/gpu Mapping.Use"},
-		"USB":       {reason: "Also the one that it was.", change: set("usb0", "mapping=b"), config: qemu.Config{"usb0": "mapping=a"}, want: "/vms/7 VM.Config.HWType; /mapping/usb/a Mapping.Use; /mapping/usb/b Mapping.Use"},
-		"Directory": {reason: "Shared directories are mapped.", change: set("virtiofs0", "dirid=d,cache=auto"), want: "/vms/7 VM.Config.Disk; /mapping/dir/d Mapping.Use"},
-		"Random":    {reason: "The node's random numbers are one's own.", change: set("rng0", "source=/dev/hwrng"), want: "/vms/7 VM.Config.HWType; /mapping/hwrng Mapping.Use"},
-		"Model":     {reason: "Versions differ in whom they let use a CPU model of the cluster's.", change: set("cpu", "custom-a,flags=+aes"), want: "/vms/7 VM.Config.CPU; /nodes Sys.Audit or /mapping/cpu/a Mapping.Use"},
-		"Startup":   {reason: "The order of start-up is the node's.", change: set("startup", "order=1"), want: "/vms/7 VM.Config.Options; / Sys.Modify"},
+		"Nothing": {reason: "No change needs nothing."},
+		"Options": {
+			reason: "Each privilege is listed once.", change: set("cores", "2", "cpu", "host", "name", "a"),
+			want: "/vms/7 VM.Config.CPU; /vms/7 VM.Config.Options",
+		},
+		"Either": {reason: "One of two is enough for cloud-init.", change: set("ipconfig0", "ip=dhcp"), want: "/vms/7 VM.Config.Cloudinit|VM.Config.Network"},
+		"Pool": {
+			reason: "A VM that is not there yet has those on its pool.", change: set("memory", "512"), pool: "team",
+			want: "/pool/team VM.Config.Memory or /vms/7 VM.Config.Memory",
+		},
+		"NewDisk": {reason: "A new disk takes room.", change: set("scsi0", "fast:8,ssd=1"), want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace"},
+		"OldDisk": {
+			reason: "One that is there has its own.", change: set("scsi0", "fast:vm-7-disk-0,ssd=1"),
+			config: qemu.Config{"scsi0": "fast:vm-7-disk-0"}, want: "/vms/7 VM.Config.Disk",
+		},
+		"Named": {
+			reason: "A storage may be called as it likes.", change: set("scsi0", "cloudinit-store:8"),
+			want: "/vms/7 VM.Config.Disk; /storage/cloudinit-store Datastore.AllocateSpace",
+		},
+		"EFIDisk": {
+			reason: "So does that of the firmware.", change: set("efidisk0", "fast:1,efitype=4m"),
+			want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace",
+		},
+		"CDROM": {reason: "A medium is no disk.", change: set("ide2", "local:iso/a.iso,media=cdrom"), want: "/vms/7 VM.Config.CDROM"},
+		"Drive": {
+			reason: "What was in the drive counts too.", change: set("ide2", "none,media=cdrom"),
+			config: qemu.Config{"ide2": "ceph:vm-7-cloudinit,media=cdrom"}, want: "/vms/7 VM.Config.Cloudinit; /vms/7 VM.Config.CDROM",
+		},
+		"Detach": {
+			reason: "Taking away is a change.", change: qemu.Difference{Delete: []string{"scsi1"}},
+			config: qemu.Config{"scsi1": "fast:vm-7-disk-1"}, want: "/vms/7 VM.Config.Disk",
+		},
+		"Unused": {
+			reason: "So is destroying.", change: qemu.Difference{Delete: []string{"unused0"}}, config: qemu.Config{"unused0": "fast:vm-7-disk-1"},
+			want: "/vms/7 VM.Config.Disk",
+		},
+		"Mapping": {
+			reason: "Mapped devices may be used by who may use the mapping.", change: set("hostpci0", "mapping=gpu,pcie=1"),
+			want: "/vms/7 VM.Config.HWType; /mapping/pci/gpu Mapping.Use",
+		},
+		"USB": {
+			reason: "Also the one that it was.", change: set("usb0", "mapping=b"), config: qemu.Config{"usb0": "mapping=a"},
+			want: "/vms/7 VM.Config.HWType; /mapping/usb/a Mapping.Use; /mapping/usb/b Mapping.Use",
+		},
+		"Directory": {
+			reason: "Shared directories are mapped.", change: set("virtiofs0", "dirid=d,cache=auto"),
+			want: "/vms/7 VM.Config.Disk; /mapping/dir/d Mapping.Use",
+		},
+		"Random": {
+			reason: "The node's random numbers are one's own.", change: set("rng0", "source=/dev/hwrng"),
+			want: "/vms/7 VM.Config.HWType; /mapping/hwrng Mapping.Use",
+		},
+		"Model": {
+			reason: "Versions differ in whom they let use a CPU model of the cluster's.", change: set("cpu", "custom-a,flags=+aes"),
+			want: "/vms/7 VM.Config.CPU; /nodes Sys.Audit or /mapping/cpu/a Mapping.Use",
+		},
+		"Startup": {reason: "The order of start-up is the node's.", change: set("startup", "order=1"), want: "/vms/7 VM.Config.Options; / Sys.Modify"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,9 +118,13 @@ func TestNetworkNeeds(t *testing.T) {
 	}{
 		"Bridge": {reason: "The use of the bridge.", change: set("net0", "virtio,bridge=vmbr0"), want: "/sdn/zones/localnetwork/vmbr0 SDN.Use"},
 		"VLAN":   {reason: "That of the VLAN is enough.", change: set("net0", "virtio,bridge=vmbr0,tag=7"), want: "/sdn/zones/localnetwork/vmbr0/7 SDN.Use"},
-		"Old":    {reason: "And of the bridge that it leaves.", change: set("net0", "virtio,bridge=vmbr0"), config: qemu.Config{"net0": "virtio,bridge=vmbr1"}, want: "/sdn/zones/localnetwork/vmbr1 SDN.Use; /sdn/zones/localnetwork/vmbr0 SDN.Use"},
-		"VNet":   {reason: "The zone of a VNet is not known.", change: set("net0", "virtio,bridge=blue")},
-		"Other":  {reason: "Other options have no bridge.", change: set("cores", "2")},
+		"Old": {
+			reason: "And of the bridge that it leaves.", change: set("net0", "virtio,bridge=vmbr0"),
+			config: qemu.Config{"net0": "virtio,bridge=vmbr1"},
+			want:   "/sdn/zones/localnetwork/vmbr1 SDN.Use; /sdn/zones/localnetwork/vmbr0 SDN.Use",
+		},
+		"VNet":  {reason: "The zone of a VNet is not known.", change: set("net0", "virtio,bridge=blue")},
+		"Other": {reason: "Other options have no bridge.", change: set("cores", "2")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +149,8 @@ func TestDocumentedFields(t *testing.T) {
 	}
 	for option, names := range privileges {
 		top, _, _ := strings.Cut(cmp.Or(qemu.FieldOf(option), qemu.FieldOf(option+"0"), qemu.FieldOf(option+"1")), ".")
-		if top, _, _ = strings.Cut(top, "["); top != "" && !strings.Contains(rows[names[0]], "`"+top+"`") && !strings.Contains(rows[names[len(names)-1]], "`"+top+"`") {
+		if top, _, _ = strings.Cut(top, "["); top != "" && !strings.Contains(rows[names[0]], "`"+top+"`") &&
+			!strings.Contains(rows[names[len(names)-1]], "`"+top+"`") {
 			t.Errorf("%s (%s) is not listed at %s: %s", top, option, names[0], rows[names[0]])
 		}
 	}

@@ -37,17 +37,27 @@ func samples() map[string][2][]string {
 		"mac-prefix": {{"BC:24:11", "bc"}, {"01", "zz"}}, "urlencoded": {{"a%20b", "x"}, {"a b", "ü"}}, "dns-name": {{"a", "a.b-c.d"}, {"-a", "a..b", "a_b"}},
 		"pve-tag": {{"web", "a+b"}, {"-", "a b!"}}, "pve-iface": {{"eth0", "vmbr0.5"}, {"0eth", "e"}}, "pve-groupid": {{"g-1"}, {"a b", ""}},
 		"pve-roleid": {{"r-1"}, {"a b", ""}}, "pve-realm": {{"pve", "my-ad"}, {"1a", "x"}}, "pve-userid": {{"a@pve", "x.y@my-ad"}, {"a", "a b@pve"}},
-		"pve-tokenid": {{"a@pve!tok"}, {"a@pve", "a@pve!1"}}, "pve-priv": {{"VM.Audit", "Sys.Modify"}, {"VM.Nothing"}}, "pve-poolid": {{"p", "a/b/c"}, {"a/b/c/d", "a b"}},
+		"pve-tokenid": {{"a@pve!tok"}, {"a@pve", "a@pve!1"}}, "pve-priv": {
+			{"VM.Audit", "Sys.Modify"}, {"VM.Nothing"},
+		}, "pve-poolid": {{"p", "a/b/c"}, {"a/b/c/d", "a b"}},
 		"pve-volume-id": {{"local:1", "st:100/vm-100-disk-0.raw"}, {"local", ":1"}}, "pve-qm-bootdev": {{"scsi0", "net1"}, {"bogus0", "scsi"}},
 		"pve-qm-bootdisk": {{"ide0", "sata1"}, {"net0"}}, "pve-storage-content": {{"iso", "images"}, {"bogus"}}, "pve-storage-path": {{"/a", "/a/b"}, {"a", "/"}},
 		"pve-calendar-event": {{"daily", "mon..fri 2:30"}, {"bogus!"}}, "pve-startup-order": {{"order=1", "2", "up=3", "order=0", "0,up=3"}, {"bogus", "", "0"}},
-		"pve-hotplug-features": {{"disk", "network", "1"}, {"bogus"}}, "pve-cpuset": {{"0", "0-3"}, {"a", ""}}, "pve-phys-bits": {{"host", "8", "64"}, {"7", "65", "a"}},
+		"pve-hotplug-features": {{"disk", "network", "1"}, {
+			"bogus",
+		}}, "pve-cpuset": {{"0", "0-3"}, {"a", ""}}, "pve-phys-bits": {{"host", "8", "64"}, {"7", "65", "a"}},
 		"disk-size": {{"1G", "512M", "10"}, {"1X", "-1"}}, "email": {{"a@b.c"}, {"a", "a b@c"}}, "pve-ha-resource-id": {{"vm:100", "ct:7"}, {"100", "VM:1"}},
 		"pve-ha-resource-or-vm-id": {{"vm:100", "100"}, {"x", ":1"}}, "pve-ha-node": {{"a", "b:2"}, {"a:", "_"}}, "pve-ha-group-node": {{"a", "b:2"}, {"a:", "_"}},
 		"pve-storage-server": {{"10.0.0.1", "nas.lan"}, {"a_b", "-"}}, "pve-storage-portal-dns": {{"10.0.0.1", "nas:3260"}, {"a b"}},
-		"pve-storage-vgname": {{"vg0", "a-b"}, {"-a", "a"}}, "pve-storage-zfs-blocksize": {{"8k", "1M"}, {"3k"}}, "pve-dir-override": {{"iso=a/b"}, {"iso", "iso=../x"}},
-		"pve-day-of-week": {{"mon", "sun"}, {"day"}}, "pve-task-status-type": {{"ok", "error"}, {"fine"}}, "pve-vlan-id-or-range": {{"2", "2-4094"}, {"1", "4095", "x"}},
-		"pve-replication-job-id": {{"100-0"}, {"99-0", "100"}}, "storage-pair": {{"local", "a1:b2", "1"}, {"x", "a1:b2:c3"}}, "bridge-pair": {{"vmbr0", "a:b", "1"}, {"a b"}},
+		"pve-storage-vgname": {{"vg0", "a-b"}, {"-a", "a"}}, "pve-storage-zfs-blocksize": {{"8k", "1M"}, {
+			"3k",
+		}}, "pve-dir-override": {{"iso=a/b"}, {"iso", "iso=../x"}},
+		"pve-day-of-week": {{"mon", "sun"}, {
+			"day",
+		}}, "pve-task-status-type": {{"ok", "error"}, {"fine"}}, "pve-vlan-id-or-range": {{"2", "2-4094"}, {"1", "4095", "x"}},
+		"pve-replication-job-id": {{"100-0"}, {"99-0", "100"}}, "storage-pair": {
+			{"local", "a1:b2", "1"}, {"x", "a1:b2:c3"},
+		}, "bridge-pair": {{"vmbr0", "a:b", "1"}, {"a b"}},
 		"email-or-username": {{"root", "a@b.c"}, {"a b"}}, "pve-storage-path-in-property-string": {{"/a", "/a/b"}, {"a"}},
 		"pve-sdn-zone-id": {{"z1", "zone8888"}, {"z", "z-1", "zone99999"}}, "pve-sdn-vnet-id": {{"v1", "v-1"}, {"1v", "vnet99999"}},
 		"pve-sdn-controller-id": {{"c1"}, {"1c"}}, "pve-sdn-dns-id": {{"d1"}, {"1d"}}, "pve-sdn-ipam-id": {{"i1"}, {"1i"}},

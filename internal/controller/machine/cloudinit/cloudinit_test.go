@@ -221,9 +221,12 @@ func TestBuild(t *testing.T) {
 			config: qemu.Config{"net0": mac, "ide0": "local-lvm:vm-10000-cloudinit,media=cdrom"},
 			want:   &Image{Node: "pve1", Storage: "files", Device: "ide0", EjectFirst: true},
 		},
-		"Kept":     {reason: "The image stays where the spec ignores changes.", spec: ignore, config: inDrive(ourImage)},
-		"Replaces": {reason: "The image of another VM does not stay.", spec: ignore, config: inDrive(theirImage), want: &Image{Node: "pve1", Storage: "files", Device: "ide2"}},
-		"Full":     {reason: "The image needs a drive.", config: full, err: "no ide or sata device is free"},
+		"Kept": {reason: "The image stays where the spec ignores changes.", spec: ignore, config: inDrive(ourImage)},
+		"Replaces": {
+			reason: "The image of another VM does not stay.", spec: ignore, config: inDrive(theirImage),
+			want: &Image{Node: "pve1", Storage: "files", Device: "ide2"},
+		},
+		"Full": {reason: "The image needs a drive.", config: full, err: "no ide or sata device is free"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -368,9 +371,12 @@ func TestStale(t *testing.T) {
 		snapshot string // What a snapshot has in the drive.
 		want     []nocloud.Ref
 	}{
-		"None":   {reason: "A VM that never had an image leaves none."},
-		"Used":   {reason: "The image in the drive stays.", noted: one, medium: ourImage},
-		"Coming": {reason: "The image that the drive is to have stays.", noted: one, image: &Image{Storage: "files", Name: strings.TrimPrefix(ourImage, "files:iso/")}},
+		"None": {reason: "A VM that never had an image leaves none."},
+		"Used": {reason: "The image in the drive stays.", noted: one, medium: ourImage},
+		"Coming": {
+			reason: "The image that the drive is to have stays.", noted: one,
+			image: &Image{Storage: "files", Name: strings.TrimPrefix(ourImage, "files:iso/")},
+		},
 		"Next":   {reason: "No image is removed before the next one is made.", noted: one, image: &Image{Deferred: true}},
 		"Left":   {reason: "The image of a node that the VM has left is removed.", noted: one + " " + two, medium: ourImage, want: at("pve2")},
 		"Shared": {reason: "On shared storage it is the same image on all nodes.", noted: two, medium: ourImage, pve: shared("")},
@@ -383,8 +389,11 @@ func TestStale(t *testing.T) {
 		"Snapshot": {reason: "The image of a snapshot stays, without which PVE cannot go back to it.", noted: one, medium: "none", snapshot: ourImage},
 		"Unproven": {reason: "The snapshots of a VM that is not proven ours are not read.", noted: one, medium: "none", snapshot: "none", unproven: true},
 		"Since":    {reason: "An image that no snapshot has is removed.", noted: one, medium: "none", snapshot: "none", want: at("pve1")},
-		"Foreign":  {reason: "What was not made for the VM stays, whatever the annotation has.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso", gone: true},
-		"Doubted":  {reason: "An image that may still arrive is not removed.", noted: one + "@9999999999", gone: true},
+		"Foreign": {
+			reason: "What was not made for the VM stays, whatever the annotation has.", noted: "pve1=" + theirImage + " pve1=local:iso/debian.iso",
+			gone: true,
+		},
+		"Doubted": {reason: "An image that may still arrive is not removed.", noted: one + "@9999999999", gone: true},
 		"Certain": {
 			reason: "An image that can arrive no more is removed.", noted: one + "@1", gone: true,
 			want: []nocloud.Ref{{Node: "pve1", Volume: ourImage, UncertainUntil: time.Unix(1, 0)}},

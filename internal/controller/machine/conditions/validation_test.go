@@ -36,11 +36,20 @@ func TestRefusalCondition(t *testing.T) {
 		err    error
 		want   want
 	}{
-		"Other":      {reason: "An error that is no refusal is one of creation.", err: errors.New("boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
-		"Creating":   {reason: "A template that is missing is one of creation.", err: Reject(Creating, "boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
-		"Allocating": {reason: "A storage that is missing is one of resources.", err: errors.Wrap(Reject(Allocating, "boom"), "x"), want: want{TypeResourcesAllocated, ReasonAllocationFailed}},
-		"Overcommit": {reason: "A node that is too small has too few of them.", err: Reject(Overcommitting, "boom"), want: want{TypeResourcesAllocated, ReasonInsufficientResources}},
-		"Networking": {reason: "A bridge that is missing is one of the network.", err: Reject(Networking, "boom"), want: want{TypeNetworkConfigured, ReasonNetworkError}},
+		"Other":    {reason: "An error that is no refusal is one of creation.", err: errors.New("boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
+		"Creating": {reason: "A template that is missing is one of creation.", err: Reject(Creating, "boom"), want: want{TypeVMCreated, ReasonCreationFailed}},
+		"Allocating": {
+			reason: "A storage that is missing is one of resources.", err: errors.Wrap(Reject(Allocating, "boom"), "x"),
+			want: want{TypeResourcesAllocated, ReasonAllocationFailed},
+		},
+		"Overcommit": {
+			reason: "A node that is too small has too few of them.", err: Reject(Overcommitting, "boom"),
+			want: want{TypeResourcesAllocated, ReasonInsufficientResources},
+		},
+		"Networking": {
+			reason: "A bridge that is missing is one of the network.", err: Reject(Networking, "boom"),
+			want: want{TypeNetworkConfigured, ReasonNetworkError},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

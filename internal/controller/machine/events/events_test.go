@@ -31,9 +31,15 @@ func TestTaskEvent(t *testing.T) {
 		task         proxmox.Task
 		event, words string
 	}{
-		"Created": {reason: "The seed's words tell of a creation.", task: proxmox.Task{Type: "qmclone", ExitStatus: "OK"}, event: "Created", words: "Successfully created VM 100"},
-		"Warned":  {reason: "Warnings are told.", task: proxmox.Task{Type: "qmigrate", ExitStatus: "WARNINGS: 2"}, event: "Migrated", words: "Migrated VM 100, with 2 warnings in the log of its task"},
-		"Other":   {reason: "Any task is told.", task: proxmox.Task{Type: "qmtemplate", ExitStatus: "OK"}, event: "TaskEnded", words: "qmtemplate of VM 100 has ended"},
+		"Created": {
+			reason: "The seed's words tell of a creation.", task: proxmox.Task{Type: "qmclone", ExitStatus: "OK"}, event: "Created",
+			words: "Successfully created VM 100",
+		},
+		"Warned": {
+			reason: "Warnings are told.", task: proxmox.Task{Type: "qmigrate", ExitStatus: "WARNINGS: 2"}, event: "Migrated",
+			words: "Migrated VM 100, with 2 warnings in the log of its task",
+		},
+		"Other": {reason: "Any task is told.", task: proxmox.Task{Type: "qmtemplate", ExitStatus: "OK"}, event: "TaskEnded", words: "qmtemplate of VM 100 has ended"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,9 +65,12 @@ func TestChanged(t *testing.T) {
 		ours          bool
 		want          []string
 	}{
-		"First":   {reason: "What is seen first has not changed.", after: off},
-		"Same":    {reason: "Nothing changed.", before: seen, after: seen},
-		"Moved":   {reason: "A VM that was moved is told of.", before: seen, after: there, want: []string{"VM 100 was moved from node pve1 to node pve2 in Proxmox VE"}},
+		"First": {reason: "What is seen first has not changed.", after: off},
+		"Same":  {reason: "Nothing changed.", before: seen, after: seen},
+		"Moved": {
+			reason: "A VM that was moved is told of.", before: seen, after: there,
+			want: []string{"VM 100 was moved from node pve1 to node pve2 in Proxmox VE"},
+		},
 		"Stopped": {reason: "So is one that was stopped.", before: seen, after: off, want: []string{"VM 100 was stopped in Proxmox VE, or has stopped by itself"}},
 		"Paused":  {reason: "So is one that was paused.", before: runs, after: paused, want: []string{"VM 100 was paused in Proxmox VE"}},
 		"Copied":  {reason: "A backup pauses it for a moment.", before: runs, after: copied},

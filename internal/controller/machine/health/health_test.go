@@ -71,10 +71,16 @@ func TestReady(t *testing.T) {
 		want    xpv2.ConditionReason
 		message string
 	}{
-		"Whole":  {reason: "A VM with the disk is ready.", spec: v1alpha1.MachineParameters{Disks: disks}, config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"}},
-		"Disk":   {reason: "A VM without the disk is not.", spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`},
+		"Whole": {reason: "A VM with the disk is ready.", spec: v1alpha1.MachineParameters{Disks: disks}, config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"}},
+		"Disk": {
+			reason: "A VM without the disk is not.", spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonDeviceMissing,
+			message: `the VM does not have disk "data" (scsi1)`,
+		},
 		"Coming": {reason: "A VM whose disk is being added is.", spec: v1alpha1.MachineParameters{Disks: disks}, adds: true},
-		"Off":    {reason: "Of a VM that is not in its power state nothing else is said.", before: corev1.ConditionFalse, spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonPowerMismatch},
+		"Off": {
+			reason: "Of a VM that is not in its power state nothing else is said.", before: corev1.ConditionFalse,
+			spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonPowerMismatch,
+		},
 		"BootDisk": {
 			reason: "A VM whose only disk is detached does not boot.", config: qemu.Config{"unused0": "lvm:vm-100-disk-0"},
 			want: conditions.ReasonBootDiskMissing, message: "the VM has no disk to boot from: unused0 (lvm:vm-100-disk-0) is not attached",
@@ -113,9 +119,18 @@ func TestConditions(t *testing.T) {
 		want    xpv2.ConditionReason
 		message string
 	}{
-		"Healthy":   {reason: "With bridge and storage nothing is in doubt.", storage: proxmox.Storage{Node: "pve1"}, bridge: "vmbr1", of: conditions.TypeResourcesAllocated},
-		"Hidden":    {reason: "A storage that may not be seen is in no doubt.", storage: proxmox.Storage{Node: "pve2"}, bridge: "vmbr1", of: conditions.TypeResourcesAllocated},
-		"AlmostOut": {reason: "A storage with a little space is not full.", storage: proxmox.Storage{Node: "pve1", Disk: 98, MaxDisk: 100}, bridge: "vmbr1", of: conditions.TypeResourcesAllocated},
+		"Healthy": {
+			reason: "With bridge and storage nothing is in doubt.", storage: proxmox.Storage{Node: "pve1"}, bridge: "vmbr1",
+			of: conditions.TypeResourcesAllocated,
+		},
+		"Hidden": {
+			reason: "A storage that may not be seen is in no doubt.", storage: proxmox.Storage{Node: "pve2"}, bridge: "vmbr1",
+			of: conditions.TypeResourcesAllocated,
+		},
+		"AlmostOut": {
+			reason: "A storage with a little space is not full.", storage: proxmox.Storage{Node: "pve1", Disk: 98, MaxDisk: 100}, bridge: "vmbr1",
+			of: conditions.TypeResourcesAllocated,
+		},
 		"Full": {
 			reason: "A storage with less than one part in a hundred is full.", storage: proxmox.Storage{Node: "pve1", Disk: 99, MaxDisk: 100}, bridge: "vmbr1",
 			of: conditions.TypeResourcesAllocated, want: conditions.ReasonInsufficientResources, message: "storage 'lvm' on node pve1 is full",

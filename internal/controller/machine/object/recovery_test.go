@@ -31,27 +31,48 @@ import (
 func TestRecalled(t *testing.T) {
 	const uuid, other = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
 	seen := v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: uuid}
-	all := v1alpha1.MachineObservation{Annotations: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationNode: "pve1", AnnotationImages: "x"}}
+	all := v1alpha1.MachineObservation{Annotations: map[string]string{
+		meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationNode: "pve1", AnnotationImages: "x",
+	}}
 	cases := map[string]struct {
 		reason string
 		has    map[string]string
 		seen   v1alpha1.MachineObservation
 		want   map[string]string
 	}{
-		"New":       {reason: "Nothing is known of a Machine that is new."},
-		"Complete":  {reason: "Nothing is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}, seen: seen},
-		"Stripped":  {reason: "All is lost.", seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
-		"Unproven":  {reason: "The proof is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000"}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
-		"Unnamed":   {reason: "The name is lost.", has: map[string]string{AnnotationUUID: uuid}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
-		"Unborn":    {reason: "It is lost before the VM is seen.", has: map[string]string{AnnotationUUID: uuid, AnnotationAllocated: "10001"}, want: map[string]string{meta.AnnotationKeyExternalName: "10001"}},
-		"Halfborn":  {reason: "A clone has not got its own UUID yet.", has: map[string]string{AnnotationUUID: other}, seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000"}},
-		"Adoption":  {reason: "Another VM is named, whose proof is yet to be found.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: seen},
-		"Exchanged": {reason: "Another name was given to the same proof: that is for a look to decide.", has: map[string]string{meta.AnnotationKeyExternalName: "200", AnnotationUUID: uuid}, seen: seen},
-		"All":       {reason: "What the status has of them is put back, and nothing else is changed.", has: map[string]string{"a": "b", AnnotationNode: "pve2"}, seen: all, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationImages: "x"}},
-		"AllThere":  {reason: "Nothing is put back that is there.", has: all.Annotations, seen: all},
-		"Renamed":   {reason: "What belongs to another VM is not.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: all},
-		"Rekeyed":   {reason: "Whatever says so.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: other}, seen: all},
-		"Nameless":  {reason: "Nothing says which VM it was.", has: map[string]string{AnnotationUUID: uuid}},
+		"New":      {reason: "Nothing is known of a Machine that is new."},
+		"Complete": {reason: "Nothing is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}, seen: seen},
+		"Stripped": {reason: "All is lost.", seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
+		"Unproven": {
+			reason: "The proof is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000"}, seen: seen,
+			want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid},
+		},
+		"Unnamed": {
+			reason: "The name is lost.", has: map[string]string{AnnotationUUID: uuid}, seen: seen,
+			want: map[string]string{meta.AnnotationKeyExternalName: "10000"},
+		},
+		"Unborn": {
+			reason: "It is lost before the VM is seen.", has: map[string]string{AnnotationUUID: uuid, AnnotationAllocated: "10001"},
+			want: map[string]string{meta.AnnotationKeyExternalName: "10001"},
+		},
+		"Halfborn": {
+			reason: "A clone has not got its own UUID yet.", has: map[string]string{AnnotationUUID: other}, seen: seen,
+			want: map[string]string{meta.AnnotationKeyExternalName: "10000"},
+		},
+		"Adoption": {reason: "Another VM is named, whose proof is yet to be found.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: seen},
+		"Exchanged": {
+			reason: "Another name was given to the same proof: that is for a look to decide.",
+			has:    map[string]string{meta.AnnotationKeyExternalName: "200", AnnotationUUID: uuid}, seen: seen,
+		},
+		"All": {
+			reason: "What the status has of them is put back, and nothing else is changed.",
+			has:    map[string]string{"a": "b", AnnotationNode: "pve2"}, seen: all,
+			want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid, AnnotationImages: "x"},
+		},
+		"AllThere": {reason: "Nothing is put back that is there.", has: all.Annotations, seen: all},
+		"Renamed":  {reason: "What belongs to another VM is not.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: all},
+		"Rekeyed":  {reason: "Whatever says so.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: other}, seen: all},
+		"Nameless": {reason: "Nothing says which VM it was.", has: map[string]string{AnnotationUUID: uuid}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -34,8 +34,11 @@ func TestPowerChange(t *testing.T) {
 		vm      vmstate.VM
 		want    Change
 	}{
-		"Adopted":        {reason: "An adopted VM is left as it is.", adopted: true, vm: vmstate.VM{Status: stopped}, want: Keep},
-		"AdoptedStart":   {reason: "An adopted VM is started if the spec says so.", adopted: true, state: new(v1alpha1.PowerStateRunning), vm: vmstate.VM{Status: stopped}, want: On},
+		"Adopted": {reason: "An adopted VM is left as it is.", adopted: true, vm: vmstate.VM{Status: stopped}, want: Keep},
+		"AdoptedStart": {
+			reason: "An adopted VM is started if the spec says so.", adopted: true, state: new(v1alpha1.PowerStateRunning),
+			vm: vmstate.VM{Status: stopped}, want: On,
+		},
 		"DefaultStopped": {reason: "A VM runs unless the spec says otherwise.", vm: vmstate.VM{Status: stopped}, want: On},
 		"DefaultRunning": {reason: "A running VM is left alone.", vm: vmstate.VM{Status: running}, want: Keep},
 		"Start":          {reason: "A stopped VM is started.", state: new(v1alpha1.PowerStateRunning), vm: vmstate.VM{Status: stopped}, want: On},

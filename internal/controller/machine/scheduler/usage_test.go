@@ -67,17 +67,37 @@ func TestOccupants(t *testing.T) {
 		reserved map[string]placement.Occupant
 		want     []placement.Occupant
 	}{
-		"Stranger": {reason: "Every guest counts.", guests: []proxmox.Guest{listed}, want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}}},
-		"Stopped":  {reason: "What is stopped does not run.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }), want: []placement.Occupant{{Node: "pve1", CPUs: 2, Memory: 8 * gib}}},
+		"Stranger": {
+			reason: "Every guest counts.", guests: []proxmox.Guest{listed},
+			want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}},
+		},
+		"Stopped": {
+			reason: "What is stopped does not run.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }),
+			want: []placement.Occupant{{Node: "pve1", CPUs: 2, Memory: 8 * gib}},
+		},
 		"Template": {reason: "Templates never run.", guests: with(func(g *proxmox.Guest) { g.Template = true })},
-		"Ours":     {reason: "A Machine's VM is where it is, whatever was chosen once.", guests: []proxmox.Guest{listed}, machines: []object.Machine{machine(nil)}, want: at("pve1", 2, 8*gib)},
+		"Ours": {
+			reason: "A Machine's VM is where it is, whatever was chosen once.", guests: []proxmox.Guest{listed},
+			machines: []object.Machine{machine(nil)}, want: at("pve1", 2, 8*gib),
+		},
 		"OursStopped": {
 			reason: "One that is about to start counts as running.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }),
 			machines: []object.Machine{machine(nil)}, want: comes("pve1", 2, 8*gib),
 		},
-		"NotListed": {reason: "A Machine counts before PVE shows its VM, after a restart too.", machines: []object.Machine{machine(nil)}, want: comes("pve2", 1, 4*gib)},
-		"Undecided": {reason: "But not without a node.", machines: []object.Machine{machine(func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationNode) })}, want: []placement.Occupant{}},
-		"Deleted":   {reason: "One that is gone and deleted does not.", machines: []object.Machine{machine(func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })}, want: []placement.Occupant{}},
+		"NotListed": {
+			reason: "A Machine counts before PVE shows its VM, after a restart too.", machines: []object.Machine{machine(nil)},
+			want: comes("pve2", 1, 4*gib),
+		},
+		"Undecided": {
+			reason:   "But not without a node.",
+			machines: []object.Machine{machine(func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationNode) })},
+			want:     []placement.Occupant{},
+		},
+		"Deleted": {
+			reason:   "One that is gone and deleted does not.",
+			machines: []object.Machine{machine(func(m *namespaced.Machine) { m.DeletionTimestamp = new(metav1.Now()) })},
+			want:     []placement.Occupant{},
+		},
 		"Booked": {
 			reason: "What was chosen just now counts, whatever the annotation says.", machines: []object.Machine{machine(nil)},
 			reserved: map[string]placement.Occupant{"web": {Node: "pve3", CPUs: 4, Memory: gib}}, want: comes("pve3", 4, gib),

@@ -44,8 +44,11 @@ func TestReferredTo(t *testing.T) {
 		deleted             bool
 		secrets, configMaps []client.ObjectKey
 	}{
-		"None":    {reason: "A Machine without cloud-init refers to nothing."},
-		"All":     {reason: "All kinds of references count, in the Machine's own namespace.", spec: all, secrets: []client.ObjectKey{in("password"), in("user")}, configMaps: []client.ObjectKey{in("vendor")}},
+		"None": {reason: "A Machine without cloud-init refers to nothing."},
+		"All": {
+			reason: "All kinds of references count, in the Machine's own namespace.", spec: all,
+			secrets: []client.ObjectKey{in("password"), in("user")}, configMaps: []client.ObjectKey{in("vendor")},
+		},
 		"Deleted": {reason: "One that is being deleted needs nothing.", spec: all, deleted: true},
 	}
 	for name, tc := range cases {
