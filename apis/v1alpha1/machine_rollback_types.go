@@ -77,6 +77,16 @@ const (
 	RollbackUnknown MachineRollbackState = "Unknown"
 )
 
+// Final reports whether nothing more is done for the token.
+func (s MachineRollbackState) Final() bool {
+	switch s {
+	case RollbackSucceeded, RollbackRefused, RollbackFailed, RollbackUnknown:
+		return true
+	case RollbackPending, RollbackTakingSafetySnapshot, RollbackRollingBack:
+	}
+	return false
+}
+
 // MachineRollbackObservation is what became of a rollback.
 type MachineRollbackObservation struct {
 	// Token of the request.

@@ -34,7 +34,6 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 )
 
 // view of all that decides about a policy.
@@ -96,7 +95,7 @@ func goesBack(m Machine) bool {
 	if o.Lock == lockRollback {
 		return true
 	}
-	return asked != nil && (o.Rollback == nil || o.Rollback.Token != asked.Token || !rollback.IsFinal(o.Rollback.State))
+	return asked != nil && (o.Rollback == nil || o.Rollback.Token != asked.Token || !o.Rollback.State.Final())
 }
 
 // snapshots that the policy has made: those of the cache, and those that it does not have yet.

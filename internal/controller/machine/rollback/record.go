@@ -104,17 +104,7 @@ func Refuse(token, snapshot, message string, now time.Time) *Record {
 }
 
 // Final reports whether nothing more is done for the token.
-func (r *Record) Final() bool { return IsFinal(r.State) }
-
-// IsFinal reports whether nothing more is done in a state.
-func IsFinal(s v1alpha1.MachineRollbackState) bool {
-	switch s {
-	case v1alpha1.RollbackSucceeded, v1alpha1.RollbackRefused, v1alpha1.RollbackFailed, v1alpha1.RollbackUnknown:
-		return true
-	case v1alpha1.RollbackPending, v1alpha1.RollbackTakingSafetySnapshot, v1alpha1.RollbackRollingBack:
-	}
-	return false
-}
+func (r *Record) Final() bool { return r.State.Final() }
 
 // Open reports whether a call was noted whose end is not known yet.
 func (r *Record) Open() bool {
