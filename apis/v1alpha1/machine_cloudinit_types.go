@@ -70,6 +70,23 @@ type MachineCloudInit struct {
 	// +kubebuilder:validation:items:Pattern=`^([^\r\n]+[ \t])?(sk-)?(ssh|ecdsa)-[^ \t\r\n]+[ \t]+AAAA[A-Za-z0-9+/]+={0,2}([ \t][^\r\n]*)?$`
 	SSHKeys []string `json:"sshKeys,omitzero"`
 
+	// SSHKeySecretRefs are keys of Secrets with public keys of the user, in lines
+	// as of an authorized_keys file; lines that are blank or begin with # do not
+	// count. They come after sshKeys, each once, and are declared like these. A
+	// changed Secret is noticed. What has no key, or something else, is refused. PVE:
+	// sshkeys.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	SSHKeySecretRefs []SecretKeyReference `json:"sshKeySecretRefs,omitempty"`
+
+	// SSHKeyConfigMapRefs are keys of ConfigMaps with public keys of the user, as
+	// those of sshKeySecretRefs, which they come after. PVE: sshkeys.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	SSHKeyConfigMapRefs []SecretKeyReference `json:"sshKeyConfigMapRefs,omitempty"`
+
 	// Nameservers of the guest, IP addresses. PVE: nameserver.
 	// +optional
 	// +listType=atomic

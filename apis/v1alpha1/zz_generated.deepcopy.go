@@ -1045,6 +1045,20 @@ func (in *MachineCloudInit) DeepCopyInto(out *MachineCloudInit) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.SSHKeySecretRefs != nil {
+		in, out := &in.SSHKeySecretRefs, &out.SSHKeySecretRefs
+		*out = make([]SecretKeyReference, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.SSHKeyConfigMapRefs != nil {
+		in, out := &in.SSHKeyConfigMapRefs, &out.SSHKeyConfigMapRefs
+		*out = make([]SecretKeyReference, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Nameservers != nil {
 		in, out := &in.Nameservers, &out.Nameservers
 		*out = make([]string, len(*in))

@@ -223,15 +223,15 @@ func (d Desired) sshKeyRejections(config Config) []string {
 	}
 	var no []string
 	for i, key := range d.CloudInit.SSHKeys {
-		if !isPublicKey(key) {
+		if !IsPublicKey(key) {
 			no = append(no, fmt.Sprintf("cloudInit.sshKeys[%d] is no public key as in an authorized_keys file", i))
 		}
 	}
 	return no
 }
 
-// isPublicKey reports whether a line is a public key, with options before it or not.
-func isPublicKey(line string) bool {
+// IsPublicKey reports whether a line is a public key, with options before it or not.
+func IsPublicKey(line string) bool {
 	_, _, _, rest, err := ssh.ParseAuthorizedKey([]byte(line)) //nolint:dogsled // Whether it is one is all that counts.
 	return err == nil && len(rest) == 0
 }

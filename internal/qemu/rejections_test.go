@@ -186,7 +186,7 @@ func TestPublicKeys(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := isPublicKey(tc.key); got != tc.want {
+			if got := IsPublicKey(tc.key); got != tc.want {
 				t.Errorf("%s Want %v, got %v.", tc.reason, tc.want, got)
 			}
 			p := v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{SSHKeys: []string{ed25519Key, tc.key}}}

@@ -169,7 +169,7 @@ func (v *VM) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 // secret.
 func (v *VM) visibleConfig() map[string]string {
 	config := maps.Clone(v.Active)
-	for _, option := range slices.Concat(secretOptions, []string{"description", "sshkeys"}) {
+	for _, option := range slices.Concat(secretOptions, []string{"description"}) {
 		delete(config, option)
 	}
 	return config
@@ -232,7 +232,7 @@ func (v *VM) pendingChanges() []v1alpha1.MachinePendingChange {
 // secretOptions have values that are secret, or may be.
 //
 //nolint:gochecknoglobals // A constant.
-var secretOptions = []string{"args", "cipassword"}
+var secretOptions = []string{"args", "cipassword", "sshkeys"}
 
 // Masked hides the values that are secret.
 func Masked(option, value string) string {

@@ -77,6 +77,9 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	c := &creation{desired: planner(e).desired(m, id)}
 	c.Created = true
 	var err error
+	if err = (cloudInitFeature{external: e.external}).addSSHKeys(ctx, m, &c.desired); err != nil {
+		return nil, err
+	}
 	if err = e.importFrom(ctx, m, c, image); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
@@ -46,8 +47,11 @@ type cloudInitFeature struct {
 // that is to go to another node gets it there, and leaves one behind that is on
 // local storage.
 func (e cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
-	if meta.WasDeleted(m) || e.vm.BeingCreated() || !d.CustomData() {
+	if meta.WasDeleted(m) || e.vm.BeingCreated() {
 		return nil, nil
+	}
+	if err := e.addSSHKeys(ctx, m, d); err != nil || !d.CustomData() {
+		return rejectionsOf(err)
 	}
 	var err error
 	if _, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
@@ -56,10 +60,24 @@ func (e cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) (
 		d.image, err = e.noCloud().Build(ctx, m, d.Desired)
 	}
 	d.NoCloudImage = d.image.Drive()
+	return rejectionsOf(err)
+}
+
+// rejectionsOf are what an error rejects of a spec, or the error if it is another one.
+func rejectionsOf(err error) ([]string, error) {
 	if r := (conditions.ValidationError{}); errors.As(err, &r) {
 		return []string{r.Error()}, nil
 	}
 	return nil, err
+}
+
+// addSSHKeys adds the SSH keys of Secrets and ConfigMaps to what is desired, unless the guest is told nothing any more.
+func (e cloudInitFeature) addSSHKeys(ctx context.Context, m Machine, d *desired) (err error) {
+	if d.CloudInitFrozen && (!d.CustomData() || e.vm.HasImage()) {
+		return nil
+	}
+	d.MachineParameters, err = secretref.WithSSHKeys(ctx, e.kube, m, d.MachineParameters)
+	return err
 }
 
 func (e cloudInitFeature) plan(ctx context.Context, m Machine) (proposal, error) {

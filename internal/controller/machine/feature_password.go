@@ -19,7 +19,6 @@ package machine
 import (
 	"context"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -27,7 +26,6 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -88,11 +86,8 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 		return nil, nil
 	}
 	p, err := passwordFeature{external: e.external}.passwordOf(ctx, m, c)
-	if r := (conditions.ValidationError{}); errors.As(err, &r) {
-		return []string{r.Error()}, nil
-	}
 	if p == nil || err != nil || d.CloudInitFrozen || d.CustomData() {
-		return nil, err // Custom data have the hash of it, and PVE's drive is not there.
+		return rejectionsOf(err) // Custom data have the hash of it, and PVE's drive is not there.
 	}
 	sent := m.GetAnnotations()[object.AnnotationPassword]
 	switch {

@@ -17,7 +17,12 @@ limitations under the License.
 package machine
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -158,5 +163,66 @@ func TestPasswordOfAnotherVM(t *testing.T) {
 	sent.Forget(b.m)
 	if sent.Has(b.m, p) {
 		t.Error("The password of a VM that is gone is remembered")
+	}
+}
+
+const (
+	oldKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPEVXq6hbhApzpH+Wpd82EF2IoKl/eJXORNjzBf9plsI a"
+	newKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMMHbuapCYhEDfRYHwyCRcTRGaV00bFEkYTHwlpPtwVR b"
+)
+
+// The VM gets the SSH keys of a Secret, and others when that changes. While it is missing the VM keeps them. None is shown.
+func TestSSHKeysOfSecret(t *testing.T) {
+	b := newBench(t, all(powerState("Stopped"), spec(func(p *v1alpha1.MachineParameters) {
+		p.CloudInit = &v1alpha1.MachineCloudInit{Storage: new("local-lvm"), SSHKeySecretRefs: []v1alpha1.SecretKeyReference{{Name: "keys", Key: "k"}}}
+	})))
+	b.vms[10000] = ourVM("stopped")
+	b.vms[10000].config["ide2"] = "local-lvm:vm-10000-cloudinit,media=cdrom"
+	h := &heard{}
+	sets := func(wanted string) {
+		t.Helper()
+		e := b.external()
+		e.record = h
+		b.clock.wait(time.Hour)
+		b.touch()
+		s := b.reconcileWith(t.Context(), e)
+		if wanted != "" && (s.err == nil || !strings.Contains(s.err.Error(), "Secret team/keys not found")) {
+			t.Errorf("want the Secret missed, got %v", s.err)
+		}
+		text, err := json.Marshal([]any{b.m.Status, h.messages, fmt.Sprint(s.err)})
+		if err != nil || strings.Contains(string(text), "AAAAC3") {
+			t.Errorf("want no key shown: %s (%v)", text, err)
+		}
+	}
+	configures := func(key string) {
+		t.Helper()
+		sets("")
+		if n := len(b.writes); n == 0 || b.writes[n-1] != "Configure 10000 set sshkeys delete  digest d1" {
+			t.Fatalf("want the keys sent, got %q", b.writes)
+		}
+		b.writes, b.vms[10000].config["sshkeys"] = nil, url.PathEscape(key)
+		sets("")
+		if len(b.writes) > 0 {
+			t.Errorf("want them sent once, got %q", b.writes)
+		}
+	}
+	sets("missing")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "keys"}, Data: map[string][]byte{"k": []byte(oldKey)}}
+	if err := b.kube.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	configures(oldKey)
+	secret.Data["k"] = []byte(newKey)
+	if err := b.kube.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	configures(newKey)
+	if err := b.kube.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	sets("missing")
+	want := []string{"sshkeys (none) → **********", "sshkeys ********** → **********"}
+	if diff := cmp.Diff(want, h.messages); diff != "" || len(b.writes) > 0 {
+		t.Errorf("want the keys left alone, got %q; events: -want, +got:\n%s", b.writes, diff)
 	}
 }

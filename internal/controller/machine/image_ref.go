@@ -99,7 +99,7 @@ func (e creator) importFrom(ctx context.Context, m Machine, c *creation, image *
 	has := func(node, storage string) bool { return nodes[node][storage] }
 	c.imageOn = func(node string) (imageref.Replica, bool) { return image.On(node, has) }
 	c.imageNodes = image.Nodes(nodeNames(storages), has)
-	c.MachineParameters = object.WithImage(m.Parameters(), image.Replicas[0].Volume)
+	c.MachineParameters = object.WithImage(c.MachineParameters, image.Replicas[0].Volume)
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (c *creation) settleImage(m Machine) {
 	}
 	if r, ok := c.imageOn(c.node); ok {
 		c.image.Pin.Volume = r.Volume
-		c.MachineParameters = object.WithImage(m.Parameters(), r.Volume)
+		c.MachineParameters = object.WithImage(c.MachineParameters, r.Volume)
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -235,7 +236,7 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 // changesWithoutSpec reports whether the desired value of an option may change although the spec
 // has not: by a Secret, a ConfigMap or a label.
 func (e *external) changesWithoutSpec(option, desired string) bool {
-	return option == "cipassword" || option == "tags" && e.planned.Tenant != "" || strings.Contains(desired, "media=cdrom")
+	return option == "cipassword" || option == "sshkeys" && secretref.RefersToSSHKeys(e.planned.CloudInit) || option == "tags" && e.planned.Tenant != "" || strings.Contains(desired, "media=cdrom")
 }
 
 // emitStep tells of a change beside options that was made, unless the end of its task tells.

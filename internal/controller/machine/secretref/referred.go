@@ -37,6 +37,12 @@ func ReferredTo(m object.Machine) (secrets, configMaps []client.ObjectKey) {
 		}
 	}
 	secret(c.PasswordSecretRef)
+	for i := range c.SSHKeySecretRefs {
+		secret(&c.SSHKeySecretRefs[i])
+	}
+	for _, r := range c.SSHKeyConfigMapRefs {
+		configMaps = append(configMaps, client.ObjectKeyFromObject(ofConfigMap(m, r).Object))
+	}
 	for _, d := range []*v1alpha1.CloudInitData{c.UserData, c.VendorData, c.NetworkConfig} {
 		if d == nil {
 			continue

@@ -32,10 +32,12 @@ func TestReferredTo(t *testing.T) {
 		return &v1alpha1.SecretKeyReference{Namespace: new("elsewhere"), Name: name, Key: "k"}
 	}
 	all := &v1alpha1.MachineCloudInit{
-		PasswordSecretRef: ref("password"),
-		UserData:          &v1alpha1.CloudInitData{SecretRef: ref("user")},
-		VendorData:        &v1alpha1.CloudInitData{ConfigMapRef: ref("vendor")},
-		NetworkConfig:     &v1alpha1.CloudInitData{Inline: new("{}")},
+		PasswordSecretRef:   ref("password"),
+		SSHKeySecretRefs:    []v1alpha1.SecretKeyReference{*ref("admin"), *ref("ci")},
+		SSHKeyConfigMapRefs: []v1alpha1.SecretKeyReference{*ref("team")},
+		UserData:            &v1alpha1.CloudInitData{SecretRef: ref("user")},
+		VendorData:          &v1alpha1.CloudInitData{ConfigMapRef: ref("vendor")},
+		NetworkConfig:       &v1alpha1.CloudInitData{Inline: new("{}")},
 	}
 	in := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: name} }
 	cases := map[string]struct {
@@ -47,7 +49,7 @@ func TestReferredTo(t *testing.T) {
 		"None": {reason: "A Machine without cloud-init refers to nothing."},
 		"All": {
 			reason: "All kinds of references count, in the Machine's own namespace.", spec: all,
-			secrets: []client.ObjectKey{in("password"), in("user")}, configMaps: []client.ObjectKey{in("vendor")},
+			secrets: []client.ObjectKey{in("password"), in("admin"), in("ci"), in("user")}, configMaps: []client.ObjectKey{in("team"), in("vendor")},
 		},
 		"Deleted": {reason: "One that is being deleted needs nothing.", spec: all, deleted: true},
 	}
