@@ -34,13 +34,14 @@ func TestReasonsAreExplained(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     []string
+		shares string // A package whose reasons are its own too.
 	}{
 		"machine/conditions": {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
 		"providerconfig":     {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
 		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
 		"image":              {reason: "Those of Images.", in: []string{"image"}},
-		"backup":             {reason: "Those of Backups.", in: []string{"backup"}},
-		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}},
+		"backup":             {reason: "Those of Backups.", in: []string{"backup"}, shares: "kind/target"},
+		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}, shares: "kind/target"},
 		"snapshotpolicy":     {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
 		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
 	}
@@ -55,6 +56,9 @@ func TestReasonsAreExplained(t *testing.T) {
 				told.Write(b)
 			}
 			all := reasonsOf(t, name)
+			if tc.shares != "" {
+				all = append(all, reasonsOf(t, tc.shares)...)
+			}
 			if len(all) < 2 {
 				t.Fatalf("%s\nonly these were found: %q", tc.reason, all)
 			}

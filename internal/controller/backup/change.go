@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
@@ -35,17 +36,17 @@ import (
 // Observe finds out what became of it.
 func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreation, error) {
 	v, none := e.view, managed.ExternalCreation{}
-	if v.guest == nil || v.target.uuid == "" || v.action != start || v.problem != nil {
+	if v.guest == nil || v.target.UUID == "" || v.action != start || v.problem != nil {
 		return none, errors.New("cannot make a backup that was not looked for")
 	}
 	r := v.record
-	r.UUID, r.VMID, r.Node = v.target.uuid, v.target.vmid, v.guest.Node
-	r.Begun, r.Task, r.Notes = e.now().Unix(), "", wantedNotes(m)
+	r.UUID, r.VMID, r.Node = v.target.UUID, v.target.VMID, v.guest.Node
+	r.Begun, r.Task, r.Notes = e.Now().Unix(), "", wantedNotes(m)
 	if err := e.save(ctx, m); err != nil {
 		return none, err
 	}
 	u, err := e.client.BackUp(ctx, v.guest.Ref(), options(m))
-	e.inventory.InvalidateGuest(v.target.vmid)
+	e.inventory.InvalidateGuest(v.target.VMID)
 	if proxmox.IsOutcomeUnknown(err) {
 		return none, err
 	}
@@ -53,7 +54,7 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 		return none, errors.Join(err, e.refused(ctx, m, err))
 	}
 	r.Task = u
-	e.follow(m, u)
+	e.Follow(e.inventory, m, u)
 	return none, e.save(ctx, m)
 }
 
@@ -79,7 +80,7 @@ func (e *external) refused(ctx context.Context, m Backup, err error) error {
 		return e.save(ctx, m)
 	}
 	problem, message := backuplog.Failure(err.Error(), nil)
-	r.fail(e.now().Unix(), m.GetGeneration(), problem, message, nil)
+	r.fail(e.Now().Unix(), m.GetGeneration(), problem, message, nil)
 	return e.save(ctx, m)
 }
 
@@ -111,7 +112,7 @@ func (e *external) Update(ctx context.Context, m Backup) (managed.ExternalUpdate
 	if err := e.client.ChangeVolume(ctx, v.seat, v.record.Volume, notes, protected); err != nil {
 		return none, err
 	}
-	e.event(m, event.Normal(eventChanged, "backup "+v.record.Volume+" is changed"))
+	e.Event(m, event.Normal(eventChanged, "backup "+v.record.Volume+" is changed"))
 	if notes != nil {
 		v.record.Notes = wantedNotes(m)
 		if err := e.save(ctx, m); err != nil {
@@ -142,6 +143,6 @@ func (e *external) stillThere(ctx context.Context) (*proxmox.Volume, error) {
 
 // refusal is the error of a removal that the protection of the backup holds up.
 func refusal(volume string) error {
-	return kind.Held(problemError{kind.Problem{Reason: reasonProtected, Message: fmt.Sprintf(
-		"backup %s is protected in Proxmox VE: it is removed once that is taken back there, or stays with removalPolicy Retain", volume)}})
+	return kind.Held(target.Error(kind.Problem{Reason: reasonProtected, Message: fmt.Sprintf(
+		"backup %s is protected in Proxmox VE: it is removed once that is taken back there, or stays with removalPolicy Retain", volume)}))
 }

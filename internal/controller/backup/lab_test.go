@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/backup"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
@@ -86,7 +87,10 @@ type lab struct {
 // everywhere runs a test in its ways.
 func everywhere(t *testing.T, run func(*lab)) {
 	t.Helper()
-	configtest.EachWay(t, func(t *testing.T, w configtest.Way) { run(newLab(t, w.Scope, w.Version)) })
+	configtest.EachWay(t, func(t *testing.T, w configtest.Way) {
+		t.Helper()
+		run(newLab(t, w.Scope, w.Version))
+	})
 }
 
 // here runs a test in one scope and on one version.
@@ -211,9 +215,9 @@ func (l *lab) named(name, spec, volume string) backup.Backup {
 }
 
 // machine makes a Machine that has the VM with the UUID, or none yet.
-func (l *lab) machine(uuid string) backup.Machine {
+func (l *lab) machine(uuid string) target.Machine {
 	l.Helper()
-	m, ok := l.object("Machine", "web", 0, "{}", nil).(backup.Machine)
+	m, ok := l.object("Machine", "web", 0, "{}", nil).(target.Machine)
 	if !ok {
 		l.Fatal("it is no Machine")
 	}
@@ -224,7 +228,7 @@ func (l *lab) machine(uuid string) backup.Machine {
 }
 
 // hasVM has a Machine report its VM.
-func (l *lab) hasVM(m backup.Machine, uuid string) {
+func (l *lab) hasVM(m target.Machine, uuid string) {
 	l.Helper()
 	o := m.Observation()
 	o.VMID, o.UUID, o.Phase = new(int32(vmid)), uuid, v1alpha1.MachineRunning

@@ -30,7 +30,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
@@ -43,7 +43,7 @@ type view struct {
 	cluster string
 
 	// target is the VM as it is known, and guest what is listed of it; nil for none.
-	target target
+	target target.VM
 	guest  *proxmox.Guest
 
 	// seat is the node that is asked for the backup, and volume the backup, or nil.
@@ -67,14 +67,15 @@ func (e *external) Observe(ctx context.Context, m Backup) (managed.ExternalObser
 	}
 	o, err := e.observe(ctx, m)
 	if err != nil {
-		e.showError(m, err)
+		target.ShowError(m, err)
 	}
 	return o, err
 }
 
 func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObservation, error) {
 	v := e.view
-	if err := e.checkCluster(ctx, m); err != nil {
+	var err error
+	if v.cluster, err = e.ClusterOf(ctx, e.inventory, m, e.volumeID(m)); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if meta.WasDeleted(m) {
@@ -84,7 +85,6 @@ func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObser
 		return managed.ExternalObservation{}, err
 	}
 	if v.action == start && v.problem == nil {
-		var err error
 		if v.problem, err = e.preflight(ctx, m); err != nil {
 			return managed.ExternalObservation{}, err
 		}
@@ -98,23 +98,6 @@ func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObser
 		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
-}
-
-// checkCluster returns an error if the connection leads to another cluster than the one in
-// which the backup is.
-func (e *external) checkCluster(ctx context.Context, m Backup) error {
-	name, err := e.inventory.ClusterName(ctx)
-	if proxmox.IsAuthorization(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	e.view.cluster = name
-	if in := m.GetAnnotations()[kind.AnnotationCluster]; in != "" && in != name {
-		return problemError{kind.ClusterMismatch("backup", e.volumeID(m), in, name)}
-	}
-	return nil
 }
 
 // volumeID is the volume that the resource stands for; empty for one that is not made.
@@ -151,7 +134,7 @@ func (e *external) look(ctx context.Context, m Backup) error {
 			return err
 		}
 		v.volume = s.volume
-		v.decision = v.record.decide(s, e.now().Unix(), m.GetGeneration())
+		v.decision = v.record.decide(s, e.Now().Unix(), m.GetGeneration())
 		noted, err := e.note(ctx, m, s)
 		if err != nil || !noted {
 			return err
@@ -195,7 +178,7 @@ const logHead = 200
 
 // readTask reads the recorded task, and what it has made.
 func (e *external) readTask(ctx context.Context, m Backup, s *state) error {
-	t, err := e.task(ctx, e.view.record.Task)
+	t, err := target.Task(ctx, e.client, e.view.record.Task)
 	s.task = t
 	if t == nil || t.Running || err != nil {
 		return err
@@ -230,22 +213,6 @@ func (e *external) readLost(ctx context.Context, m Backup, s *state) error {
 	}
 	s.volume, err = e.findMade(ctx, m, nil)
 	return err
-}
-
-// task returns a task, or nil if PVE does not know it.
-func (e *external) task(ctx context.Context, u proxmox.UPID) (*proxmox.Task, error) {
-	t, err := e.client.Task(ctx, u)
-	if proxmox.IsNoSuchTask(err) {
-		return nil, nil
-	}
-	return &t, err
-}
-
-// busy reports whether a task works on the VM, of ours or anybody's.
-func (e *external) busy(ctx context.Context) (bool, error) {
-	all, err := e.inventory.Tasks(ctx, inventory.Fresh)
-	id := strconv.Itoa(e.view.target.vmid)
-	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id }), err
 }
 
 // note what has become of the backup in the record, and report whether it is to be decided
@@ -284,9 +251,9 @@ func (e *external) noteFailure(ctx context.Context, m Backup, t proxmox.Task) er
 	}
 	problem, message := backuplog.Failure(t.ExitStatus, log)
 	end := backuplog.Lines(log[max(0, len(log)-shownLog):])
-	e.view.record.fail(e.now().Unix(), m.GetGeneration(), problem, message, end)
-	e.inventory.InvalidateGuest(e.view.target.vmid)
-	e.event(m, event.Warning(eventFailed, errors.New(message)))
+	e.view.record.fail(e.Now().Unix(), m.GetGeneration(), problem, message, end)
+	e.inventory.InvalidateGuest(e.view.target.VMID)
+	e.Event(m, event.Warning(eventFailed, errors.New(message)))
 	return nil
 }
 
@@ -296,7 +263,7 @@ func (e *external) settle(ctx context.Context, m Backup) (bool, error) {
 	r.Done, r.Gone, r.Task = true, false, ""
 	r.succeed()
 	r.Volume, r.Time = volume.ID, volume.Changed
-	e.event(m, event.Normal(eventMade, "backup "+r.Volume+" is made"))
+	e.Event(m, event.Normal(eventMade, "backup "+r.Volume+" is made"))
 	return true, e.save(ctx, m)
 }
 
@@ -304,7 +271,7 @@ func (e *external) settle(ctx context.Context, m Backup) (bool, error) {
 // nothing in PVE.
 func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 	v, r := e.view, e.view.record
-	owner, err := e.peers.Older(ctx, m, func(other resource.Managed) bool {
+	owner, err := e.Peers.Older(ctx, m, func(other resource.Managed) bool {
 		o, err := recordOf(other)
 		return err == nil && o.Done && o.Volume == v.volume.ID
 	})
@@ -317,8 +284,8 @@ func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 	}
 	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.seat, true, true
 	r.Volume, r.Time, r.Notes = v.volume.ID, v.volume.Changed, v.volume.Notes
-	v.target.vmid = r.VMID
-	e.event(m, event.Normal(eventAdopted, "backup "+r.Volume+" is this resource's from now on"))
+	v.target.VMID = r.VMID
+	e.Event(m, event.Normal(eventAdopted, "backup "+r.Volume+" is this resource's from now on"))
 	return true, e.save(ctx, m)
 }
 
@@ -333,7 +300,7 @@ func (e *external) save(ctx context.Context, m Backup) error {
 	if e.view.cluster != "" {
 		a[kind.AnnotationCluster] = e.view.cluster
 	}
-	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
+	if err := kind.Annotate(ctx, e.Kube, m, a); err != nil {
 		return err
 	}
 	m.Observation().Annotations = annotations().Copy(m, m.Observation().Annotations)

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -31,11 +32,11 @@ import (
 func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, error) {
 	v := e.view
 	var err error
-	if v.guest, err = e.findVM(ctx); err != nil {
+	if v.guest, err = target.Locate(ctx, e.inventory, e.client, e.view.target.VMID); err != nil {
 		return nil, err
 	}
 	if v.guest == nil || v.guest.Type != "qemu" {
-		return &kind.Problem{Reason: reasonVMNotFound, Message: fmt.Sprintf("VM %d does not exist", v.target.vmid)}, nil
+		return &kind.Problem{Reason: reasonVMNotFound, Message: fmt.Sprintf("VM %d does not exist", v.target.VMID)}, nil
 	}
 	if p, err := e.online(ctx); p != nil || err != nil {
 		return p, err
@@ -51,9 +52,9 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 
 // online returns the problem that the node of the VM is offline.
 func (e *external) online(ctx context.Context) (*kind.Problem, error) {
-	nodes, err := e.inventory.Nodes(ctx)
 	node := e.view.guest.Node
-	if slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }) {
+	off, err := target.NodeOffline(ctx, e.inventory, node)
+	if off {
 		return &kind.Problem{Reason: reasonNodeOffline, Message: "node " + node + ", which has the VM, is offline"}, nil
 	}
 	return nil, err
@@ -68,18 +69,11 @@ func (e *external) prove(ctx context.Context) (*kind.Problem, error) {
 		return nil, err
 	}
 	config := qemu.Config(read.Values)
-	if uuid := config.UUID(); !strings.EqualFold(t.uuid, uuid) {
+	if uuid := config.UUID(); !strings.EqualFold(t.UUID, uuid) {
 		return &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d is not the one of the Machine: it has the UUID %q, not %q; "+
-			"the provider configuration may lead to another cluster, or the VM was replaced", t.vmid, uuid, t.uuid)}, nil
+			"the provider configuration may lead to another cluster, or the VM was replaced", t.VMID, uuid, t.UUID)}, nil
 	}
-	if lock := config["lock"]; lock != "" {
-		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("VM %d is locked (%s)", t.vmid, lock)}, nil
-	}
-	busy, err := e.busy(ctx)
-	if busy && err == nil {
-		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("another task works on VM %d", t.vmid)}, nil
-	}
-	return nil, err
+	return target.Locked(ctx, e.inventory, t.VMID, config)
 }
 
 // takesBackups returns the problem that the storage takes no backups from the node.
@@ -104,7 +98,7 @@ func (e *external) takesBackups(ctx context.Context, storage string) (*kind.Prob
 
 // permit returns an error that names the privileges which are missing to make the backup.
 func (e *external) permit(ctx context.Context, m Backup) error {
-	p, id := m.Parameters(), e.view.target.vmid
+	p, id := m.Parameters(), e.view.target.VMID
 	needed := toSee(p.Storage, id)
 	if p.BandwidthLimit != nil {
 		needed = append(needed, proxmox.Privilege{Path: "/", Names: []string{"Sys.Modify"}})
@@ -115,7 +109,7 @@ func (e *external) permit(ctx context.Context, m Backup) error {
 // permitToSee returns an error that names the privileges without which PVE does not list the
 // backup, and lets nobody change or remove it.
 func (e *external) permitToSee(ctx context.Context, m Backup) error {
-	storage, id := m.Parameters().Storage, e.view.target.vmid
+	storage, id := m.Parameters().Storage, e.view.target.VMID
 	op := fmt.Sprintf("see and change the backups of VM %d on storage %q", id, storage)
 	all := proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Allocate"}}
 	if err := kind.CheckPrivileges(ctx, e.client, op, all); err == nil || !proxmox.IsAuthorization(err) {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
@@ -38,7 +39,7 @@ func retains(m Backup) bool {
 // retain tells that the backup of a deleted resource stays.
 func (e *external) retain(m Backup) {
 	if r := e.view.record; r.Done && !r.Gone {
-		e.event(m, event.Normal(eventRetained, "backup "+r.Volume+" is retained in Proxmox VE"))
+		e.Event(m, event.Normal(eventRetained, "backup "+r.Volume+" is retained in Proxmox VE"))
 	}
 }
 
@@ -60,7 +61,7 @@ func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.Extern
 		return there, nil
 	}
 	if v.action == stuck && v.volume != nil {
-		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("backup %s is left where it is: %s", v.volume.ID, v.problem.Message)))
+		e.Event(m, event.Warning(eventLeftBehind, errors.Errorf("backup %s is left where it is: %s", v.volume.ID, v.problem.Message)))
 	}
 	return none, nil
 }
@@ -72,7 +73,7 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 	if r.Removal == "" {
 		return false, nil
 	}
-	t, err := e.task(ctx, r.Removal)
+	t, err := target.Task(ctx, e.client, r.Removal)
 	if err != nil {
 		return false, err
 	}
@@ -83,7 +84,7 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 	r.Removal, r.Message = "", ""
 	if t != nil && !t.OK() {
 		_, r.Message = backuplog.Failure(t.ExitStatus, nil)
-		e.event(m, event.Warning(eventRemovalFailed, errors.New(r.Message)))
+		e.Event(m, event.Warning(eventRemovalFailed, errors.New(r.Message)))
 	}
 	if err := e.save(ctx, m); err != nil {
 		return false, err
@@ -94,7 +95,7 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 // Delete starts to remove the backup, if it is proven to be this resource's.
 func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
-	m.SetConditions(e.deleting().WithObservedGeneration(m.GetGeneration()))
+	m.SetConditions(e.Deleting(e.view.problem, e.view.record.Message).WithObservedGeneration(m.GetGeneration()))
 	v, r := e.view, e.view.record
 	if v.volume == nil || v.action != keep || retains(m) {
 		return none, nil
@@ -116,18 +117,6 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 		return none, err
 	}
 	r.Removal, r.Message = u, ""
-	e.follow(m, u)
+	e.Follow(e.inventory, m, u)
 	return none, e.save(ctx, m)
-}
-
-// deleting is the condition of a Backup that is deleted, with what that waits for.
-func (e *external) deleting() xpv2.Condition {
-	c := xpv2.Deleting()
-	switch v := e.view; {
-	case v.problem != nil:
-		return c.WithMessage(v.problem.Message)
-	case v.record.Message != "":
-		return c.WithMessage("the backup could not be removed, which is tried again: " + v.record.Message)
-	}
-	return c
 }

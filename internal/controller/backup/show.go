@@ -22,22 +22,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
 // Reasons of the condition Ready of a Backup, beside those that every kind has.
 const (
-	reasonMachineNotFound    xpv2.ConditionReason = "MachineNotFound"
-	reasonMachineNotReady    xpv2.ConditionReason = "MachineNotReady"
 	reasonVMNotFound         xpv2.ConditionReason = "VMNotFound"
 	reasonVMMismatch         xpv2.ConditionReason = "VMMismatch"
 	reasonNodeOffline        xpv2.ConditionReason = "NodeOffline"
@@ -46,7 +42,6 @@ const (
 	reasonStorageFull        xpv2.ConditionReason = "StorageFull"
 	reasonNotSupported       xpv2.ConditionReason = "NotSupported"
 	reasonLimitReached       xpv2.ConditionReason = "LimitReached"
-	reasonLocked             xpv2.ConditionReason = "Locked"
 	reasonStopped            xpv2.ConditionReason = "Stopped"
 	reasonFailed             xpv2.ConditionReason = "BackupFailed"
 	reasonCreating           xpv2.ConditionReason = "Creating"
@@ -76,18 +71,13 @@ const (
 // conditionReason is that of a problem that PVE has reported.
 func conditionReason(problem string) xpv2.ConditionReason {
 	known := []xpv2.ConditionReason{
-		reasonNotSupported, reasonLimitReached, reasonStorageFull, reasonStorageUnavailable, reasonVMNotFound, reasonLocked, reasonStopped,
+		reasonNotSupported, reasonLimitReached, reasonStorageFull, reasonStorageUnavailable, reasonVMNotFound, target.ReasonLocked, reasonStopped,
 	}
 	if i := slices.Index(known, xpv2.ConditionReason(problem)); i >= 0 {
 		return known[i]
 	}
 	return reasonFailed
 }
-
-// A problemError is a problem that ends a reconcile.
-type problemError struct{ kind.Problem }
-
-func (p problemError) Error() string { return p.Message }
 
 // compare the backup with the spec.
 func (e *external) compare(m Backup) {
@@ -127,16 +117,7 @@ func (e *external) show(m Backup) {
 		v.problems = []kind.Problem{*v.problem}
 	}
 	e.observation(m)
-	before := m.GetCondition(xpv2.TypeReady)
-	ready := kind.Ready(v.problems...)
-	if v.action == start && len(v.problems) == 0 {
-		ready = xpv2.Creating()
-	}
-	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()),
-		kind.UpToDate(v.difference, v.problems...).WithObservedGeneration(m.GetGeneration()))
-	if e.record != nil && !meta.WasDeleted(m) {
-		kind.Announce(e.record, m, before, ready, "the backup is there")
-	}
+	e.Show(m, v.action == start, v.difference, v.problems)
 }
 
 // observation of what is seen of the backup.
@@ -144,11 +125,11 @@ func (e *external) observation(m Backup) {
 	v, r, o := e.view, e.view.record, m.Observation()
 	kept := annotations().Copy(m, o.Annotations)
 	*o = v1alpha1.BackupObservation{
-		Volume: r.Volume, State: r.state(v.action), Cluster: v.cluster, VMUUID: v.target.uuid, Node: v.seat, Log: r.Log,
+		Volume: r.Volume, State: r.state(v.action), Cluster: v.cluster, VMUUID: v.target.UUID, Node: v.seat, Log: r.Log,
 		Difference: v.difference, Annotations: kept,
 	}
-	if v.target.vmid != 0 {
-		o.VMID = ptr.To(int32(v.target.vmid)) //nolint:gosec // No VMID is that large.
+	if v.target.VMID != 0 {
+		o.VMID = ptr.To(int32(v.target.VMID)) //nolint:gosec // No VMID is that large.
 	}
 	if r.Time != 0 {
 		o.Time = ptr.To(metav1.NewTime(time.Unix(r.Time, 0)))
@@ -181,15 +162,4 @@ func (r *record) state(a action) v1alpha1.BackupState {
 		return v1alpha1.BackupFailed
 	}
 	return v1alpha1.BackupPending
-}
-
-// showError shows why the backup cannot be looked after.
-func (e *external) showError(m Backup, err error) {
-	upToDate := kind.UpToDate(nil)
-	upToDate.Status, upToDate.Reason, upToDate.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
-	ready := xpv2.Unavailable().WithMessage(err.Error())
-	if p := (problemError{}); errors.As(err, &p) {
-		ready, upToDate = kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem)
-	}
-	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
 }

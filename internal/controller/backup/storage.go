@@ -99,7 +99,7 @@ func (e *external) findMade(ctx context.Context, m Backup, log []string) (*proxm
 		return nil, err
 	}
 	for i, v := range all {
-		if v.VMID != e.view.target.vmid {
+		if v.VMID != e.view.target.VMID {
 			continue
 		}
 		is, err := e.hasMark(ctx, m, v)

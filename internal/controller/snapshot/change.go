@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -34,7 +35,7 @@ import (
 // Observe finds out what became of it.
 func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCreation, error) {
 	v := e.view
-	if v == nil || v.guest == nil || v.target.uuid == "" || v.action != start || v.problem != nil {
+	if v == nil || v.guest == nil || v.target.UUID == "" || v.action != start || v.problem != nil {
 		return managed.ExternalCreation{}, errors.New("cannot take a snapshot that was not looked for")
 	}
 	if err := e.intend(ctx, m); err != nil {
@@ -42,7 +43,7 @@ func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCrea
 	}
 	r := v.record
 	u, err := e.client.TakeSnapshot(ctx, v.ref(), proxmox.SnapshotOptions{Name: v.name, Description: r.Description, Memory: r.Memory})
-	e.inventory.InvalidateGuest(v.target.vmid)
+	e.inventory.InvalidateGuest(v.target.VMID)
 	if proxmox.IsOutcomeUnknown(err) {
 		return managed.ExternalCreation{}, err
 	}
@@ -50,7 +51,7 @@ func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCrea
 		return managed.ExternalCreation{}, errors.Join(err, e.refused(ctx, m, err))
 	}
 	r.Task = u
-	e.follow(m, u)
+	e.Follow(e.inventory, m, u)
 	return managed.ExternalCreation{}, e.save(ctx, m)
 }
 
@@ -62,9 +63,9 @@ func (e *external) intend(ctx context.Context, m Snapshot) error {
 		return err
 	}
 	r := v.record
-	r.UUID, r.VMID, r.Node, r.Name = v.target.uuid, v.target.vmid, v.guest.Node, v.name
+	r.UUID, r.VMID, r.Node, r.Name = v.target.UUID, v.target.VMID, v.guest.Node, v.name
 	r.Description, r.Memory = ptr.Deref(p.Description, ""), ptr.Deref(p.IncludeMemory, false)
-	r.Begun, r.Before, r.Task = e.now().Unix(), tasktrack.Latest(before), ""
+	r.Begun, r.Before, r.Task = e.Now().Unix(), tasktrack.Latest(before), ""
 	return e.save(ctx, m)
 }
 
@@ -77,7 +78,7 @@ func (e *external) refused(ctx context.Context, m Snapshot, err error) error {
 		return e.save(ctx, m)
 	}
 	problem, message := proxmox.SnapshotFailure(err)
-	r.fail(e.now().Unix(), m.GetGeneration(), string(problem), message)
+	r.fail(e.Now().Unix(), m.GetGeneration(), string(problem), message)
 	return e.save(ctx, m)
 }
 
@@ -95,11 +96,11 @@ func (e *external) Update(ctx context.Context, m Snapshot) (managed.ExternalUpda
 		return none, err
 	}
 	err := e.client.DescribeSnapshot(ctx, v.ref(), v.name, ptr.Deref(m.Parameters().Description, ""))
-	e.inventory.InvalidateGuest(v.target.vmid)
+	e.inventory.InvalidateGuest(v.target.VMID)
 	if err != nil {
 		return none, err
 	}
-	e.event(m, event.Normal(eventDescribed, "the description of snapshot "+v.name+" is changed"))
+	e.Event(m, event.Normal(eventDescribed, "the description of snapshot "+v.name+" is changed"))
 	m.Observation().Difference = nil
 	m.SetConditions(kind.UpToDate(nil, v.problems...).WithObservedGeneration(m.GetGeneration()))
 	return none, nil
@@ -111,7 +112,7 @@ func (e *external) stillThere(ctx context.Context) (bool, error) {
 	v := e.view
 	_, p, err := e.prove(ctx)
 	if p != nil && err == nil {
-		err = problemError{*p}
+		err = target.Error(*p)
 	}
 	if err != nil {
 		return false, err
@@ -123,10 +124,4 @@ func (e *external) stillThere(ctx context.Context) (bool, error) {
 	entry := tree.Named(v.name)
 	same := entry != nil && (!v.record.Done || entry.Time.Unix() == v.record.Time)
 	return same, nil
-}
-
-func (e *external) event(m Snapshot, v event.Event) {
-	if e.record != nil {
-		e.record.Event(m, v)
-	}
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -85,7 +86,10 @@ type lab struct {
 // everywhere runs a test in its ways.
 func everywhere(t *testing.T, run func(*lab)) {
 	t.Helper()
-	configtest.EachWay(t, func(t *testing.T, w configtest.Way) { run(newLab(t, w.Scope, w.Version)) })
+	configtest.EachWay(t, func(t *testing.T, w configtest.Way) {
+		t.Helper()
+		run(newLab(t, w.Scope, w.Version))
+	})
 }
 
 // here runs a test in one scope and on one version.
@@ -182,9 +186,9 @@ func (l *lab) snapshot(name, spec string) snapshot.Snapshot {
 }
 
 // machine makes a Machine that has the VM with the UUID, or none yet.
-func (l *lab) machine(uuid string) snapshot.Machine {
+func (l *lab) machine(uuid string) target.Machine {
 	l.Helper()
-	m, ok := l.object("Machine", "web", 0, "{}", nil).(snapshot.Machine)
+	m, ok := l.object("Machine", "web", 0, "{}", nil).(target.Machine)
 	if !ok {
 		l.Fatal("it is no Machine")
 	}
@@ -195,7 +199,7 @@ func (l *lab) machine(uuid string) snapshot.Machine {
 }
 
 // hasVM has a Machine report its VM.
-func (l *lab) hasVM(m snapshot.Machine, uuid string) {
+func (l *lab) hasVM(m target.Machine, uuid string) {
 	l.Helper()
 	o := m.Observation()
 	o.VMID, o.UUID, o.Phase = new(int32(vmid)), uuid, v1alpha1.MachineRunning

@@ -30,6 +30,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -44,7 +45,7 @@ type view struct {
 	cluster string
 
 	// target is the VM as it is known, and guest what is listed of it; nil for none.
-	target target
+	target target.VM
 	guest  *proxmox.Guest
 
 	// tree of the VM's snapshots, and entry the one of the name, or nil.
@@ -70,7 +71,7 @@ func (e *external) Observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 	}
 	o, err := e.observe(ctx, m)
 	if err != nil {
-		e.showError(m, err)
+		target.ShowError(m, err)
 	}
 	return o, err
 }
@@ -81,7 +82,7 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 	if v.name, err = nameOf(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := e.checkCluster(ctx, m); err != nil {
+	if v.cluster, err = e.ClusterOf(ctx, e.inventory, m, v.name); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if meta.WasDeleted(m) {
@@ -106,23 +107,6 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// checkCluster returns an error if the connection leads to another cluster than the one in
-// which the snapshot is.
-func (e *external) checkCluster(ctx context.Context, m Snapshot) error {
-	name, err := e.inventory.ClusterName(ctx)
-	if proxmox.IsAuthorization(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	e.view.cluster = name
-	if in := m.GetAnnotations()[kind.AnnotationCluster]; in != "" && in != name {
-		return problemError{kind.ClusterMismatch("snapshot", e.view.name, in, name)}
-	}
-	return nil
-}
-
 // mostTurns is how often it is decided anew after something was noted in the record.
 const mostTurns = 4
 
@@ -130,13 +114,13 @@ const mostTurns = 4
 func (e *external) look(ctx context.Context, m Snapshot) error {
 	v := e.view
 	var err error
-	if v.guest, err = e.findVM(ctx); err != nil {
+	if v.guest, err = target.Locate(ctx, e.inventory, e.client, v.target.VMID); err != nil {
 		return err
 	}
 	if v.guest == nil || v.guest.Type != "qemu" {
 		return e.withoutVM(ctx, m)
 	}
-	if off, err := e.offline(ctx, v.guest.Node); off || err != nil {
+	if off, err := target.NodeOffline(ctx, e.inventory, v.guest.Node); off || err != nil {
 		v.decision = because(wait, kind.Problem{Reason: reasonNodeOffline, Message: "node " + v.guest.Node + ", which has the VM, is offline"})
 		return err
 	}
@@ -145,7 +129,7 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 		if err != nil {
 			return err
 		}
-		v.decision = v.record.decide(s, e.now().Unix(), m.GetGeneration())
+		v.decision = v.record.decide(s, e.Now().Unix(), m.GetGeneration())
 		noted, err := e.note(ctx, m, s)
 		if err != nil || !noted {
 			return err
@@ -158,7 +142,7 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
 	v := e.view
 	if !v.record.made() {
-		v.decision = because(stuck, kind.Problem{Reason: reasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.vmid) + " does not exist"})
+		v.decision = because(stuck, kind.Problem{Reason: reasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.VMID) + " does not exist"})
 		return nil
 	}
 	v.decision = because(stuck, v.record.gone())
@@ -184,7 +168,7 @@ func (e *external) stateOf(ctx context.Context, m Snapshot) (state, error) {
 	s.entry = v.entry
 	if s.entry != nil && s.entry.State != "" {
 		var err error
-		s.busy, err = e.busy(ctx)
+		s.busy, err = target.Busy(ctx, e.inventory, e.view.target.VMID)
 		return s, err
 	}
 	return s, nil
@@ -196,9 +180,9 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 	var err error
 	switch {
 	case r.Task != "":
-		s.task, err = e.task(ctx, r.Task)
+		s.task, err = target.Task(ctx, e.client, r.Task)
 	case r.Begun != 0 && !r.Done:
-		if s.busy, err = e.busy(ctx); err != nil {
+		if s.busy, err = target.Busy(ctx, e.inventory, e.view.target.VMID); err != nil {
 			return err
 		}
 		var all []proxmox.Task
@@ -208,27 +192,11 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 	return err
 }
 
-// task returns a task, or nil if PVE does not know it.
-func (e *external) task(ctx context.Context, u proxmox.UPID) (*proxmox.Task, error) {
-	t, err := e.client.Task(ctx, u)
-	if proxmox.IsNoSuchTask(err) {
-		return nil, nil
-	}
-	return &t, err
-}
-
 // takingTasks returns the tasks on a node that take snapshots of the VM, or have done so.
 func (e *external) takingTasks(ctx context.Context, node string) ([]proxmox.Task, error) {
 	all, err := e.client.NodeTasks(ctx, node, "qmsnapshot")
-	id := strconv.Itoa(e.view.target.vmid)
+	id := strconv.Itoa(e.view.target.VMID)
 	return slices.DeleteFunc(all, func(t proxmox.Task) bool { return t.ID != id }), err
-}
-
-// busy reports whether a task works on the VM, of ours or anybody's.
-func (e *external) busy(ctx context.Context) (bool, error) {
-	all, err := e.inventory.Tasks(ctx, inventory.Fresh)
-	id := strconv.Itoa(e.view.target.vmid)
-	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id }), err
 }
 
 // readEntry reads the snapshots of the VM. A list that may be old is good enough if it has
@@ -264,8 +232,8 @@ func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) 
 		if s.task != nil {
 			problem, message = proxmox.SnapshotFailure(s.task.Err())
 		}
-		r.fail(e.now().Unix(), m.GetGeneration(), string(problem), message)
-		e.event(m, event.Warning(eventFailed, errors.New(message)))
+		r.fail(e.Now().Unix(), m.GetGeneration(), string(problem), message)
+		e.Event(m, event.Warning(eventFailed, errors.New(message)))
 	case forget:
 		r.Task = ""
 	case lose:
@@ -286,7 +254,7 @@ func (e *external) settle(ctx context.Context, m Snapshot) (bool, error) {
 	r.Done, r.Gone, r.Task, r.Before = true, false, "", nil
 	r.Failures, r.FailedAt, r.Generation, r.Problem, r.Message = 0, 0, 0, "", ""
 	r.Time, r.Memory, r.Size = entry.Time.Unix(), entry.Memory, e.sizeOf(ctx)
-	e.event(m, event.Normal(eventTaken, "snapshot "+r.Name+" is taken"))
+	e.Event(m, event.Normal(eventTaken, "snapshot "+r.Name+" is taken"))
 	return true, e.save(ctx, m)
 }
 
@@ -320,22 +288,22 @@ func (e *external) adopt(ctx context.Context, m Snapshot) (bool, error) {
 	v := e.view
 	_, p, err := e.prove(ctx)
 	if p == nil && err == nil {
-		p, err = e.conflict(ctx, m, v.target.uuid)
+		p, err = e.conflict(ctx, m, v.target.UUID)
 	}
 	if p != nil || err != nil {
 		v.decision = decision{action: stuck, problem: p}
 		return false, err
 	}
 	r := v.record
-	r.UUID, r.VMID, r.Name, r.Adopted, r.Done = v.target.uuid, v.target.vmid, v.name, true, true
+	r.UUID, r.VMID, r.Name, r.Adopted, r.Done = v.target.UUID, v.target.VMID, v.name, true, true
 	r.Time, r.Memory, r.Size = v.entry.Time.Unix(), v.entry.Memory, e.sizeOf(ctx)
-	e.event(m, event.Normal(eventAdopted, "snapshot "+r.Name+" is this resource's from now on"))
+	e.Event(m, event.Normal(eventAdopted, "snapshot "+r.Name+" is this resource's from now on"))
 	return true, e.save(ctx, m)
 }
 
 // conflict returns the problem that an older resource stands for the snapshot.
 func (e *external) conflict(ctx context.Context, m Snapshot, uuid string) (*kind.Problem, error) {
-	owner, err := e.peers.Older(ctx, m, func(other resource.Managed) bool {
+	owner, err := e.Peers.Older(ctx, m, func(other resource.Managed) bool {
 		r, err := recordOf(other)
 		return err == nil && r.made() && strings.EqualFold(r.UUID, uuid) && r.Name == e.view.name
 	})
@@ -357,7 +325,7 @@ func (e *external) save(ctx context.Context, m Snapshot) error {
 	if e.view.cluster != "" {
 		a[kind.AnnotationCluster] = e.view.cluster
 	}
-	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
+	if err := kind.Annotate(ctx, e.Kube, m, a); err != nil {
 		return err
 	}
 	m.Observation().Annotations = kind.SnapshotAnnotations().Copy(m, m.Observation().Annotations)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -34,10 +35,10 @@ func (e *external) preflight(ctx context.Context, m Snapshot) (*kind.Problem, er
 	if p != nil || err != nil {
 		return p, err
 	}
-	if p, err := e.conflict(ctx, m, e.view.target.uuid); p != nil || err != nil {
+	if p, err := e.conflict(ctx, m, e.view.target.UUID); p != nil || err != nil {
 		return p, err
 	}
-	if p, err := e.free(ctx, config); p != nil || err != nil {
+	if p, err := target.Locked(ctx, e.inventory, e.view.target.VMID, config); p != nil || err != nil {
 		return p, err
 	}
 	if err := e.permit(ctx, "take a snapshot of"); err != nil {
@@ -56,38 +57,26 @@ func (e *external) prove(ctx context.Context) (qemu.Config, *kind.Problem, error
 	config := qemu.Config(read.Values)
 	uuid := config.UUID()
 	switch {
-	case t.uuid != "" && strings.EqualFold(t.uuid, uuid):
+	case t.UUID != "" && strings.EqualFold(t.UUID, uuid):
 		return config, nil, nil
-	case t.uuid != "":
+	case t.UUID != "":
 		return config, &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d is not the one that the snapshot is of: it has the UUID %q, not %q; "+
-			"the provider configuration may lead to another cluster, or the VM was replaced", t.vmid, uuid, t.uuid)}, nil
+			"the provider configuration may lead to another cluster, or the VM was replaced", t.VMID, uuid, t.UUID)}, nil
 	case uuid == "":
-		return config, &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d cannot be told from another one: %s", t.vmid, qemu.NoUUID)}, nil
+		return config, &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d cannot be told from another one: %s", t.VMID, qemu.NoUUID)}, nil
 	}
 	owner, err := e.managedBy(ctx, uuid)
 	if owner != "" || err != nil {
-		message := fmt.Sprintf("VM %d is managed by Machine %s: use machineRef in place of vmid", t.vmid, owner)
+		message := fmt.Sprintf("VM %d is managed by Machine %s: use machineRef in place of vmid", t.VMID, owner)
 		return config, &kind.Problem{Reason: reasonManaged, Message: message}, err
 	}
-	t.uuid = uuid
+	t.UUID = uuid
 	return config, nil, nil
-}
-
-// free returns the problem that something else works on the VM.
-func (e *external) free(ctx context.Context, config qemu.Config) (*kind.Problem, error) {
-	if lock := config["lock"]; lock != "" {
-		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("VM %d is locked (%s)", e.view.target.vmid, lock)}, nil
-	}
-	busy, err := e.busy(ctx)
-	if busy && err == nil {
-		return &kind.Problem{Reason: reasonLocked, Message: fmt.Sprintf("another task works on VM %d", e.view.target.vmid)}, nil
-	}
-	return nil, err
 }
 
 // permit returns an error that names the privilege which is missing.
 func (e *external) permit(ctx context.Context, op string) error {
-	id := e.view.target.vmid
+	id := e.view.target.VMID
 	return kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("%s VM %d", op, id),
 		proxmox.Privilege{Path: fmt.Sprintf("/vms/%d", id), Names: []string{"VM.Snapshot"}})
 }
@@ -96,7 +85,7 @@ func (e *external) permit(ctx context.Context, op string) error {
 func (e *external) possible(ctx context.Context, m Snapshot, config qemu.Config) (*kind.Problem, error) {
 	v := e.view
 	if config.Template() {
-		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("VM %d is a template, which has no snapshots", v.target.vmid)}, nil
+		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("VM %d is a template, which has no snapshots", v.target.VMID)}, nil
 	}
 	can, err := e.client.CanSnapshot(ctx, v.ref())
 	if err != nil {
@@ -104,14 +93,14 @@ func (e *external) possible(ctx context.Context, m Snapshot, config qemu.Config)
 	}
 	if !can {
 		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("VM %d has a disk that Proxmox VE cannot take a snapshot of, "+
-			"such as one on thick LVM or iSCSI, or a raw file: move it to a storage with snapshots, or use qcow2", v.target.vmid)}, nil
+			"such as one on thick LVM or iSCSI, or a raw file: move it to a storage with snapshots, or use qcow2", v.target.VMID)}, nil
 	}
 	if !ptr.Deref(m.Parameters().IncludeMemory, false) {
 		return nil, nil
 	}
 	s, err := e.client.Status(ctx, v.ref())
 	if err == nil && !s.Running() {
-		message := fmt.Sprintf("VM %d does not run, so there is no memory to include: the snapshot is taken once it does", v.target.vmid)
+		message := fmt.Sprintf("VM %d does not run, so there is no memory to include: the snapshot is taken once it does", v.target.VMID)
 		return &kind.Problem{Reason: reasonNotRunning, Message: message}, nil
 	}
 	return nil, err

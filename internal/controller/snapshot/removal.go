@@ -22,11 +22,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -36,7 +36,7 @@ func (e *external) observeDeleted(ctx context.Context, m Snapshot) (managed.Exte
 	none, there := managed.ExternalObservation{}, managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 	v, r := e.view, e.view.record
 	if ptr.Deref(m.Parameters().RemovalPolicy, "") == v1alpha1.SnapshotRetain && r.Removal == "" {
-		e.event(m, event.Normal(eventRetained, "snapshot "+v.name+" is retained in Proxmox VE"))
+		e.Event(m, event.Normal(eventRetained, "snapshot "+v.name+" is retained in Proxmox VE"))
 		return none, nil
 	}
 	if !kind.MayChange(m) {
@@ -52,7 +52,7 @@ func (e *external) observeDeleted(ctx context.Context, m Snapshot) (managed.Exte
 		return there, nil
 	}
 	if v.action == stuck && v.entry != nil {
-		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("snapshot %s is left where it is: %s", v.name, v.problem.Message)))
+		e.Event(m, event.Warning(eventLeftBehind, errors.Errorf("snapshot %s is left where it is: %s", v.name, v.problem.Message)))
 	}
 	return none, nil
 }
@@ -76,7 +76,7 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 	if r.Removal == "" {
 		return false, nil
 	}
-	t, err := e.task(ctx, r.Removal)
+	t, err := target.Task(ctx, e.client, r.Removal)
 	if err != nil {
 		return false, err
 	}
@@ -87,9 +87,9 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 	r.Removal, r.Message = "", ""
 	if t != nil && !t.OK() {
 		_, r.Message = proxmox.SnapshotFailure(t.Err())
-		e.event(m, event.Warning(eventRemovalFailed, errors.New(r.Message)))
+		e.Event(m, event.Warning(eventRemovalFailed, errors.New(r.Message)))
 	}
-	e.inventory.InvalidateGuest(e.view.target.vmid)
+	e.inventory.InvalidateGuest(e.view.target.VMID)
 	return false, e.save(ctx, m)
 }
 
@@ -97,7 +97,7 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 // else works on the VM.
 func (e *external) Delete(ctx context.Context, m Snapshot) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
-	m.SetConditions(e.deleting().WithObservedGeneration(m.GetGeneration()))
+	m.SetConditions(e.Deleting(e.view.problem, e.view.record.Message).WithObservedGeneration(m.GetGeneration()))
 	v := e.view
 	if v.guest == nil || v.entry == nil || v.action == wait {
 		return none, nil
@@ -120,37 +120,25 @@ func (e *external) unlocked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := e.free(ctx, config.Values)
+	p, err := target.Locked(ctx, e.inventory, e.view.target.VMID, config.Values)
 	switch {
 	case err != nil || p == nil:
 		return err
 	case e.view.problem != nil:
 		p = e.view.problem
 	}
-	return kind.Held(problemError{*p})
+	return kind.Held(target.Error(*p))
 }
 
 // remove the snapshot, and follow the task that does.
 func (e *external) remove(ctx context.Context, m Snapshot) error {
 	v, r := e.view, e.view.record
 	u, err := e.client.RemoveSnapshot(ctx, v.ref(), v.name)
-	e.inventory.InvalidateGuest(v.target.vmid)
+	e.inventory.InvalidateGuest(v.target.VMID)
 	if err != nil {
 		return err
 	}
 	r.Removal, r.Message = u, ""
-	e.follow(m, u)
+	e.Follow(e.inventory, m, u)
 	return e.save(ctx, m)
-}
-
-// deleting is the condition of a Snapshot that is deleted, with what that waits for.
-func (e *external) deleting() xpv2.Condition {
-	c := xpv2.Deleting()
-	switch v := e.view; {
-	case v.problem != nil:
-		return c.WithMessage(v.problem.Message)
-	case v.record.Message != "":
-		return c.WithMessage("the snapshot could not be removed, which is tried again: " + v.record.Message)
-	}
-	return c
 }

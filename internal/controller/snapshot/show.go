@@ -20,38 +20,33 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
 // Reasons of the condition Ready of a Snapshot, beside those that every kind has.
 const (
-	reasonMachineNotFound xpv2.ConditionReason = "MachineNotFound"
-	reasonMachineNotReady xpv2.ConditionReason = "MachineNotReady"
-	reasonVMNotFound      xpv2.ConditionReason = "VMNotFound"
-	reasonVMMismatch      xpv2.ConditionReason = "VMMismatch"
-	reasonManaged         xpv2.ConditionReason = "ManagedByMachine"
-	reasonNodeOffline     xpv2.ConditionReason = "NodeOffline"
-	reasonNotSupported    xpv2.ConditionReason = "NotSupported"
-	reasonNotRunning      xpv2.ConditionReason = "NotRunning"
-	reasonLocked          xpv2.ConditionReason = "Locked"
-	reasonStorageFull     xpv2.ConditionReason = "StorageFull"
-	reasonStopped         xpv2.ConditionReason = "Stopped"
-	reasonFailed          xpv2.ConditionReason = "SnapshotFailed"
-	reasonCreating        xpv2.ConditionReason = "Creating"
-	reasonDeleting        xpv2.ConditionReason = "Deleting"
-	reasonIncomplete      xpv2.ConditionReason = "Incomplete"
-	reasonNotFound        xpv2.ConditionReason = "NotFound"
-	reasonGone            xpv2.ConditionReason = "Gone"
-	reasonImmutable       xpv2.ConditionReason = "Immutable"
+	reasonVMNotFound   xpv2.ConditionReason = "VMNotFound"
+	reasonVMMismatch   xpv2.ConditionReason = "VMMismatch"
+	reasonManaged      xpv2.ConditionReason = "ManagedByMachine"
+	reasonNodeOffline  xpv2.ConditionReason = "NodeOffline"
+	reasonNotSupported xpv2.ConditionReason = "NotSupported"
+	reasonNotRunning   xpv2.ConditionReason = "NotRunning"
+	reasonStorageFull  xpv2.ConditionReason = "StorageFull"
+	reasonStopped      xpv2.ConditionReason = "Stopped"
+	reasonFailed       xpv2.ConditionReason = "SnapshotFailed"
+	reasonCreating     xpv2.ConditionReason = "Creating"
+	reasonDeleting     xpv2.ConditionReason = "Deleting"
+	reasonIncomplete   xpv2.ConditionReason = "Incomplete"
+	reasonNotFound     xpv2.ConditionReason = "NotFound"
+	reasonGone         xpv2.ConditionReason = "Gone"
+	reasonImmutable    xpv2.ConditionReason = "Immutable"
 )
 
 // Reasons of the events of a Snapshot.
@@ -67,18 +62,13 @@ const (
 
 // conditionReason is that of a problem that PVE has reported.
 func conditionReason(problem string) xpv2.ConditionReason {
-	for _, r := range []xpv2.ConditionReason{reasonNotSupported, reasonStorageFull, reasonLocked, reasonStopped, kind.ReasonAlreadyExists} {
+	for _, r := range []xpv2.ConditionReason{reasonNotSupported, reasonStorageFull, target.ReasonLocked, reasonStopped, kind.ReasonAlreadyExists} {
 		if string(r) == problem {
 			return r
 		}
 	}
 	return reasonFailed
 }
-
-// A problemError is a problem that ends a reconcile.
-type problemError struct{ kind.Problem }
-
-func (p problemError) Error() string { return p.Message }
 
 // compare the snapshot with the spec: the description can be changed, the memory cannot.
 func (e *external) compare(m Snapshot) {
@@ -113,25 +103,16 @@ func (e *external) show(m Snapshot) {
 		v.problems = []kind.Problem{*v.problem}
 	}
 	e.observation(m)
-	before := m.GetCondition(xpv2.TypeReady)
-	ready := kind.Ready(v.problems...)
-	if v.action == start && len(v.problems) == 0 {
-		ready = xpv2.Creating()
-	}
-	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()),
-		kind.UpToDate(v.difference, v.problems...).WithObservedGeneration(m.GetGeneration()))
-	if e.record != nil && !meta.WasDeleted(m) {
-		kind.Announce(e.record, m, before, ready, "the snapshot is there")
-	}
+	e.Show(m, v.action == start, v.difference, v.problems)
 }
 
 // observation of what is seen of the snapshot.
 func (e *external) observation(m Snapshot) {
 	v, o := e.view, m.Observation()
 	kept := kind.SnapshotAnnotations().Copy(m, o.Annotations)
-	*o = v1alpha1.SnapshotObservation{Name: v.name, Cluster: v.cluster, VMUUID: v.target.uuid, Difference: v.difference, Annotations: kept}
-	if v.target.vmid != 0 {
-		o.VMID = ptr.To(int32(v.target.vmid)) //nolint:gosec // No VMID is that large.
+	*o = v1alpha1.SnapshotObservation{Name: v.name, Cluster: v.cluster, VMUUID: v.target.UUID, Difference: v.difference, Annotations: kept}
+	if v.target.VMID != 0 {
+		o.VMID = ptr.To(int32(v.target.VMID)) //nolint:gosec // No VMID is that large.
 	}
 	if v.guest != nil {
 		o.Node = v.guest.Node
@@ -148,15 +129,4 @@ func (e *external) observation(m Snapshot) {
 	if v.record.Size > 0 {
 		o.Size = ptr.To(v.record.Size)
 	}
-}
-
-// showError shows why the snapshot cannot be looked after.
-func (e *external) showError(m Snapshot, err error) {
-	upToDate := kind.UpToDate(nil)
-	upToDate.Status, upToDate.Reason, upToDate.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
-	ready := xpv2.Unavailable().WithMessage(err.Error())
-	if p := (problemError{}); errors.As(err, &p) {
-		ready, upToDate = kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem)
-	}
-	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
 }

@@ -30,20 +30,15 @@ import (
 	"context"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -53,13 +48,6 @@ type Snapshot interface {
 
 	Parameters() *v1alpha1.SnapshotParameters
 	Observation() *v1alpha1.SnapshotObservation
-}
-
-// A Machine of either scope, as far as a Snapshot looks at it.
-type Machine interface {
-	resource.Managed
-
-	Observation() *v1alpha1.MachineObservation
 }
 
 // A Client does to PVE what a Snapshot needs done.
@@ -103,71 +91,49 @@ type Kinds struct {
 	Machine client.Object
 }
 
-// wakes is how many Snapshots may be woken before anybody has to wait.
-const wakes = 64
-
-// Setup adds a controller of Snapshots of one scope to the manager.
-func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
-	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
-	c := &connector{
-		kinds: k, kube: mgr.GetClient(), connect: o.Connections.Connect,
-		peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
-		record: event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
-		wake:   func(m Snapshot) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
-		now:    o.Clock(),
-	}
-	watch := kind.MachineWatch{Kube: c.kube, Machine: k.Machine, List: k.List, Means: mayMean, Wake: func(mg resource.Managed) {
-		if m, ok := mg.(Snapshot); ok {
-			c.wake(m)
-		}
-	}}
-	if err := watch.Start(mgr.GetCache()); err != nil {
-		return errors.Wrap(err, "cannot watch the Machines of Snapshots")
-	}
-	return kind.Setup(mgr, o, kind.Kind[Snapshot]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
-}
-
 // pollUnready is how often a snapshot is looked at that is on its way.
 const pollUnready = 5 * time.Second
 
-func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
-	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
-		if mg.GetCondition(t).Status != corev1.ConditionTrue {
-			return min(configured, pollUnready)
-		}
-	}
-	return configured
+// Setup adds a controller of Snapshots of one scope to the manager.
+func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	return target.Setup(mgr, o, target.Config[Snapshot]{
+		Identity: k.Identity, Lists: k.Lists, Machine: k.Machine, Noun: "snapshot", Made: "taken", PollUnready: pollUnready,
+		Means: func(m Snapshot, machine string) bool {
+			p := m.Parameters()
+			return kind.MeansMachine(machine, p.Machine, p.MachineRef, p.MachineSelector)
+		},
+		External: func(p target.Parts[Snapshot]) managed.TypedExternalConnector[Snapshot] {
+			return &connector{Parts: p, machines: k.Machines}
+		},
+	})
 }
 
 // A connector makes the external of each reconcile.
 type connector struct {
-	kinds   Kinds
-	kube    client.Client
-	connect func(context.Context, resource.Managed) (*connect.Connection, error)
-	peers   kind.Conflicts
-	record  event.Recorder
-	wake    func(Snapshot)
-	now     func() time.Time
+	target.Parts[Snapshot]
+
+	// machines are lists of Machines in all scopes.
+	machines []resource.ManagedList
 }
 
 // Connect to the cluster of a Snapshot. One whose Machine has no VM yet, and one that is
 // deleted and was never begun, need no connection.
 func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExternalClient[Snapshot], error) {
-	if err := kind.SnapshotAnnotations().Restore(ctx, c.kube, m, m.Observation().Annotations); err != nil {
+	if err := kind.SnapshotAnnotations().Restore(ctx, c.Kube, m, m.Observation().Annotations); err != nil {
 		return nil, err
 	}
 	r, err := recordOf(m)
 	if err != nil {
 		return nil, err
 	}
-	e := &external{kube: c.kube, kinds: c.kinds, peers: c.peers, record: c.record, wake: c.wake, now: c.now, view: &view{record: r}}
+	e := &external{Parts: c.Parts, machines: c.machines, view: &view{record: r}}
 	if meta.WasDeleted(m) && !r.made() {
 		return e, nil
 	}
 	if e.waits, err = e.findTarget(ctx, m); e.waits != nil || err != nil {
 		return e, err
 	}
-	to, err := c.connect(ctx, m)
+	to, err := c.Connection(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -177,14 +143,12 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 
 // An external looks after one Snapshot during one reconcile.
 type external struct {
+	target.Parts[Snapshot]
+
+	machines []resource.ManagedList
+
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
-	kube      client.Client
-	kinds     Kinds
-	peers     kind.Conflicts
-	record    event.Recorder
-	wake      func(Snapshot)
-	now       func() time.Time
 
 	// waits is the problem that there is no VM yet, or nil.
 	waits *kind.Problem
@@ -195,18 +159,3 @@ type external struct {
 
 // Disconnect does nothing: connections are shared.
 func (e *external) Disconnect(context.Context) error { return nil }
-
-// follow has the Snapshot looked at when a task has ended.
-func (e *external) follow(m Snapshot, u proxmox.UPID) {
-	c, ok := m.DeepCopyObject().(Snapshot)
-	if !ok || u == "" || e.wake == nil {
-		return
-	}
-	e.inventory.Follow(u, func(proxmox.Task) { go e.wake(c) })
-}
-
-// mayMean reports whether a Snapshot is of a Machine, or may turn out to be.
-func mayMean(mg resource.Managed, machine string) bool {
-	m, ok := mg.(Snapshot)
-	return ok && kind.MeansMachine(machine, m.Parameters().Machine, m.Parameters().MachineRef, m.Parameters().MachineSelector)
-}

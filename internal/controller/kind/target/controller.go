@@ -1,0 +1,181 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package target
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Config is what a controller of such a kind is made of.
+type Config[T resource.Managed] struct {
+	// Identity of the resources of one scope.
+	Identity kind.Identity
+
+	// Lists of the resources in all scopes.
+	Lists []resource.ManagedList
+
+	// Machine is an empty Machine of the scope.
+	Machine client.Object
+
+	// Noun is what a resource stands for, and Made what is done to have it: a snapshot is taken.
+	Noun, Made string
+
+	// PollUnready is how often a resource is looked at that is on its way.
+	PollUnready time.Duration
+
+	// Means reports whether a resource is of a Machine, or may turn out to be.
+	Means func(m T, machine string) bool
+
+	// External makes what connects to what the resources stand for.
+	External func(p Parts[T]) managed.TypedExternalConnector[T]
+}
+
+// Parts are what each reconcile shares with all others.
+type Parts[T resource.Managed] struct {
+	Kube       client.Client
+	Connection func(context.Context, resource.Managed) (*connect.Connection, error)
+	Peers      kind.Conflicts
+	Record     event.Recorder
+	Wake       func(T)
+	Now        func() time.Time
+
+	Machine    client.Object
+	Noun, Made string
+}
+
+// wakes is how many resources may be woken before anybody has to wait.
+const wakes = 64
+
+// Setup adds a controller to the manager. A resource whose Machine has no VM yet is looked at when it has one.
+func Setup[T resource.Managed](mgr ctrl.Manager, o kind.Options, c Config[T]) error {
+	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
+	p := Parts[T]{
+		Kube: mgr.GetClient(), Connection: o.Connections.Connect, Machine: c.Machine, Noun: c.Noun, Made: c.Made,
+		Peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: c.Lists},
+		Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(c.Identity.ControllerName())),
+		Wake:   func(m T) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+		Now:    o.Clock(),
+	}
+	if err := c.watch(p).Start(mgr.GetCache()); err != nil {
+		return errors.Wrapf(err, "cannot watch the Machines of %ss", c.Identity.GroupVersionKind.Kind)
+	}
+	return kind.Setup(mgr, o, kind.Kind[T]{Identity: c.Identity, External: c.External(p), PollInterval: pollEvery(c.PollUnready), Wake: wake})
+}
+
+// watch returns the watch of the Machines.
+func (c Config[T]) watch(p Parts[T]) kind.MachineWatch {
+	return kind.MachineWatch{
+		Kube: p.Kube, Machine: c.Machine, List: c.Identity.List,
+		Means: func(mg resource.Managed, machine string) bool {
+			m, ok := mg.(T)
+			return ok && c.Means(m, machine)
+		},
+		Wake: func(mg resource.Managed) {
+			if m, ok := mg.(T); ok {
+				p.Wake(m)
+			}
+		},
+	}
+}
+
+// pollEvery looks more often at a resource that is on its way.
+func pollEvery(unready time.Duration) managed.PollIntervalHook {
+	return func(mg resource.Managed, configured time.Duration) time.Duration {
+		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
+			if mg.GetCondition(t).Status != corev1.ConditionTrue {
+				return min(configured, unready)
+			}
+		}
+		return configured
+	}
+}
+
+// Follow has the resource looked at when a task has ended.
+func (p Parts[T]) Follow(in Inventory, m T, u proxmox.UPID) {
+	c, ok := m.DeepCopyObject().(T)
+	if !ok || u == "" || p.Wake == nil {
+		return
+	}
+	in.Follow(u, func(proxmox.Task) { go p.Wake(c) })
+}
+
+// Event tells of something that has happened to the resource.
+func (p Parts[T]) Event(m T, v event.Event) {
+	if p.Record != nil {
+		p.Record.Event(m, v)
+	}
+}
+
+// A problemError is a problem that holds up everything.
+type problemError struct{ kind.Problem }
+
+func (e problemError) Error() string { return e.Message }
+
+// Error returns a problem that holds up everything as an error, whose reason ShowError shows.
+func Error(p kind.Problem) error { return problemError{p} }
+
+// Show sets the conditions of what was seen. It starts if it is made next.
+func (p Parts[T]) Show(m T, starts bool, difference []v1alpha1.OptionDifference, problems []kind.Problem) {
+	before, ready := m.GetCondition(xpv2.TypeReady), kind.Ready(problems...)
+	if starts && len(problems) == 0 {
+		ready = xpv2.Creating()
+	}
+	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), kind.UpToDate(difference, problems...).WithObservedGeneration(m.GetGeneration()))
+	if p.Record != nil && !meta.WasDeleted(m) {
+		kind.Announce(p.Record, m, before, ready, "the "+p.Noun+" is there")
+	}
+}
+
+// ShowError sets the conditions of a resource that cannot be looked after.
+func ShowError(m resource.Managed, err error) {
+	upToDate := kind.UpToDate(nil)
+	upToDate.Status, upToDate.Reason, upToDate.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
+	ready := xpv2.Unavailable().WithMessage(err.Error())
+	if p := (problemError{}); errors.As(err, &p) {
+		ready, upToDate = kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem)
+	}
+	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
+}
+
+// Deleting is the condition Ready of a resource that is deleted, with what that waits for: a problem, or a removal that has failed.
+func (p Parts[T]) Deleting(problem *kind.Problem, failure string) xpv2.Condition {
+	c := xpv2.Deleting()
+	switch {
+	case problem != nil:
+		return c.WithMessage(problem.Message)
+	case failure != "":
+		return c.WithMessage("the " + p.Noun + " could not be removed, which is tried again: " + failure)
+	}
+	return c
+}

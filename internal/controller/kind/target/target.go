@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package target has what kinds share whose resources are of the VM of a Machine, such as Snapshots and Backups: which VM that is, where
+// it is, what works on it, and what their controllers are made of.
+package target
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// Reasons of the condition Ready of a resource that is of the VM of a Machine.
+const (
+	ReasonMachineNotFound xpv2.ConditionReason = "MachineNotFound"
+	ReasonMachineNotReady xpv2.ConditionReason = "MachineNotReady"
+	ReasonLocked          xpv2.ConditionReason = "Locked"
+)
+
+// A VM that a resource is of.
+type VM struct {
+	VMID int
+
+	// UUID that the VM must have; empty for a VM that is yet to be looked at.
+	UUID string
+}
+
+// A Machine of either scope, as far as such a resource looks at it.
+type Machine interface {
+	resource.Managed
+
+	Observation() *v1alpha1.MachineObservation
+}
+
+// VMOf returns the VM of a Machine of the resource's scope and namespace, or the problem that there is none yet.
+func (p Parts[T]) VMOf(ctx context.Context, m T, machine string) (VM, *kind.Problem, error) {
+	x, ok := p.Machine.DeepCopyObject().(Machine)
+	if !ok {
+		return VM{}, nil, errors.Errorf("cannot copy a %T", p.Machine)
+	}
+	problem := func(reason xpv2.ConditionReason, format string, words ...any) *kind.Problem {
+		return &kind.Problem{Reason: reason, Message: fmt.Sprintf("Machine %q ", machine) + fmt.Sprintf(format, words...)}
+	}
+	err := p.Kube.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: machine}, x)
+	switch {
+	case kerrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+		return VM{}, problem(ReasonMachineNotFound, "does not exist: the %s is %s once it has its VM", p.Noun, p.Made), nil
+	case err != nil:
+		return VM{}, nil, errors.Wrapf(err, "cannot read Machine %q", machine)
+	case meta.WasDeleted(x):
+		return VM{}, problem(ReasonMachineNotReady, "is being deleted: no %s is %s", p.Noun, p.Made), nil
+	case !kind.HasVM(x.Observation()):
+		return VM{}, problem(ReasonMachineNotReady, "does not have its VM yet: the %s is %s then", p.Noun, p.Made), nil
+	}
+	return VM{VMID: int(*x.Observation().VMID), UUID: x.Observation().UUID}, nil, nil
+}
+
+// Unselected is the problem that machineSelector selects no Machine.
+func (p Parts[T]) Unselected() *kind.Problem {
+	message := fmt.Sprintf("no Machine has the labels of machineSelector: the %s is %s once there is one", p.Noun, p.Made)
+	return &kind.Problem{Reason: ReasonMachineNotFound, Message: message}
+}
+
+// An Inventory answers what is asked about a VM.
+type Inventory interface {
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
+	ClusterName(ctx context.Context) (string, error)
+	Follow(u proxmox.UPID, done func(proxmox.Task))
+}
+
+// A Client is what Proxmox VE itself is asked about a VM.
+type Client interface {
+	VMIDTaken(ctx context.Context, vmid int) (bool, error)
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+}
+
+// Locate finds where a VM is. It returns nil if there is no VM of its VMID, which is
+// believed of a list that was read now, and of PVE's word.
+func Locate(ctx context.Context, in Inventory, c Client, vmid int) (*proxmox.Guest, error) {
+	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
+		guests, err := in.Guests(ctx, maxAge)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid }); i >= 0 {
+			return &guests[i], nil
+		}
+	}
+	taken, err := c.VMIDTaken(ctx, vmid)
+	if err == nil && taken {
+		err = proxmox.Denial(fmt.Sprintf("see VM %d", vmid), proxmox.Privilege{Path: fmt.Sprintf("/vms/%d", vmid), Names: []string{"VM.Audit"}})
+	}
+	return nil, err
+}
+
+// NodeOffline reports whether the cluster says that a node is offline.
+func NodeOffline(ctx context.Context, in Inventory, node string) (bool, error) {
+	nodes, err := in.Nodes(ctx)
+	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
+}
+
+// Busy reports whether a task works on a VM, of ours or anybody's.
+func Busy(ctx context.Context, in Inventory, vmid int) (bool, error) {
+	all, err := in.Tasks(ctx, inventory.Fresh)
+	id := strconv.Itoa(vmid)
+	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id }), err
+}
+
+// Locked returns the problem that a VM is locked, or that a task works on it.
+func Locked(ctx context.Context, in Inventory, vmid int, config qemu.Config) (*kind.Problem, error) {
+	if lock := config["lock"]; lock != "" {
+		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("VM %d is locked (%s)", vmid, lock)}, nil
+	}
+	busy, err := Busy(ctx, in, vmid)
+	if busy && err == nil {
+		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("another task works on VM %d", vmid)}, nil
+	}
+	return nil, err
+}
+
+// Task returns a task, or nil if PVE does not know it.
+func Task(ctx context.Context, c Client, u proxmox.UPID) (*proxmox.Task, error) {
+	t, err := c.Task(ctx, u)
+	if proxmox.IsNoSuchTask(err) {
+		return nil, nil
+	}
+	return &t, err
+}
+
+// ClusterOf returns the name of the cluster of a connection, empty if it may not be seen, or an error if it is another cluster than the
+// one in which the object of the resource is.
+func (p Parts[T]) ClusterOf(ctx context.Context, in Inventory, m T, object string) (string, error) {
+	name, err := in.ClusterName(ctx)
+	if proxmox.IsAuthorization(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if has := m.GetAnnotations()[kind.AnnotationCluster]; has != "" && has != name {
+		return name, Error(kind.ClusterMismatch(p.Noun, object, has, name))
+	}
+	return name, nil
+}
