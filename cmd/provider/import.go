@@ -29,7 +29,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,7 +38,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/importer"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/version"
 	"github.com/vitistack/provider-proxmox/package"
 )
 
@@ -57,28 +55,12 @@ type importOptions struct {
 
 // importGroups are the groups of its flags.
 func importGroups() []kong.Group {
-	return []kong.Group{
-		{Key: "config", Title: "Connect as a provider configuration says"},
-		{
-			Key: "direct", Title: "Connect directly",
-			Description: "With the credentials of a file, or those of the environment: PROXMOX_TOKEN (user@realm!id=secret), " +
-				"PROXMOX_TOKEN_ID and PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD.",
-		},
-		{Key: "guests", Title: "Choose guests, which are those that fit all of these flags"},
-	}
+	return append(connectionGroups(), kong.Group{Key: "guests", Title: "Choose guests, which are those that fit all of these flags"})
 }
 
 // guestOptions say which guests of which cluster.
 type guestOptions struct {
-	Endpoint        []string `env:"PROXMOX_ENDPOINT" group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
-	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE"`
-	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE"`
-	Insecure        bool     `env:"PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
-
-	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
-	Namespace          string `group:"config" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
-	ProviderConfig     string `default:"default" group:"config" help:"Name of the provider configuration, which the manifests name too." placeholder:"NAME"`
-	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
+	connectionOptions
 
 	Node []string `group:"guests" help:"Only guests on this node. May be repeated." placeholder:"NAME"`
 	Pool []string `group:"guests" help:"Only members of this pool. May be repeated." placeholder:"NAME"`
@@ -243,52 +225,16 @@ func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, err
 	if err := filter.Validate(); err != nil {
 		return source{}, nil, err
 	}
-	s, err := o.connect(ctx)
+	conn, kube, err := o.connect(ctx)
 	if err != nil {
 		return source{}, nil, err
 	}
+	s := source{Client: conn.Client, kube: kube}
 	finds, err := importer.Guests(ctx, s, filter)
 	if err == nil && len(finds) == 0 {
 		fmt.Fprintln(os.Stderr, noGuest)
 	}
 	return s, finds, err
-}
-
-// validate the names that the manifests get, which nobody else may see before
-// they are applied.
-func (o *guestOptions) validate() error {
-	if len(validation.IsDNS1123Label(o.Namespace)) > 0 && o.Namespace != "" {
-		return errors.Errorf("%q is not a name of a namespace", o.Namespace)
-	}
-	if len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
-		return errors.Errorf("%q is not a name of a provider configuration", o.ProviderConfig)
-	}
-	return nil
-}
-
-func (o *guestOptions) connect(ctx context.Context) (source, error) {
-	if len(o.Endpoint) > 0 {
-		c, err := o.direct()
-		return source{Client: c}, err
-	}
-	cfg, err := restConfig(o.Kubeconfig)
-	if err != nil {
-		return source{}, errors.Wrap(err, "there is no --endpoint to connect to, and no Kubernetes with a provider configuration")
-	}
-	scheme, err := newScheme()
-	if err != nil {
-		return source{}, err
-	}
-	kube, err := client.New(cfg, client.Options{Scheme: scheme})
-	if err != nil {
-		return source{}, errors.Wrap(err, "cannot make a client of the Kubernetes API")
-	}
-	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
-	conn, err := connections.Open(ctx, o.key())
-	if err != nil {
-		return source{}, err
-	}
-	return source{Client: conn.Client, kube: kube}, nil
 }
 
 // managed are the Machines of both scopes by the UUID of their VM.
@@ -307,59 +253,4 @@ func (s source) managed(ctx context.Context) (map[string]string, error) {
 	}
 	delete(machines, "")
 	return machines, nil
-}
-
-func userAgent() string { return "provider-proxmox/" + version.String() }
-
-// key of the provider configuration.
-func (o *guestOptions) key() connect.Key {
-	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.ProviderConfig}, Kind: cluster.ProviderConfigGroupVersionKind.GroupKind()}
-	if o.Namespace == "" {
-		return k
-	}
-	k.Kind = namespaced.SchemeGroupVersion.WithKind(o.ProviderConfigKind).GroupKind()
-	if o.ProviderConfigKind == namespaced.ProviderConfigKind {
-		k.Namespace = o.Namespace
-	}
-	return k
-}
-
-// requestsPerSecond leave Proxmox VE time for others.
-const requestsPerSecond = 20
-
-// direct connects without a provider configuration.
-func (o *guestOptions) direct() (*proxmox.Client, error) {
-	credentials, err := o.credentials()
-	if err != nil {
-		return nil, err
-	}
-	cfg := proxmox.Config{
-		Endpoints: o.Endpoint, Credentials: credentials, TLS: proxmox.TLS{InsecureSkipVerify: o.Insecure},
-		Limits: proxmox.Limits{PerSecond: requestsPerSecond}, UserAgent: userAgent(),
-	}
-	if o.CAFile != "" {
-		if cfg.TLS.CA, err = os.ReadFile(filepath.Clean(o.CAFile)); err != nil {
-			return nil, errors.Wrap(err, "cannot read the certificates to trust")
-		}
-	}
-	return proxmox.New(cfg)
-}
-
-// credentials of a file, or of the environment.
-func (o *guestOptions) credentials() (proxmox.Credentials, error) {
-	if o.CredentialsFile != "" {
-		b, err := os.ReadFile(o.CredentialsFile)
-		if err != nil {
-			return proxmox.Credentials{}, errors.Wrap(err, "cannot read credentials")
-		}
-		return connect.ParseCredentials(b, o.CredentialsFile)
-	}
-	values := map[string]string{}
-	for _, pair := range os.Environ() {
-		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, "PROXMOX_") {
-			values[name] = value
-		}
-	}
-	credentials, err := connect.SortCredentials(values, "the environment")
-	return credentials, errors.Wrap(err, "cannot use PROXMOX_TOKEN, PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
 }

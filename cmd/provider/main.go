@@ -52,8 +52,15 @@ func exitCode(err error) int {
 
 // start what the arguments ask for.
 func start(ctx context.Context, args []string) error {
-	if len(args) > 0 && args[0] == importCommand {
+	command := ""
+	if len(args) > 0 {
+		command = args[0]
+	}
+	switch command {
+	case importCommand:
 		return importVMs(ctx, args[1:])
+	case checkCommand:
+		return checkConnection(ctx, args[1:], os.Stdout)
 	}
 	return run(ctx, parse(args))
 }

@@ -158,7 +158,8 @@ func parse(args []string) options {
 func parser(o *options, opts ...kong.Option) *kong.Kong {
 	return kong.Must(o, append([]kong.Option{
 		kong.Name("provider"),
-		kong.Description("Manages Proxmox VE as Kubernetes resources. \"provider import --help\" tells how manifests are written for VMs that exist."),
+		kong.Description("Manages Proxmox VE as Kubernetes resources. \"provider import --help\" tells how manifests are written for VMs that exist, " +
+			"\"provider check --help\" how a connection is checked."),
 		kong.Vars{"version": version.String()},
 		kong.Writers(os.Stdout, os.Stderr),
 		kong.ShortUsageOnError(),

@@ -324,23 +324,36 @@ func cures() map[proxmox.Problem]string {
 	}
 }
 
+// Check returns what a check of a cluster finds, as the conditions of a provider configuration. It
+// only reads.
+func Check(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfigSpec) []xpv2.Condition {
+	_, found, _ := ask(ctx, c, spec)
+	return append(conclude(found...), verification(spec).condition())
+}
+
 // check the cluster of a configuration.
 func check(ctx context.Context, c *connect.Connection) (proxmox.Health, []checkResult) {
-	s := subjectOf(c.Client.Identity())
-	h, err := c.Client.Check(ctx)
+	h, found, answers := ask(ctx, c.Client, c.Config)
+	if answers && !h.StatusKnown {
+		h.Status.Nodes = members(c.Inventory.Nodes(ctx))
+	}
+	return h, found
+}
+
+// ask a cluster. It reports whether the cluster has answered it all.
+func ask(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfigSpec) (proxmox.Health, []checkResult, bool) {
+	s := subjectOf(c.Identity())
+	h, err := c.Check(ctx)
 	if err == nil {
-		if !h.StatusKnown {
-			h.Status.Nodes = members(c.Inventory.Nodes(ctx))
-		}
-		return h, checkResults(h, s, features(c.Config))
+		return h, checkResults(h, s, features(spec)), true
 	}
 	var realms []string
 	if proxmox.IsAuthentication(err) {
-		if realms, _ = c.Client.Realms(ctx); realms != nil { // Without them the rest of the message stands.
+		if realms, _ = c.Realms(ctx); realms != nil { // Without them the rest of the message stands.
 			slices.Sort(realms)
 		}
 	}
-	return h, notChecked(err, s, realms)
+	return h, notChecked(err, s, realms), false
 }
 
 // members are the nodes as far as anybody may see them.

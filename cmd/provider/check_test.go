@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+)
+
+func TestCheck(t *testing.T) {
+	all := []string{"Connected", "Authenticated", "VersionSupported", "Permitted", "Quorate", "CertificateVerified"}
+	cases := map[string]struct {
+		reason string
+		set    map[string]string
+		args   []string
+		want   string // status of each condition
+		has    string
+		err    error
+	}{
+		"Ready": {reason: "The provider can work.", want: "True True True True True True", has: "9.2"},
+		"Forbidden": {
+			reason: "A privilege is missing.", args: []string{"--feature=Nodes"},
+			want: "True True True False True True", has: "pveum acl modify", err: errNotReady,
+		},
+		"Secret": {
+			reason: "The secret is another one.", set: map[string]string{"PROXMOX_TOKEN": simulatortest.TestToken + "=x"},
+			want: "True False Unknown Unknown Unknown True", has: "TokenRefused", err: errNotReady,
+		},
+		"CA": {
+			reason: "Nobody knows the CA.", set: map[string]string{"PROXMOX_CA_FILE": ""},
+			want: "False Unknown Unknown Unknown Unknown True", has: "UnknownAuthority", err: errNotReady,
+		},
+		"Insecure": {
+			reason: "Nobody needs to.", set: map[string]string{"PROXMOX_CA_FILE": "", "PROXMOX_INSECURE": "true"},
+			want: "True True True True True False", has: "InsecureSkipTLSVerify",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pve := simulatortest.NewTest(t, simulator.Options{})
+			environ(t, pve)
+			for name, value := range tc.set {
+				t.Setenv(name, value)
+			}
+			var out bytes.Buffer
+			err := checkConnection(t.Context(), tc.args, &out)
+			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
+				t.Errorf("\n%s\n-want error, +got error:\n%s", tc.reason, diff)
+			}
+			var kinds, states []string
+			for line := range strings.Lines(out.String()) {
+				fields := strings.Fields(line)
+				kinds, states = append(kinds, fields[0]), append(states, fields[1])
+			}
+			if diff := cmp.Diff(all, kinds); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(states, " ")); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s\n%s", tc.reason, diff, out.String())
+			}
+			if text := out.String(); !strings.Contains(text, tc.has) || strings.Contains(text, simulatortest.TestSecret) {
+				t.Errorf("\n%s\nwant %q and no secret, got\n%s", tc.reason, tc.has, text)
+			}
+			if w := written(pve); len(w) > 0 {
+				t.Errorf("a check writes: %v", w)
+			}
+		})
+	}
+}
+
+// TestCheckUnconnected has nothing to check.
+func TestCheckUnconnected(t *testing.T) {
+	t.Setenv("KUBECONFIG", t.TempDir()+"/none")
+	t.Setenv("PROXMOX_ENDPOINT", "")
+	if err := checkConnection(t.Context(), nil, &bytes.Buffer{}); err == nil || errors.Is(err, errNotReady) {
+		t.Errorf("want what is lacking, got %v", err)
+	}
+}
+
+// TestFeatureNames has the help name what the definition of provider configurations takes.
+func TestFeatureNames(t *testing.T) {
+	for _, f := range []proxmox.Feature{proxmox.FeatureObserve, proxmox.FeatureImages, proxmox.FeatureCluster} {
+		if !slices.Contains(strings.Split(featureNames(), ","), string(f)) {
+			t.Errorf("%s is missing", f)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/version"
+)
+
+// connectionOptions are the flags that say how a command reaches Proxmox VE.
+type connectionOptions struct {
+	Endpoint        []string `env:"PROXMOX_ENDPOINT" group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
+	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE"`
+	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE"`
+	Insecure        bool     `env:"PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
+
+	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+	Namespace          string `group:"config" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
+	ProviderConfig     string `default:"default" group:"config" help:"Name of the provider configuration." placeholder:"NAME"`
+	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
+}
+
+// connectionGroups are the groups of these flags.
+func connectionGroups() []kong.Group {
+	return []kong.Group{
+		{Key: "config", Title: "Connect as a provider configuration says"},
+		{
+			Key: "direct", Title: "Connect directly",
+			Description: "With the credentials of a file, or those of the environment: PROXMOX_TOKEN (user@realm!id=secret), " +
+				"PROXMOX_TOKEN_ID and PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD.",
+		},
+	}
+}
+
+// validate the names that the manifests get, which nobody else may see before
+// they are applied.
+func (o *connectionOptions) validate() error {
+	if len(validation.IsDNS1123Label(o.Namespace)) > 0 && o.Namespace != "" {
+		return errors.Errorf("%q is not a name of a namespace", o.Namespace)
+	}
+	if len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
+		return errors.Errorf("%q is not a name of a provider configuration", o.ProviderConfig)
+	}
+	return nil
+}
+
+// connect returns the connection, and a client of Kubernetes if that has the provider
+// configuration.
+func (o *connectionOptions) connect(ctx context.Context) (*connect.Connection, client.Client, error) {
+	if len(o.Endpoint) > 0 {
+		c, err := o.direct()
+		return c, nil, err
+	}
+	cfg, err := restConfig(o.Kubeconfig)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "there is no --endpoint to connect to, and no Kubernetes with a provider configuration")
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, nil, err
+	}
+	kube, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot make a client of the Kubernetes API")
+	}
+	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
+	conn, err := connections.Open(ctx, o.key())
+	return conn, kube, err
+}
+
+// key of the provider configuration.
+func (o *connectionOptions) key() connect.Key {
+	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.ProviderConfig}, Kind: cluster.ProviderConfigGroupVersionKind.GroupKind()}
+	if o.Namespace == "" {
+		return k
+	}
+	k.Kind = namespaced.SchemeGroupVersion.WithKind(o.ProviderConfigKind).GroupKind()
+	if o.ProviderConfigKind == namespaced.ProviderConfigKind {
+		k.Namespace = o.Namespace
+	}
+	return k
+}
+
+func userAgent() string { return "provider-proxmox/" + version.String() }
+
+// requestsPerSecond leave Proxmox VE time for others.
+const requestsPerSecond = 20
+
+// direct connects without a provider configuration.
+func (o *connectionOptions) direct() (*connect.Connection, error) {
+	credentials, err := o.credentials()
+	if err != nil {
+		return nil, err
+	}
+	cfg := proxmox.Config{
+		Endpoints: o.Endpoint, Credentials: credentials, TLS: proxmox.TLS{InsecureSkipVerify: o.Insecure},
+		Limits: proxmox.Limits{PerSecond: requestsPerSecond}, UserAgent: userAgent(),
+	}
+	if o.CAFile != "" {
+		if cfg.TLS.CA, err = os.ReadFile(filepath.Clean(o.CAFile)); err != nil {
+			return nil, errors.Wrap(err, "cannot read the certificates to trust")
+		}
+	}
+	c, err := proxmox.New(cfg)
+	spec := &v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: &o.Insecure}}
+	return &connect.Connection{Client: c, Config: spec, Name: o.Endpoint[0]}, err
+}
+
+// credentials of a file, or of the environment.
+func (o *connectionOptions) credentials() (proxmox.Credentials, error) {
+	if o.CredentialsFile != "" {
+		b, err := os.ReadFile(o.CredentialsFile)
+		if err != nil {
+			return proxmox.Credentials{}, errors.Wrap(err, "cannot read credentials")
+		}
+		return connect.ParseCredentials(b, o.CredentialsFile)
+	}
+	values := map[string]string{}
+	for _, pair := range os.Environ() {
+		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, "PROXMOX_") {
+			values[name] = value
+		}
+	}
+	credentials, err := connect.SortCredentials(values, "the environment")
+	return credentials, errors.Wrap(err, "cannot use PROXMOX_TOKEN, PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
+}
