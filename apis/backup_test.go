@@ -87,19 +87,22 @@ func TestBackupChange(t *testing.T) {
 	}
 	for name, tc := range cases {
 		for in, s := range scopes() {
-			t.Run(name+"/"+in, func(t *testing.T) {
-				before := s.backupOf(t, tc.before)
-				before.SetName(objectName(t))
-				create(t, before)
-				after := before.DeepCopy()
-				after.Object["spec"] = map[string]any{"forProvider": parse(t, tc.after)}
-				err := kube.Update(t.Context(), after, client.DryRunAll)
-				if len(tc.want) == 0 {
-					wantAccepted(t, tc.reason, err)
-					return
-				}
-				wantRefused(t, tc.reason, err, tc.want...)
-			})
+			t.Run(name+"/"+in, func(t *testing.T) { testChange(t, s.backupOf(t, tc.before), tc) })
 		}
 	}
+}
+
+// testChange creates an object and tries to change its parameters.
+func testChange(t *testing.T, before *unstructured.Unstructured, tc change) {
+	t.Helper()
+	before.SetName(objectName(t))
+	create(t, before)
+	after := before.DeepCopy()
+	after.Object["spec"] = map[string]any{"forProvider": parse(t, tc.after)}
+	err := kube.Update(t.Context(), after, client.DryRunAll)
+	if len(tc.want) == 0 {
+		wantAccepted(t, tc.reason, err)
+		return
+	}
+	wantRefused(t, tc.reason, err, tc.want...)
 }

@@ -41,6 +41,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
 		"image":              {reason: "Those of Images.", in: []string{"image"}},
 		"backup":             {reason: "Those of Backups.", in: []string{"backup"}, shares: "kind/target"},
+		"backupjob":          {reason: "Those of BackupJobs.", in: []string{"backup-job"}},
 		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}, shares: "kind/target"},
 		"snapshotpolicy":     {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
 		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},

@@ -18,6 +18,7 @@ limitations under the License.
 package controller
 
 import (
+	"github.com/vitistack/provider-proxmox/internal/controller/backupjob"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
@@ -44,6 +45,7 @@ func rows() []row {
 		{kind: "Snapshot", setup: snapshots},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
 		{kind: "Backup", setup: backups},
+		{kind: "BackupJob", setup: config.Setup(backupjob.Table())},
 		{kind: "ProxmoxCluster", setup: clusters(sched)},
 		{kind: "ProxmoxNode", setup: nodes(sched)},
 		{kind: "Pool", setup: config.Setup(pool.Table())},

@@ -136,6 +136,8 @@ func TestTable(t *testing.T) {
 		"SnapshotPolicy.proxmox.m.vitistack.io",
 		"Backup.proxmox.vitistack.io",
 		"Backup.proxmox.m.vitistack.io",
+		"BackupJob.proxmox.vitistack.io",
+		"BackupJob.proxmox.m.vitistack.io",
 		"ProxmoxCluster.proxmox.vitistack.io",
 		"ProxmoxCluster.proxmox.m.vitistack.io",
 		"ProxmoxNode.proxmox.vitistack.io",

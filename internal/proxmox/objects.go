@@ -59,6 +59,8 @@ type Collection struct {
 var (
 	StorageCollection = Collection{Noun: "storage", Path: "/storage", Key: "storage"}
 	PoolCollection    = Collection{Noun: "pool", Path: "/pools", Key: "poolid", ByQuery: true, EmptyResets: true}
+
+	BackupJobCollection = Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"}
 )
 
 // An Object is a configuration object as it is in PVE.

@@ -17,6 +17,7 @@ limitations under the License.
 package simulator
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -60,6 +61,8 @@ type Scenario struct {
 	Groups    []string          `json:"groups,omitempty"`
 	Roles     []ScenarioRole    `json:"roles,omitempty"`
 	ACL       []ScenarioGrant   `json:"acl,omitempty"`
+	// Backups are backup jobs by their IDs, with options as the API names them.
+	Backups map[string]map[string]string `json:"backups,omitempty"`
 	// HA lists the VMIDs of guests that HA manages. With HAIdle none of its daemons acts.
 	HA     []int `json:"ha,omitempty"`
 	HAIdle bool  `json:"haIdle,omitempty"`
@@ -251,6 +254,9 @@ func (s *Scenario) build(version string, now time.Time) (*state.State, error) {
 		}
 	}
 	s.buildAccess(st)
+	for id, options := range s.Backups {
+		st.Backups[id] = maps.Clone(options)
+	}
 	for _, p := range s.Pools {
 		pool := &state.Pool{Comment: p.Comment, VMs: map[int]bool{}, Storages: map[string]bool{}}
 		for _, id := range p.Storages {

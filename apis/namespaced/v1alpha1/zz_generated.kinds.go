@@ -24,6 +24,7 @@ import "github.com/vitistack/provider-proxmox/apis/v1alpha1"
 func Kinds() v1alpha1.Kinds {
 	return v1alpha1.Kinds{
 		BackupKind:         {Object: &Backup{}, List: &BackupList{}},
+		BackupJobKind:      {Object: &BackupJob{}, List: &BackupJobList{}},
 		ImageKind:          {Object: &Image{}, List: &ImageList{}},
 		MachineKind:        {Object: &Machine{}, List: &MachineList{}},
 		NodeNetworkKind:    {Object: &NodeNetwork{}, List: &NodeNetworkList{}},

@@ -213,11 +213,16 @@ func (e *external[P, O]) created(mg resource.Managed) bool {
 		}
 	}
 	for option := range e.seen.Values {
-		if _, intended := i.Options[option]; !intended && !slices.Contains(e.table.Implied, option) {
+		if _, intended := i.Options[option]; !intended && !e.implied(option) {
 			return false
 		}
 	}
 	return true
+}
+
+// implied reports whether Proxmox VE adds an option to what it is asked to create.
+func (e *external[P, O]) implied(option string) bool {
+	return slices.Contains(e.table.Implied, option) || slices.Contains(e.table.Computed, option)
 }
 
 // own notes that the object is this resource's own, and where it is.
@@ -292,7 +297,7 @@ func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem
 		return managed.ExternalObservation{}, err
 	}
 	common := mg.Observation().Common()
-	common.Name, common.Observed, common.Difference = e.name, maps.Clone(e.seen.Values), e.plan.difference
+	common.Name, common.Observed, common.Difference = e.name, e.options(), e.plan.difference
 	if err != nil {
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, err
 	}
@@ -302,6 +307,15 @@ func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem
 	}
 	e.show(mg, kind.Ready(problems...), kind.UpToDate(common.Difference, problems...))
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: problem != nil || !e.plan.writes()}, nil
+}
+
+// options of the object that are set.
+func (e *external[P, O]) options() map[string]string {
+	all := maps.Clone(e.seen.Values)
+	for _, name := range e.table.Computed {
+		delete(all, name)
+	}
+	return all
 }
 
 // showError shows why the object cannot be looked after.

@@ -18,6 +18,7 @@ package config
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,7 +67,10 @@ func (e *external[P, O]) makePlan(ctx context.Context, mg Resource[P, O], fresh 
 	if e.seen != nil {
 		seen = e.seen.Settings
 	}
-	declared := e.table.Declare(mg.Parameters())
+	declared, err := e.declare(ctx, mg, fresh)
+	if err != nil {
+		return err
+	}
 	change, err := declared.Change(seen)
 	if err != nil {
 		return err
@@ -77,6 +81,17 @@ func (e *external[P, O]) makePlan(ctx context.Context, mg Resource[P, O], fresh 
 		return err
 	}
 	return e.planFindings(ctx, mg, fresh)
+}
+
+// declare returns the options that the spec declares, those of other resources too.
+func (e *external[P, O]) declare(ctx context.Context, mg Resource[P, O], fresh bool) (settings.Declared, error) {
+	declared := e.table.Declare(mg.Parameters())
+	if e.table.Resolve == nil {
+		return declared, nil
+	}
+	resolved, err := e.table.Resolve(ctx, e.view(mg, fresh))
+	maps.Copy(declared, resolved)
+	return declared, err
 }
 
 // planSecrets adds the secrets that are to be written.

@@ -31,14 +31,14 @@ import (
 )
 
 // Referenced returns the external names of the resources of a kind that references and a
-// selector mean, sorted, and the names of those that have none yet. Other than what is
+// selector mean, sorted, and the names of those that have none in this cluster yet. Other than what is
 // resolved once and written into the spec, they follow what they refer to: the VM of a
 // Machine may be another one tomorrow.
-func (v View[P, O]) Referenced(ctx context.Context, kind string, refs []v1alpha1.Reference, s *v1alpha1.Selector) (names, pending []string, err error) {
+func (v View[P, O]) Referenced(ctx context.Context, of string, refs []v1alpha1.Reference, s *v1alpha1.Selector) (names, pending []string, err error) {
 	if len(refs) == 0 && s == nil {
 		return nil, nil, nil
 	}
-	all, err := v.list(ctx, kind)
+	all, err := v.list(ctx, of)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,13 +48,13 @@ func (v View[P, O]) Referenced(ctx context.Context, kind string, refs []v1alpha1
 		}
 	}
 	for _, mg := range all {
-		if !v.means(mg, refs, s) {
-			continue
-		}
-		if name := meta.GetExternalName(mg); name != "" {
-			names = append(names, name)
-		} else {
+		name, elsewhere := meta.GetExternalName(mg), v.elsewhere(mg)
+		switch {
+		case !v.means(mg, refs, s) || elsewhere && !named(mg, refs):
+		case name == "" || elsewhere:
 			pending = append(pending, mg.GetName())
+		default:
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
@@ -73,9 +73,22 @@ func (v View[P, O]) list(ctx context.Context, of string) ([]resource.Managed, er
 	return slices.DeleteFunc(all, func(mg resource.Managed) bool { return meta.WasDeleted(mg) }), err
 }
 
+// elsewhere reports whether a resource is known to stand for something in another cluster,
+// where its VMID or its name means something else.
+func (v View[P, O]) elsewhere(mg resource.Managed) bool {
+	in := mg.GetAnnotations()[kind.AnnotationCluster]
+	if m, ok := mg.(interface {
+		Observation() *v1alpha1.MachineObservation
+	}); ok {
+		in = m.Observation().Cluster
+	}
+	own := v.Resource.Observation().Common().Cluster
+	return in != "" && own != "" && in != own
+}
+
 // means reports whether one of the references or the selector means a resource.
 func (v View[P, O]) means(mg resource.Managed, refs []v1alpha1.Reference, s *v1alpha1.Selector) bool {
-	if slices.ContainsFunc(refs, func(r v1alpha1.Reference) bool { return r.Name == mg.GetName() }) {
+	if named(mg, refs) {
 		return true
 	}
 	if s == nil {
@@ -90,6 +103,10 @@ func (v View[P, O]) means(mg resource.Managed, refs []v1alpha1.Reference, s *v1a
 		}
 	}
 	return true
+}
+
+func named(mg resource.Managed, refs []v1alpha1.Reference) bool {
+	return slices.ContainsFunc(refs, func(r v1alpha1.Reference) bool { return r.Name == mg.GetName() })
 }
 
 // sameController reports whether two resources have the same controller.

@@ -84,6 +84,14 @@ type Table[P any, O Observation] struct {
 	// by the same entry.
 	Declare func(*P) settings.Declared
 
+	// Resolve returns declared options whose values are those of other resources, such as
+	// VMIDs of Machines. Optional.
+	Resolve func(context.Context, View[P, O]) (settings.Declared, error)
+
+	// Computed are what Proxmox VE tells beside the options, such as when a job runs next.
+	// They are not shown among the options. Optional.
+	Computed []string
+
 	// Fixed returns the options that cannot change once the object exists. Optional.
 	Fixed func(*P) []string
 

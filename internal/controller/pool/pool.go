@@ -115,7 +115,7 @@ func declared(ctx context.Context, v view) (*membership, error) {
 		return nil, err
 	}
 	for _, name := range waiting {
-		m.problems = append(m.problems, "Machine "+strconv.Quote(name)+" has no VM yet")
+		m.problems = append(m.problems, "Machine "+strconv.Quote(name)+" has no VM in this cluster yet")
 	}
 	for _, name := range unnamed {
 		m.problems = append(m.problems, "Storage "+strconv.Quote(name)+" is not there yet")

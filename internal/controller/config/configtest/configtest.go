@@ -95,7 +95,7 @@ type Kind struct {
 	Prepare func(Simulator)
 
 	// Use has somebody use the object, and Release ends that. User are words of the
-	// message.
+	// message. Nil for a kind that nobody uses.
 	Use, Release func(Simulator)
 	User         string
 
@@ -263,6 +263,9 @@ func conflicting(e *env) {
 }
 
 func inUse(e *env) {
+	if e.kind.Use == nil {
+		e.Skip("nobody uses such an object")
+	}
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.until(mg, "the object is as the spec asks", Settled(mg))
 	e.kind.Use(e.Simulator())

@@ -21,6 +21,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
 // A Life is a cluster, a Kubernetes API and a provider, for what is particular to a kind.
@@ -45,6 +47,22 @@ func RunIn(t *testing.T, k Kind, run func(*Life)) {
 func (l *Life) Resource(number int, forProvider string, annotations map[string]string) resource.Managed {
 	l.Helper()
 	return l.env.resource(number, forProvider, annotations)
+}
+
+// Machine makes a Machine of the scope, of the cluster of that name, for what refers to it.
+func (l *Life) Machine(name, cluster string, labels, annotations map[string]string) {
+	l.Helper()
+	mg := NewResource(l.T, l.env.scope, "Machine", name, 1, "{}", annotations)
+	mg.SetLabels(labels)
+	l.env.create(mg)
+	m, ok := mg.(interface {
+		Observation() *v1alpha1.MachineObservation
+	})
+	if !ok {
+		l.Fatalf("%T is no Machine", mg)
+	}
+	m.Observation().Cluster = cluster
+	l.Must(l.env.kube.Status().Update(l.Context(), mg))
 }
 
 // Reconcile a resource once. It reports whether the resource is still there.

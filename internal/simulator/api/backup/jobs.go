@@ -19,6 +19,7 @@ package backup
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,13 +32,48 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
+// objects are the options that a call gives as property strings and PVE shows as objects, with the parts that need no name.
+func objects() map[string]string {
+	return map[string]string{"fleecing": "enabled", "performance": "", "prune-backups": ""}
+}
+
+// parts of a property string.
+func parts(text, unnamed string) map[string]any {
+	out := map[string]any{}
+	for _, part := range schema.SplitList(text) {
+		name, value, named := strings.Cut(part, "=")
+		if !named {
+			name, value = unnamed, part
+		}
+		out[name] = value
+		if name != "enabled" && name != "keep-all" {
+			continue
+		}
+		out[name] = 0
+		if slices.Contains([]string{"1", "on", "yes", "true"}, strings.ToLower(value)) {
+			out[name] = 1
+		}
+	}
+	return out
+}
+
+// separator of the values of a list, as a job keeps it.
+const separator = "\x00"
+
 // showBackup is a job with its values in the types of the parameters.
 func showBackup(c *engine.Call, id string) map[string]any {
 	out := map[string]any{"id": id, "type": "vzdump"}
 	properties := c.Facts.Parameters("POST", "/cluster/backup")
 	for key, value := range c.State.Backups[id] {
 		out[key] = value
-		if p := properties[key]; p == nil || (p.Type != "integer" && p.Type != "boolean") {
+		if unnamed, ok := objects()[key]; ok {
+			out[key] = parts(value, unnamed)
+		}
+		p := properties[key]
+		if p != nil && p.Type == "array" {
+			out[key] = strings.Split(value, separator)
+		}
+		if p == nil || (p.Type != "integer" && p.Type != "boolean") {
 			continue
 		}
 		if n, err := strconv.Atoi(value); err == nil {
@@ -59,10 +95,10 @@ func listBackups(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// nextRun is when a job runs next; jobs that are off do not.
+// nextRun is when the schedule of a job is next due. PVE tells that of jobs that are off too.
 func nextRun(c *engine.Call, job map[string]string) (time.Time, bool) {
 	event, ok := schema.ParseCalendar(job["schedule"])
-	if !ok || job["enabled"] == "0" {
+	if !ok {
 		return time.Time{}, false
 	}
 	return event.Next(c.Now())
@@ -82,9 +118,6 @@ func createBackup(c *engine.Call) (any, error) {
 	case c.State.Backups[id] != nil:
 		return nil, apierr.Errorf("Job '%s' already exists", id)
 	}
-	if job["exclude"] != "" && job["pool"] == "" {
-		job["all"] = "1"
-	}
 	if job["all"] != "1" && job["pool"] == "" && job["vmid"] == "" {
 		return nil, apierr.Param("vmid", "property is missing")
 	}
@@ -101,26 +134,82 @@ func backupOptions(c *engine.Call) (map[string]string, error) {
 	if c.Has("vmid") {
 		job["vmid"] = c.Str("vmid")
 	}
+	for name, list := range c.Lists {
+		job[name] = strings.Join(list, separator)
+	}
+	if err := permitJob(c, job); err != nil {
+		return nil, err
+	}
 	if c.Has("schedule") && c.Has("starttime") {
 		return nil, apierr.Param("starttime", "'starttime' and 'schedule' cannot both be set")
 	}
 	if c.Has("starttime") {
 		job["schedule"] = strings.TrimSpace(strings.ReplaceAll(c.Str("dow"), " ", "") + " " + c.Str("starttime"))
 	}
-	for _, key := range []string{"tmpdir", "dumpdir", "script", "job-id"} {
-		if c.Has(key) && c.Who != state.Root {
-			return nil, apierr.Param(key, "Only root may set this option.")
-		}
-	}
-	if pool := job["pool"]; pool != "" && c.State.Pools[pool] == nil {
-		return nil, apierr.Forbidden(fmt.Sprintf("pool '%s' does not exist", pool))
-	}
 	for _, key := range []string{"all", "exclude", "pool"} {
 		if job["vmid"] != "" && job[key] != "" && job[key] != "0" {
 			return nil, apierr.Param(key, "option conflicts with option 'vmid'")
 		}
 	}
+	if why := templateFlaw(job["notes-template"]); why != "" {
+		return nil, apierr.Param("notes-template", "%s", why)
+	}
+	if _, excludes := job["exclude"]; excludes && job["pool"] == "" {
+		job["all"] = "1"
+	}
 	return job, nil
+}
+
+// permitJob checks what the caller may say of a job, beside the privileges that the method needs.
+func permitJob(c *engine.Call, job map[string]string) error {
+	for _, key := range []string{"tmpdir", "dumpdir", "script", "job-id"} {
+		if c.Has(key) && c.Who != state.Root {
+			return apierr.Param(key, "Only root may set this option.")
+		}
+	}
+	fleecing := parts(job["fleecing"], objects()["fleecing"])
+	switch storage, ok := fleecing["storage"].(string); {
+	case ok:
+		if err := c.State.Check(c.Who, "/storage/"+storage, "Datastore.AllocateSpace"); err != nil {
+			return err
+		}
+	case fleecing["enabled"] == 1:
+		return apierr.Param("fleecing", "invalid format - 'storage' parameter is required when 'enabled' is set\n")
+	}
+	if err := permitStorage(c, job); err != nil {
+		return err
+	}
+	pool := job["pool"]
+	switch {
+	case pool == "":
+		return nil
+	case c.State.Pools[pool] == nil:
+		return apierr.Forbidden(fmt.Sprintf("pool '%s' does not exist", pool))
+	}
+	return c.State.Check(c.Who, "/pool/"+pool, "VM.Backup")
+}
+
+// permitStorage checks the storage that a job is to have, and that which it has. One without a storage uses local.
+func permitStorage(c *engine.Call, job map[string]string) error {
+	storages := []string{job["storage"]}
+	if c.Method.Verb == http.MethodPut {
+		storages = nil
+		if job["storage"] != "" || slices.Contains(c.Deleted(), "storage") {
+			storages = append(storages, job["storage"])
+		}
+		if before := c.State.Backups[c.Str("id")]; before != nil {
+			storages = append(storages, before["storage"])
+		}
+	}
+	for _, storage := range storages {
+		if storage == "" {
+			storage = "local"
+		}
+		if err := c.State.Check(c.Who, "/storage/"+storage, "Datastore.Allocate"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func jobExists(c *engine.Call) error {
@@ -150,7 +239,7 @@ func updateBackup(c *engine.Call) (any, error) {
 		return nil, apierr.Errorf("no such vzdump job")
 	}
 	for _, key := range c.Deleted() {
-		if !c.Knows(key) {
+		if !deletable(c, key) {
 			return nil, apierr.Param("delete", "unknown option '%s'", key)
 		}
 		delete(job, key)
@@ -166,10 +255,21 @@ func updateBackup(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
+// deletable reports whether an option can be reset: those of vzdump and few others.
+func deletable(c *engine.Call, option string) bool {
+	switch option {
+	case "comment", "repeat-missed":
+		return true
+	case "id", "schedule", "enabled", "starttime", "dow", "delete":
+		return false
+	}
+	return c.Knows(option)
+}
+
 // supersededBy are the options that say which guests a job is for in another way than a change does.
 func supersededBy(job, set map[string]string) []string {
 	switch {
-	case set["vmid"] != "":
+	case has(set, "vmid"):
 		return []string{"all", "exclude", "pool"}
 	case set["all"] == "1":
 		return []string{"vmid", "pool"}
@@ -177,6 +277,11 @@ func supersededBy(job, set map[string]string) []string {
 		return []string{"vmid", "all", "exclude"}
 	}
 	return nil
+}
+
+func has(options map[string]string, name string) bool {
+	_, ok := options[name]
+	return ok
 }
 
 func deleteBackup(c *engine.Call) (any, error) {

@@ -1,0 +1,281 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backupjob_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/backupjob"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+func job() configtest.Kind {
+	return configtest.Kind{
+		Setup: config.Setup(backupjob.Table()), Kind: "BackupJob", Collection: proxmox.BackupJobCollection, Name: "nightly",
+		Denied: proxmox.Privilege{Path: "/", Names: []string{"Sys.Modify"}},
+	}
+}
+
+func TestBackupJob(t *testing.T) {
+	k := job()
+	k.Spec = `{name: nightly, schedule: "mon..fri 02:30", vmids: [9000], storage: local, mode: snapshot, compression: zstd, comment: Nightly,
+		pruneBackups: {keepLast: 3}, notesTemplate: "{{guestname}}", fleecing: {enabled: true, storage: local-lvm}}`
+	k.Want = map[string]string{
+		"schedule": "mon..fri 02:30", "vmid": "9000", "storage": "local", "mode": "snapshot", "compress": "zstd", "comment": "Nightly",
+		"prune-backups": "keep-last=3", "notes-template": "{{guestname}}", "fleecing": "enabled=1,storage=local-lvm", "enabled": "1",
+	}
+	k.Changed = `{name: nightly, schedule: "sat 04:00", all: true, excludeVMIDs: [9000], storage: local, mode: stop, compression: none, comment: "",
+		pruneBackups: {keepLast: 5, keepDaily: 7}, notesTemplate: "", enabled: false, repeatMissed: true, protected: true, bandwidthLimit: 1024,
+		fleecing: {enabled: false}, notification: {mode: notification-system, mailTo: [ops@example.com], mailOn: failure},
+		performance: {maxWorkers: 8}, ioPriority: 8, lockWaitMinutes: 60, stopWaitMinutes: 5, zstdThreads: 0, pigzThreads: 2, prune: false}`
+	k.WantChanged = map[string]string{
+		"schedule": "sat 04:00", "all": "1", "exclude": "9000", "vmid": "", "mode": "stop", "compress": "0", "comment": "",
+		"prune-backups": "keep-daily=7,keep-last=5", "notes-template": "", "enabled": "0", "repeat-missed": "1", "protected": "1", "bwlimit": "1024",
+		"notification-mode": "notification-system", "mailto": "ops@example.com", "mailnotification": "failure", "performance": "max-workers=8",
+		"ionice": "8", "lockwait": "60", "stopwait": "5", "zstd": "0", "pigz": "2", "remove": "0",
+	}
+	k.Foreign = proxmox.Params{"schedule": "daily", "all": "1"}
+	k.Same = proxmox.Params{
+		"schedule": "mon..fri 02:30", "vmid": "9000", "storage": "local", "mode": "snapshot", "compress": "zstd", "comment": "Nightly",
+		"prune-backups": "keep-last=3", "notes-template": "{{guestname}}", "fleecing": "1,storage=local-lvm",
+	}
+	k.Drift = proxmox.Change{Set: proxmox.Params{"all": "1", "schedule": "sun 01:00", "compress": "lzo"}, Delete: []string{"notes-template"}}
+	configtest.Run(t, k)
+}
+
+// observation of a job of either scope.
+func observation(t *testing.T, mg resource.Managed) *v1alpha1.BackupJobObservation {
+	t.Helper()
+	o, ok := mg.(interface {
+		Observation() *v1alpha1.BackupJobObservation
+	})
+	if !ok {
+		t.Fatalf("%T is no BackupJob", mg)
+	}
+	return o.Observation()
+}
+
+// TestChecks are what PVE takes and what would never work.
+func TestChecks(t *testing.T) {
+	cases := map[string]struct {
+		reason, spec string
+		want         xpv2.ConditionReason
+		words        string
+	}{
+		"Storage": {
+			reason: "The storage is not there.", spec: `{name: nightly, schedule: daily, all: true, storage: none}`,
+			want: backupjob.ReasonStorageNotFound, words: `storage "none" does not exist`,
+		},
+		"Content": {
+			reason: "It holds no backups.", spec: `{name: nightly, schedule: daily, all: true, storage: local-lvm}`,
+			want: backupjob.ReasonNotSupported, words: `no "backup"`,
+		},
+		"Fleecing": {
+			reason: "Fleecing needs a storage too.", words: `storage "none" does not exist`, want: backupjob.ReasonStorageNotFound,
+			spec: `{name: nightly, schedule: daily, all: true, storage: local, fleecing: {enabled: true, storage: none}}`,
+		},
+		"StorageRef": {
+			reason: "The Storage is not there yet.", spec: `{name: nightly, schedule: daily, all: true, storageRef: {name: later}}`,
+			want: backupjob.ReasonStorageNotFound, words: "not known yet",
+		},
+		"Node": {
+			reason: "The node is not there.", spec: `{name: nightly, schedule: daily, all: true, storage: local, node: pve9}`,
+			want: backupjob.ReasonNodeNotFound, words: `node "pve9" does not exist`,
+		},
+		"Guests": {
+			reason: "No guest is there.", spec: `{name: nightly, schedule: daily, vmids: [4711], storage: local}`,
+			want: backupjob.ReasonGuestsMissing, words: "no guest that the spec names is there",
+		},
+		"Pool": {
+			reason: "The pool is not there.", spec: `{name: nightly, schedule: daily, pool: none, storage: local}`,
+			want: backupjob.ReasonPoolNotFound, words: `pool "none" does not exist`,
+		},
+		"Name": {
+			reason: "PVE takes no such name.", spec: `{name: 1.nightly, schedule: daily, all: true, storage: local}`,
+			want: backupjob.ReasonInvalidName, words: "no name of a backup job",
+		},
+	}
+	for name, tc := range cases {
+		k := job()
+		k.Once = true
+		t.Run(name, func(t *testing.T) {
+			configtest.RunIn(t, k, func(l *configtest.Life) {
+				l.Until(l.Resource(1, tc.spec, nil), xpv2.TypeReady, tc.want, tc.words)
+				if w := l.Writes(); len(w) > 0 {
+					l.Errorf("%s\nit is tried nevertheless: %v", tc.reason, w)
+				}
+			})
+		})
+	}
+}
+
+// TestSelections go from one way to name guests to each other one.
+func TestSelections(t *testing.T) {
+	k := job()
+	k.Prepare = func(s configtest.Simulator) {
+		s.Must(s.Client.CreateObject(s.Context(), proxmox.PoolCollection, "web", nil))
+		s.Edit(func(st *state.State) { // The grant on /pool replaces that on /.
+			st.ACL = append(st.ACL, simulator.Grant{Path: "/pool/web", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true})
+		})
+	}
+	configtest.RunIn(t, k, func(l *configtest.Life) {
+		specs := []struct{ spec, all, vmid, pool, exclude string }{
+			{spec: "vmids: [9000]", vmid: "9000"},
+			{spec: "pool: web", pool: "web"},
+			{spec: "all: true, excludeVMIDs: [9000]", all: "1", exclude: "9000"},
+			{spec: "all: true, excludeVMIDs: []", all: "1"},
+			{spec: "pool: web", pool: "web"},
+			{spec: "vmids: [9000]", vmid: "9000"},
+			{spec: "all: true", all: "1"},
+			{spec: "vmids: [9000]", vmid: "9000"},
+		}
+		spec := func(guests string) string { return "{name: nightly, schedule: daily, storage: local, " + guests + "}" }
+		mg := l.Resource(1, spec(specs[0].spec), nil)
+		for i, s := range specs {
+			l.EditSpec(mg, spec(s.spec))
+			l.Settle(mg)
+			o := l.Options("nightly")
+			for option, want := range map[string]string{"all": s.all, "vmid": s.vmid, "pool": s.pool, "exclude": s.exclude} {
+				if o[option] != want {
+					l.Errorf("change %d to %s: %s is %q, want %q", i, s.spec, option, o[option], want)
+				}
+			}
+		}
+	})
+}
+
+// TestGuestsComeAndGo has a job follow guests: one that is not there is added once it is, and
+// one that cannot be seen any more stays.
+func TestGuestsComeAndGo(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000, 4711], storage: local}`, nil)
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing, "guest 4711 does not exist")
+		if o := l.Options("nightly"); o["vmid"] != "9000" {
+			l.Errorf("the job is for %q, want the guest that is there", o["vmid"])
+		}
+		var moved *state.Guest
+		l.Edit(func(s *state.State) {
+			moved = s.Guests[9000]
+			delete(s.Guests, 9000)
+		})
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing, "guest 9000 does not exist")
+		if o := l.Options("nightly"); o["vmid"] != "9000" {
+			l.Errorf("the job is for %q, but a guest that is hidden must stay", o["vmid"])
+		}
+		l.Edit(func(s *state.State) { s.Guests[9000] = moved })
+		l.EditSpec(mg, `{name: nightly, schedule: daily, vmids: [9000], storage: local}`)
+		l.Settle(mg)
+		if n := observation(l.T, mg).GuestCount; n == nil || *n != 1 {
+			l.Errorf("%v guests are shown, want 1", n)
+		}
+	})
+}
+
+// TestNextRun is shown of a job that is enabled, and costs no write while it stays.
+func TestNextRun(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		mg := l.Resource(1, `{name: nightly, schedule: "*-1-1 03:00 UTC", all: true, storage: local}`, nil)
+		l.Settle(mg)
+		l.Reconcile(mg)
+		o := observation(l.T, mg)
+		if o.NextRun == nil || o.NextRun.UTC().Format("01-02 15:04") != "01-01 03:00" {
+			l.Errorf("the next run is %v", o.NextRun)
+		}
+		if _, shown := o.Observed["next-run"]; shown || o.Observed["schedule"] == "" {
+			l.Errorf("the options are %v", o.Observed)
+		}
+		l.EditSpec(mg, `{name: nightly, schedule: "*-1-1 03:00 UTC", all: true, storage: local, enabled: false}`)
+		l.Settle(mg)
+		l.Reconcile(mg)
+		if o := observation(l.T, mg); o.NextRun != nil {
+			l.Errorf("a job that is not enabled runs at %v", o.NextRun)
+		}
+	})
+}
+
+// backUp has others back the guest up.
+func backUp(l *configtest.Life) {
+	l.Helper()
+	upid, err := l.Client.BackUp(l.Context(), proxmox.Ref{Node: "pve1", VMID: 9000}, proxmox.BackupOptions{Storage: "local"})
+	l.Must(err)
+	for {
+		task, err := l.Client.Task(l.Context(), upid)
+		l.Must(err)
+		if !task.Running {
+			l.Must(task.Err())
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// TestFresh follows the newest backup of a guest.
+func TestFresh(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000], storage: local, maxAgeHours: 26}`, nil)
+		l.Settle(mg)
+		l.Until(mg, backupjob.TypeFresh, backupjob.ReasonStale, "26 hours: 9000")
+		backUp(l)
+		l.Restart() // What was listed before is read again.
+		l.Reconcile(mg)
+		l.Reconcile(mg)
+		if c := mg.GetCondition(backupjob.TypeFresh); c.Status != corev1.ConditionTrue {
+			l.Errorf("after a backup: %v", c)
+		}
+		if g := observation(l.T, mg).Guests; len(g) != 1 || g[0].LastBackup == nil || time.Since(g[0].LastBackup.Time) > time.Hour {
+			l.Errorf("the guests are %v", g)
+		}
+		l.EditSpec(mg, `{name: nightly, schedule: daily, vmids: [9000], storage: local}`)
+		l.Settle(mg)
+		if c := mg.GetCondition(backupjob.TypeFresh); c.Status != corev1.ConditionUnknown || len(observation(l.T, mg).Guests) > 0 {
+			l.Errorf("without maxAgeHours: %v, %v", c, observation(l.T, mg).Guests)
+		}
+	})
+}
+
+// TestOtherClusters has a selector leave out Machines that are in another cluster, where
+// their VMIDs are those of others.
+func TestOtherClusters(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		labels := map[string]string{"team": "web"}
+		external := func(id string) map[string]string { return map[string]string{xpmeta.AnnotationKeyExternalName: id} }
+		l.Machine("here", "demo", labels, external("9000"))
+		l.Machine("elsewhere", "another", labels, external("9001"))
+		mg := l.Resource(1, `{name: nightly, schedule: daily, machineSelector: {matchLabels: {team: web}}, storage: local}`, nil)
+		l.Settle(mg)
+		if o := l.Options("nightly"); o["vmid"] != "9000" {
+			l.Errorf("the job is for %q, want the Machine of this cluster", o["vmid"])
+		}
+		l.EditSpec(mg, `{name: nightly, schedule: daily, machineRefs: [{name: here}, {name: elsewhere}], storage: local}`)
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing, `Machine "elsewhere" has no VM in this cluster yet`)
+		if o := l.Options("nightly"); strings.Contains(o["vmid"], "9001") {
+			l.Errorf("the job is for %q", o["vmid"])
+		}
+	})
+}

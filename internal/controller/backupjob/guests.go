@@ -1,0 +1,190 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backupjob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
+)
+
+// A target is what the references of a spec come to.
+type target struct {
+	storage, pool string
+
+	// vmids of the guests that are named, and excluded ones. Those that are not there yet
+	// are left out, but not taken out of a job: they may only be hidden.
+	vmids, excluded []int
+
+	// guests that the job backs up, as far as they can be seen.
+	guests []int
+
+	// problems are why not all that is declared is there.
+	problems []string
+}
+
+// resolve returns the options that name guests, a pool and a storage.
+func resolve(ctx context.Context, v view) (settings.Declared, error) {
+	t, err := newTarget(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	d := settings.Declared{}
+	if t.storage != "" {
+		d.Set(storageOption, &t.storage)
+	}
+	// What names guests in one way is taken away for another. PVE does so itself, mostly.
+	none := func(options ...string) {
+		for _, option := range options {
+			d.SetSame(option, new(""), func(a, b string) bool { return a+b == "0" })
+		}
+	}
+	switch p := v.Resource.Parameters(); {
+	case isAll(p):
+		d.SetSame(allOption, new("1"), sameFlag)
+		none(vmidOption, poolOption)
+		if excludes(p) {
+			d.SetSame(excludeOption, new(join(t.excluded)), settings.SameList)
+		}
+	case byPool(p) && t.pool != "":
+		d.Set(poolOption, &t.pool)
+		none(vmidOption, allOption, excludeOption)
+	case len(t.vmids) > 0:
+		d.SetSame(vmidOption, new(join(t.vmids)), settings.SameList)
+		none(poolOption, allOption, excludeOption)
+	}
+	return d, nil
+}
+
+func isAll(p *parameters) bool { return p.All != nil && *p.All }
+
+func byPool(p *parameters) bool { return p.Pool != nil || p.PoolRef != nil || p.PoolSelector != nil }
+
+func excludes(p *parameters) bool {
+	return p.ExcludeVMIDs != nil || p.ExcludeMachineRefs != nil || p.ExcludeMachineSelector != nil
+}
+
+// newTarget looks up what a spec refers to.
+func newTarget(ctx context.Context, v view) (*target, error) {
+	p, t := v.Resource.Parameters(), &target{}
+	var err error
+	if t.storage, err = t.one(ctx, v, "Storage", p.Storage, p.StorageRef, p.StorageSelector); err != nil {
+		return nil, err
+	}
+	if t.pool, err = t.one(ctx, v, "Pool", p.Pool, p.PoolRef, p.PoolSelector); err != nil {
+		return nil, err
+	}
+	guests, err := v.Inventory.Guests(ctx, v.MaxAge(inventory.Current))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isAll(p):
+		t.excluded, err = t.machines(ctx, v, p.ExcludeVMIDs, p.ExcludeMachineRefs, p.ExcludeMachineSelector)
+		t.see(guests, func(g proxmox.Guest) bool { return !slices.Contains(t.excluded, g.VMID) })
+	case byPool(p):
+		t.see(guests, func(g proxmox.Guest) bool { return g.Pool == t.pool && t.pool != "" })
+	default:
+		t.vmids, err = t.machines(ctx, v, p.VMIDs, p.MachineRefs, p.MachineSelector)
+		t.see(guests, func(g proxmox.Guest) bool { return slices.Contains(t.vmids, g.VMID) })
+		t.dropMissing(v)
+	}
+	return t, err
+}
+
+// one is the name of the one object that is named, referenced or selected, if any.
+func (t *target) one(ctx context.Context, v view, kind string, name *string, ref *v1alpha1.Reference, s *v1alpha1.Selector) (string, error) {
+	if name != nil {
+		return *name, nil
+	}
+	var refs []v1alpha1.Reference
+	if ref != nil {
+		refs = append(refs, *ref)
+	}
+	names, waiting, err := v.Referenced(ctx, kind, refs, s)
+	switch {
+	case err != nil || ref == nil && s == nil:
+		return "", err
+	case len(names) == 1 && len(waiting) == 0:
+		return names[0], nil
+	case len(names)+len(waiting) > 1:
+		t.problems = append(t.problems, fmt.Sprintf("the selector matches several resources of the kind %s: %s", kind,
+			strings.Join(append(names, waiting...), ", ")))
+	case len(waiting) == 1:
+		t.problems = append(t.problems, kind+" "+strconv.Quote(waiting[0])+" is not there yet")
+	default:
+		t.problems = append(t.problems, "the selector matches no resource of the kind "+kind)
+	}
+	return "", nil
+}
+
+// machines are the VMIDs that are named, and those of Machines.
+func (t *target) machines(ctx context.Context, v view, ids []int32, refs []v1alpha1.Reference, s *v1alpha1.Selector) ([]int, error) {
+	names, waiting, err := v.Referenced(ctx, "Machine", refs, s)
+	for _, name := range waiting {
+		t.problems = append(t.problems, "Machine "+strconv.Quote(name)+" has no VM in this cluster yet")
+	}
+	var all []int
+	for _, id := range ids {
+		all = append(all, int(id))
+	}
+	for _, name := range names {
+		if id, err := strconv.Atoi(name); err == nil {
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}
+
+// see the guests that the job backs up.
+func (t *target) see(guests []proxmox.Guest, backedUp func(proxmox.Guest) bool) {
+	for _, g := range guests {
+		if backedUp(g) {
+			t.guests = append(t.guests, g.VMID)
+		}
+	}
+	slices.Sort(t.guests)
+}
+
+// dropMissing leaves out what is no guest, for PVE takes any number. One that the job has
+// already stays there: a guest that cannot be seen now must not lose its backups.
+func (t *target) dropMissing(v view) {
+	has := strings.FieldsFunc(v.Seen.Values[vmidOption], func(r rune) bool { return strings.ContainsRune(",; ", r) })
+	t.vmids = slices.DeleteFunc(t.vmids, func(id int) bool {
+		if slices.Contains(t.guests, id) {
+			return false
+		}
+		t.problems = append(t.problems, fmt.Sprintf("guest %d does not exist, or the user may not see it", id))
+		return !slices.Contains(has, strconv.Itoa(id))
+	})
+}
+
+func join(ids []int) string {
+	all := make([]string, 0, len(ids))
+	for _, id := range ids {
+		all = append(all, strconv.Itoa(id))
+	}
+	return strings.Join(all, ",")
+}

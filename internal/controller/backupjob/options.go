@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backupjob
+
+import (
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/settings"
+)
+
+// Options of PVE that several functions name.
+const (
+	storageOption = "storage"
+	vmidOption    = "vmid"
+	poolOption    = "pool"
+	allOption     = "all"
+	excludeOption = "exclude"
+
+	// nextRun is told beside the options.
+	nextRun = "next-run"
+)
+
+// declare the options of a spec. Those that name other resources are in resolve.
+func declare(p *parameters) settings.Declared {
+	d := settings.Declared{}
+	for option, value := range map[string]*string{
+		"schedule": &p.Schedule, "comment": p.Comment, "node": p.Node, "mode": p.Mode, "compress": compression(p.Compression),
+		"zstd": settings.Number(p.ZstdThreads), "pigz": settings.Number(p.PigzThreads), "remove": settings.Boolean(p.Prune),
+		"notes-template": p.NotesTemplate, "protected": settings.Boolean(p.Protected), "bwlimit": settings.Number(p.BandwidthLimit),
+		"ionice": settings.Number(p.IOPriority), "lockwait": settings.Number(p.LockWaitMinutes), "stopwait": settings.Number(p.StopWaitMinutes),
+		"pbs-change-detection-mode": p.PBSChangeDetectionMode,
+	} {
+		d.Set(option, value)
+	}
+	d.SetSame("repeat-missed", settings.Boolean(p.RepeatMissed), sameFlag)
+	d.SetSame("enabled", settings.Boolean(p.Enabled), func(a, b string) bool { return (a == "0") == (b == "0") })
+	declareParts(d, p)
+	if n := p.Notification; n != nil {
+		d.Set("notification-mode", n.Mode)
+		d.SetSame("mailto", settings.List(n.MailTo), settings.SameList)
+		d.Set("mailnotification", n.MailOn)
+	}
+	return d
+}
+
+// declareParts declares the options that have parts.
+func declareParts(d settings.Declared, p *parameters) {
+	if b := p.PruneBackups; b != nil {
+		d.SetParts("prune-backups", "", retention(b))
+	}
+	if f := p.Fleecing; f != nil {
+		d.SetParts("fleecing", "enabled", map[string]*string{"enabled": settings.Boolean(&f.Enabled), "storage": f.Storage})
+	}
+	if f := p.Performance; f != nil {
+		d.SetParts("performance", "", map[string]*string{
+			"max-workers": settings.Number(f.MaxWorkers), "pbs-entries-max": settings.Number(f.PBSEntriesMax),
+		})
+	}
+}
+
+// retention are the parts of rules by which backups are kept.
+func retention(b *v1alpha1.StoragePruneBackups) map[string]*string {
+	return map[string]*string{
+		"keep-all": settings.Boolean(b.KeepAll), "keep-last": settings.Number(b.KeepLast), "keep-hourly": settings.Number(b.KeepHourly),
+		"keep-daily": settings.Number(b.KeepDaily), "keep-weekly": settings.Number(b.KeepWeekly),
+		"keep-monthly": settings.Number(b.KeepMonthly), "keep-yearly": settings.Number(b.KeepYearly),
+	}
+}
+
+// compression as PVE names it.
+func compression(c *string) *string {
+	if c != nil && *c == "none" {
+		return new("0")
+	}
+	return c
+}
+
+// sameFlag compares options that are off if they are not set.
+func sameFlag(a, b string) bool { return (a == "1") == (b == "1") }
