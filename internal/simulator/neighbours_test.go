@@ -17,6 +17,7 @@ limitations under the License.
 package simulator_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -434,6 +435,45 @@ func TestRestore(t *testing.T) {
 			t.Error("the disk that the backup does not hold is still there")
 		}
 	})
+}
+
+// TestRestoreFails leaves what a restore has made when it failed, as Proxmox VE does.
+func TestRestoreFails(t *testing.T) {
+	const uuid = "11111111-2222-4333-8444-555555555555"
+	for _, storage := range []string{"local", "pbs"} {
+		s, c := backedUp(t)
+		if exit := c.task("POST /nodes/pve1/vzdump", "vmid=100", "storage="+storage); exit != "OK" {
+			t.Fatalf("backup: %s", exit)
+		}
+		archive := "archive=" + backups(s)[0]
+		restore := []string{"vmid=300", archive, "unique=1", "name=b", "smbios1=uuid=" + uuid}
+		if exit := c.task("POST /nodes/pve1/qemu", append(restore, "storage=pbs")...); exit != "Content type 'images' is not available on storage 'pbs'" {
+			t.Errorf("%s: a storage without disks: %s", storage, exit)
+		}
+		if left := c.config("/nodes/pve1/qemu/300"); len(left) != 1 || left["digest"] == nil {
+			t.Errorf("%s: nothing but the VMID is taken before the head of the backup is read, got %v", storage, left)
+		}
+		c.task("DELETE /nodes/pve1/qemu/300")
+		s.Inject(simulator.Fault{Task: "qmrestore", Count: 1, TaskExit: "command 'vma extract' failed"})
+		if exit := c.task("POST /nodes/pve1/qemu", restore...); !strings.Contains(exit, "vma extract") {
+			t.Errorf("%s: a backup that cannot be read: %s", storage, exit)
+		}
+		if left := c.config("/nodes/pve1/qemu/300"); len(left) != 2 || left["memory"] != "128" {
+			t.Errorf("%s: what is left has the memory of no VM, and no lock, got %v", storage, left)
+		}
+		if got := c.do("POST /nodes/pve1/qemu", restore...); got.Line != "500 unable to restore VM 300 - VM 300 already exists on node 'pve1'" {
+			t.Errorf("%s: what is left is in the way, got %q", storage, got.Line)
+		}
+		if exit := c.task("DELETE /nodes/pve1/qemu/300"); exit != "OK" {
+			t.Errorf("%s: what is left can be removed: %s", storage, exit)
+		}
+		if exit := c.task("POST /nodes/pve1/qemu", restore...); exit != "OK" {
+			t.Errorf("%s: and then the restore made anew: %s", storage, exit)
+		}
+		if made := c.config("/nodes/pve1/qemu/300"); made["smbios1"] != "uuid="+uuid || made["name"] != "b" {
+			t.Errorf("%s: parameters come before what is new in a copy, got %v", storage, made)
+		}
+	}
 }
 
 // TestDefinitionNeighbours are changes of storages, backup jobs and lists of tasks that stand beside the recorded ones.

@@ -35,15 +35,50 @@ type Restoration struct {
 	Force, Unique bool
 }
 
-// Restorable fails for a guest that cannot be overwritten by a backup.
-func Restorable(g *state.Guest) error {
+// BeginRestore reads the head of a backup. From then on the VM has next to no configuration, without
+// a lock unless a backup server has the backup, and the disks that the backup holds are gone.
+func BeginRestore(o *engine.Op, r *Restoration) error {
+	g := o.State.Guests[r.VMID]
+	if err := restorable(g); err != nil {
+		return apierr.Errorf("unable to restore VM %d - %w", r.VMID, err)
+	}
+	v := o.State.Volume(r.Node, r.Archive)
+	if v == nil {
+		return apierr.Errorf("volume '%s' does not exist", r.Archive)
+	}
+	o.Logf("restore vma archive: %s", o.State.Path(r.Archive))
+	for key := range v.Backup.Disks {
+		if _, err := restoreStorage(o, r, key, v.Backup.Config[key]); err != nil {
+			return err
+		}
+	}
+	dropOld(o, g)
+	g.Config = map[string]string{"memory": "128"}
+	if storage, _, _ := state.SplitVolume(r.Archive); o.State.Storages[storage].Type == "pbs" {
+		g.Config["lock"] = "create"
+	}
+	g.Pending, g.Delete, g.Snapshots = map[string]string{}, map[string]bool{}, map[string]*state.Snapshot{}
+	return nil
+}
+
+// restorable fails for a guest that cannot be overwritten by a backup.
+func restorable(g *state.Guest) error {
 	switch {
 	case g.Config["protection"] == "1":
-		return apierr.Errorf("- protection mode enabled")
+		return apierr.Errorf("protection mode enabled")
 	case g.Power != state.Stopped:
 		return apierr.Errorf("vm is running")
 	}
 	return nil
+}
+
+// restoreStorage is the storage that the disk of a drive is put on.
+func restoreStorage(o *engine.Op, r *Restoration, key, value string) (*state.Storage, error) {
+	s, err := o.State.EnabledStorage(firstOf(r.Storage, StorageOf(ParseDrive(o.Engine, key, value).File())), r.Node)
+	if err == nil && !s.Holds("images") {
+		return nil, apierr.Errorf("Content type 'images' is not available on storage '%s'", s.ID)
+	}
+	return s, err
 }
 
 // Restore writes the disks and the configuration of a backup.
@@ -54,7 +89,6 @@ func Restore(o *engine.Op, r *Restoration) error {
 	}
 	g, config := o.State.Guests[r.VMID], maps.Clone(v.Backup.Config)
 	made := []string{}
-	o.Logf("restore vma archive: %s", o.State.Path(r.Archive))
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		if !IsDrive(key) {
 			continue
@@ -70,10 +104,9 @@ func Restore(o *engine.Op, r *Restoration) error {
 			delete(config, key)
 		}
 	}
-	dropOld(o, g, made)
-	maps.Copy(config, r.Options)
 	freshen(o, config, r.Unique)
-	g.Config, g.Pending, g.Delete, g.Snapshots = config, map[string]string{}, map[string]bool{}, map[string]*state.Snapshot{}
+	maps.Copy(config, r.Options) // What replaces options of the backup counts as it is.
+	g.Config = config
 	if p := o.State.Pools[r.Pool]; p != nil {
 		p.VMs[r.VMID] = true
 	}
@@ -81,12 +114,10 @@ func Restore(o *engine.Op, r *Restoration) error {
 }
 
 // dropOld removes the volumes that a VM had before it was put back.
-func dropOld(o *engine.Op, g *state.Guest, made []string) {
+func dropOld(o *engine.Op, g *state.Guest) {
 	for _, id := range Volumes(o, g) {
-		if !slices.Contains(made, id) {
-			o.Logf("old volume '%s' is removed", id)
-			volume.Free(o, id)
-		}
+		o.Logf("old volume '%s' is removed", id)
+		volume.Free(o, id)
 	}
 }
 
@@ -120,7 +151,7 @@ func restoreDrive(o *engine.Op, r *Restoration, key, value string, disks map[str
 	if !held && !d.CloudInit() {
 		return "", nil
 	}
-	s, err := o.State.ImageStorage(firstOf(r.Storage, StorageOf(d.File())), r.Node)
+	s, err := restoreStorage(o, r, key, value)
 	if err != nil {
 		return "", err
 	}

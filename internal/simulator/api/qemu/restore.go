@@ -84,13 +84,13 @@ func restoreGuest(c *engine.Call, cr *guest.Creation) (any, error) {
 		}
 		g.Config["lock"] = "create"
 	}
-	return c.SpawnFor(cr.VMID, "qmrestore", func(w *engine.Worker) error { return restore(w, r, g == nil) })
+	return c.SpawnFor(cr.VMID, "qmrestore", func(w *engine.Worker) error { return restore(w, r) })
 }
 
-// restore is the task that makes a VM from a backup. A VM that was there keeps its configuration when it fails.
-func restore(w *engine.Worker, r *guest.Restoration, fresh bool) error {
+// restore is the task that makes a VM from a backup. One that fails leaves the VM as it is then.
+func restore(w *engine.Worker, r *guest.Restoration) error {
 	err := w.Locked(r.VMID, engine.Exclusive, engine.BriefLockWait, func() error {
-		if err := w.Do(func(st *state.State) error { return guest.Restorable(st.Guests[r.VMID]) }); err != nil {
+		if err := w.Do(func(st *state.State) error { return guest.BeginRestore(w.Op(st), r) }); err != nil {
 			return err
 		}
 		if err := w.PauseFor("qmrestore"); err != nil {
@@ -99,18 +99,27 @@ func restore(w *engine.Worker, r *guest.Restoration, fresh bool) error {
 		return w.Do(func(st *state.State) error { return guest.Restore(w.Op(st), r) })
 	})
 	if err != nil {
-		w.Engine.Update(func(st *state.State) {
-			if fresh {
-				delete(st.Guests, r.VMID)
-			} else if g := st.Guests[r.VMID]; g != nil {
-				delete(g.Config, "lock")
-			}
-		})
-		return apierr.Errorf("unable to restore VM %d - %s", r.VMID, err)
+		return unfinished(w, r.VMID, err)
 	}
 	if r.Start {
 		w.Logf("Execute autostart")
 		spawnStart(w, r.Node, r.VMID)
 	}
 	return nil
+}
+
+// unfinished is the end of a restore that has failed: the lock goes, the rest of the VM stays. The
+// worker of a node that has died does not even do that.
+func unfinished(w *engine.Worker, vmid int, err error) error {
+	done := w.Do(func(st *state.State) error {
+		if g := st.Guests[vmid]; g != nil && g.Config["lock"] == "create" {
+			delete(g.Config, "lock")
+		}
+		return nil
+	})
+	if done != nil {
+		return done
+	}
+	w.Logf("error before or during data restore, some or all disks were not completely restored. VM %d state is NOT cleaned up.", vmid)
+	return err
 }
