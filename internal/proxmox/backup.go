@@ -19,10 +19,13 @@ package proxmox
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/configfile"
 )
 
 // BackupOptions describe a backup that is to be made.
@@ -114,6 +117,24 @@ func (c StorageAPI) ChangeVolume(ctx context.Context, node, volume string, notes
 		r.form["protected"] = formBool(*protected)
 	}
 	return c.do(ctx, r, nil)
+}
+
+// BackupConfig returns the configuration that a backup holds, as a VM has it that is restored from
+// the backup: without disks that were left out of it. It needs VM.Backup on the VM that the backup
+// is of, and Datastore.AllocateSpace on the storage.
+func (c StorageAPI) BackupConfig(ctx context.Context, node, volume string) (VMConfig, error) {
+	r := request{
+		op: "read the configuration in backup " + volume, method: http.MethodGet, path: "/nodes/{node}/vzdump/extractconfig", args: []string{node},
+		query: url.Values{"volume": {volume}},
+	}
+	if !validNode(node) {
+		return VMConfig{}, r.refuse("node name is not valid")
+	}
+	var data text
+	if err := c.do(ctx, r, &data); err != nil {
+		return VMConfig{}, err
+	}
+	return VMConfig{Values: configfile.Parse(string(data))}, nil
 }
 
 // volumeRequest is a request about one volume.

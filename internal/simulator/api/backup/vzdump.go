@@ -426,7 +426,7 @@ func configText(c *engine.Call, b *state.Backup) string {
 	out := &strings.Builder{}
 	if d := b.Config["description"]; d != "" {
 		for line := range strings.SplitSeq(d, "\n") {
-			fmt.Fprintf(out, "#%s\n", line)
+			fmt.Fprintf(out, "#%s\n", strings.NewReplacer("%", "%25", ":", "%3A").Replace(line))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.Config)) {
