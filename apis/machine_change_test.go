@@ -102,6 +102,24 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{image: {ref: {name: ubuntu}}, disks: [{name: root}]}`,
 			want:   []string{"spec.forProvider.image", "cannot change"},
 		},
+		"Restore": {
+			reason: "A VM is restored once, from one backup.",
+			before: `{restore: {backupRef: {name: monday}}}`,
+			after:  `{restore: {backupRef: {name: tuesday}}}`,
+			want:   []string{"spec.forProvider.restore", "cannot change"},
+		},
+		"RestoreAdded": {
+			reason: "A VM that exists is not restored any more.",
+			before: `{}`,
+			after:  `{restore: {volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"}}`,
+			want:   []string{"spec.forProvider", "restore can be neither added nor removed"},
+		},
+		"RestoreRemoved": {
+			reason: "A VM that was restored stays so.",
+			before: `{restore: {backupRef: {name: monday}}}`,
+			after:  `{}`,
+			want:   []string{"spec.forProvider", "restore can be neither added nor removed"},
+		},
 		"CloneAdded": {
 			reason: "A VM that exists is not cloned any more.",
 			before: `{template: ubuntu-24.04}`,

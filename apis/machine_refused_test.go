@@ -135,6 +135,31 @@ func sourceRefusals() map[string]refusal {
 			spec:   `{templateSelector: {matchLabels: {os: debian}}, clone: {vm: 100}}`,
 			want:   []string{"spec.forProvider", "clone.vm", "at most one source"},
 		},
+		"RestoreAndTemplate": {
+			reason: "A backup is a source.",
+			spec:   `{template: ubuntu, restore: {backupRef: {name: nightly}}}`,
+			want:   []string{"spec.forProvider", "restore", "at most one source"},
+		},
+		"RestoreAndISO": {
+			reason: "So is an image to install from.",
+			spec:   `{iso: "local:iso/debian.iso", restore: {backupRef: {name: nightly}}}`,
+			want:   []string{"spec.forProvider", "restore", "at most one source"},
+		},
+		"RestoreOfTwo": {
+			reason: "A VM has one backup.",
+			spec:   `{restore: {backupRef: {name: nightly}, volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"}}`,
+			want:   []string{"spec.forProvider.restore", "one of backupRef and volume"},
+		},
+		"RestoreOfNone": {
+			reason: "And has one at least.",
+			spec:   `{restore: {storage: local-lvm}}`,
+			want:   []string{"spec.forProvider.restore", "one of backupRef and volume"},
+		},
+		"RestoreOfAPath": {
+			reason: "Paths are for root on the node.",
+			spec:   `{restore: {volume: /var/lib/vz/dump/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst}}`,
+			want:   []string{"spec.forProvider.restore.volume"},
+		},
 		"ImageOfTwo": {
 			reason: "An image comes from one place.",
 			spec:   `{image: {ref: {name: debian}, volume: "local:import/ubuntu.qcow2"}, disks: [{name: root}]}`,

@@ -35,12 +35,13 @@ import (
 // set are managed: a field that is left out keeps whatever value Proxmox VE,
 // the template or a person gave it.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.templateRef) || has(self.templateSelector), has(self.image), has(self.iso), has(self.clone) && has(self.clone.vm), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector))].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, templateRef (or templateSelector), image, iso, clone.vm and clone.machine (or machineRef, machineSelector)"
+// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.templateRef) || has(self.templateSelector), has(self.image), has(self.iso), has(self.clone) && has(self.clone.vm), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)), has(self.restore)].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, templateRef (or templateSelector), image, iso, restore, clone.vm and clone.machine (or machineRef, machineSelector)"
 // +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.templateRef) || has(self.templateSelector) || has(self.clone.vm) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, templateRef or templateSelector, or clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="!has(self.clone) || !has(self.clone.snapshot) || !has(self.template) && !has(self.templateRef) && !has(self.templateSelector)",message="a template has no snapshots: clone.snapshot needs clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="(has(self.templateRef) || has(self.templateSelector)) == (has(oldSelf.templateRef) || has(oldSelf.templateSelector))",message="the source of a Machine cannot change: templateRef can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.image) == has(oldSelf.image)",message="the source of a Machine cannot change: image can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="has(self.restore) == has(oldSelf.restore)",message="the source of a Machine cannot change: restore can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.image) || has(self.disks) && self.disks.exists(d, !has(self.image.disk) || d.name == self.image.disk)",message="image needs the disk that it fills: list it in disks",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="has(self.clone) == has(oldSelf.clone)",message="clone counts at creation only: it can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="!has(self.highAvailability) || !has(self.highAvailability.state) || !has(self.powerState) || self.highAvailability.state == 'ignored' || (self.highAvailability.state == 'started') == (self.powerState in ['Running', 'Paused'])",messageExpression="'highAvailability.state %s and powerState %s disagree: leave one of them out'.format([self.highAvailability.state, self.powerState])"
@@ -132,6 +133,12 @@ type MachineParameters struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="image cannot change: the VM was made from it"
 	Image *MachineImage `json:"image,omitempty"`
+
+	// Restore makes the VM from a backup. It counts at creation only: it can be
+	// neither added nor removed nor changed.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="restore cannot change: the VM was made from it"
+	Restore *MachineRestore `json:"restore,omitempty"`
 
 	// ISO is the volume ID of an ISO image to install from, such as
 	// local:iso/debian-13.iso. It is put into a CD-ROM drive, one that the VM has

@@ -127,6 +127,9 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 	if s.before != nil {
 		w.pve.Edit(s.before)
 	}
+	for _, f := range s.faults {
+		w.pve.Inject(f)
+	}
 	w.before = w.holdings()
 	w.m = s.machine()
 	for _, o := range slices.Concat(w.configuration(), s.copies(), []client.Object{w.m}) {

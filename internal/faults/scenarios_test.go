@@ -65,6 +65,9 @@ type scenario struct {
 	before func(*simulator.State)
 	others func(s *simulator.State, vmid int) bool
 
+	// faults of PVE from the start.
+	faults []simulator.Fault
+
 	// once is the path of a call that is made at most once, whoever dies.
 	once string
 
@@ -110,6 +113,25 @@ func readyImage() client.Object {
 	o.Templates = []v1alpha1.ImageTemplateObservation{{Node: "pve1", Storage: "ceph", Shared: true, VMID: new(int32(9000)), Ready: true}}
 	i.SetConditions(xpv2.Available())
 	return i
+}
+
+// backupOf100 is a backup of VM 100.
+const backupOf100 = "nfs:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"
+
+// toRestore is what it takes to restore a backup of VM 100.
+func toRestore() []simulator.ScenarioGrant {
+	return []simulator.ScenarioGrant{{Path: "/vms/100", User: "crossplane@pve", Roles: []string{"PVEVMUser"}}}
+}
+
+// backUp100 makes a backup of VM 100.
+func backUp100(s *simulator.State) {
+	g := s.Guests[100]
+	device, _, _ := strings.Cut(g.Config["scsi0"], ",")
+	disk := *s.Volume(g.Node, device)
+	s.Volumes[s.Storages["nfs"].Key(g.Node, strings.TrimPrefix(backupOf100, "nfs:"))] = &simulator.Volume{
+		VMID: 100, Format: "vma.zst", Content: "backup", Size: disk.Used, Used: disk.Used,
+		Backup: &simulator.Backup{Config: maps.Clone(g.Config), Disks: map[string]simulator.Volume{"scsi0": disk}},
+	}
 }
 
 func scenarios() map[string]scenario {
@@ -334,6 +356,32 @@ func scenarios() map[string]scenario {
 				func(p *v1alpha1.MachineParameters) { p.Disks = p.Disks[:1] },
 			},
 			holds: has(map[string]string{"efidisk0": "ceph:", "tpmstate0": "local-lvm:", "unused0": "ceph:"}),
+		},
+		"Restore": {
+			reason: "A VM is restored from a backup of somebody's VM, on other storage and with another name.",
+			grants: toRestore(),
+			spec: v1alpha1.MachineParameters{
+				Restore: &v1alpha1.MachineRestore{Volume: new(backupOf100), Storage: new("local-lvm")},
+				CPU:     &v1alpha1.MachineCPU{Cores: new(int32(3))}, Description: new("restored"), Pool: new("crossplane"),
+				Disks: []v1alpha1.MachineDisk{{Name: "root"}, {Name: "data", Type: new("scsi"), Size: new("1G")}},
+			},
+			before: func(s *simulator.State) { backUp100(s) },
+			holds:  has(map[string]string{"scsi0": "local-lvm:vm-", "cores": "3", "description": "restored"}),
+		},
+		"RestoreFails": {
+			reason: "A VM is restored at the second attempt: what the first one has left is removed.",
+			grants: toRestore(),
+			spec:   v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "nightly"}, Storage: new("local-lvm")}},
+			before: func(s *simulator.State) { backUp100(s) },
+			faults: []simulator.Fault{{Task: "qmrestore", Count: 1, TaskExit: "command 'vma extract' failed"}},
+			objects: []client.Object{&namespaced.Backup{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly", UID: "5a7a5f2c-0000-4000-8000-000000000003"},
+				Spec: namespaced.BackupSpec{ManagedResourceSpec: xpv2.ManagedResourceSpec{
+					ProviderConfigReference: &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "pve"},
+				}},
+				Status: namespaced.BackupStatus{AtProvider: v1alpha1.BackupObservation{Volume: backupOf100, State: v1alpha1.BackupComplete}},
+			}},
+			holds: has(map[string]string{"scsi0": "local-lvm:vm-"}),
 		},
 		"Rollback": {
 			reason: "A VM goes back to a snapshot at most once, after a safety snapshot, and gets back the disk that it has got since.",

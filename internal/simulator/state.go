@@ -58,6 +58,8 @@ type (
 	User = state.User
 	// Volume is state.Volume.
 	Volume = state.Volume
+	// Backup is what the volume of a backup holds.
+	Backup = state.Backup
 	// VolumeKey is state.VolumeKey.
 	VolumeKey = state.VolumeKey
 )

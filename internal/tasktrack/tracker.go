@@ -340,7 +340,9 @@ func (v View) Busy(vmid int) (bool, error) {
 }
 
 // CreatesVM reports whether tasks of a type make VMs.
-func CreatesVM(task string) bool { return slices.Contains([]string{"qmcreate", "qmclone"}, task) }
+func CreatesVM(task string) bool {
+	return slices.Contains([]string{"qmcreate", "qmclone", "qmrestore"}, task)
+}
 
 // HasRecentTask reports whether a task, other than the one given, is listed that works on a VM
 // or did not long ago.

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
@@ -51,6 +52,11 @@ type creation struct {
 	image      *imageref.Choice
 	imageNodes []string
 	imageOn    func(node string) (imageref.Replica, bool)
+
+	// archive is the backup that the VM is restored from, if any, and unfinished what an earlier
+	// attempt has left, which is removed before the next one.
+	archive    *restore.Archive
+	unfinished *proxmox.Ref
 
 	// decision is why placement has chosen the node, if it has.
 	decision *placement.Decision
@@ -74,7 +80,17 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 			return managed.ExternalCreation{}, err
 		}
 	}
-	if err := kind.Annotate(ctx, e.kube, m, c.annotations(m)); err != nil {
+	if c.unfinished != nil {
+		return managed.ExternalCreation{}, restoring{external: e}.removeUnfinished(ctx, m, *c.unfinished)
+	}
+	notes := c.annotations(m)
+	if c.archive != nil {
+		ref := proxmox.Ref{Node: c.node, VMID: c.Identity.VMID}
+		if err := (restoring{external: e}).tracker().Note(ctx, m, ref, c.archive.Volume, notes); err != nil {
+			return managed.ExternalCreation{}, err
+		}
+	}
+	if err := kind.Annotate(ctx, e.kube, m, notes); err != nil {
 		return managed.ExternalCreation{}, err
 	}
 	if c.decision != nil {
@@ -94,6 +110,9 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	e.passwords.Forget(m) // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)
 	taskWatch{external: e}.follow(m, u, c.node)
+	if c.archive != nil {
+		restoring{external: e}.noteTask(ctx, m, u)
+	}
 	return managed.ExternalCreation{}, nil
 }
 
@@ -144,7 +163,7 @@ func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken 
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}
-	if err != nil || v != nil && c.Identity.Prove(v.Config) != qemu.Foreign || !object.MayReplaceVMID(m) {
+	if err != nil || v != nil && (c.archive != nil || c.Identity.Prove(v.Config) != qemu.Foreign) || !object.MayReplaceVMID(m) {
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
 	e.inventory.BlockVMID(c.Identity.VMID)
@@ -153,6 +172,9 @@ func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken 
 
 // params of a VM that is created from nothing.
 func (c *creation) params() proxmox.Params {
+	if c.archive != nil {
+		return c.archive.Params(c.MachineParameters, cmp.Or(ptr.Deref(c.Name, ""), c.name), c.Difference(c.sourceConfig()).Set["smbios1"])
+	}
 	p := c.withPassword(qemu.Difference{Set: c.Params()}).Set
 	if p["name"] == "" {
 		p["name"] = c.name
@@ -186,12 +208,14 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 // fullClone reports whether a clone copies the disks. Only those of a template can
 // be shared, and not those that it had at a snapshot.
 func fullClone(c *v1alpha1.MachineClone, s *source.Source) bool {
-	return !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)
+	return s == nil || !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)
 }
 
-// sourceConfig is the configuration that a clone starts with, or nil.
+// sourceConfig is the configuration that a clone, or a VM of a backup, starts with, or nil.
 func (c *creation) sourceConfig() qemu.Config {
 	switch {
+	case c.archive != nil:
+		return c.archive.Config
 	case c.source == nil:
 		return nil
 	case c.Clone == nil || c.Clone.Storage == nil:

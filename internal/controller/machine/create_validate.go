@@ -89,6 +89,9 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if c.node, err = e.chooseNode(ctx, m, c.source); err != nil {
 		return nil, err
 	}
+	if err := restoring(e).find(ctx, m, c); err != nil {
+		return nil, err
+	}
 	if c.node, err = c.nodeWithImage(m); err != nil {
 		return nil, err
 	}
@@ -204,6 +207,11 @@ func (e creator) checkStorages(ctx context.Context, c *creation) error {
 	if err != nil {
 		return err
 	}
+	if c.archive != nil {
+		if err := c.archive.CheckStorages(storages, c.node, c.Restore.Storage != nil); err != nil {
+			return err
+		}
+	}
 	for _, name := range c.Storages(c.sourceConfig()) {
 		if err := preflight.CheckStorage(storages, name, c.node); err != nil {
 			return err
@@ -300,7 +308,7 @@ func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creati
 // clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
 // loses the mark in its description.
 func (e creator) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
-	if c.source == nil {
+	if c.source == nil && c.archive == nil {
 		return preflight.ImportPrivileges(c.MachineParameters, at), nil
 	}
 	config := c.sourceConfig()
@@ -314,7 +322,11 @@ func (e creator) clonePrivileges(ctx context.Context, c *creation, at validate.P
 		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+v.Storage, "Datastore.AllocateSpace"))
 	}
 	attached, err := e.checks.NetworkPrivileges(ctx, change, config, c.node)
-	return append(needs, attached...), err
+	if err != nil || c.archive == nil {
+		return append(needs, attached...), err
+	}
+	restored, err := c.archive.Privileges(ctx, e.checks, c.node)
+	return slices.Concat(needs, attached, restored), err
 }
 
 // nodeWithMedia is the chosen node if all media are there. Otherwise placement is

@@ -98,8 +98,8 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err := e.unschedulable.Reason(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if wait := e.images.Wait(ctx, m); wait != nil {
-		return observeImageWait(m, wait)
+	if wait := e.waitForSource(ctx, m); wait != nil {
+		return observeSourceWait(m, wait)
 	}
 	e.tasksBefore = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {
@@ -143,12 +143,18 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	if e.vm == nil {
 		return e.observeMissing(ctx, m, id)
 	}
-	switch proof := id.Prove(e.vm.Config); {
+	proof, err := restoring{external: e}.tracker().Prove(ctx, m, id, e.vm)
+	e.vm = proof.VM
+	switch {
+	case err != nil:
+		return managed.ExternalObservation{}, err
 	case e.vm.Config.Remains() && !object.MayReplaceVMID(m):
 		return e.observePartialDestroy(m)
-	case proof == qemu.Foreign:
+	case proof.Unfinished:
+		return restoring{external: e}.observeUnfinished(ctx, m, id)
+	case proof.Proof == qemu.Foreign:
 		return e.observeForeign(ctx, m, id)
-	case proof == qemu.Unproven:
+	case proof.Proof == qemu.Unproven:
 		return e.observeCreating(m, id)
 	}
 	e.ownershipProven = true

@@ -91,6 +91,9 @@ type pve struct {
 	changed  []int
 	reserved map[string]int
 
+	// backup is the configuration that every backup holds.
+	backup map[string]string
+
 	// created are the parameters of the VM that was created last.
 	created proxmox.Params
 

@@ -123,7 +123,7 @@ func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
 // made from nothing has it from the start.
 func (e passwordFeature) preparePassword(ctx context.Context, m Machine, c *creation) error {
 	p, err := e.passwordOf(ctx, m, c.CloudInit)
-	if err == nil && c.source == nil && !c.CustomData() {
+	if err == nil && c.source == nil && c.archive == nil && !c.CustomData() {
 		c.password = p
 	}
 	return err

@@ -19,18 +19,17 @@ package machine
 import (
 	"context"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// awaitImage reports whether a Machine waits for an Image, and makes that of its URL.
-func (c *connector) awaitImage(ctx context.Context, m Machine) (bool, error) {
+// awaitSource reports whether a Machine waits for an Image or a Backup, and makes the Image of its URL.
+func (c *connector) awaitSource(ctx context.Context, m Machine) (bool, error) {
 	p := m.Parameters()
 	switch {
 	case meta.GetExternalName(m) != "":
@@ -41,18 +40,25 @@ func (c *connector) awaitImage(ctx context.Context, m Machine) (bool, error) {
 	if err := c.images.Ensure(ctx, m); err != nil {
 		return false, err
 	}
-	err := c.images.Wait(ctx, m)
-	var no *imageref.NotReadyError
-	if errors.As(err, &no) {
+	err := c.waitForSource(ctx, m)
+	if _, waits := conditions.WaitsForSource(err); waits {
 		return true, nil
 	}
 	return false, err
 }
 
-// observeImageWait is the observation of a Machine that waits for an Image. Nothing was
-// asked of PVE.
-func observeImageWait(m Machine, err error) (managed.ExternalObservation, error) {
-	if !conditions.SetImageWait(m, err) {
+// waitForSource returns why a Machine has to wait for an Image or a Backup, or nil.
+func (s *shared) waitForSource(ctx context.Context, m Machine) error {
+	if err := s.images.Wait(ctx, m); err != nil {
+		return err
+	}
+	return s.backups().Wait(ctx, m)
+}
+
+// observeSourceWait is the observation of a Machine that waits for an Image or a Backup. Nothing
+// was asked of PVE.
+func observeSourceWait(m Machine, err error) (managed.ExternalObservation, error) {
+	if !conditions.SetSourceWait(m, err) {
 		return managed.ExternalObservation{}, err
 	}
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
@@ -89,31 +95,11 @@ func (e creator) importFrom(ctx context.Context, m Machine, c *creation, image *
 	if err != nil {
 		return err
 	}
-	nodes := map[string]map[string]bool{}
-	for _, s := range storages {
-		if nodes[s.Node] == nil {
-			nodes[s.Node] = map[string]bool{}
-		}
-		nodes[s.Node][s.Name] = true
-	}
-	has := func(node, storage string) bool { return nodes[node][storage] }
+	nodes, has := images.Storages(storages)
 	c.imageOn = func(node string) (imageref.Replica, bool) { return image.On(node, has) }
-	c.imageNodes = image.Nodes(nodeNames(storages), has)
+	c.imageNodes = image.Nodes(nodes, has)
 	c.MachineParameters = object.WithImage(c.MachineParameters, image.Replicas[0].Volume)
 	return nil
-}
-
-// nodeNames that have a storage.
-func nodeNames(storages []proxmox.Storage) []string {
-	var all []string
-	seen := map[string]bool{}
-	for _, s := range storages {
-		if !seen[s.Node] {
-			all = append(all, s.Node)
-		}
-		seen[s.Node] = true
-	}
-	return all
 }
 
 // nodeWithImage is the chosen node if the Image's file is there. Otherwise placement is to

@@ -56,7 +56,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if err := refuseEarlyRollback(ctx, c.kube, m); err != nil {
 		return err
 	}
-	if waits, err := c.awaitImage(ctx, m); waits || err != nil {
+	if waits, err := c.awaitSource(ctx, m); waits || err != nil {
 		return err
 	}
 	e, err := c.external(ctx, m)

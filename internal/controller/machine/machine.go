@@ -68,6 +68,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/replication"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
@@ -94,6 +95,7 @@ type Client interface {
 	Agent
 	replication.Client
 	rollback.Client // It reads the configuration and the status too.
+	restore.Client
 
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 

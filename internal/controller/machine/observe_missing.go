@@ -97,7 +97,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 		m.Observation().Phase = v1alpha1.MachinePending
 		return nil
 	}
-	if conditions.SetImageWait(m, err) {
+	if conditions.SetSourceWait(m, err) {
 		return err
 	}
 	if _, ok := proxmox.Waiting(err); ok {

@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // place chooses the node of a VM to create, or finds whether the one that is
@@ -119,6 +120,12 @@ func (c *creation) request(m Machine, why string) placement.Request {
 		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
 		if !c.source.Shared && !c.placedElsewhere() {
 			r.Source.Nodes = c.source.Nodes()
+		}
+	}
+	if c.archive != nil {
+		r.Source = &placement.Source{Name: "backup " + c.archive.Volume, Nodes: c.archive.Nodes}
+		for _, name := range c.archive.Storages() {
+			r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: scheduler.ContentImages})
 		}
 	}
 	if c.image != nil && !c.image.Pin.Template {
@@ -244,7 +251,7 @@ func (e creator) logBridge(bridge, node string) {
 // known has to be looked for where it was started.
 func (e creator) mayReplaceNode(m Machine) bool {
 	t, ok := e.tasks.Last(m)
-	failed := ok && !t.OK() && slices.Contains([]string{"qmcreate", "qmclone"}, t.Type)
+	failed := ok && !t.OK() && tasktrack.CreatesVM(t.Type)
 	return failed || meta.GetExternalCreatePending(m).IsZero()
 }
 

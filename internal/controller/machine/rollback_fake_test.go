@@ -38,6 +38,10 @@ func (p *pve) RollbackSnapshot(context.Context, proxmox.Ref, proxmox.RollbackOpt
 
 func (p *pve) NodeTasks(context.Context, string, string) ([]proxmox.Task, error) { return p.tasks, nil }
 
+func (p *pve) BackupConfig(context.Context, string, string) (proxmox.VMConfig, error) {
+	return proxmox.VMConfig{Values: p.backup}, p.call("BackupConfig")
+}
+
 func (*pve) Identity() proxmox.Identity { return proxmox.Identity{} }
 
 func (*pve) Superuser() bool { return false }

@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // A taskWatch follows tasks to their ends.
@@ -74,7 +75,7 @@ func (e taskWatch) onTaskDone(m Machine, t proxmox.Task, node string) {
 	if t.OK() {
 		e.cache.OnTaskDone(m, t) // Before nothing runs any more: what was before the task would be acted upon.
 		e.tasks.Ended(m, t, nil)
-		if t.Type == "qmcreate" || t.Type == "qmclone" {
+		if tasktrack.CreatesVM(t.Type) {
 			e.log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
 		if !events.Told(t.Type) {

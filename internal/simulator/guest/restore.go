@@ -40,7 +40,7 @@ type Restoration struct {
 func BeginRestore(o *engine.Op, r *Restoration) error {
 	g := o.State.Guests[r.VMID]
 	if err := restorable(g); err != nil {
-		return apierr.Errorf("unable to restore VM %d - %w", r.VMID, err)
+		return apierr.Errorf("unable to restore VM %d - %s", r.VMID, err)
 	}
 	v := o.State.Volume(r.Node, r.Archive)
 	if v == nil {

@@ -51,6 +51,7 @@ const (
 	ReasonCreationFailed        xpv2.ConditionReason = "CreationFailed"
 	ReasonCreating              xpv2.ConditionReason = "Creating"
 	ReasonWaitingForImage       xpv2.ConditionReason = "WaitingForImage"
+	ReasonWaitingForBackup      xpv2.ConditionReason = "WaitingForBackup"
 	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
 	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
 	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
@@ -141,15 +142,39 @@ func Unreadable(m object.Machine, err error) error {
 	return err
 }
 
-// SetImageWait shows that a Machine waits for an Image, if that is what the error says.
-func SetImageWait(m object.Machine, err error) bool {
-	var no *imageref.NotReadyError
-	if !errors.As(err, &no) {
+// A backupWaitError is why a Machine has to wait for a Backup.
+type backupWaitError struct{ message string }
+
+// Error returns the message.
+func (e *backupWaitError) Error() string { return e.message }
+
+// WaitForBackup returns why a Machine has to wait for a Backup.
+func WaitForBackup(format string, args ...any) error {
+	return &backupWaitError{message: fmt.Sprintf(format, args...)}
+}
+
+// WaitsForSource reports whether a Machine has to wait for an Image or a Backup, and the reason.
+func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
+	var image *imageref.NotReadyError
+	var backup *backupWaitError
+	switch {
+	case errors.As(err, &image):
+		return ReasonWaitingForImage, true
+	case errors.As(err, &backup):
+		return ReasonWaitingForBackup, true
+	}
+	return "", false
+}
+
+// SetSourceWait shows that a Machine waits for an Image or a Backup, if that is what the error says.
+func SetSourceWait(m object.Machine, err error) bool {
+	reason, waits := WaitsForSource(err)
+	if !waits {
 		return false
 	}
-	message := "waiting: " + no.Message
+	message := "waiting: " + err.Error()
 	m.Observation().Phase = v1alpha1.MachinePending
-	Set(m, xpv2.Creating().WithMessage(message), New(TypeVMCreated, corev1.ConditionFalse, ReasonWaitingForImage, message))
+	Set(m, xpv2.Creating().WithMessage(message), New(TypeVMCreated, corev1.ConditionFalse, reason, message))
 	return true
 }
 

@@ -66,6 +66,7 @@ var taskEvents = map[string]struct {
 }{
 	"qmcreate":   {"Created", "Successfully created VM %s"},
 	"qmclone":    {"Created", "Successfully created VM %s"},
+	"qmrestore":  {"Created", "Restored VM %s from a backup"},
 	"qmmove":     {"DiskMoved", "Moved a disk of VM %s"},
 	"qmigrate":   {"Migrated", "Migrated VM %s"},
 	"hamigrate":  {"MigrationRequested", "Asked high availability to migrate VM %s"},

@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // A Reader reads the Images that Machines of one scope name, and makes those of
@@ -95,6 +96,19 @@ func (r Reader) Wait(ctx context.Context, m object.Machine) error {
 	}
 	_, _, err := r.Choose(ctx, m, ref, nil)
 	return err
+}
+
+// Storages returns the nodes that have any of the storages, and what reports whether a node has one.
+func Storages(all []proxmox.Storage) (nodes []string, has func(node, storage string) bool) {
+	on := map[string]map[string]bool{}
+	for _, s := range all {
+		if on[s.Node] == nil {
+			on[s.Node] = map[string]bool{}
+			nodes = append(nodes, s.Node)
+		}
+		on[s.Node][s.Name] = true
+	}
+	return nodes, func(node, storage string) bool { return on[node][storage] }
 }
 
 // PinnedVolume returns the file of an Image that a Machine was made from, or empty.

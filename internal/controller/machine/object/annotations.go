@@ -80,6 +80,10 @@ const (
 	// before each call, so that no rollback is ever done twice.
 	AnnotationRollback = annotationPrefix + "rollback"
 
+	// AnnotationRestore has the call that restores the VM from a backup, as JSON. Until the VM
+	// has its UUID, the task of that call proves whose it is.
+	AnnotationRestore = annotationPrefix + "restore"
+
 	// AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
 	// itself did before decides whether it is started again.
 	AnnotationRunningSince = annotationPrefix + "running-since"

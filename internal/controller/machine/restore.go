@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// A restoring makes the VM from a backup. PVE gives it the identity that it is to have when the
+// restore has ended well, and leaves what it has made if the restore fails.
+type restoring struct{ *external }
+
+// backups reads the Backups of the scope.
+func (s *shared) backups() restore.Backups {
+	return restore.Backups{Kube: s.kube, GroupVersion: s.images.MachineKind.GroupVersion()}
+}
+
+// find the backup that the spec names, if it names one, and have the VM made on a node that has it.
+func (e restoring) find(ctx context.Context, m Machine, c *creation) error {
+	if c.Restore == nil {
+		return nil
+	}
+	f := restore.Finder{Backups: e.backups(), Client: e.client, Inventory: e.inventory, Checks: e.checks, SharesCluster: e.sharesCluster(ctx)}
+	var err error
+	if c.archive, err = f.Find(ctx, m); err != nil || c.node == "" {
+		return err
+	}
+	if no := c.archive.Lacks(c.node); no != nil {
+		c.node = ""
+		if c.Node != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+// tracker of the calls that restore VMs.
+func (e restoring) tracker() restore.Tracker {
+	return restore.Tracker{Kube: e.kube, Client: e.client, Reader: e.reader, Now: e.now()}
+}
+
+// noteTask that the call has started. What cannot be written now is found by what was noted before.
+func (e restoring) noteTask(ctx context.Context, m Machine, u proxmox.UPID) {
+	if err := e.tracker().NoteTask(ctx, m, u); err != nil {
+		e.log.Debug("Cannot note the task of the restore", "upid", u, "error", err)
+	}
+}
+
+// observeUnfinished is the observation of what a restore has left that failed. It is in the way of
+// the next attempt, and is removed then, or with the Machine.
+func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+	busy, err := e.tasksBefore.Busy(id.VMID)
+	if busy || err != nil {
+		return e.observeCreating(m, id)
+	}
+	if meta.WasDeleted(m) {
+		e.ownershipProven = true
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	}
+	if !object.MayCreate(m) {
+		return e.observeForeign(ctx, m, id)
+	}
+	ref := e.vm.Ref
+	e.recordTask(m)
+	e.vm = nil
+	err = e.checkCreatable(ctx, m, id)
+	if e.creation != nil {
+		e.creation.unfinished = &ref
+	}
+	return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e.external}.withGenerated(nil)}, err
+}
+
+// removeUnfinished removes what a restore has left that failed. Its disks PVE has removed itself.
+// How that ends is not counted as an attempt.
+func (e restoring) removeUnfinished(ctx context.Context, m Machine, ref proxmox.Ref) error {
+	u, err := e.client.Delete(ctx, ref, proxmox.DeleteOptions{})
+	if err != nil {
+		e.recordCallError(m, err)
+		return errors.Wrap(err, "cannot remove what a restore has left that failed")
+	}
+	e.invalidateInventory(m)
+	wake := e.waker(m)
+	e.inventory.Follow(u, func(proxmox.Task) { wake() })
+	return nil
+}

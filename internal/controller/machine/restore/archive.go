@@ -1,0 +1,267 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+)
+
+// An Archive is a backup that a VM is restored from.
+type Archive struct {
+	// Volume of the backup, and the nodes that have it.
+	Volume string
+	Nodes  []string
+
+	// Config that a VM of it has before anything is changed.
+	Config qemu.Config
+
+	// Template is true if it is the backup of a template.
+	Template bool
+}
+
+// Storages returns the storages that the disks of the VM are put on.
+func (a *Archive) Storages() []string {
+	var all []string
+	for _, device := range allocated(a.Config) {
+		storage, _, _ := strings.Cut(a.Config.Volume(device), ":")
+		all = append(all, storage)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Privileges that the disks and networks of the VM take on a node.
+func (a *Archive) Privileges(ctx context.Context, checks *preflight.Checks, node string) ([]validate.PrivilegeRequirement, error) {
+	nics := qemu.Difference{Set: proxmox.Params{}}
+	for _, device := range a.Config.NICs() {
+		nics.Set[device] = a.Config[device]
+	}
+	needs, err := checks.NetworkPrivileges(ctx, nics, nil, node)
+	for _, storage := range a.Storages() {
+		needs = append(needs, validate.On("/storage/"+storage, "Datastore.AllocateSpace"))
+	}
+	return needs, err
+}
+
+// Params of the call that restores the VM, with the name and the SMBIOS that it gets in the end.
+func (a *Archive) Params(spec *v1alpha1.MachineParameters, name, smbios string) proxmox.Params {
+	p := proxmox.Params{"archive": a.Volume, "name": name, "smbios1": cmp.Or(smbios, a.Config["smbios1"])}
+	if ptr.Deref(spec.Restore.Unique, true) {
+		p["unique"] = "1"
+	}
+	if spec.Restore.Storage != nil {
+		p["storage"] = *spec.Restore.Storage
+	}
+	if ptr.Deref(spec.Pool, "") != "" {
+		p["pool"] = *spec.Pool
+	}
+	if a.Template {
+		p["template"] = "0" // Otherwise it would be one again.
+	}
+	return p
+}
+
+// Inventory is what is known of the storages of a cluster.
+type Inventory interface {
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	Storages(ctx context.Context) ([]proxmox.Storage, error)
+	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
+}
+
+// A Finder finds backups in a cluster.
+type Finder struct {
+	Backups
+
+	Client    Client
+	Inventory Inventory
+	Checks    *preflight.Checks
+
+	// SharesCluster reports whether a resource is in the same cluster.
+	SharesCluster func(resource.Managed) bool
+}
+
+// Find the backup that a Machine is restored from.
+func (f Finder) Find(ctx context.Context, m object.Machine) (*Archive, error) {
+	volume, of, err := f.Volume(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if of != nil && !f.SharesCluster(of) {
+		return nil, conditions.Reject(conditions.Creating, "Backup '%s' is in another cluster: its provider config is not that of this Machine; "+
+			"name the backup by restore.volume, on a storage that this cluster has too", of.GetName())
+	}
+	if err := f.checkPrivileges(ctx, volume); err != nil {
+		return nil, err
+	}
+	nodes, err := f.nodes(ctx, volume)
+	if err != nil {
+		return nil, err
+	}
+	read, err := f.Client.BackupConfig(ctx, nodes[0], volume)
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{Volume: volume, Nodes: nodes, Config: maps.Clone(read.Values), Template: qemu.Config(read.Values).Template()}
+	delete(a.Config, "template")
+	if s := m.Parameters().Restore.Storage; s != nil {
+		a.putOn(*s)
+	}
+	return a, nil
+}
+
+// reOwner finds the VMID in the volume ID of the backup of a VM.
+var reOwner = regexp.MustCompile(`:backup/(?:vzdump-qemu-|(?:.*/)?vm/)([0-9]+)[-/]`)
+
+// checkPrivileges of what is needed to read a backup.
+func (f Finder) checkPrivileges(ctx context.Context, volume string) error {
+	storage, _, _ := strings.Cut(volume, ":")
+	owner := reOwner.FindStringSubmatch(volume)
+	if owner == nil {
+		return conditions.Reject(conditions.Creating, "'%s' is not the backup of a VM, which is named vzdump-qemu-VMID-…, "+
+			"or vm/VMID/… on a backup server", volume)
+	}
+	return f.Checks.CheckPrivilegesOfNew(ctx, "restore backup "+volume, []validate.PrivilegeRequirement{
+		{{Path: "/storage/" + storage, Names: []string{"Datastore.Allocate", "Datastore.AllocateSpace"}}},
+		validate.On("/vms/"+owner[1], "VM.Backup"),
+	})
+}
+
+// nodes that have a backup and are up.
+func (f Finder) nodes(ctx context.Context, volume string) ([]string, error) {
+	storage, _, _ := strings.Cut(volume, ":")
+	rows, err := f.reachable(ctx, storage)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		no := conditions.Reject(conditions.Creating, "storage '%s' of backup '%s' not found on a node that is up", storage, volume)
+		return nil, f.Checks.HintMissingPrivilege(ctx, no, preflight.StorageReadPrivilege(storage))
+	}
+	var nodes []string
+	for _, s := range rows {
+		if s.Shared && len(nodes) > 0 {
+			nodes = append(nodes, s.Node)
+			continue
+		}
+		is, err := f.has(ctx, s.Node, storage, volume)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			nodes = append(nodes, s.Node)
+		}
+		if s.Shared && !is {
+			break
+		}
+	}
+	if len(nodes) == 0 {
+		return nil, conditions.Reject(conditions.Creating, "backup '%s' not found", volume)
+	}
+	return nodes, nil
+}
+
+// reachable are the entries of a storage on nodes that are up.
+func (f Finder) reachable(ctx context.Context, storage string) ([]proxmox.Storage, error) {
+	all, err := f.Inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := f.Inventory.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	up := func(node string) bool {
+		return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Online() })
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return s.Name != storage || !up(s.Node) }), nil
+}
+
+// has reports whether a node has a backup. A list that may be old is good enough if it has it.
+func (f Finder) has(ctx context.Context, node, storage, volume string) (bool, error) {
+	for _, age := range []time.Duration{inventory.Relaxed, inventory.Fresh} {
+		all, err := f.Inventory.Volumes(ctx, node, storage, "backup", age)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(all, func(v proxmox.Volume) bool { return v.ID == volume }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// allocated are the devices whose volumes a restore makes: disks, those of the firmware, and drives
+// of cloud-init.
+func allocated(c qemu.Config) []string {
+	return slices.DeleteFunc(slices.Concat(c.Drives(), c.Firmware()), func(device string) bool {
+		d, err := proxmox.ParseDisk(c[device])
+		return err != nil || d.CDROM() && !d.CloudInit() || d.Storage() == ""
+	})
+}
+
+// putOn has the disks put on one storage, where their volumes have yet to get their names.
+func (a *Archive) putOn(storage string) {
+	for _, device := range allocated(a.Config) {
+		d, err := proxmox.ParseDisk(a.Config[device])
+		if err != nil {
+			continue
+		}
+		d.Volume = storage + ":" + strings.TrimPrefix(d.Volume, d.Storage()+":")
+		a.Config[device] = d.String()
+	}
+}
+
+// Lacks says why the VM cannot be restored on a node; empty if it can.
+func (a *Archive) Lacks(node string) error {
+	if slices.Contains(a.Nodes, node) {
+		return nil
+	}
+	others := conditions.Instead("nodes that have it", slices.Clone(a.Nodes))
+	return conditions.Reject(conditions.Creating, "backup '%s' is not on node %s%s", a.Volume, node, others)
+}
+
+// CheckStorages says why the disks cannot be put on their storages of a node.
+func (a *Archive) CheckStorages(storages []proxmox.Storage, node string, named bool) error {
+	for _, name := range a.Storages() {
+		if err := preflight.CheckStorage(storages, name, node); err != nil {
+			if !named {
+				return errors.Errorf("%w; set restore.storage to put the disks of the backup on another one", err)
+			}
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package restore makes VMs from backups. backups.go finds out which backup is meant, and why a
+// Machine waits for it; archive.go finds the backup in the cluster and what a VM of it is like;
+// record.go keeps which call restores it, which is all that proves an unfinished VM ours.
+package restore
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+)
+
+// A Backup of either scope.
+type Backup interface {
+	resource.Managed
+
+	Observation() *v1alpha1.BackupObservation
+}
+
+// Backups reads the Backups that Machines of one scope name. It asks the Kubernetes API only.
+type Backups struct {
+	Kube         client.Client
+	GroupVersion schema.GroupVersion
+}
+
+// Wait returns why a Machine has to wait for a Backup before anything is decided about its VM, or
+// nil. It has no VMID until then.
+func (b Backups) Wait(ctx context.Context, m object.Machine) error {
+	if m.Parameters().Restore == nil || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
+		return nil
+	}
+	_, _, err := b.Volume(ctx, m)
+	return err
+}
+
+// Volume returns the backup that a Machine is restored from, with its Backup if the spec names one.
+func (b Backups) Volume(ctx context.Context, m object.Machine) (string, Backup, error) {
+	r := m.Parameters().Restore
+	if r.BackupRef == nil {
+		return *r.Volume, nil, nil
+	}
+	found, err := b.get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: r.BackupRef.Name})
+	if err != nil {
+		return "", nil, err
+	}
+	if found == nil {
+		return "", nil, conditions.WaitForBackup("Backup '%s' not found", r.BackupRef.Name)
+	}
+	switch o := found.Observation(); {
+	case meta.WasDeleted(found):
+		return "", nil, conditions.WaitForBackup("Backup '%s' is being deleted", r.BackupRef.Name)
+	case o.State == v1alpha1.BackupGone:
+		return "", nil, conditions.WaitForBackup("the backup of Backup '%s' was removed in Proxmox VE", r.BackupRef.Name)
+	case o.State != v1alpha1.BackupComplete || o.Volume == "":
+		return "", nil, conditions.WaitForBackup("Backup '%s' is not complete yet", r.BackupRef.Name)
+	default:
+		return o.Volume, found, nil
+	}
+}
+
+// get a Backup, or nil if there is none.
+func (b Backups) get(ctx context.Context, key client.ObjectKey) (Backup, error) {
+	empty, err := b.Kube.Scheme().New(b.GroupVersion.WithKind("Backup"))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a Backup")
+	}
+	found, ok := empty.(Backup)
+	if !ok {
+		return nil, errors.Errorf("%T is no Backup", empty)
+	}
+	err = b.Kube.Get(ctx, key, found)
+	if kerrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	return found, errors.Wrapf(err, "cannot read Backup %q", key.Name)
+}

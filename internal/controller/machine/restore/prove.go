@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restore
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+// A Tracker keeps the calls that restore the VMs of Machines, in their annotations.
+type Tracker struct {
+	Kube   client.Client
+	Client Client
+	Reader *vmcache.Reader
+	Now    time.Time
+}
+
+// recorded is the call that restores the VM of a Machine, or nil if none was noted.
+func recorded(m object.Machine) (*Record, error) {
+	r, err := Parse(m.GetAnnotations()[object.AnnotationRestore])
+	return r, errors.Wrapf(err, "annotation %s", object.AnnotationRestore)
+}
+
+// Note adds the call that is about to be made to what is kept before it.
+func (t Tracker) Note(ctx context.Context, m object.Machine, ref proxmox.Ref, volume string, notes map[string]string) error {
+	earlier, err := recorded(m)
+	if err != nil {
+		return err
+	}
+	r, err := Begin(ctx, t.Client, earlier, ref, volume, t.Now)
+	if err != nil {
+		return err
+	}
+	notes[object.AnnotationRestore] = r.String()
+	return nil
+}
+
+// NoteTask keeps the task that the call has started.
+func (t Tracker) NoteTask(ctx context.Context, m object.Machine, u proxmox.UPID) error {
+	r, err := recorded(m)
+	if r == nil || err != nil {
+		return err
+	}
+	r.Task = u
+	return kind.Annotate(ctx, t.Kube, m, map[string]string{object.AnnotationRestore: r.String()})
+}
+
+// Proof is whose a VM is.
+type Proof struct {
+	qemu.Proof
+
+	// VM as it was read last.
+	VM *vmstate.VM
+
+	// Unfinished is true if the VM is foreign by its configuration, and is what a restore of the
+	// Machine has left that failed.
+	Unfinished bool
+}
+
+// Prove finds out whose a VM is. One that is being restored is proven by the task only.
+func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Proof, error) {
+	p := Proof{Proof: id.Prove(v.Config), VM: v}
+	if p.Proof != qemu.Foreign || m.Parameters().Restore == nil || id.UUID == "" {
+		return p, nil
+	}
+	r, err := recorded(m)
+	if r == nil || err != nil || r.VMID != id.VMID || r.Node != v.Node {
+		return p, err
+	}
+	known := r.Task
+	outcome, err := r.Settle(ctx, t.Client, t.Now)
+	if err == nil && known != r.Task {
+		err = t.NoteTask(ctx, m, r.Task)
+	}
+	if err != nil {
+		return p, err
+	}
+	switch outcome {
+	case Pending, Running:
+		p.Proof = qemu.Unproven
+	case Succeeded, Failed:
+		return t.proveEnded(ctx, id, v, outcome)
+	case Nothing:
+	}
+	return p, nil
+}
+
+// proveEnded looks at the VM once more: the restore may have ended since it was looked at.
+func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome Outcome) (Proof, error) {
+	now, err := t.Reader.GetConfig(ctx, v.Ref)
+	switch {
+	case err != nil:
+		return Proof{VM: v}, err
+	case now == nil: // It has just gone. The next look finds that out.
+		return Proof{Proof: qemu.Unproven, VM: v}, nil
+	}
+	p := Proof{Proof: id.Prove(now.Config), VM: now}
+	p.Unfinished = p.Proof == qemu.Foreign && outcome == Failed && Unfinished(now.Config)
+	return p, nil
+}

@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// TestRestores has Machines made from backups, in both scopes and on all versions.
+func TestRestores(t *testing.T) {
+	t.Parallel()
+	runVersions(t, map[string]scenario{
+		"copied":    {reason: "A Machine waits for a Backup, and is a copy of what that holds.", run: fromBackup},
+		"moved":     {reason: "A Machine of a volume takes the place of the first VM.", run: fromVolume},
+		"brokenoff": {reason: "What a restore has left that failed goes before the next attempt.", run: restoredLater},
+		"givenup":   {reason: "What a restore has left that failed goes with its Machine.", run: abandonedRestore},
+		"theirs":    {reason: "What somebody has made of it is left alone.", run: takenOver},
+	})
+}
+
+// backUp the Machine's VM. It returns once the Backup is there, made or not.
+func (w *world) backUp(name string) restore.Backup {
+	w.Helper()
+	o := w.meta()
+	o.Name = w.name + "-" + name
+	spec := v1alpha1.BackupParameters{Machine: new(w.name), Storage: "nfs"}
+	if w.inNamespace() {
+		o.Namespace = namespace
+		b := &namespaced.Backup{ObjectMeta: o, Spec: namespaced.BackupSpec{ForProvider: spec}}
+		b.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: w.name})
+		w.make(b)
+		return b
+	}
+	b := &cluster.Backup{ObjectMeta: o, Spec: cluster.BackupSpec{ForProvider: spec}}
+	b.SetProviderConfigReference(&xpv2.Reference{Name: w.name})
+	w.make(b)
+	return b
+}
+
+// restoreTo makes another Machine of a backup, which is the world's Machine from now on. It returns the
+// first one.
+func (w *world) restoreTo(spec v1alpha1.MachineParameters) (first machine.Machine) {
+	w.Helper()
+	first = w.m
+	w.create(spec, func(m machine.Machine) {
+		m.SetName(w.name + "-copy")
+		switch m := m.(type) {
+		case *cluster.Machine:
+			m.Spec.WriteConnectionSecretToReference.Name += "-copy"
+		case *namespaced.Machine:
+			m.Spec.WriteConnectionSecretToReference.Name += "-copy"
+		}
+	})
+	return first
+}
+
+// finishBoth removes both Machines.
+func (w *world) finishBoth(first machine.Machine) {
+	w.Helper()
+	w.delete()
+	w.gone()
+	w.m = first
+	if ours := w.ours(); !slices.Equal(ours, []int{10000}) {
+		w.Errorf("want the first VM alone, got %v", ours)
+	}
+	w.finish()
+}
+
+// backedUp makes a Machine with a backup, whose volume it returns.
+func (w *world) backedUp() string {
+	w.Helper()
+	w.grant("/vms", "PVEVMAdmin")
+	spec := ubuntu()
+	spec.Description = new("first")
+	w.create(spec)
+	w.ready()
+	b := w.backUp("nightly")
+	w.well(b)
+	return b.Observation().Volume
+}
+
+func fromBackup(w *world) {
+	w.grant("/vms", "PVEVMAdmin")
+	w.create(ubuntu())
+	w.ready()
+	first := w.restoreTo(v1alpha1.MachineParameters{
+		Restore: &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: w.name + "-nightly"}, Storage: new("local-lvm")},
+		CPU:     &v1alpha1.MachineCPU{Cores: new(int32(3))},
+		Disks:   []v1alpha1.MachineDisk{{Name: "root"}, {Name: "data", Type: new("scsi"), Size: new("1G"), Storage: new("ceph")}},
+	})
+	w.says(conditions.TypeVMCreated, conditions.ReasonWaitingForBackup, "not found")
+	if w.m.GetAnnotations()["crossplane.io/external-name"] != "" {
+		w.Error("a Machine that waits has no VMID yet")
+	}
+	w.backUp("nightly")
+	w.ready()
+	was, is := w.firstVM(), w.vm()
+	if is.VMID == was.VMID || is.Config["smbios1"] == was.Config["smbios1"] || is.Config["net0"] == was.Config["net0"] {
+		w.Errorf("a copy has a VMID, a UUID and MAC addresses of its own, got %v", is.Config)
+	}
+	if !strings.HasPrefix(is.Config["scsi0"], "local-lvm:") || !strings.HasPrefix(is.Config["scsi1"], "ceph:") || is.Config["cores"] != "3" {
+		w.Errorf("the copy is as its spec has it, got %v", is.Config)
+	}
+	if is.Power != simulator.Running || is.Config["name"] != w.m.GetName() {
+		w.Errorf("the copy runs by its own name, got %s, %s", is.Power, is.Config["name"])
+	}
+	w.unchanged()
+	w.finishBoth(first)
+}
+
+// firstVM is the VM that was backed up.
+func (w *world) firstVM() simulator.Guest {
+	g, _ := w.pve.Guest(10000)
+	return g
+}
+
+func fromVolume(w *world) {
+	volume := w.backedUp()
+	mac := w.firstVM().Config["net0"]
+	first := w.restoreTo(v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{Volume: &volume, Unique: new(false)}})
+	w.ready()
+	if g := w.vm(); g.Config["net0"] != mac || g.Config["description"] != "first" {
+		w.Errorf("want what the backup has, got %v", g.Config)
+	}
+	w.stop()
+	w.start()
+	w.unchanged()
+	if n := w.tasks("qmrestore"); n != 1 {
+		w.Errorf("want one restore, got %d", n)
+	}
+	w.finishBoth(first)
+}
+
+// broken has the next restores fail.
+func (w *world) broken(count int) {
+	w.pve.Inject(simulator.Fault{Task: "qmrestore", Count: count, TaskExit: "command 'vma extract' failed"})
+}
+
+func restoredLater(w *world) {
+	volume := w.backedUp()
+	w.broken(1)
+	first := w.restoreTo(v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{Volume: &volume}})
+	w.says(conditions.TypeVMCreated, conditions.ReasonCreationFailed, "vma extract")
+	w.ready()
+	if n := w.tasks("qmrestore"); n != 2 || len(w.ours()) != 2 {
+		w.Errorf("want two attempts and one VM of them, got %d and %v", n, w.ours())
+	}
+	w.finishBoth(first)
+}
+
+func abandonedRestore(w *world) {
+	volume := w.backedUp()
+	w.broken(1000)
+	first := w.restoreTo(v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{Volume: &volume}})
+	w.says(conditions.TypeVMCreated, conditions.ReasonCreationFailed, "vma extract")
+	w.finishBoth(first)
+}
+
+func takenOver(w *world) {
+	volume := w.backedUp()
+	w.broken(1)
+	first := w.restoreTo(v1alpha1.MachineParameters{VMID: new(int32(10001)), Restore: &v1alpha1.MachineRestore{Volume: &volume}})
+	w.eventually("the restore has failed", func() bool {
+		done := false
+		w.pve.Edit(func(s *simulator.State) {
+			g := s.Guests[10001]
+			if done = g != nil && g.Config["memory"] == "128" && restoreEnded(s); done {
+				g.Config["name"] = "theirs"
+			}
+		})
+		return done
+	})
+	w.says(xpv2.TypeReady, conditions.ReasonOwnershipConflict, "VM 10001 already exists")
+	w.delete()
+	w.gone()
+	w.m = first
+	if ours := w.ours(); !slices.Contains(ours, 10001) {
+		w.Errorf("want it left alone, got %v", ours)
+	}
+	w.pve.Edit(func(s *simulator.State) { delete(s.Guests, 10001) })
+	w.finish()
+}
+
+// restoreEnded reports whether a restore has ended.
+func restoreEnded(s *simulator.State) bool {
+	return slices.ContainsFunc(s.Tasks, func(t *simulator.Task) bool { return t.Type == "qmrestore" && t.Exit != "" })
+}
