@@ -62,6 +62,12 @@ type MachineObservation struct {
 	// +optional
 	UptimeSeconds *int64 `json:"uptimeSeconds,omitempty"`
 
+	// Usage of CPU, memory and disks of the running VM, as PVE listed it last. It is
+	// brought up to date only when another of these values is, uptimeSeconds included:
+	// observedAt has its age.
+	// +optional
+	Usage *MachineUsageObservation `json:"usage,omitempty"`
+
 	// StartedAt is when the running VM was started.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
@@ -163,9 +169,30 @@ type MachineObservation struct {
 	// +optional
 	Rollback *MachineRollbackObservation `json:"rollback,omitempty"`
 
-	// LastUpdated is when one of these values, the uptime apart, last changed.
+	// LastUpdated is when one of these values, uptime and usage apart, last changed.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
+}
+
+// MachineUsageObservation is what a running VM uses.
+type MachineUsageObservation struct {
+	// CPUPercent of the VM's virtual CPUs that is in use, 0 to 100.
+	CPUPercent int32 `json:"cpuPercent"`
+
+	// MemoryBytes that the guest uses, as its balloon driver reports; without that, what
+	// the VM's process uses on the node.
+	MemoryBytes int64 `json:"memoryBytes"`
+
+	// DiskReadBytes are the bytes that the guest has read from its disks since its
+	// start. How full its file systems are PVE does not know.
+	DiskReadBytes int64 `json:"diskReadBytes"`
+
+	// DiskWrittenBytes are the bytes that the guest has written to its disks since its
+	// start.
+	DiskWrittenBytes int64 `json:"diskWrittenBytes"`
+
+	// ObservedAt is when PVE listed these values.
+	ObservedAt metav1.Time `json:"observedAt"`
 }
 
 // MachinePhase is a phase of a Machine.

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,6 +188,8 @@ func TestSummary(t *testing.T) {
 
 // A witness is told of a guest.
 type witness struct {
+	used atomic.Int32
+
 	mu    sync.Mutex
 	all   []string
 	last  time.Time
@@ -226,6 +229,12 @@ func (w *witness) Listed(g *proxmox.Guest) {
 	w.add(g.Status)
 }
 
+func (w *witness) Used(g *proxmox.Guest) {
+	if g != nil && g.VMID == 100 {
+		w.used.Add(1)
+	}
+}
+
 func (w *witness) Missed() { w.add("doubt") }
 
 func (w *witness) Since() (changed, until time.Time) {
@@ -253,8 +262,11 @@ func TestWatch(t *testing.T) {
 		pass(time.Minute)
 		pass(time.Second) // So that nothing is read just as it is counted.
 		want("Nothing has happened")
-		calls, logs := p.calls.Load(), p.logs.Load()
+		calls, logs, used := p.calls.Load(), p.logs.Load(), w.used.Load()
 		pass(time.Minute)
+		if got := w.used.Load() - used; got != 6 {
+			t.Errorf("In a minute: want told 6 times what the guest uses, once for each list, got %d", got)
+		}
 		if got := p.calls.Load() - calls; got != 18 || p.logs.Load()-logs != 12 {
 			t.Errorf("In a minute: want 6 lists of resources, 12 of tasks and 12 of the log, got %d and %d", got, p.logs.Load()-logs)
 		}

@@ -34,6 +34,10 @@ type Watcher interface {
 	// guest is not in the list.
 	Listed(g *proxmox.Guest)
 
+	// Used tells what the cluster's list says of the guest, each time that it is read. The
+	// guest is not to be kept, which would keep the list.
+	Used(g *proxmox.Guest)
+
 	// Missed tells that changes may have been missed.
 	Missed()
 
@@ -190,20 +194,31 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 		listed[guests[i].VMID] = &guests[i]
 	}
 	var tell []func()
+	used := make([]usage, 0, len(c.watches))
 	for key, w := range c.watches {
 		if !w.inherited.IsZero() && c.now().Sub(w.inherited) > claimWithin {
 			c.forget(key)
 			continue
 		}
 		g := listed[w.vmid]
+		used = append(used, usage{watcher: w, guest: g})
 		if w.news(g, begun, c.lag) {
 			tell = append(tell, func() { w.Listed(g) })
 		}
 	}
 	c.mu.Unlock()
+	for _, u := range used {
+		u.watcher.Used(u.guest)
+	}
 	for _, t := range tell {
 		t()
 	}
+}
+
+// A usage is what a watcher is told of its guest.
+type usage struct {
+	watcher Watcher
+	guest   *proxmox.Guest
 }
 
 // news reports whether a list is to be told: it says something new of the guest, or is

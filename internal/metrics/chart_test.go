@@ -41,6 +41,8 @@ func labels() map[string]string {
 		"proxmox_cluster_nodes_available":                  "cluster",
 		"proxmox_cluster_connection_status":                "cluster",
 		"proxmox_operator_api_request_duration_seconds":    "method,endpoint",
+		"proxmox_operator_machines_cpu_used_cores":         "node",
+		"proxmox_operator_machines_memory_used_bytes":      "node",
 	}
 }
 

@@ -34,6 +34,7 @@ const NoAnswer = "none"
 // Metrics of the provider. They are safe for concurrent use.
 type Metrics struct {
 	machines *machines
+	usages   *usages
 	clusters clusters
 	duration *prometheus.HistogramVec
 	requests *prometheus.CounterVec
@@ -55,6 +56,7 @@ func WithClock(now func() time.Time) Option {
 func New(opts ...Option) *Metrics {
 	m := &Metrics{
 		machines: newMachines(),
+		usages:   newUsages(),
 		clusters: newClusters(),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "proxmox_operator_reconciliation_duration_seconds",
@@ -83,7 +85,7 @@ func New(opts ...Option) *Metrics {
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
-	return append(m.clusters.collectors(), m.machines, m.duration, m.requests, m.latency, m.errors)
+	return append(m.clusters.collectors(), m.machines, m.usages, m.duration, m.requests, m.latency, m.errors)
 }
 
 // Register all metrics.

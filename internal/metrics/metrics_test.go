@@ -36,6 +36,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 func registered(t *testing.T, m *Metrics) *prometheus.Registry {
@@ -208,4 +209,26 @@ func TestRegisterTwice(t *testing.T) {
 	if err := New().Register(registered(t, New())); err == nil {
 		t.Error("Register(): want an error for metrics that are there already")
 	}
+}
+
+// What VMs use is summed by node, whichever kind of Machine they are of.
+func TestUsages(t *testing.T) {
+	m := New()
+	m.Usages(func() []vmstate.Usage {
+		return []vmstate.Usage{{Node: "pve1", CPU: 0.5, CPUs: 4, Memory: 100}, {Node: "pve2", CPU: 0.25, CPUs: 2, Memory: 50}}
+	})
+	m.Usages(func() []vmstate.Usage { return []vmstate.Usage{{Node: "pve1", CPU: 1, CPUs: 1, Memory: 10}} })
+	r := registered(t, m)
+	compare(t, r, "proxmox_operator_machines_cpu_used_cores", `
+# HELP proxmox_operator_machines_cpu_used_cores Virtual CPUs that running Machines use, by node.
+# TYPE proxmox_operator_machines_cpu_used_cores gauge
+proxmox_operator_machines_cpu_used_cores{node="pve1"} 3
+proxmox_operator_machines_cpu_used_cores{node="pve2"} 0.5
+`)
+	compare(t, r, "proxmox_operator_machines_memory_used_bytes", `
+# HELP proxmox_operator_machines_memory_used_bytes Memory that running Machines use, by node.
+# TYPE proxmox_operator_machines_memory_used_bytes gauge
+proxmox_operator_machines_memory_used_bytes{node="pve1"} 110
+proxmox_operator_machines_memory_used_bytes{node="pve2"} 50
+`)
 }

@@ -116,6 +116,10 @@ type Guest struct {
 
 	// MaxDisk is the size of the boot disk in bytes.
 	MaxDisk int64
+
+	// DiskRead and DiskWritten are how many bytes the guest has read from its disks and
+	// written to them since its start.
+	DiskRead, DiskWritten int64
 }
 
 // Ref says where the guest is.
@@ -143,6 +147,7 @@ func (d resource) guest() Guest {
 		HAState: string(d.HAState), Uptime: seconds(d.Uptime), CPU: float64(d.CPU),
 		MaxCPU: max(int(d.MaxCPU), int(d.CPUs)),
 		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), MaxDisk: int64(d.MaxDisk),
+		DiskRead: int64(d.DiskRead), DiskWritten: int64(d.DiskWritten),
 	}
 }
 

@@ -101,29 +101,31 @@ func (n Node) Offline() bool { return n.Status == "offline" }
 
 // resource is an entry of /cluster/resources and of /nodes/{node}/qemu.
 type resource struct {
-	ID         text    `json:"id"`
-	Type       text    `json:"type"`
-	Node       text    `json:"node"`
-	VMID       integer `json:"vmid"`
-	Name       text    `json:"name"`
-	Status     text    `json:"status"`
-	Template   flag    `json:"template"`
-	Tags       text    `json:"tags"`
-	Pool       text    `json:"pool"`
-	Lock       text    `json:"lock"`
-	HAState    text    `json:"hastate"`
-	Uptime     integer `json:"uptime"`
-	CPU        float   `json:"cpu"`
-	MaxCPU     integer `json:"maxcpu"`
-	CPUs       float   `json:"cpus"`
-	Memory     integer `json:"mem"`
-	MaxMemory  integer `json:"maxmem"`
-	Disk       integer `json:"disk"`
-	MaxDisk    integer `json:"maxdisk"`
-	Storage    text    `json:"storage"`
-	PluginType text    `json:"plugintype"`
-	Content    text    `json:"content"`
-	Shared     flag    `json:"shared"`
+	ID          text    `json:"id"`
+	Type        text    `json:"type"`
+	Node        text    `json:"node"`
+	VMID        integer `json:"vmid"`
+	Name        text    `json:"name"`
+	Status      text    `json:"status"`
+	Template    flag    `json:"template"`
+	Tags        text    `json:"tags"`
+	Pool        text    `json:"pool"`
+	Lock        text    `json:"lock"`
+	HAState     text    `json:"hastate"`
+	Uptime      integer `json:"uptime"`
+	CPU         float   `json:"cpu"`
+	MaxCPU      integer `json:"maxcpu"`
+	CPUs        float   `json:"cpus"`
+	Memory      integer `json:"mem"`
+	MaxMemory   integer `json:"maxmem"`
+	Disk        integer `json:"disk"`
+	MaxDisk     integer `json:"maxdisk"`
+	DiskRead    integer `json:"diskread"`
+	DiskWritten integer `json:"diskwrite"`
+	Storage     text    `json:"storage"`
+	PluginType  text    `json:"plugintype"`
+	Content     text    `json:"content"`
+	Shared      flag    `json:"shared"`
 }
 
 // Nodes are the nodes of the cluster, those offline included.

@@ -88,6 +88,9 @@ type entry struct {
 	mismatches int
 	pool       *string
 
+	// usage is what the cluster's list said last of what the VM uses; nil if it said nothing.
+	usage *vmstate.Usage
+
 	// predicted is true if something of it was not read since we did something.
 	predicted bool
 	// resized are the sizes that disks will have.

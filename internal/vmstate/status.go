@@ -18,6 +18,7 @@ package vmstate
 
 import (
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -77,6 +78,7 @@ func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 	}
 	if v.On() {
 		seen.UptimeSeconds = uptime(before.UptimeSeconds, int64(v.Status.Uptime/time.Second), same)
+		seen.Usage = v.usage(before.Usage, same && ptr.Equal(before.UptimeSeconds, seen.UptimeSeconds))
 	}
 	*o = seen
 }
@@ -104,10 +106,23 @@ func uptime(before *int64, seconds int64, same bool) *int64 {
 	return &seconds
 }
 
+// usage is as before if nothing else has changed: it changes all the time, and the status is not
+// written for that alone.
+func (v *VM) usage(before *v1alpha1.MachineUsageObservation, same bool) *v1alpha1.MachineUsageObservation {
+	u := v.Usage
+	if same || u == nil {
+		return before
+	}
+	return &v1alpha1.MachineUsageObservation{
+		CPUPercent: int32(math.Round(100 * u.CPU)), MemoryBytes: u.Memory, DiskReadBytes: u.DiskRead, DiskWrittenBytes: u.DiskWritten,
+		ObservedAt: metav1.NewTime(u.At.Truncate(time.Second)),
+	}
+}
+
 // withoutUptime leaves out what changes by itself, and the difference, which is
 // not an observation.
 func withoutUptime(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
-	o.UptimeSeconds, o.Difference = nil, nil
+	o.UptimeSeconds, o.Usage, o.Difference = nil, nil, nil
 	return o
 }
 

@@ -235,6 +235,7 @@ func TestObserveVM(t *testing.T) {
 
 	o.LastUpdated = updated
 	written := *o.DeepCopy()
+	v.Usage = &Usage{Node: "pve1", CPU: 0.126, CPUs: 4, Memory: 1 << 30, DiskRead: 10, DiskWritten: 20, At: now.Add(time.Hour)}
 	v.Status.Uptime = 10 * time.Minute
 	v.Observe(&o, d, now.Add(9*time.Minute))
 	if diff := cmp.Diff(written, o); diff != "" {
@@ -248,10 +249,23 @@ func TestObserveVM(t *testing.T) {
 	if *o.UptimeSeconds != 3660 {
 		t.Errorf("Uptime is %d, want 3660", *o.UptimeSeconds)
 	}
+	used := &v1alpha1.MachineUsageObservation{
+		CPUPercent: 13, MemoryBytes: 1 << 30, DiskReadBytes: 10, DiskWrittenBytes: 20, ObservedAt: metav1.NewTime(now.Add(time.Hour)),
+	}
+	if diff := cmp.Diff(used, o.Usage); diff != "" {
+		t.Errorf("The usage comes with the uptime: -want, +got:\n%s", diff)
+	}
+	v.Usage = nil
+	v.Config["name"] = "db"
+	v.Observe(&o, d, now.Add(time.Hour))
+	if diff := cmp.Diff(used, o.Usage); diff != "" {
+		t.Errorf("What is not told anew stays: -want, +got:\n%s", diff)
+	}
 	v.Status.Status = "stopped"
 	v.Observe(&o, d, now.Add(2*time.Hour))
-	if !o.LastUpdated.Time.Equal(now.Add(2*time.Hour)) || o.UptimeSeconds != nil || o.StartedAt != nil || o.IPAddresses != nil || o.PendingChanges != nil {
-		t.Errorf("A VM that stopped has no uptime, addresses or pending changes: %+v", o)
+	if !o.LastUpdated.Time.Equal(now.Add(2*time.Hour)) || o.UptimeSeconds != nil || o.Usage != nil || o.StartedAt != nil ||
+		o.IPAddresses != nil || o.PendingChanges != nil {
+		t.Errorf("A VM that stopped has no uptime, usage, addresses or pending changes: %+v", o)
 	}
 }
 

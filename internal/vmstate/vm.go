@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -56,10 +57,25 @@ type VM struct {
 	Values []proxmox.PendingValue
 
 	Status     proxmox.Status
+	Usage      *Usage
 	Interfaces []proxmox.Interface
 
 	// IdentityPending is true for a clone that has not got its identity yet.
 	IdentityPending bool
+}
+
+// A Usage is what a VM that is on uses, as its node reported it last.
+type Usage struct {
+	Node string
+
+	// CPU in use, from 0 to 1 of CPUs.
+	CPU  float64
+	CPUs int
+
+	// Memory in use, and what was read from disks and written to them since the VM's start, in bytes.
+	Memory, DiskRead, DiskWritten int64
+
+	At time.Time
 }
 
 // Lock of PVE on the VM's configuration.

@@ -187,6 +187,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	o.Image = images.Pinned(m)
 	ownership{external: e}.recordCluster(ctx, o)
 	before := o.DeepCopy()
+	e.vm.Usage = e.cache.Usage(m)
 	e.vm.Observe(o, e.planned.Devices, e.now())
 	happened := events.OfChange(before, o, e.tasks.Active(m))
 	if len(o.RetainedDevices) > 0 {

@@ -202,6 +202,9 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		return errors.Wrap(err, "cannot learn which Machines are gone")
 	}
 	sched.AddMachines(c.kube, id.List)
+	if o.Metrics != nil {
+		o.Metrics.Usages(c.cache.Usages)
+	}
 	from.Watch.Subscribe(id.GroupVersionKind.Group, c.wakeWaiting(id.List))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
