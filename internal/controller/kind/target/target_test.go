@@ -159,10 +159,13 @@ func TestLocked(t *testing.T) {
 		config  qemu.Config
 		message string
 	}{
-		"Free":     {reason: "A task of another VM is no obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "101", Running: true}}},
-		"Ended":    {reason: "A task that has ended is no obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "100"}}},
-		"Lock":     {reason: "A lock is an obstacle.", config: qemu.Config{"lock": "backup"}, message: "VM 100 is locked (backup)"},
-		"Occupied": {reason: "A task is an obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "100", Running: true}}, message: "another task works on VM 100"},
+		"Free":  {reason: "A task of another VM is no obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "101", Running: true}}},
+		"Ended": {reason: "A task that has ended is no obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "100"}}},
+		"Lock":  {reason: "A lock is an obstacle.", config: qemu.Config{"lock": "backup"}, message: "VM 100 is locked (backup)"},
+		"Occupied": {
+			reason: "A task is an obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "100", Running: true}},
+			message: "another task works on VM 100",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
