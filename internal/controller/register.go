@@ -42,10 +42,10 @@ func rows() []row {
 	return []row{
 		{kind: "Machine", setup: machines(sched, watch)},
 		{kind: "Image", setup: imageKind(watch)},
-		{kind: "Snapshot", setup: snapshots},
+		{kind: "Snapshot", setup: copies("Snapshot", snapshots)},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
-		{kind: "Backup", setup: backups},
-		{kind: "BackupJob", setup: config.Setup(backupjob.Table())},
+		{kind: "Backup", setup: copies("Backup", backups)},
+		{kind: "BackupJob", setup: copies("BackupJob", config.Setup(backupjob.Table()))},
 		{kind: "ProxmoxCluster", setup: clusters(sched)},
 		{kind: "ProxmoxNode", setup: nodes(sched)},
 		{kind: "Pool", setup: config.Setup(pool.Table())},

@@ -159,6 +159,19 @@ func machines(sched *scheduler.Scheduler, watch *images.Notifier) setupKind {
 	}
 }
 
+// copies sets up a kind whose resources tell of copies of Machines.
+func copies(of string, setup setupKind) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		if err := setup(mgr, o, s); err != nil {
+			return err
+		}
+		if o.Metrics != nil {
+			o.Metrics.Copies(o.Shard.Client(mgr.GetClient()), s.Identity(of).List, mgr.Elected())
+		}
+		return nil
+	}
+}
+
 // clusters sets up ProxmoxClusters. Those of all scopes can stand for the same PVE
 // cluster.
 func clusters(sched *scheduler.Scheduler) setupKind {

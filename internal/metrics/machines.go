@@ -33,13 +33,30 @@ const collectTimeout = 2 * time.Second
 
 // machines counts Machines when it is asked, from the cache.
 type machines struct {
-	desc *prometheus.Desc
+	sources
 
-	mu      sync.Mutex
-	sources []source
+	desc *prometheus.Desc
 }
 
-// A source of Machines.
+// sources of resources, to which more are added while the provider starts.
+type sources struct {
+	mu  sync.Mutex
+	all []source
+}
+
+func (c *sources) add(s source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, s)
+}
+
+func (c *sources) list() []source {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
+// A source of resources of one kind.
 type source struct {
 	reader client.Reader
 	list   resource.ManagedList
@@ -61,9 +78,9 @@ func newMachines() *machines {
 // reader, which should be a cache, at every scrape after ready is closed: a
 // replica that does not lead counts nothing, so that sums over replicas are right.
 func (m *Metrics) Machines(reader client.Reader, list resource.ManagedList, ready <-chan struct{}) {
-	m.machines.mu.Lock()
-	defer m.machines.mu.Unlock()
-	m.machines.sources = append(m.machines.sources, source{reader: reader, list: list, ready: ready})
+	s := source{reader: reader, list: list, ready: ready}
+	m.copies.machines.add(s)
+	m.machines.add(s)
 }
 
 // Describe sends the description of the metric.
@@ -74,7 +91,7 @@ func (c *machines) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	count := map[key]int{}
-	for _, s := range c.all() {
+	for _, s := range c.list() {
 		s.count(ctx, count)
 	}
 	for k, n := range count {
@@ -82,36 +99,39 @@ func (c *machines) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (c *machines) all() []source {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sources
-}
-
-// count the Machines of the source. One that cannot be read now has none: a
-// scrape that fails as a whole would be worse.
+// count the Machines of the source.
 func (s source) count(ctx context.Context, into map[key]int) {
-	select {
-	case <-s.ready:
-	default:
-		return
-	}
-	list, ok := s.list.DeepCopyObject().(resource.ManagedList)
-	if !ok {
-		return
-	}
-	// Thousands of Machines are only looked at: no need to copy them.
-	if err := s.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return
-	}
-	for _, mg := range list.GetItems() {
-		m, ok := mg.(interface {
-			Observation() *v1alpha1.MachineObservation
-		})
-		if ok {
+	for _, mg := range s.items(ctx) {
+		if m, ok := mg.(machine); ok {
 			into[keyOf(m.Observation())]++
 		}
 	}
+}
+
+// A machine is a Machine of either scope.
+type machine interface {
+	resource.Managed
+
+	Observation() *v1alpha1.MachineObservation
+}
+
+// items are the resources of the source. One that cannot be read now has none: a scrape that
+// fails as a whole would be worse.
+func (s source) items(ctx context.Context) []resource.Managed {
+	select {
+	case <-s.ready:
+	default:
+		return nil
+	}
+	list, ok := s.list.DeepCopyObject().(resource.ManagedList)
+	if !ok {
+		return nil
+	}
+	// Thousands of Machines are only looked at: no need to copy them.
+	if err := s.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	return list.GetItems()
 }
 
 func keyOf(o *v1alpha1.MachineObservation) key {

@@ -35,6 +35,7 @@ const NoAnswer = "none"
 type Metrics struct {
 	machines *machines
 	usages   *usages
+	copies   *copies
 	clusters clusters
 	duration *prometheus.HistogramVec
 	requests *prometheus.CounterVec
@@ -57,6 +58,7 @@ func New(opts ...Option) *Metrics {
 	m := &Metrics{
 		machines: newMachines(),
 		usages:   newUsages(),
+		copies:   newCopies(),
 		clusters: newClusters(),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "proxmox_operator_reconciliation_duration_seconds",
@@ -85,7 +87,7 @@ func New(opts ...Option) *Metrics {
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
-	return append(m.clusters.collectors(), m.machines, m.usages, m.duration, m.requests, m.latency, m.errors)
+	return append(m.clusters.collectors(), m.machines, m.usages, m.copies, m.duration, m.requests, m.latency, m.errors)
 }
 
 // Register all metrics.
