@@ -80,7 +80,7 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if err = (cloudInitFeature{external: e.external}).addSSHKeys(ctx, m, &c.desired); err != nil {
 		return nil, err
 	}
-	if err = e.importFrom(ctx, m, c, image); err != nil {
+	if err = e.importFrom(ctx, c, image); err != nil {
 		return nil, err
 	}
 	if c.source, err = e.sources.Find(ctx, m, image, from); err != nil {
@@ -101,7 +101,7 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if err := e.preparePlace(ctx, m, c); err != nil {
 		return nil, err
 	}
-	c.settleImage(m)
+	c.settleImage()
 	if err := (passwordFeature{external: e.external}).preparePassword(ctx, m, c); err != nil {
 		return nil, err
 	}

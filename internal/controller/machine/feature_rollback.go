@@ -116,7 +116,7 @@ func (e rollbackFeature) rollbackAlone() {
 func (e rollbackFeature) step(m Machine, act *rollback.Act) step {
 	s := ptr.Deref(m.Parameters().Rollback, v1alpha1.MachineRollback{Snapshot: act.Record.Snapshot})
 	next := step{difference: v1alpha1.MachinePendingChange{Option: optionRollback, Desired: s.Snapshot}, tells: true}
-	if e.planned.power == power.Off && !ptr.Deref(s.AllowRunning, false) && !act.Record.Open() {
+	if e.stopping() && !ptr.Deref(s.AllowRunning, false) && !act.Record.Open() {
 		return next // It waits until the VM is off.
 	}
 	e.planned.power = power.Keep
@@ -130,12 +130,17 @@ func (e rollbackFeature) step(m Machine, act *rollback.Act) step {
 	return next
 }
 
+// stopping reports whether the VM is about to be stopped. One that is paused is resumed for that first.
+func (e rollbackFeature) stopping() bool {
+	return e.planned.power == power.Off || e.planned.power == power.Resume && e.planned.DesiredPower(e.vm) == v1alpha1.PowerStateStopped
+}
+
 // request is what the spec asks for. A VM that ran is started by PVE if its run strategy
 // would leave it off.
 func (e rollbackFeature) request(ctx context.Context, m Machine, s v1alpha1.MachineRollback) (rollback.Request, error) {
 	q := rollback.Request{Token: s.Token, AllowRunning: ptr.Deref(s.AllowRunning, false), Safety: ptr.Deref(s.SafetySnapshot, false)}
 	switch e.planned.DesiredPower(e.vm) {
-	case v1alpha1.PowerStateStopped, v1alpha1.PowerStateSuspended:
+	case v1alpha1.PowerStateStopped, v1alpha1.PowerStatePaused, v1alpha1.PowerStateSuspended:
 	case v1alpha1.PowerStateRunning:
 		q.Start = ptr.Deref(e.planned.RunStrategy, "") == power.RerunOnFailure
 	default:

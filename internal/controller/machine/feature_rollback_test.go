@@ -115,3 +115,32 @@ func TestRollbackStart(t *testing.T) {
 		})
 	}
 }
+
+// TestRollbackWhilePaused has a rollback wait for a VM that is to be off, also while that is resumed to be shut down. What
+// is to be paused is not started.
+func TestRollbackWhilePaused(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		power    v1alpha1.PowerState
+		stopping bool
+	}{
+		"Stopped": {reason: "It is resumed to be shut down.", power: v1alpha1.PowerStateStopped, stopping: true},
+		"Running": {reason: "It is resumed to run.", power: v1alpha1.PowerStateRunning},
+		"Paused":  {reason: "It stays as it is.", power: v1alpha1.PowerStatePaused},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, powerState(tc.power))
+			b.vms[10000] = qmp("paused")
+			e := b.external()
+			if _, err := e.Observe(t.Context(), b.m); err != nil {
+				t.Fatal(err)
+			}
+			f := rollbackFeature{external: e}
+			q, err := f.request(t.Context(), b.m, v1alpha1.MachineRollback{Snapshot: "s1", Token: "1"})
+			if f.stopping() != tc.stopping || err != nil || q.Start {
+				t.Errorf("%s\nstopping %t, start %t, %v", tc.reason, f.stopping(), q.Start, err)
+			}
+		})
+	}
+}

@@ -86,7 +86,7 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 }
 
 // importFrom the file of an Image. Which of its replicas is known once the node is.
-func (e creator) importFrom(ctx context.Context, m Machine, c *creation, image *imageref.Choice) error {
+func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Choice) error {
 	c.image = image
 	if image == nil || image.Pin.Template {
 		return nil
@@ -119,7 +119,7 @@ func (c *creation) nodeWithImage(m Machine) (string, error) {
 }
 
 // settleImage imports the file that the node of the VM has.
-func (c *creation) settleImage(m Machine) {
+func (c *creation) settleImage() {
 	if c.imageOn == nil {
 		return
 	}

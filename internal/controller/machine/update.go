@@ -236,7 +236,15 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 // changesWithoutSpec reports whether the desired value of an option may change although the spec
 // has not: by a Secret, a ConfigMap or a label.
 func (e *external) changesWithoutSpec(option, desired string) bool {
-	return option == "cipassword" || option == "sshkeys" && secretref.RefersToSSHKeys(e.planned.CloudInit) || option == "tags" && e.planned.Tenant != "" || strings.Contains(desired, "media=cdrom")
+	switch option {
+	case "cipassword":
+		return true
+	case "sshkeys":
+		return secretref.RefersToSSHKeys(e.planned.CloudInit)
+	case "tags":
+		return e.planned.Tenant != ""
+	}
+	return strings.Contains(desired, "media=cdrom")
 }
 
 // emitStep tells of a change beside options that was made, unless the end of its task tells.
